@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/report"
+	"ftracelab/report/html"
+	"ftracelab/workload/capture"
+)
+
+// estimateFlags are the flags of estimate.
+type estimateFlags struct {
+	kernel    string
+	format    string
+	keepGoing bool
+	json      bool
+	html      string
+	designs   []string
+	top       int
+	opt       report.Options
+}
+
+func estimateCommand() *cobra.Command {
+	var f estimateFlags
+	cmd := &cobra.Command{
+		Use:   "estimate [FILE|DIR]…",
+		Short: "What would stackmap save on this capture?",
+		Long: `estimate writes every event of a capture through the kernel's ring buffer, once
+with full stacks and once through a stackmap, and counts the bytes on the pages.
+
+A capture is the text of trace or trace_pipe, the output of perf script, folded
+stacks, or a folder with per-CPU pages (cpuN.raw) and their formats; gzip and
+zstd are undone. Without one, a capture of a real kernel that comes with
+ftracelab is used. - is standard input.`,
+		Example: `  ftracelab estimate
+  ftracelab estimate --html report.html perf.txt
+  ftracelab estimate --json --buffer-size-kb 4096 capture/`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
+	fl.StringVar(&f.format, "format", "", "what the files are: "+strings.Join(capture.Formats(), ", ")+" (default: found out)")
+	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file")
+	fl.StringSliceVar(&f.designs, "designs", nil, "designs to compare, the first is the base: "+strings.Join(report.DesignNames(), ", "))
+	fl.IntVar(&f.top, "top", 10, "stacks to list")
+	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
+	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 4096, "bytes of a sub-buffer")
+	fl.BoolVar(&f.opt.NoOverwrite, "no-overwrite", false, "keep the oldest events (nooverwrite)")
+	fl.IntVar(&f.opt.Bits, "bits", 14, "ftrace_stackmap.bits: the map holds 2^bits stacks")
+	fl.Uint32Var(&f.opt.Seed, "seed", 1, "seed of the map's hash")
+	return cmd
+}
+
+func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) error {
+	f.opt.TopStacks = f.top
+	if f.top == 0 {
+		f.opt.TopStacks = -1
+	}
+	for _, name := range f.designs {
+		d, err := report.NamedDesign(name, f.opt.Bits, f.opt.Seed)
+		if err != nil {
+			return usageError{err}
+		}
+		f.opt.Designs = append(f.opt.Designs, d)
+	}
+	if len(paths) == 0 {
+		paths = []string{""}
+	}
+	var reports []*report.Report
+	for _, path := range paths {
+		r, err := f.one(stdin, path)
+		if err != nil {
+			return fmt.Errorf("estimate: %w", err)
+		}
+		reports = append(reports, r)
+	}
+	if f.html != "" {
+		if err := writeFile(f.html, func(w io.Writer) error { return html.Write(w, reports...) }); err != nil {
+			return fmt.Errorf("estimate: %w", err)
+		}
+	}
+	if f.json {
+		return report.WriteJSON(stdout, reports...)
+	}
+	return report.WriteText(stdout, report.TextOptions{}, reports...)
+}
+
+// one estimates one capture; the empty path is the embedded example.
+func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err error) {
+	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing}
+	var c *capture.Capture
+	switch path {
+	case "":
+		c, err = capture.OpenExample(opt)
+	case "-":
+		c, err = capture.OpenReader(stdin, "standard input", opt)
+	default:
+		c, err = capture.Open(path, opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	o := f.opt
+	info := c.Info()
+	o.Path, o.Format = info.Path, info.Format
+	o.Types = c.Types()
+	o.Pages = c.Pages
+	o.Symbols = c
+	return report.Estimate(c, o)
+}

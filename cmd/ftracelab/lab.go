@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"ftracelab/stackmap"
+	"ftracelab/tracefsfs"
+	"ftracelab/tracer"
+	"ftracelab/workload"
+	"ftracelab/workload/machine"
+)
+
+// labFlags say what machine to simulate and what its kernel is built with.
+type labFlags struct {
+	cpus     int
+	seed     uint64
+	preset   string
+	bits     string
+	deferred bool
+	set      []string
+}
+
+func (f *labFlags) register(fl *pflag.FlagSet) {
+	fl.IntVar(&f.cpus, "cpus", 4, "simulated CPUs")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
+	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none")
+	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
+	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
+	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
+}
+
+// lab is a simulated machine with its tracefs.
+type lab struct {
+	machine *machine.Machine
+	ft      *tracer.Ftrace
+	fs      *tracefsfs.FS
+}
+
+func (f *labFlags) build(scenario string) (*lab, error) {
+	cfg := tracer.Config{DeferredUnwind: f.deferred, NoStackmap: f.preset == "none"}
+	switch f.preset {
+	case "documented":
+		cfg.Stackmap = stackmap.Documented()
+	case "v2":
+		cfg.Stackmap = stackmap.V2()
+	case "v4":
+		cfg.Stackmap = stackmap.V4()
+	case "none":
+	default:
+		return nil, usageError{fmt.Errorf("--stackmap %q: there are documented, v2, v4 and none", f.preset)}
+	}
+	if f.bits != "" {
+		bits, err := stackmap.ParseBits(f.bits)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--ftrace_stackmap.bits: %w", err)}
+		}
+		cfg.Stackmap.Bits = bits
+	}
+	s, err := workload.Find(scenario)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	m, err := machine.New(machine.Config{CPUs: f.cpus, Seed: f.seed})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if err := s.Start(m); err != nil {
+		return nil, err
+	}
+	ft, err := tracer.New(m, cfg)
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{m, ft, tracefsfs.New(ft.Root())}
+	for _, assignment := range f.set {
+		file, value, ok := strings.Cut(assignment, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--set %q: want FILE=VALUE", assignment)}
+		}
+		if err := tracefsfs.WriteFile(l.fs, file, value+"\n"); err != nil {
+			return nil, fmt.Errorf("--set %s: %w", assignment, err)
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,99 @@
+// Command ftracelab is Linux ftrace as an ordinary program: it estimates what
+// de-duplicating stacks would save on a capture, runs a simulated machine whose
+// tracefs a shell can be used in, and reads the stack map's binary export.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	exitFailed = 1 // the operation failed
+	exitUsage  = 2 // the command line was wrong
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run executes one command line and returns the exit status. It is main without
+// the process, so that tests can call it.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var status exitStatus
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "ftracelab: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(stderr, "ftracelab: %v\n", err)
+		return exitFailed
+	}
+}
+
+// exitStatus ends the program with a status and no message of its own.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// usageError is a mistake in the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ftracelab",
+		Short: "Linux ftrace as an ordinary program: learn it, size it, try designs",
+		Long: `ftracelab is an emulation of Linux 6.12's ftrace in pure Go.
+
+  ftracelab estimate                     what would stackmap save on this capture?
+  ftracelab estimate perf.txt            … and on yours
+  ftracelab shell                        a tracefs to play with; no root, no kernel
+  ftracelab run --out DIR                a capture of the simulated machine`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see ftracelab --help", args[0])}
+			}
+			return nil
+		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(estimateCommand(), shellCommand(), runCommand(), stackmapDumpCommand())
+	return root
+}
+
+// usageArgs makes a mistake in the arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}

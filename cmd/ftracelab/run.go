@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload"
+	"ftracelab/workload/machine"
+)
+
+type runFlags struct {
+	lab      labFlags
+	duration time.Duration
+	out      string
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	var names []string
+	for _, s := range workload.Scenarios() {
+		names = append(names, s.Name)
+	}
+	cmd := &cobra.Command{
+		Use:   "run [SCENARIO]",
+		Short: "Run a simulated machine and keep what it traced",
+		Long: `run simulates a machine and prints its trace, or with --out writes a capture
+folder: the pages of each CPU as trace_pipe_raw gives them, formats, kallsyms,
+statistics and the trace as text; estimate reads it.
+
+Scenarios: ` + strings.Join(names, ", ") + `.`,
+		Example: `  ftracelab run --set current_tracer=function_graph --duration 2ms
+  ftracelab run --set set_event=kmem:kmem_cache_alloc --set options/stacktrace=1 --out DIR
+  ftracelab estimate DIR`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			scenario := ""
+			if len(args) > 0 {
+				scenario = args[0]
+			}
+			return f.run(cmd.OutOrStdout(), cmd.ErrOrStderr(), scenario)
+		},
+	}
+	fl := cmd.Flags()
+	f.lab.register(fl)
+	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time to run")
+	fl.StringVar(&f.out, "out", "", "folder to write the capture to; it must not exist")
+	return cmd
+}
+
+func (f *runFlags) run(stdout, stderr io.Writer, scenario string) error {
+	if f.duration < 0 {
+		return usageError{fmt.Errorf("--duration %v is negative", f.duration)}
+	}
+	l, err := f.lab.build(scenario)
+	if err != nil {
+		return err
+	}
+	l.ft.Run(machine.Time(f.duration.Nanoseconds()))
+	fmt.Fprintf(stderr, "seed %d, %d CPUs, %v simulated\n", f.lab.seed, f.lab.cpus, f.duration)
+	if f.out != "" {
+		return l.writeCapture(f.out, fmt.Sprintf("ftracelab run, seed %d, %d CPUs, %v simulated, set: %s\n",
+			f.lab.seed, f.lab.cpus, f.duration, strings.Join(f.lab.set, " ")))
+	}
+	text, err := l.fs.ReadFile("trace")
+	if err != nil {
+		return err
+	}
+	_, err = stdout.Write(text)
+	return err
+}
+
+// writeCapture writes a capture folder as a whole or not at all. The pages come
+// last, because reading them empties the buffer.
+func (l *lab) writeCapture(dir, readme string) (err error) {
+	if _, err := os.Stat(dir); err == nil {
+		return fmt.Errorf("%s: %w", dir, os.ErrExist)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".capture-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(tmp))
+		}
+	}()
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	l.ft.Top().Stop()
+	files, err := l.captureFiles(readme)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(tmp, f.name), f.data, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.Rename(tmp, dir)
+}
+
+type captureFile struct {
+	name string
+	data []byte
+}
+
+// captureFiles collects what belongs into a capture folder.
+func (l *lab) captureFiles(readme string) ([]captureFile, error) {
+	var formats, symbols bytes.Buffer
+	for _, t := range l.ft.Types().All() {
+		fmt.Fprintf(&formats, "==== events/%s/%s\n%s", t.System, t.Name, t.Format())
+	}
+	if _, err := l.machine.Kallsyms().WriteTo(&symbols); err != nil {
+		return nil, err
+	}
+	files := []captureFile{
+		{"README", []byte(readme)},
+		{"formats_all.txt", formats.Bytes()},
+		{"kallsyms.txt", symbols.Bytes()},
+	}
+	add := func(name, from string) error {
+		data, err := l.fs.ReadFile(from)
+		files = append(files, captureFile{name, data})
+		return err
+	}
+	names := [][2]string{
+		{"header_page.txt", "events/header_page"},
+		{"trace.txt", "trace"},
+		{"trace_options", "trace_options"},
+		{"saved_cmdlines", "saved_cmdlines"},
+		{"stack_map", "stack_map"},
+		{"stack_map_stat", "stack_map_stat"},
+		{"stack_map_bin", "stack_map_bin"},
+	}
+	for cpu := range l.ft.Top().Buffer().CPUs() {
+		names = append(names, [2]string{fmt.Sprintf("stats.cpu%d", cpu), fmt.Sprintf("per_cpu/cpu%d/stats", cpu)})
+	}
+	for _, n := range names {
+		if err := add(n[0], n[1]); err != nil && tracefile.Errno(err) != syscall.ENOENT {
+			return nil, err
+		}
+	}
+	for cpu := range l.ft.Top().Buffer().CPUs() {
+		files = append(files, captureFile{fmt.Sprintf("cpu%d.raw", cpu), l.ft.Top().TakePages(cpu)})
+	}
+	return files, nil
+}

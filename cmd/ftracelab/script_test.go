@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"mvdan.cc/sh/v3/shell"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ftracelab": main})
+}
+
+// TestSessions replays docs/sessions: each is a page of documentation and a
+// test at once.
+func TestSessions(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../../docs/sessions",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// TestDocumentedCommands runs every ftracelab command of the README and of
+// docs: lines of a ```sh block that begin with "go run ./cmd/ftracelab". A
+// file they name that the reader would have to bring is made up.
+func TestDocumentedCommands(t *testing.T) {
+	const prefix = "go run ./cmd/ftracelab "
+	t.Chdir("../..")
+	docs := []string{"README.md"}
+	ran := 0
+	for _, doc := range docs {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block := ""
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimRight(line, "\n")
+			if lang, fence := strings.CutPrefix(line, "```"); fence {
+				if block == "" {
+					block = lang + "."
+				} else {
+					block = ""
+				}
+				continue
+			}
+			command, is := strings.CutPrefix(line, prefix)
+			if block != "sh." || !is {
+				continue
+			}
+			ran++
+			t.Run(command, func(t *testing.T) { runDocumented(t, command) })
+		}
+	}
+	if ran == 0 {
+		t.Error("the README shows no command")
+	}
+}
+
+// runDocumented runs a command line as a shell would split it; files it writes
+// land in a scratch folder.
+func runDocumented(t *testing.T, command string) {
+	command, _, _ = strings.Cut(command, " #")
+	args, err := shell.Fields(command, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch := t.TempDir()
+	for i, arg := range args {
+		if strings.HasPrefix(arg, "/tmp/") {
+			args[i] = scratch + "/" + strings.TrimPrefix(arg, "/tmp/")
+		}
+	}
+	var out, errs bytes.Buffer
+	if status := run(context.Background(), args, strings.NewReader(""), &out, &errs); status != 0 {
+		t.Errorf("status %d\n%s%s", status, out.String(), errs.String())
+	}
+	if out.Len() == 0 && errs.Len() == 0 {
+		t.Error("printed nothing")
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/tracefsfs/shell"
+	"ftracelab/workload/machine"
+)
+
+type shellFlags struct {
+	lab       labFlags
+	scenario  string
+	command   string
+	hostWrite bool
+}
+
+func shellCommand() *cobra.Command {
+	var f shellFlags
+	cmd := &cobra.Command{
+		Use:   "shell [SCRIPT [ARG]…]",
+		Short: "A POSIX shell whose working folder is the tracefs of a simulated machine",
+		Long: `shell starts a simulated machine and a shell in its tracefs,
+/sys/kernel/tracing. It has its own cat, grep, awk and so on (see help in it)
+and runs no program of this computer. Time stands still while you type:
+sleep 1 is one simulated second.`,
+		Example: `  ftracelab shell
+  ftracelab shell -c 'echo function > current_tracer; sleep .01; head -20 trace'
+  ftracelab shell --stackmap v4 test.sh`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SetInterspersed(false)
+	f.lab.register(fl)
+	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
+	fl.StringVarP(&f.command, "command", "c", "", "run this and leave")
+	fl.BoolVar(&f.hostWrite, "host-write", false, "let the shell write this computer's files")
+	return cmd
+}
+
+func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
+	l, err := f.lab.build(f.scenario)
+	if err != nil {
+		return err
+	}
+	kallsyms := func() string {
+		var text strings.Builder
+		if _, err := l.machine.Kallsyms().WriteTo(&text); err != nil {
+			return ""
+		}
+		return text.String()
+	}
+	sh, err := shell.New(shell.Config{
+		FS:     l.fs,
+		Stdin:  cmd.InOrStdin(),
+		Stdout: cmd.OutOrStdout(),
+		Stderr: cmd.ErrOrStderr(),
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			return l.sleep(ctx, machine.Time(d.Nanoseconds()))
+		},
+		Now:       func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
+		CPUs:      f.lab.cpus,
+		Proc:      map[string]func() string{"/proc/kallsyms": kallsyms},
+		HostWrite: f.hostWrite,
+		Seed:      f.lab.seed,
+	})
+	if err != nil {
+		return err
+	}
+	var status int
+	switch {
+	case cmd.Flags().Changed("command"):
+		status, err = sh.Run(cmd.Context(), strings.NewReader(f.command), "sh", args...)
+	case len(args) > 0:
+		status, err = runScript(cmd.Context(), sh, args)
+	default:
+		status, err = sh.Interactive(cmd.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("shell: %w", err)
+	}
+	if status != 0 {
+		return exitStatus(status)
+	}
+	return nil
+}
+
+func runScript(ctx context.Context, sh *shell.Shell, args []string) (status int, err error) {
+	var script io.ReadCloser
+	if script, err = os.Open(args[0]); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, script.Close()) }()
+	return sh.Run(ctx, script, args[0], args[1:]...)
+}
+
+// sleepStep is how often a long sleep looks whether it was interrupted.
+const sleepStep = 10 * machine.Millisecond
+
+// sleep lets simulated time pass.
+func (l *lab) sleep(ctx context.Context, d machine.Time) error {
+	for ; d > 0; d -= min(d, sleepStep) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l.ft.Run(min(d, sleepStep))
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/stackmap"
+)
+
+func stackmapDumpCommand() *cobra.Command {
+	var opt stackmap.DumpOptions
+	var vmlinux string
+	cmd := &cobra.Command{
+		Use:   "stackmap-dump FILE",
+		Short: "Read a stack_map_bin: either format, either byte order",
+		Long: `stackmap-dump prints the stacks of a stack_map_bin as the kernel patches' own
+tool does. - is standard input.`,
+		Example: `  ftracelab stackmap-dump --top 10 --vmlinux vmlinux stack_map.bin`,
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if vmlinux != "" {
+				f, err := os.Open(vmlinux)
+				if err != nil {
+					return fmt.Errorf("stackmap-dump: %w", err)
+				}
+				defer f.Close()
+				v, err := stackmap.ReadVmlinux(f)
+				if err != nil {
+					return fmt.Errorf("stackmap-dump: %s: %w", vmlinux, err)
+				}
+				opt.Symbols = v.Symbol
+			}
+			in := cmd.InOrStdin()
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return fmt.Errorf("stackmap-dump: %w", err)
+				}
+				defer f.Close()
+				in = f
+			}
+			n, err := stackmap.WriteDump(cmd.OutOrStdout(), in, opt)
+			if err != nil {
+				return fmt.Errorf("stackmap-dump: %s: %w", args[0], err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "Total: %d unique stacks\n", n)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&opt.JSON, "json", false, "print JSON")
+	fl.IntVar(&opt.Top, "top", 0, "only so many stacks, those seen most often")
+	fl.StringVar(&vmlinux, "vmlinux", "", "ELF file with the kernel's symbols")
+	fl.BoolVar(&opt.KeepGoing, "keep-going", false, "print what could be read of a damaged file")
+	return cmd
+}

@@ -1,0 +1,212 @@
+package fgraph
+
+import (
+	"math/bits"
+
+	"ftracelab/workload/machine"
+)
+
+// ReturnToHandler is the address that replaces a return address: that of
+// return_to_handler in the reference kernel.
+const ReturnToHandler uint64 = 0xffffffff81093e00
+
+// frameWords is the size of a frame without its bitmap word.
+func (g *Graph) frameWords() int {
+	if g.cfg.SubtimeWord {
+		return 5
+	}
+	return 4
+}
+
+// maxOffset is the word a stack must stay below: room for one more frame, its
+// bitmap and the variables of the users is always left.
+func (g *Graph) maxOffset() int { return StackWords - (g.frameWords() + 1 + MaxOps) }
+
+// push puts a frame on the stack and returns the index of its bitmap word.
+//
+// Kernel: ftrace_push_return_trace, kernel/trace/fgraph.c.
+func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int, ok bool) {
+	f := g.frameWords()
+	if s.top+f+1 >= g.maxOffset() {
+		s.overrun++
+		return 0, false
+	}
+	at := s.top
+	bitmap = at + f
+	// The word that leads back comes first: from the moment top is raised an
+	// interrupt may walk the stack or push frames of its own.
+	s.words[bitmap] = reservedWord(f)
+	s.words[at+frameRet] = ret
+	s.top = bitmap + 1
+	s.words[at+frameFunc] = fn
+	s.words[at+frameCalltime] = g.cfg.Clock(c)
+	s.words[bitmap-1] = retp
+	return bitmap, true
+}
+
+// Enter shows the call of fn, which will return to ret, to the users and
+// reports whether one of them wants to see it return. If so the caller replaces
+// the return address by ReturnToHandler and calls Return when that is reached.
+//
+// retp identifies the place of the return address for RetAddr; 0 if there are
+// no such places.
+//
+// Kernel: function_graph_enter, kernel/trace/fgraph.c.
+func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
+	if g.dead {
+		return false
+	}
+	at, ok := g.push(c, s, fn, ret, retp)
+	if !ok {
+		return false
+	}
+	call := Call{Func: fn, Depth: s.depth}
+	s.depth++
+	var wanted uint16
+	if o := g.direct; o != nil {
+		if g.ask(c, s, o, call) {
+			wanted = 1 << o.index
+		}
+	} else {
+		for used := g.used; used != 0; used &= used - 1 {
+			i := bits.TrailingZeros16(used)
+			if o := g.array[i]; o.wants(fn) && g.ask(c, s, o, call) {
+				wanted |= 1 << i
+			}
+		}
+	}
+	if wanted == 0 {
+		s.top = at - g.frameWords()
+		s.depth--
+		return false
+	}
+	w := bitmapWord(wanted|1, g.frameWords())
+	if wanted&1 != 0 {
+		w |= tookZeroBit
+	}
+	s.words[at] = w
+	return true
+}
+
+// ask calls o's Entry and drops what it reserved if it says no.
+func (g *Graph) ask(c *machine.CPU, s *Stack, o *Ops, call Call) bool {
+	top := s.top
+	if o.Entry(c, s, call) {
+		return true
+	}
+	s.top = top
+	return false
+}
+
+// Return takes the innermost frame off the stack, shows the return to the users
+// that wanted it and gives the address to go on at. It panics if there is no
+// frame: then there is no address to return to.
+//
+// Kernel: ftrace_return_to_handler and ftrace_pop_return_trace,
+// kernel/trace/fgraph.c, where the machine panics as well.
+func (g *Graph) Return(c *machine.CPU, s *Stack) uint64 {
+	at := s.frame(s.top)
+	if at < 0 {
+		g.dead = true
+		panic("fgraph: invariant: return to an empty or damaged shadow stack")
+	}
+	f := g.frameWords()
+	ret := Ret{
+		Func:     s.words[at+frameFunc],
+		Depth:    s.depth - 1,
+		Overrun:  s.overrun,
+		Calltime: s.words[at+frameCalltime],
+		Rettime:  g.cfg.Clock(c),
+	}
+	w := s.words[at+f]
+	wanted := wordBitmap(w)
+	if w&tookZeroBit == 0 && !g.cfg.AlwaysReturnZero {
+		wanted &^= 1
+	}
+	for ; wanted != 0; wanted &= wanted - 1 {
+		if o := g.array[bits.TrailingZeros16(wanted)]; o != nil {
+			o.Return(c, s, ret)
+		}
+	}
+	s.top = at
+	s.depth--
+	return s.words[at+frameRet]
+}
+
+// Sleep adjusts the call times of next's frames by the time it was switched
+// out, so that sleeping does not count as running. It is called at each switch
+// while the option sleep-time is off.
+//
+// Kernel: ftrace_graph_probe_sched_switch, kernel/trace/fgraph.c.
+func (g *Graph) Sleep(now uint64, prev, next *Stack) {
+	if prev != nil {
+		prev.slept = now
+	}
+	if next == nil || next.slept == 0 {
+		return
+	}
+	off := now - next.slept
+	for at := next.frame(next.top); at >= 0; at = next.frame(at) {
+		next.words[at+frameCalltime] += off
+	}
+}
+
+// RetAddr gives an unwinder the address that ret stands for. If ret is not
+// ReturnToHandler it is the answer itself. Otherwise the real one is looked for
+// from *index downwards; *index is 0 before the first call and is moved on.
+//
+// retp is the place the unwinder found ret at: a tail call leaves several
+// frames for one place, of which only the lowest holds the real address. With
+// retp 0 frames are taken in order. An address that cannot be found is returned
+// as it is.
+//
+// Kernel: ftrace_graph_ret_addr, kernel/trace/fgraph.c.
+func (g *Graph) RetAddr(s *Stack, index *int, ret, retp uint64) uint64 {
+	if ret != ReturnToHandler || s == nil {
+		return ret
+	}
+	at := *index
+	if at == 0 {
+		at = s.top
+	}
+	for at = s.frame(at); at >= 0; at = s.frame(at) {
+		orig := s.words[at+frameRet]
+		place := s.words[at+g.frameWords()-1]
+		if orig != ReturnToHandler && (retp == 0 || place == retp) {
+			*index = at
+			if at == 0 {
+				*index = -1 // the bottom; 0 would start over
+			}
+			return orig
+		}
+	}
+	return ret
+}
+
+// Call is the machine hook of function entry: it replaces f.Ret if a user wants
+// to see the return. Set it as machine.Hooks.Call, or call it from there.
+func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
+	if g.active == 0 || !g.Traces(f.Func) {
+		return
+	}
+	s := g.cfg.Stack(c.Current)
+	if s == nil {
+		return
+	}
+	if g.Enter(c, s, f.Func, f.Ret, 0) {
+		f.Ret = ReturnToHandler
+	}
+}
+
+// Leave is the machine hook of a return to ReturnToHandler: it puts the real
+// address back into f.Ret. After tail calls several frames return here, one
+// after the other, because each but the lowest returns to ReturnToHandler again.
+//
+// The hook must stay set while frames are in flight, also after the last user
+// has gone.
+func (g *Graph) Leave(c *machine.CPU, f *machine.Frame) {
+	s := g.cfg.Stack(c.Current)
+	for s != nil && f.Ret == ReturnToHandler {
+		f.Ret = g.Return(c, s)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"ftracelab/workload/machine"
+)
+
+// eventTypes are the numbers of the event types in the captures.
+type eventTypes struct {
+	entry, exit int
+	byID        map[int]machine.Event
+}
+
+func newEventTypes(ids map[string]int) *eventTypes {
+	ev := &eventTypes{entry: ids["ftrace/funcgraph_entry"], exit: ids["ftrace/funcgraph_exit"], byID: map[int]machine.Event{}}
+	for e := machine.EvNone + 1; e.Valid(); e++ {
+		if id, ok := ids[strings.Replace(e.TracepointName(), ":", "/", 1)]; ok {
+			ev.byID[id] = e
+		}
+	}
+	return ev
+}
+
+// event takes a record that is no function's.
+func (s *stream) event(r *record, delta uint64) {
+	e, ok := s.ev.byID[r.typ]
+	if !ok {
+		return
+	}
+	it := item{kind: event, event: e, delta: delta, flags: r.flags, preempt: r.preempt, rec: r}
+	g := s.cur
+	switch e {
+	case machine.EvSchedSwitch:
+		it.kind, it.arg = swtch, int32(r.u64(32))
+	case machine.EvSchedWaking, machine.EvSchedWakeup:
+		it.arg = wakeClass(r.str(8, 16))
+	case machine.EvSoftIRQRaise, machine.EvSoftIRQEntry, machine.EvSoftIRQExit:
+		it.arg = int32(r.u32(8))
+	case machine.EvSchedMigrate:
+		return // the machine's own decision
+	case machine.EvSysEnter:
+		if g != nil && g.key == "sys" {
+			g.key, g.nr = fmt.Sprintf("sys %d", int64(r.u64(8))), int64(r.u64(8))
+			for i := range g.args {
+				g.args[i] = r.u64(16 + 8*i)
+			}
+		}
+	case machine.EvSysExit:
+		if g != nil {
+			g.ret = int64(r.u64(16))
+		}
+	case machine.EvSchedFork:
+		if g != nil {
+			g.child = int(r.u32(44))
+		}
+	case machine.EvSchedExec:
+		if g != nil {
+			g.exec = r
+		}
+	}
+	s.put(it)
+	if e == machine.EvSchedSwitch {
+		s.prev = 0 // the time until the task runs again is not its own
+	}
+}
+
+// Classes of wake-ups: whom they are for.
+func wakeClass(comm string) int32 {
+	for i, prefix := range wakeClasses {
+		if strings.HasPrefix(comm, prefix) {
+			return int32(i + 1)
+		}
+	}
+	return int32(len(wakeClasses) + 1)
+}
+
+var wakeClasses = []string{"rcu_preempt", "kworker/u", "kworker/", "ksoftirqd/", "migration/", "kcompactd"}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ftracelab/workload/machine"
+)
+
+func captures(t *testing.T) oracle {
+	t.Helper()
+	dir := os.Getenv("FTRACELAB_ORACLE")
+	if dir == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("FTRACELAB_ORACLE is not set")
+		}
+		t.Skip("FTRACELAB_ORACLE is not set: no captures to learn from")
+	}
+	return oracle(filepath.Join(dir, "debian"))
+}
+
+// The embedded files are what the captures give, byte for byte.
+func TestEmbeddedFilesAreCurrent(t *testing.T) {
+	o := captures(t)
+	dir := t.TempDir()
+	syms, model := filepath.Join(dir, "kallsyms"), filepath.Join(dir, "model")
+	if err := run(o, syms, model); err != nil {
+		t.Fatal(err)
+	}
+	for made, have := range map[string]string{
+		syms: "../../workload/machine/kallsyms.bin.gz", model: "../../workload/testdata/model.bin.gz",
+	} {
+		a, err := os.ReadFile(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(have)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: run go generate ./workload", have)
+		}
+	}
+}
+
+// Every symbol that trace-cmd printed with its address is found there.
+func TestKallsymsAgreeWithReports(t *testing.T) {
+	text, err := captures(t).text("stacks/trace_ev.report.txt.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ks, err := machine.LoadKallsyms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`^=> (\S+) \(([0-9a-f]+)\)$`)
+	checked := 0
+	for l := range strings.Lines(text) {
+		m := line.FindStringSubmatch(strings.TrimSpace(l))
+		if m == nil {
+			continue
+		}
+		addr, err := strconv.ParseUint(m[2], 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := ks.At(addr); ok && s.Module == "" && addr < 0xffffffffa0000000 {
+			checked++
+			if s.Name != m[1] {
+				t.Errorf("%#x is %s, trace-cmd says %s", addr, s.Name, m[1])
+			}
+		}
+	}
+	if checked < 10_000 {
+		t.Errorf("%d addresses checked", checked)
+	}
+}
+
+func TestCallPathsAreThoseOfStacks(t *testing.T) {
+	o := captures(t)
+	ks, err := machine.LoadKallsyms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := eventIDs(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs, err := learnCallers(o, ks, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := func(name string) uint64 {
+		s, ok := ks.ByName(name)
+		if !ok {
+			t.Fatalf("no %s", name)
+		}
+		return s.Addr
+	}
+	for _, c := range []struct{ grand, caller, callee, want string }{
+		{"", "do_syscall_64", "x64_sys_call", "x64_sys_call"},
+		{"do_syscall_64", "x64_sys_call", "__x64_sys_dup2", "__x64_sys_dup2 tail"},
+		{"", "do_syscall_64", "syscall_exit_to_user_mode_prepare", "syscall_exit_to_user_mode hidden, syscall_exit_to_user_mode_prepare"},
+		{"", "schedule", "__traceiter_sched_switch", "__schedule hidden, __traceiter_sched_switch"},
+		{"do_syscall_64", "__x64_sys_clone", "kernel_clone", "__do_sys_clone hidden tail, kernel_clone"},
+	} {
+		var grand uint64
+		if c.grand != "" {
+			grand = addr(c.grand)
+		}
+		var got []string
+		for _, s := range cs.path(grand, addr(c.caller), addr(c.callee)) {
+			word := cs.name(s.Func)
+			if s.Hidden {
+				word += " hidden"
+			}
+			if s.Tail {
+				word += " tail"
+			}
+			got = append(got, word)
+		}
+		if g := strings.Join(got, ", "); g != c.want {
+			t.Errorf("%s calls %s: %s, want %s", c.caller, c.callee, g, c.want)
+		}
+	}
+}

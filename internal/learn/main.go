@@ -1,0 +1,87 @@
+// Command learn makes the embedded data of workload and workload/machine from
+// captures of a real kernel: the symbol table and the model of its call trees.
+//
+//	go run ./internal/learn -oracle DIR -kallsyms FILE -o FILE
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ftracelab/workload/machine"
+)
+
+func main() {
+	dir := flag.String("oracle", os.Getenv("FTRACELAB_ORACLE"), "folder of the captures")
+	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
+	modelOut := flag.String("o", "", "write the model to this file")
+	flag.Parse()
+	if err := run(oracle(filepath.Join(*dir, "debian")), *symsOut, *modelOut); err != nil {
+		fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(o oracle, symsOut, modelOut string) error {
+	syms, err := readSymbols(o)
+	if err != nil {
+		return err
+	}
+	if symsOut != "" {
+		if err := writeGzip(symsOut, machine.EncodeKallsyms(syms)); err != nil {
+			return err
+		}
+	}
+	if modelOut == "" {
+		return nil
+	}
+	return learn(o, modelOut)
+}
+
+// oracle is the folder with the captures of one kernel.
+type oracle string
+
+// bytes reads a file, unpacked if its name says that it is packed.
+func (o oracle) bytes(name string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(string(o), name))
+	if err != nil || !strings.HasSuffix(name, ".gz") {
+		return b, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	b, err = io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return b, nil
+}
+
+func (o oracle) text(name string) (string, error) {
+	b, err := o.bytes(name)
+	return string(b), err
+}
+
+// writeGzip writes b packed, without a time, so that the same input makes the
+// same file.
+func writeGzip(name string, b []byte) error {
+	var buf bytes.Buffer
+	z, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(b); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, buf.Bytes(), 0o644)
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"slices"
+
+	"ftracelab/workload/machine"
+)
+
+// callers knows who calls whom and from where, as function traces (parent_ip)
+// and recorded stacks show it.
+type callers struct {
+	ks     *machine.Kallsyms
+	from   map[uint64]map[uint64]int // callee → return address → how often seen
+	points map[machine.Point]uint64  // where tracepoints are
+	slabs  map[uint64]machine.Slab   // what an allocation site asks for, by call site
+	sites  map[siteKey][]machine.Site
+	asm    *machine.Assembler
+	known  int // sites with a real address
+	made   int // sites with a made-up one
+}
+
+type siteKey struct{ grand, caller, callee uint64 }
+
+// captures with function records and with kernel stacks.
+var (
+	functionCaptures = []string{
+		"function/fn_default", "function/fn_commands", "function/fn_pid_fork_tgid", "function/subbuf_8", "function/subbuf_64",
+	}
+	stackCaptures = []string{"stacks/kmem_stack", "stacks/sched_stack", "events/ev_stacktrace"}
+	slabCaptures  = []string{"events/ev_all", "stacks/kmem_stack", "events/ev_kmem"}
+)
+
+func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers, error) {
+	cs := &callers{
+		ks: ks, from: map[uint64]map[uint64]int{}, points: map[machine.Point]uint64{},
+		slabs: map[uint64]machine.Slab{}, sites: map[siteKey][]machine.Site{},
+		asm: machine.NewAssembler(ks, 0),
+	}
+	for _, dir := range functionCaptures {
+		recs, err := readCapture(o, dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range recs {
+			if r.typ == ids["ftrace/function"] && len(r.data) >= 24 {
+				cs.add(cs.entry(r.u64(8)), r.u64(16), 1)
+			}
+		}
+	}
+	for _, dir := range stackCaptures {
+		recs, err := readCapture(o, dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range recs {
+			if r.typ == ids["ftrace/kernel_stack"] {
+				cs.addStack(&r)
+			}
+		}
+	}
+	for _, dir := range slabCaptures {
+		recs, err := readCapture(o, dir)
+		if err != nil {
+			return nil, err
+		}
+		cs.learnSlabs(recs, ids)
+	}
+	return cs, nil
+}
+
+func (cs *callers) entry(addr uint64) uint64 {
+	s, _ := cs.ks.At(addr)
+	return s.Addr
+}
+
+func (cs *callers) name(addr uint64) string {
+	s, _ := cs.ks.At(addr)
+	return s.Name
+}
+
+func (cs *callers) traceable(addr uint64) bool {
+	s, _ := cs.ks.At(addr)
+	return s.Traceable
+}
+
+func (cs *callers) add(callee, ret uint64, n int) {
+	if callee == 0 || cs.entry(ret) == 0 {
+		return
+	}
+	if cs.from[callee] == nil {
+		cs.from[callee] = map[uint64]int{}
+	}
+	cs.from[callee][ret] += n
+}
+
+// addStack learns from a recorded kernel stack, innermost first.
+func (cs *callers) addStack(r *record) {
+	n := int(r.u32(8))
+	var ips []uint64
+	for i := 0; i < n && 16+8*i+8 <= len(r.data); i++ {
+		if ip := r.u64(16 + 8*i); ip != 0 && ip != ^uint64(0) {
+			ips = append(ips, ip)
+		}
+	}
+	for i := 0; i+1 < len(ips); i++ {
+		cs.add(cs.entry(ips[i]), ips[i+1], 1)
+	}
+	if len(ips) < 2 {
+		return
+	}
+	for e := machine.EvNone + 1; e.Valid(); e++ {
+		if cs.name(ips[0]) == "trace_event_raw_event_"+e.Template() {
+			cs.points[machine.Point{Func: cs.entry(ips[1]), Event: e}] = ips[1]
+		}
+	}
+}
+
+// within returns the address inside caller from which callee is called most.
+func (cs *callers) within(caller, callee uint64) (ret uint64) {
+	best := 0
+	for _, a := range sortedKeys(cs.from[callee]) {
+		if n := cs.from[callee][a]; cs.entry(a) == caller && n > best {
+			ret, best = a, n
+		}
+	}
+	return ret
+}
+
+// hidden returns the functions ftrace cannot see through which caller reaches
+// callee, outermost first, ending with callee; nil if none are known.
+func (cs *callers) hidden(caller, callee uint64, depth int) []machine.Site {
+	if ret := cs.within(caller, callee); ret != 0 {
+		return []machine.Site{{Func: callee, Ret: ret}}
+	}
+	if depth == 0 {
+		return nil
+	}
+	for _, ret := range sortedKeys(cs.from[callee]) {
+		via := cs.entry(ret)
+		if via == caller || via == callee || cs.traceable(via) {
+			continue
+		}
+		if path := cs.hidden(caller, via, depth-1); path != nil {
+			path[len(path)-1].Hidden = true
+			return append(path, machine.Site{Func: callee, Ret: ret})
+		}
+	}
+	return nil
+}
+
+// maxHidden is how many functions that ftrace cannot see may lie between two it sees.
+const maxHidden = 3
+
+// path returns how callee is called by caller, which was itself called by grand.
+func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
+	k := siteKey{grand, caller, callee}
+	if p, ok := cs.sites[k]; ok {
+		return p
+	}
+	p := cs.hidden(caller, callee, maxHidden)
+	switch {
+	case p != nil:
+		cs.known++
+	case grand != 0 && cs.within(grand, callee) != 0:
+		p = []machine.Site{{Func: callee, Tail: true}}
+		cs.known++
+	case cs.name(caller) == "x64_sys_call": // a switch of jumps
+		p = []machine.Site{{Func: callee, Tail: true}}
+		cs.known++
+	case grand != 0 && cs.hidden(grand, callee, maxHidden) != nil:
+		p = cs.hidden(grand, callee, maxHidden)
+		p[0].Ret, p[0].Tail = 0, true
+		cs.known++
+	case cs.faults(callee) != nil:
+		asm := cs.faults(callee)
+		cs.known++
+		p = append([]machine.Site{asm[0]}, asm[1:]...)
+		p[0].Ret = machine.CallSite(cs.ks, caller, p[0].Func)
+	default:
+		cs.made++
+		p = []machine.Site{{Func: callee, Ret: machine.CallSite(cs.ks, caller, callee)}}
+	}
+	for i := range p {
+		p[i].Probe = cs.name(p[i].Func) == "syscall_trace_enter"
+	}
+	cs.sites[k] = p
+	return p
+}
+
+// faults returns the path from the page fault entry to callee, nil if there is none.
+func (cs *callers) faults(callee uint64) []machine.Site {
+	entry, ok := cs.ks.ByName("asm_exc_page_fault")
+	if n := cs.name(callee); !ok || n != "lock_vma_under_rcu" && n != "lock_mm_and_find_vma" && n != "handle_mm_fault" {
+		return nil
+	}
+	path := cs.hidden(entry.Addr, callee, maxHidden)
+	if path == nil {
+		return nil
+	}
+	return append([]machine.Site{{Func: entry.Addr, Hidden: true}}, path...)
+}
+
+func sortedKeys[V any](m map[uint64]V) []uint64 {
+	keys := make([]uint64, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// learnSlabs notes what each allocation site asks for.
+func (cs *callers) learnSlabs(recs []record, ids map[string]int) {
+	for i := range recs {
+		r := &recs[i]
+		switch {
+		case r.typ == ids["kmem/kmem_cache_alloc"] || r.typ == ids["kmem/kmalloc"]:
+			cs.slabs[r.u64(8)] = machine.Slab{
+				Req: uint32(r.u64(24)), Alloc: uint32(r.u64(32)), GFP: uint32(r.u64(40)),
+				Accounted: len(r.data) > 52 && r.typ == ids["kmem/kmem_cache_alloc"] && r.data[52] != 0,
+			}
+		case r.typ == ids["kmem/kmem_cache_free"]:
+			cs.slabs[r.u64(8)] = machine.Slab{Cache: r.dynamic(24)}
+		}
+	}
+}

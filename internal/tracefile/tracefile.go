@@ -1,0 +1,71 @@
+package tracefile
+
+import (
+	"context"
+	"io/fs"
+)
+
+// Flags are the open(2) flags a tracefs file can tell apart.
+type Flags uint32
+
+// The flags that matter to a tracefs file.
+const (
+	Read     Flags = 1 << iota // O_RDONLY or O_RDWR
+	Write                      // O_WRONLY or O_RDWR
+	Trunc                      // O_TRUNC: for many files this alone clears
+	Append                     // O_APPEND
+	NonBlock                   // O_NONBLOCK: EAGAIN instead of waiting
+)
+
+// Node is an entry of the tree: *File or *Dir.
+type Node interface {
+	NodeName() string
+	NodeMode() fs.FileMode
+}
+
+// File is a file declared beside the component that owns it.
+type File struct {
+	Name string
+	Mode fs.FileMode // permission bits, as in the kernel's listing
+	// Open returns a handle for one open(2). Its error carries a syscall.Errno.
+	Open func(ctx context.Context, flags Flags) (Handle, error)
+}
+
+// Handle is an open file. Reads are sequential, each Write is one write(2):
+// a handle sees a whole buffer at once and answers with the count it took.
+// Errors carry a syscall.Errno (see Errno). A handle is used by one goroutine
+// at a time.
+type Handle interface {
+	Read(ctx context.Context, p []byte) (int, error) // io.EOF at the end
+	Write(ctx context.Context, p []byte) (int, error)
+	// Flush does end-of-write work (a token without its newline); idempotent.
+	Flush() error
+	Close() error
+}
+
+// Waiter is a Handle whose reads may have to wait for data to come, such as that
+// of a Pipe. A reader may then want a buffer of its own between it and a slow
+// consumer.
+type Waiter interface{ Waits() bool }
+
+// Dir is a folder. Children is asked at each lookup, so a folder may change.
+type Dir struct {
+	Name     string
+	Mode     fs.FileMode
+	Children func() []Node
+	// Mkdir and Rmdir are set only where the kernel allows them (instances).
+	Mkdir func(name string) error
+	Rmdir func(name string) error
+}
+
+// NodeName is the file's name.
+func (f *File) NodeName() string { return f.Name }
+
+// NodeMode is the file's permission bits.
+func (f *File) NodeMode() fs.FileMode { return f.Mode }
+
+// NodeName is the folder's name.
+func (d *Dir) NodeName() string { return d.Name }
+
+// NodeMode is the folder's permission bits with fs.ModeDir.
+func (d *Dir) NodeMode() fs.FileMode { return d.Mode | fs.ModeDir }

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"ftracelab/tracer"
+)
+
+// Sizes of a batch; a record larger than a whole arena gets one of its own size.
+const (
+	batchRecords = 2048
+	batchBytes   = 256 << 10
+	batchWords   = 32 << 10
+	batchCount   = 3 // being filled, being consumed, and one in between
+)
+
+// batch is a run of a source's records, copied so that they outlive its next call.
+type batch struct {
+	recs  []tracer.Record
+	bytes []byte
+	words []uint64
+	users sync.WaitGroup // consumers that still read it
+}
+
+func newBatch() *batch {
+	return &batch{
+		recs:  make([]tracer.Record, 0, batchRecords),
+		bytes: make([]byte, 0, batchBytes),
+		words: make([]uint64, 0, batchWords),
+	}
+}
+
+// reset empties b for reuse.
+func (b *batch) reset() {
+	b.recs, b.bytes, b.words = b.recs[:0], b.bytes[:0], b.words[:0]
+}
+
+// fits reports whether r can be added without moving what is there.
+func (b *batch) fits(r *tracer.Record) bool {
+	if len(b.recs) == 0 {
+		return true
+	}
+	return len(b.recs) < cap(b.recs) &&
+		len(b.bytes)+len(r.Data) <= cap(b.bytes) &&
+		len(b.words)+len(r.Stack) <= cap(b.words)
+}
+
+// add copies r. Only the first record of a batch may make the arenas grow.
+func (b *batch) add(r *tracer.Record) {
+	c := *r
+	if r.Data != nil {
+		at := len(b.bytes)
+		b.bytes = append(b.bytes, r.Data...)
+		c.Data = b.bytes[at:len(b.bytes):len(b.bytes)]
+	}
+	if r.Stack != nil {
+		at := len(b.words)
+		b.words = append(b.words, r.Stack...)
+		c.Stack = b.words[at:len(b.words):len(b.words)]
+	}
+	b.recs = append(b.recs, c)
+}
+
+// reader cuts a source into batches.
+type reader struct {
+	src   tracer.Source
+	carry tracer.Record // read, but did not fit
+	held  bool
+	done  bool
+}
+
+// fill reads records into b until it is full or the source ends.
+func (rd *reader) fill(b *batch) error {
+	b.reset()
+	for !rd.done {
+		if !rd.held {
+			rd.carry = tracer.Record{}
+			err := rd.src.Next(&rd.carry)
+			if errors.Is(err, io.EOF) {
+				rd.done = true
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if rd.held = !b.fits(&rd.carry); rd.held {
+			return nil
+		}
+		b.add(&rd.carry)
+	}
+	return nil
+}
+
+// consumer takes a trace's batches in order, on a goroutine of its own.
+type consumer interface {
+	consume(b *batch) error
+}
+
+// pump hands the batches of rd, first of all the one already filled, to all
+// consumers. Every consumer sees every record in the source's order, so nothing
+// depends on which runs when. The source's error comes first, then those of the
+// consumers in their order.
+func pump(rd *reader, first *batch, consumers []consumer) error {
+	var running sync.WaitGroup
+	queues := make([]chan *batch, len(consumers))
+	errs := make([]error, len(consumers))
+	for i, c := range consumers {
+		queues[i] = make(chan *batch, batchCount)
+		running.Go(func() {
+			for b := range queues[i] {
+				if errs[i] == nil {
+					errs[i] = c.consume(b)
+				}
+				b.users.Done()
+			}
+		})
+	}
+
+	ring := [batchCount]*batch{first}
+	var readErr error
+	for n := 0; ; n++ {
+		b := ring[n%batchCount]
+		b.users.Add(len(consumers))
+		for _, q := range queues {
+			q <- b
+		}
+		if rd.done {
+			break
+		}
+		next := (n + 1) % batchCount
+		if ring[next] == nil {
+			ring[next] = newBatch()
+		}
+		ring[next].users.Wait()
+		if readErr = rd.fill(ring[next]); readErr != nil {
+			break
+		}
+	}
+	for _, q := range queues {
+		close(q)
+	}
+	running.Wait()
+	for _, err := range append([]error{readErr}, errs...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+
+	"ftracelab/tracer"
+)
+
+// caveats are what a reader of the figures has to know: the caller's and the
+// source's first, then those of the estimate itself.
+func (r *run) caveats(rep *Report) []string {
+	c := r.census
+	out := append([]string{}, r.opt.Caveats...)
+	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+
+	if c.events == 0 {
+		note("the trace holds no events")
+		return out
+	}
+	if c.kernelStacks == 0 && c.userStacks == 0 {
+		note("the trace holds no stacks: options/stacktrace was off")
+	}
+	if c.losses > 0 {
+		note("events are missing from the trace in %d places (%d known to be lost): they are in no figure", c.losses, c.lost)
+	}
+	if c.backwards > 0 {
+		note("%d events have a time before that of an event ahead of them on their CPU; they were written with its time", c.backwards)
+	}
+	if c.bare > 0 {
+		note("%d events came without a binary record and were written as %d bytes of common fields: their size is assumed", c.bare, 8)
+	}
+	if c.kernel.forgotten > 0 || c.kernel.notKept > 0 {
+		note("there are too many unique kernel stacks to keep all: %d are known by their number only, and %d events have one beyond those counted; the sweep over bits counts them as refused",
+			c.kernel.notKept, c.kernel.forgotten)
+	}
+	if c.kernelStacks > c.events {
+		note("there are more kernel stacks than events: the loss of events has separated some from theirs")
+	}
+	r.designCaveats(rep, note)
+	if v := &rep.Verification; v.PagesCompared > 0 && (v.PagesIdentical < v.PagesCompared || v.PagesUnmatched > 0) {
+		note("not every page of the capture was re-created byte for byte: %d of %d, and %d without a counterpart (first: %s)",
+			v.PagesIdentical, v.PagesCompared, v.PagesUnmatched, v.FirstDifference)
+	}
+	if n := len(rep.Growth); n > 4 {
+		quarter := rep.Growth[n-1-n/4]
+		if last := rep.Growth[n-1]; float64(last.Unique) > 1.1*float64(quarter.Unique) {
+			note("unique stacks still grow: %d after %d stacks, %d at the end; a longer trace needs more of the map",
+				quarter.Unique, quarter.Stacks, last.Unique)
+		}
+	}
+	return out
+}
+
+// designCaveats notes what a design's figures rest on.
+func (r *run) designCaveats(rep *Report, note func(string, ...any)) {
+	extrapolated := false
+	userDesign := false
+	for i := range rep.Designs {
+		d, w := &rep.Designs[i], r.writers[i]
+		extrapolated = extrapolated || d.RetainedBasis == Extrapolated
+		userDesign = userDesign || w.design.User == tracer.StackID || w.design.User == tracer.DeferredStack
+		if d.TooBig > 0 {
+			note("%s: %d records are larger than a sub-buffer and were not written, as a kernel would not", d.Name, d.TooBig)
+		}
+		if d.CutUserStacks > 0 {
+			note("%s: %d user stacks lost addresses; a design that keeps them all is compared with less", d.Name, d.CutUserStacks)
+		}
+		if w.design.User == tracer.StackID {
+			note("%s: a map for user stacks is no kernel's yet; assumed is one keyed by addresses alone, with a stack_id record of 12 bytes", d.Name)
+		}
+		if u := d.Deferred; u != nil {
+			note("%s: cookie and stack records as proposed for ftrace; a stack has 20 bytes for each address", d.Name)
+			if u.Inferred > 0 {
+				note("%s: %d of %d stays in the kernel were only seen by a change of the user stack: their number is a lower bound", d.Name, u.Inferred, u.Stays)
+			}
+		}
+	}
+	if extrapolated {
+		note("the trace does not fill a buffer of %d KB per CPU in every design: what is retained is extrapolated from the mean events per page", rep.Settings.BufferSizeKB)
+	}
+	if r.census.userStacks > 0 && r.census.deepUser == 0 && userDesign {
+		note("no user stack has more than %d addresses, as ftrace cuts them: deferred ones would be deeper and larger", inlineUserFrames)
+	}
+	if r.census.userStacks > 0 && !userDesign {
+		note("the trace has user stacks, but no design that treats them differently was compared")
+	}
+}

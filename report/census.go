@@ -1,0 +1,131 @@
+package report
+
+import (
+	"ftracelab/tracer"
+)
+
+// maxDepth is the deepest stack with a row of its own in the depth table; deeper
+// ones share its last row.
+const maxDepth = 128
+
+// census counts what is in the trace, whatever the design: it is measured.
+type census struct {
+	events, lost, losses     uint64
+	kernelStacks, userStacks uint64
+	kernelWords, userWords   uint64
+	deepUser                 uint64 // user stacks of more than 8 addresses
+	backwards                uint64 // events earlier than one before them on their CPU
+	bare                     uint64 // events whose record the capture does not have
+	firstTime, lastTime      uint64
+	lastOnCPU, eventsOnCPU   []uint64
+	kernel, user             *uniqueSet
+	kernelGrowth, userGrowth growth
+	depth                    [maxDepth + 1]uint64 // kernel stacks of that depth
+}
+
+func newCensus() *census {
+	return &census{
+		kernel: newUniqueSet(maxUnique, maxKernelFrames),
+		user:   newUniqueSet(maxUnique, maxUserFrames),
+	}
+}
+
+func (c *census) consume(b *batch) error {
+	for i := range b.recs {
+		r := &b.recs[i]
+		switch r.Kind {
+		case tracer.Event:
+			c.event(r)
+		case tracer.KernelStack:
+			c.kernelStacks++
+			c.kernelWords += uint64(len(r.Stack))
+			c.depth[min(len(r.Stack), maxDepth)]++
+			c.kernel.see(r.Stack)
+			c.kernelGrowth.add(c.events, c.kernel)
+		case tracer.UserStack:
+			c.userStacks++
+			c.userWords += uint64(len(r.Stack))
+			if len(r.Stack) > inlineUserFrames {
+				c.deepUser++
+			}
+			c.user.see(r.Stack)
+			c.userGrowth.add(c.events, c.user)
+		case tracer.Lost:
+			c.losses++
+			if r.Count != tracer.LostUnknown {
+				c.lost += r.Count
+			}
+		}
+	}
+	return nil
+}
+
+func (c *census) event(r *tracer.Record) {
+	for len(c.lastOnCPU) <= r.CPU {
+		c.lastOnCPU = append(c.lastOnCPU, 0)
+		c.eventsOnCPU = append(c.eventsOnCPU, 0)
+	}
+	if r.Time < c.lastOnCPU[r.CPU] {
+		c.backwards++
+	} else {
+		c.lastOnCPU[r.CPU] = r.Time
+	}
+	if c.events == 0 || r.Time < c.firstTime {
+		c.firstTime = r.Time
+	}
+	c.lastTime = max(c.lastTime, r.Time)
+	if len(r.Data) == 0 {
+		c.bare++
+	}
+	c.eventsOnCPU[r.CPU]++
+	c.events++
+}
+
+// seconds is the span of the events' time stamps.
+func (c *census) seconds() float64 {
+	return float64(c.lastTime-c.firstTime) / 1e9
+}
+
+// growthPoints bounds the points of a growth curve.
+const growthPoints = 64
+
+// growth samples the number of unique stacks at every stride-th stack; when
+// there are too many points, every other goes and the stride doubles. So the
+// points depend on the trace alone.
+type growth struct {
+	seen, stride uint64
+	points       []GrowthPoint
+}
+
+func (g *growth) add(events uint64, u *uniqueSet) {
+	if g.stride == 0 {
+		g.stride = 1
+	}
+	g.seen++
+	if g.seen%g.stride != 0 {
+		return
+	}
+	g.points = append(g.points, GrowthPoint{Events: events, Stacks: g.seen, Unique: uint64(len(u.stacks))})
+	if len(g.points) < growthPoints {
+		return
+	}
+	half := g.points[:0]
+	for i := 1; i < len(g.points); i += 2 {
+		half = append(half, g.points[i])
+	}
+	g.points = half
+	g.stride *= 2
+}
+
+// curve returns the points, the last one being the end of the trace.
+func (g *growth) curve(events uint64, u *uniqueSet) []GrowthPoint {
+	last := GrowthPoint{Events: events, Stacks: g.seen, Unique: uint64(len(u.stacks))}
+	if n := len(g.points); n > 0 && g.points[n-1].Stacks == g.seen {
+		g.points[n-1] = last
+		return g.points
+	}
+	if g.seen == 0 {
+		return []GrowthPoint{}
+	}
+	return append(g.points, last)
+}

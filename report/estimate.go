@@ -1,0 +1,187 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"ftracelab/ringbuf"
+	"ftracelab/stackmap"
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// Bounds of what an estimate keeps in memory: some 30 KB for each CPU and design,
+// and 16 bytes for each sub-buffer of the buffer asked for.
+const (
+	maxCPUs         = 1024
+	maxBufferSizeKB = 4 << 20
+)
+
+var errRange = errors.New("out of range")
+
+// Options say what to estimate. The zero value is useful.
+type Options struct {
+	Path, Format string // for Report.Input
+
+	BufferSizeKB int  // per CPU, as buffer_size_kb; 0 is 1408, the kernel's default
+	SubbufSize   int  // bytes with header; 0 is 4096
+	NoOverwrite  bool // the buffer keeps the oldest events instead of the newest
+
+	Bits int    // of the maps, 10…18; 0 is 14, the kernel's default
+	Seed uint32 // of the maps' hash
+
+	// Designs to compare, the first being the base; nil: full-stacks, stackmap,
+	// no-stacks and, if the first records have user stacks, stackmap+user and deferred.
+	Designs []tracer.Design
+
+	TopStacks int          // to list, of each kind; 0 is 10, less than 0 none
+	Types     *event.Table // the capture's types; nil: they have no ids to keep to
+	Symbols   event.Symbols
+
+	// Pages gives the original sub-buffers of a CPU, one after the other, to hold
+	// those of the first design against; nil, for all or for one CPU: nothing to
+	// compare. It is called from another goroutine than the source.
+	Pages func(cpu int) io.Reader
+
+	// Caveats are what the caller knows of the source that a reader should.
+	Caveats []string
+}
+
+// Caveater is a source that can say, once it has been read, what its records lack
+// or had to assume.
+type Caveater interface {
+	Caveats() []string
+}
+
+// nrPages is how many sub-buffers buffer_size_kb gives a CPU.
+//
+// Kernel: ring_buffer_resize, kernel/trace/ring_buffer.c.
+func (o *Options) nrPages() int {
+	room := o.SubbufSize - ringbuf.PageHeaderSize
+	return max(2, (o.BufferSizeKB*1024+room-1)/room)
+}
+
+// complete fills in the defaults and refuses what cannot be.
+func (o *Options) complete() error {
+	if o.BufferSizeKB == 0 {
+		o.BufferSizeKB = 1408
+	}
+	if o.SubbufSize == 0 {
+		o.SubbufSize = 4096
+	}
+	if o.Bits == 0 {
+		o.Bits = 14
+	}
+	if o.TopStacks == 0 {
+		o.TopStacks = 10
+	}
+	switch {
+	case o.BufferSizeKB < 0 || o.BufferSizeKB > maxBufferSizeKB:
+		return fmt.Errorf("report: a buffer of %d KB: %w", o.BufferSizeKB, errRange)
+	case o.SubbufSize < 4096 || o.SubbufSize > 1<<20 || o.SubbufSize&(o.SubbufSize-1) != 0:
+		return fmt.Errorf("report: sub-buffers of %d bytes: %w", o.SubbufSize, errRange)
+	case o.Bits < stackmap.MinBits || o.Bits > stackmap.MaxBits:
+		return fmt.Errorf("report: %d bits: %w (%d to %d)", o.Bits, errRange, stackmap.MinBits, stackmap.MaxBits)
+	}
+	return nil
+}
+
+// Estimate reads src to its end and reports what each design would have made of
+// it. Memory is bounded whatever the source holds; the result depends on the
+// source and the options alone.
+//
+// It fails if the source does, and if the bytes a writer says it wrote are not
+// those a reader finds on the pages: then no figure could be believed.
+func Estimate(src tracer.Source, opt Options) (*Report, error) {
+	if err := opt.complete(); err != nil {
+		return nil, err
+	}
+	rd := &reader{src: &checkedSource{src: src}}
+	first := newBatch()
+	if err := rd.fill(first); err != nil {
+		return nil, err
+	}
+	users := hasUserStacks(first)
+	if opt.Designs == nil {
+		var err error
+		if opt.Designs, err = defaultDesigns(users, opt.Bits, opt.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if len(opt.Designs) == 0 {
+		return nil, errors.New("report: no design to estimate")
+	}
+	run, err := newRun(&opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := pump(rd, first, run.consumers()); err != nil {
+		return nil, err
+	}
+	for _, w := range run.writers {
+		if err := w.finish(); err != nil {
+			return nil, err
+		}
+	}
+	if c, ok := src.(Caveater); ok {
+		opt.Caveats = append(opt.Caveats[:len(opt.Caveats):len(opt.Caveats)], c.Caveats()...)
+	}
+	return run.report()
+}
+
+// run is one Estimate: a census and a writer per design.
+type run struct {
+	opt     *Options
+	census  *census
+	writers []*writer
+}
+
+func newRun(opt *Options) (*run, error) {
+	r := &run{opt: opt, census: newCensus()}
+	for i, d := range opt.Designs {
+		w, err := newWriter(d, opt, i == 0)
+		if err != nil {
+			return nil, err
+		}
+		r.writers = append(r.writers, w)
+	}
+	return r, nil
+}
+
+func (r *run) consumers() []consumer {
+	cs := []consumer{r.census}
+	for _, w := range r.writers {
+		cs = append(cs, w)
+	}
+	return cs
+}
+
+func hasUserStacks(b *batch) bool {
+	for i := range b.recs {
+		if b.recs[i].Kind == tracer.UserStack {
+			return true
+		}
+	}
+	return false
+}
+
+// checkedSource refuses records that would need memory without bound.
+type checkedSource struct {
+	src tracer.Source
+	n   uint64
+}
+
+func (c *checkedSource) Next(r *tracer.Record) error {
+	if err := c.src.Next(r); err != nil {
+		return err
+	}
+	c.n++
+	switch {
+	case r.CPU < 0 || r.CPU >= maxCPUs:
+		return fmt.Errorf("report: record %d: cpu %d: %w (0 to %d)", c.n, r.CPU, errRange, maxCPUs-1)
+	case len(r.Data) > 1<<20 || len(r.Stack) > 1<<17:
+		return fmt.Errorf("report: record %d is larger than any sub-buffer: %w", c.n, errRange)
+	}
+	return nil
+}

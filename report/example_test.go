@@ -1,0 +1,53 @@
+package report_test
+
+import (
+	"fmt"
+	"io"
+
+	"ftracelab/report"
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// slab is a trace of n events, each with one of two stacks.
+type slab struct {
+	n, at int
+	data  [56]byte
+}
+
+func (s *slab) Next(r *tracer.Record) error {
+	if s.at == 2*s.n {
+		return io.EOF
+	}
+	i := s.at / 2
+	c := event.Common{Type: 400, PID: 42}
+	*r = tracer.Record{Time: uint64(i) * 1000, Common: c}
+	if s.at%2 == 0 {
+		c.Put(s.data[:])
+		r.Data = s.data[:]
+	} else {
+		r.Kind = tracer.KernelStack
+		r.Stack = []uint64{0xffffffff81370368, 0xffffffff813d454f, 0xffffffff81469076 + uint64(i%2)}
+	}
+	s.at++
+	return nil
+}
+
+// What would stack ids save on a trace? Each event here takes 60 bytes, its stack
+// of three addresses 44 in full and 16 as an id.
+func ExampleEstimate() {
+	r, err := report.Estimate(&slab{n: 100_000}, report.Options{BufferSizeKB: 1024})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range r.Designs {
+		fmt.Printf("%-12s %6.2f bytes per event, %d events in the buffer\n", d.Name, d.BytesPerEvent, d.RetainedEvents)
+	}
+	fmt.Printf("bits=%d\n", r.Recommendation.Bits)
+	// Output:
+	// full-stacks  104.00 bytes per event, 10027 events in the buffer
+	// stackmap      76.00 bytes per event, 13663 events in the buffer
+	// no-stacks     60.00 bytes per event, 17516 events in the buffer
+	// bits=10
+}

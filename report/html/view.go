@@ -1,0 +1,271 @@
+package html
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"ftracelab/report"
+)
+
+// view is a report in the words of the page.
+type view struct {
+	Name, Summary, Verified string
+	Facts                   []fact
+	Sections                []section
+	Top                     []topStack
+	Caveats                 []string
+}
+
+type fact struct {
+	Figure, What string
+	Good         bool
+}
+
+type section struct {
+	Title, Basis, Lead string
+	Chart              chart
+	Table              table
+	Folded             bool
+}
+
+type table struct {
+	Caption string
+	Head    []string
+	Rows    []row
+}
+
+type row struct {
+	Cells  []string
+	Chosen bool
+}
+
+type topStack struct {
+	Kind, Count, Share, Bytes, Frames, Colour string
+	Depth                                     int
+	Width                                     string
+}
+
+// part is one kind of bytes on the pages.
+type part struct {
+	name string
+	of   func(*report.Breakdown) uint64
+}
+
+func parts() []part {
+	return []part{
+		{"payload", func(b *report.Breakdown) uint64 { return b.Payload }},
+		{"common fields", func(b *report.Breakdown) uint64 { return b.CommonFields }},
+		{"event headers", func(b *report.Breakdown) uint64 { return b.EventHeaders }},
+		{"stack", func(b *report.Breakdown) uint64 { return b.Stack }},
+		{"time extends", func(b *report.Breakdown) uint64 { return b.TimeExtends }},
+		{"padding", func(b *report.Breakdown) uint64 { return b.Padding }},
+		{"page headers", func(b *report.Breakdown) uint64 { return b.PageHeaders }},
+		{"page tails", func(b *report.Breakdown) uint64 { return b.PageTails }},
+	}
+}
+
+// newView prepares report number n of a page.
+func newView(n int, r *report.Report) *view {
+	id := func(name string) string { return fmt.Sprintf("chart-%d-%s", n, name) }
+	in := &r.Input
+	v := &view{Name: in.Path, Verified: "Verified: " + report.Verified(r) + ".", Caveats: r.Caveats}
+	if v.Name == "" {
+		v.Name = "trace"
+	}
+	v.Summary = fmt.Sprintf("%s events in %.3f s on %d CPUs, %s kernel and %s user stacks", report.Group(in.Events), in.Seconds, in.CPUs, report.Group(in.KernelStacks), report.Group(in.UserStacks))
+	if in.Format != "" {
+		v.Summary = in.Format + ": " + v.Summary
+	}
+	v.facts(r)
+	v.Sections = append(v.Sections, retained(id("retained"), r), where(id("bytes"), r))
+	if s, ok := costs(r); ok {
+		v.Sections = append(v.Sections, s)
+	}
+	v.Sections = append(v.Sections, sweep(id("sweep"), r))
+	if len(r.Depths) > 0 {
+		v.Sections = append(v.Sections, depths(id("depths"), r))
+	}
+	if len(r.Growth) > 0 {
+		v.Sections = append(v.Sections, growth(id("growth"), "Unique kernel stacks", r.Growth))
+	}
+	if len(r.UserGrowth) > 0 {
+		v.Sections = append(v.Sections, growth(id("user-growth"), "Unique user stacks", r.UserGrowth))
+	}
+	v.top(r)
+	return v
+}
+
+// facts are the figures at the top.
+func (v *view) facts(r *report.Report) {
+	if d := r.Best(); d != nil {
+		v.Facts = append(v.Facts,
+			fact{fmt.Sprintf("%.1f %%", d.SavingPct), "fewer bytes per event with " + d.Name, true},
+			fact{fmt.Sprintf("%.2f×", d.RetainedTimes), "the events in the same buffer", d.RetainedTimes > 1},
+		)
+	}
+	if r.Input.KernelStacks > 0 {
+		v.Facts = append(v.Facts, fact{report.Group(r.Input.UniqueKernelStacks), "unique kernel stacks", false})
+	}
+	if r.Input.UserStacks > 0 {
+		v.Facts = append(v.Facts, fact{report.Group(r.Input.UniqueUserStacks), "unique user stacks", false})
+	}
+	if r.Recommendation.Bits > 0 {
+		v.Facts = append(v.Facts, fact{fmt.Sprint("bits=", r.Recommendation.Bits), "recommended size of the map", false})
+	}
+}
+
+func retained(id string, r *report.Report) section {
+	s := section{
+		Title: "What the same buffer retains",
+		Basis: "replayed",
+		Lead: fmt.Sprintf("buffer_size_kb %d: %d sub-buffers of %d bytes for each CPU. Seconds back to where every CPU is complete.",
+			r.Settings.BufferSizeKB, r.Settings.NrPages, r.Settings.SubbufSize),
+		Chart: retainedChart(id, r),
+		Table: table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "hit rate", "drops", "fallbacks"}},
+	}
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		if d.RetainedBasis == report.Extrapolated {
+			s.Basis = "replayed, extrapolated where marked"
+		}
+		hits := "–"
+		if len(d.Maps) > 0 {
+			hits = fmt.Sprintf("%.2f %%", 100*d.HitRate)
+		}
+		s.Table.add(d.Name, fmt.Sprintf("%.2f", d.BytesPerEvent), percent(d.SavingPct), report.Group(d.RetainedEvents),
+			fmt.Sprintf("%.2f×", d.RetainedTimes), fmt.Sprintf("%.3f", d.RetainedSeconds), string(d.RetainedBasis),
+			hits, report.Group(d.Drops), report.Group(d.Fallbacks))
+	}
+	return s
+}
+
+func where(id string, r *report.Report) section {
+	s := section{
+		Title: "Where the bytes lie", Basis: "replayed",
+		Lead:  "Bytes per event, counted on decoded pages.",
+		Chart: bytesChart(id, r),
+		Table: table{Caption: "Bytes over the whole trace", Head: []string{""}},
+	}
+	for i := range r.Designs {
+		s.Table.Head = append(s.Table.Head, r.Designs[i].Name)
+	}
+	for _, p := range parts() {
+		cells := []string{p.name}
+		for i := range r.Designs {
+			cells = append(cells, report.Group(p.of(&r.Designs[i].Breakdown)))
+		}
+		s.Table.add(cells...)
+	}
+	cells := []string{"all"}
+	for i := range r.Designs {
+		cells = append(cells, report.Group(r.Designs[i].Bytes))
+	}
+	s.Table.add(cells...)
+	s.Table.Rows[len(s.Table.Rows)-1].Chosen = true
+	return s
+}
+
+// costs is what the maps take and from when on they pay.
+func costs(r *report.Report) (section, bool) {
+	s := section{
+		Title: "What the maps cost", Basis: "memory assumed",
+		Lead: "Table and pool are a kernel's structures of this size; a map is paid for when the bytes saved in the ring exceed it.",
+		Table: table{Head: []string{
+			"design", "maps", "saved in this trace", "net of the maps", "pays from events", "net in a full buffer", "pays from KB per CPU",
+		}},
+	}
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		if len(d.Maps) == 0 {
+			continue
+		}
+		s.Table.add(d.Name, report.Bytes(int64(d.MapBytes)), report.Bytes(d.Net.SavedBytes), report.Bytes(d.Net.NetBytes),
+			orNever(d.Net.BreakEvenEvents), report.Bytes(d.Net.BufferNetBytes), orNever(d.Net.BreakEvenBufferKB))
+	}
+	return s, len(s.Table.Rows) > 0
+}
+
+func sweep(id string, r *report.Report) section {
+	s := section{Title: "ftrace_stackmap.bits", Basis: "replayed", Lead: r.Recommendation.Why}
+	if r.Recommendation.Bits > 0 {
+		s.Lead = fmt.Sprintf("Recommended: bits=%d, %s.", r.Recommendation.Bits, r.Recommendation.Why)
+	}
+	s.Table.Head = []string{"bits", "entries", "pool in use", "hit rate", "drops", "fallbacks", "bytes per event", "saving", "map", "net in this trace"}
+	if len(r.Sweep) == 0 {
+		return s
+	}
+	s.Chart = sweepChart(id, r)
+	for _, p := range r.Sweep {
+		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
+			report.Group(p.Drops), report.Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), percent(p.SavingPct),
+			report.Bytes(int64(p.MapBytes)), report.Bytes(p.NetBytes))
+		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == r.Recommendation.Bits
+	}
+	return s
+}
+
+func depths(id string, r *report.Report) section {
+	s := section{
+		Title: "Saving by depth of the stack", Basis: "replayed", Folded: true,
+		Lead:  "Bytes of a stack's record in full and with a stackmap.",
+		Chart: depthChart(id, r.Depths),
+		Table: table{Head: []string{"addresses", "stacks", "in full", "mapped", "saving", "of all that is saved"}},
+	}
+	for _, d := range r.Depths {
+		name := fmt.Sprint(d.Depth)
+		if d.AndDeeper {
+			name += " and more"
+		}
+		s.Table.add(name, report.Group(d.Stacks), fmt.Sprintf("%.1f", d.FullBytes), fmt.Sprintf("%.1f", d.MappedBytes), percent(d.SavingPct), percent(d.ShareOfAll))
+	}
+	return s
+}
+
+func growth(id, title string, points []report.GrowthPoint) section {
+	s := section{
+		Title: title, Basis: "measured", Folded: true,
+		Lead:  "A curve that goes flat has seen what there is; one that still climbs asks for a larger map.",
+		Chart: growthChart(id, points),
+		Table: table{Head: []string{"events", "stacks", "unique"}},
+	}
+	for _, p := range points {
+		s.Table.add(report.Group(p.Events), report.Group(p.Stacks), report.Group(p.Unique))
+	}
+	return s
+}
+
+// top lists the top stacks, the longest bar being the most frequent one of its kind.
+func (v *view) top(r *report.Report) {
+	for _, t := range r.TopStacks {
+		colour := "--bar"
+		if t.Kind == "user" {
+			colour = "--bar-user"
+		}
+		frames := strings.Join(t.Frames, " ← ")
+		if frames == "" {
+			frames = "(addresses not kept)"
+		}
+		v.Top = append(v.Top, topStack{
+			Kind: t.Kind, Count: report.Group(t.Count), Share: percent(t.SharePct), Bytes: report.Bytes(int64(t.Bytes)),
+			Frames: frames, Colour: colour, Depth: t.Depth, Width: fmt.Sprintf("%.2f", t.SharePct),
+		})
+	}
+}
+
+func (t *table) add(cells ...string) { t.Rows = append(t.Rows, row{Cells: cells}) }
+
+func percent(p float64) string { return fmt.Sprintf("%.1f %%", p) }
+
+func orNever(n uint64) string {
+	if n == 0 {
+		return "never"
+	}
+	return report.Group(n)
+}
+
+func perEvent(bytes, events uint64) float64 {
+	return math.Round(100*float64(bytes)/float64(max(1, events))) / 100
+}
+
+func kib(n uint64) float64 { return math.Round(10*float64(n)/1024) / 10 }

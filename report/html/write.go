@@ -1,0 +1,70 @@
+package html
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"ftracelab/report"
+)
+
+// Write writes the reports as one HTML page. Nothing is written if the page
+// cannot be made.
+func Write(w io.Writer, reports ...*report.Report) error {
+	t, err := template.New("page").Parse(pageTmpl)
+	if err != nil {
+		return fmt.Errorf("html: page template: %w", err)
+	}
+	lib, err := echarts()
+	if err != nil {
+		return err
+	}
+	p := page{Title: "ftracelab estimate", Schema: report.Schema, Style: template.CSS(styleCSS), ECharts: template.JS(lib)}
+	var options strings.Builder
+	options.WriteString("var options = {")
+	for i, r := range reports {
+		v := newView(i, r)
+		for _, s := range v.Sections {
+			if s.Chart.ID != "" {
+				fmt.Fprintf(&options, "\n%q: %s,", s.Chart.ID, s.Chart.option)
+			}
+		}
+		p.Reports = append(p.Reports, v)
+	}
+	options.WriteString("\n};\n")
+	if len(reports) == 1 {
+		p.Title += ": " + p.Reports[0].Name
+	}
+	p.Charts = template.JS(options.String() + chartsJS)
+	p.Policy = policy(string(p.ECharts), string(p.Charts))
+
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return fmt.Errorf("html: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// page is what the template shows.
+type page struct {
+	Title, Schema, Policy string
+	Style                 template.CSS
+	ECharts, Charts       template.JS
+	Reports               []*view
+}
+
+// policy allows the page its own two scripts, known by their hashes, and its
+// styles. Everything else, each request among it, is forbidden.
+func policy(scripts ...string) string {
+	var hashes []string
+	for _, s := range scripts {
+		sum := sha256.Sum256([]byte(s))
+		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	return "default-src 'none'; script-src " + strings.Join(hashes, " ") + "; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+}

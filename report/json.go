@@ -1,0 +1,25 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// WriteJSON writes a report as one object, several as an array of them. The order
+// of fields is that of [Report]; the same reports give the same bytes.
+func WriteJSON(w io.Writer, reports ...*Report) error {
+	var v any = reports
+	if len(reports) == 1 {
+		v = reports[0]
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

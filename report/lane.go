@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+
+	"ftracelab/ringbuf"
+	"ftracelab/tracer"
+)
+
+// lanePages is the length of the ring a lane writes through, in sub-buffers.
+const lanePages = 6
+
+// lane is one CPU's way through one design: a ring buffer that is emptied as it
+// fills, so that memory does not depend on the trace, and the counts of its pages.
+type lane struct {
+	cpu      int
+	buf      *ringbuf.Buffer
+	rec      *tracer.Recorder
+	now      uint64 // the clock
+	newEntry bool   // the last event began a stay in the kernel
+	written  int    // an upper bound of the bytes since the ring was last emptied
+	page     []byte // shared by the lanes of a design
+	decode   ringbuf.PageReader
+	ids      *recordIDs
+
+	tally  tally
+	keep   *retention
+	origin *origin // nil: nothing to compare with
+}
+
+func newLane(cpu int, w *writer) (*lane, error) {
+	l := &lane{cpu: cpu, page: w.page, ids: &w.ids, keep: newRetention(w.opt.nrPages(), !w.opt.NoOverwrite)}
+	buf, err := ringbuf.New(ringbuf.Config{
+		CPUs:        1,
+		Size:        lanePages * (w.opt.SubbufSize - ringbuf.PageHeaderSize),
+		SubbufSize:  w.opt.SubbufSize,
+		NoOverwrite: true, // the lane loses nothing; what a real buffer would lose, keep knows
+		Clock:       func(int) uint64 { return l.now },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
+	}
+	l.buf, l.rec = buf, tracer.NewRecorder(buf, w.stacks)
+	if w.opt.Pages != nil && w.base {
+		if r := w.opt.Pages(cpu); r != nil {
+			l.origin = &origin{pages: r, want: make([]byte, w.opt.SubbufSize)}
+		}
+	}
+	return l, nil
+}
+
+// at sets the clock to t, but never back.
+func (l *lane) at(t uint64) { l.now = max(l.now, t) }
+
+// makeRoom empties the ring if it might not hold so many bytes more.
+func (l *lane) makeRoom(bytes int) error {
+	l.written += bytes
+	// A record that does not fit leaves less than its own size unused, so that
+	// at most twice what was written is taken.
+	if 2*l.written <= (lanePages-2)*(len(l.page)-ringbuf.PageHeaderSize) {
+		return nil
+	}
+	l.written = bytes
+	return l.drain(true)
+}
+
+// drain takes the pages the writer has left, or all of them at the end, and
+// counts them.
+func (l *lane) drain(fullOnly bool) error {
+	for l.buf.ReadPage(0, l.page, true) {
+		if err := l.count(true); err != nil {
+			return err
+		}
+	}
+	if fullOnly {
+		return nil
+	}
+	for l.buf.ReadPage(0, l.page, false) {
+		if err := l.count(false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count decodes the page just read.
+func (l *lane) count(full bool) error {
+	err := l.decode.Reset(l.page)
+	if err != nil {
+		return fmt.Errorf("report: cpu %d, page %d: %w", l.cpu, l.tally.pages, err)
+	}
+	first := l.decode.Time()
+	events, err := l.tally.page(&l.decode, len(l.page), l.ids, full)
+	if err != nil {
+		return fmt.Errorf("report: cpu %d, page %d: %w", l.cpu, l.tally.pages-1, err)
+	}
+	l.keep.page(first, l.now, events, full)
+	if l.origin == nil {
+		return nil
+	}
+	if err := l.origin.compare(l.page); err != nil {
+		return fmt.Errorf("report: cpu %d, page %d of the capture: %w", l.cpu, l.tally.pages-1, err)
+	}
+	return nil
+}
+
+// finish empties the ring and holds the count against the ledger.
+func (l *lane) finish() error {
+	if err := l.drain(false); err != nil {
+		return err
+	}
+	if err := l.tally.agree(l.buf.Ledger(0)); err != nil {
+		return fmt.Errorf("report: cpu %d: %w", l.cpu, err)
+	}
+	if l.origin != nil {
+		return l.origin.rest()
+	}
+	return nil
+}

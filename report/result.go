@@ -1,0 +1,307 @@
+package report
+
+import (
+	"fmt"
+	"ftracelab/tracer"
+	"math"
+
+	"ftracelab/stackmap"
+)
+
+// report puts the counts of a finished run together.
+func (r *run) report() (*Report, error) {
+	opt, c := r.opt, r.census
+	rep := &Report{
+		Schema: Schema,
+		Input:  r.input(),
+		Settings: Settings{
+			BufferSizeKB: opt.BufferSizeKB, SubbufSize: opt.SubbufSize, NrPages: opt.nrPages(),
+			Overwrite: !opt.NoOverwrite, Bits: opt.Bits, Seed: opt.Seed,
+		},
+		Verification: r.verification(),
+		Growth:       c.kernelGrowth.curve(c.events, c.kernel),
+		UserGrowth:   c.userGrowth.curve(c.events, c.user),
+		TopStacks:    r.topStacks(),
+	}
+	for _, w := range r.writers {
+		rep.Designs = append(rep.Designs, w.result(c))
+	}
+	base := &rep.Designs[0]
+	for i, w := range r.writers {
+		rep.Designs[i].against(base, r.writers[0].sum().recordBytes(), w.sum().recordBytes(), &rep.Settings)
+	}
+	var err error
+	if rep.Sweep, err = r.sweep(); err != nil {
+		return nil, err
+	}
+	rep.Depths = r.depths()
+	rep.Recommendation = recommend(rep.Sweep, c.kernelStacks, rep.Input.KernelAtLeast)
+	rep.Caveats = r.caveats(rep)
+	return rep, nil
+}
+
+func (r *run) input() Input {
+	c := r.census
+	in := Input{
+		Basis: Measured, Path: r.opt.Path, Format: r.opt.Format,
+		Events: c.events, Stacks: c.kernelStacks + c.userStacks, KernelStacks: c.kernelStacks, UserStacks: c.userStacks,
+		KernelMeanDepth: ratio(c.kernelWords, c.kernelStacks), UserMeanDepth: ratio(c.userWords, c.userStacks),
+		Lost: c.lost, Losses: c.losses, CPUs: c.cpus(), Seconds: c.seconds(),
+	}
+	in.UniqueKernelStacks, in.KernelAtLeast = c.kernel.len()
+	in.UniqueUserStacks, in.UserAtLeast = c.user.len()
+	in.UniqueStacks = in.UniqueKernelStacks + in.UniqueUserStacks
+	return in
+}
+
+func (r *run) verification() Verification {
+	v := Verification{CPUs: []VerificationCPU{}}
+	for i, w := range r.writers {
+		for _, l := range w.lanes {
+			if l == nil {
+				continue
+			}
+			t := &l.tally
+			v.LedgerPages += t.pages
+			if i > 0 {
+				continue
+			}
+			v.CPUs = append(v.CPUs, VerificationCPU{
+				CPU: l.cpu, Entries: t.allRecords(), Bytes: t.recordBytes() + t.accounted, Pages: t.pages,
+			})
+			if o := l.origin; o != nil {
+				v.PagesCompared += o.compared
+				v.PagesIdentical += o.identical
+				v.PagesUnmatched += o.missing + o.extra
+				if o.first != "" && v.FirstDifference == "" {
+					v.FirstDifference = fmt.Sprintf("cpu %d, %s", l.cpu, o.first)
+				}
+			}
+		}
+	}
+	return v
+}
+
+// sum adds up the CPUs of a design.
+func (w *writer) sum() *tally {
+	t := new(tally)
+	for _, l := range w.lanes {
+		if l != nil {
+			t.add(&l.tally)
+		}
+	}
+	return t
+}
+
+// result is what a design made of the trace, on its own.
+func (w *writer) result(c *census) Result {
+	t := w.sum()
+	n := &w.stacks.Counts
+	res := Result{
+		Name: w.design.Name, Basis: Replayed,
+		Events:        t.events(),
+		Bytes:         t.pageHeader + t.recordBytes() + t.tail,
+		BytesPerEvent: ratio(t.recordBytes(), t.events()),
+		Drops:         n.Drops + n.UserDrops,
+		Fallbacks:     n.Fallbacks + n.UserFallbacks,
+		CutUserStacks: n.UserCut,
+		TooBig:        w.counts.tooBig,
+		Maps:          []MapUse{},
+		Breakdown: Breakdown{
+			PageHeaders: t.pageHeader, EventHeaders: t.eventHeader + t.lengthWord, CommonFields: t.common,
+			Payload: t.payload, Stack: t.stack, TimeExtends: t.extends, Padding: t.discarded, PageTails: t.tail,
+			StackRecords: t.allRecords() - t.events(), StackRecordBytes: t.stackBytes, Pages: t.pages,
+		},
+	}
+	for _, l := range w.lanes {
+		if l != nil {
+			res.Breakdown.AlignmentBytes += l.buf.Ledger(0).Align
+		}
+	}
+	w.addMap(&res, w.stacks.KernelMap(), "kernel")
+	w.addMap(&res, w.stacks.UserMap(), "user")
+	var inserted uint64
+	for _, m := range res.Maps {
+		inserted += m.Entries
+	}
+	ids := n.IDs + n.UserIDs
+	res.HitRate = ratio(ids-min(ids, inserted), ids+res.Fallbacks)
+	if w.design.User == tracer.DeferredStack && n.Unwinds > 0 {
+		res.Deferred = &DeferredUse{Basis: Assumed, Stays: n.Unwinds, Inferred: n.InferredStays}
+	}
+	if w.stacks.UserMap() != nil || res.Deferred != nil {
+		res.Basis = Assumed // no kernel has these records
+	}
+	w.retain(&res, c)
+	return res
+}
+
+// addMap adds one map's counters and memory. The memory is the structures' size in
+// a kernel, not something seen in the trace.
+func (w *writer) addMap(res *Result, m *stackmap.Map, stacks string) {
+	if m == nil {
+		return
+	}
+	cfg, st := m.Config(), m.Stats()
+	table, pool, export := cfg.Memory()
+	res.Maps = append(res.Maps, MapUse{
+		Basis: Assumed, Stacks: stacks, Preset: cfg.Preset, Bits: cfg.Bits,
+		Entries: st.Entries, Capacity: st.Capacity, TableSize: st.TableSize,
+		Successes: st.Successes, Drops: st.Drops,
+		TableBytes: uint64(table), PoolBytes: uint64(pool), ExportBytes: uint64(export),
+	})
+	res.MapBytes += uint64(table + pool)
+}
+
+// retain fills in what the design's buffers still hold at the end of the trace.
+// They reach back to where every CPU is complete.
+func (w *writer) retain(res *Result, c *census) {
+	res.RetainedBasis = Replayed
+	res.RetainedCPUs = []Retention{}
+	least := math.Inf(1)
+	var events float64
+	for _, l := range w.lanes {
+		if l == nil || l.tally.events() == 0 {
+			continue
+		}
+		k := l.keep.held(c.firstTime, c.lastTime)
+		events += k.events
+		least = min(least, k.seconds)
+		if k.Basis == Extrapolated {
+			res.RetainedBasis = Extrapolated
+		}
+		res.RetainedCPUs = append(res.RetainedCPUs, Retention{
+			CPU: l.cpu, Events: uint64(math.Round(k.events)), Seconds: round6(k.seconds), Basis: k.Basis,
+		})
+	}
+	res.RetainedEvents = uint64(math.Round(events))
+	if !math.IsInf(least, 1) {
+		res.RetainedSeconds = round6(least)
+	}
+}
+
+// against compares a result with the base. The records' bytes are those without
+// page headers and tails.
+func (res *Result) against(base *Result, baseRecords, records uint64, s *Settings) {
+	res.SavingPct = savingPct(baseRecords, records)
+	res.RetainedTimes = round4(float64(res.RetainedEvents) / float64(max(1, base.RetainedEvents)))
+	saved := int64(base.Bytes) - int64(res.Bytes)
+	buffer := float64(s.NrPages) * float64(s.SubbufSize) * float64(len(res.RetainedCPUs))
+	gain := buffer * (res.RetainedTimes - 1)
+	res.Net = Net{
+		Basis:          Replayed,
+		SavedBytes:     saved,
+		NetBytes:       saved - int64(res.MapBytes),
+		BufferNetBytes: int64(math.Round(gain)) - int64(res.MapBytes),
+	}
+	if res.MapBytes == 0 {
+		return
+	}
+	res.Net.Basis = Assumed // as is the memory of the map
+	if saved > 0 {
+		perEvent := float64(saved) / float64(max(1, res.Events))
+		res.Net.BreakEvenEvents = uint64(math.Ceil(float64(res.MapBytes) / perEvent))
+	}
+	if cpus := float64(len(res.RetainedCPUs)); res.RetainedTimes > 1 && cpus > 0 {
+		res.Net.BreakEvenBufferKB = uint64(math.Ceil(float64(res.MapBytes) / (res.RetainedTimes - 1) / cpus / 1024))
+	}
+}
+
+// sweep tries the map of the first design that has one, or of the documented
+// preset, in all sizes.
+func (r *run) sweep() ([]SweepPoint, error) {
+	if r.census.kernelStacks == 0 {
+		return []SweepPoint{}, nil
+	}
+	cfg := stackmap.Documented()
+	cfg.Seed = r.opt.Seed
+	if w := r.mapped(); w != nil {
+		cfg = w.design.KernelMap
+	}
+	t := r.writers[0].sum()
+	var stackBytes uint64
+	for _, n := range t.kernelFullDepthSize {
+		stackBytes += n
+	}
+	full := t.recordBytes()
+	return sweep(cfg, r.census, full-stackBytes, full)
+}
+
+// mapped returns the first design with a map for kernel stacks, or nil.
+func (r *run) mapped() *writer {
+	for _, w := range r.writers {
+		if w.stacks.KernelMap() != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// depths says which depths the stacks had and what each depth saves. The full
+// records are those decoded from the first design's pages.
+func (r *run) depths() []DepthRow {
+	rows := []DepthRow{}
+	full := r.writers[0].sum()
+	mapped := r.mapped()
+	if mapped == nil {
+		return rows
+	}
+	var total float64
+	for d, n := range full.kernelFullDepth {
+		if n == 0 {
+			continue
+		}
+		size := float64(full.kernelFullDepthSize[d]) / float64(n)
+		ids := float64(min(mapped.counts.depthIDs[d], n))
+		m := (ids*float64(stackIDBytes) + (float64(n)-ids)*size) / float64(n)
+		rows = append(rows, DepthRow{
+			Basis: Replayed, Depth: d, AndDeeper: d == maxDepth, Stacks: n,
+			FullBytes: round4(size), MappedBytes: round4(m), SavingPct: round4(100 * (size - m) / size),
+			ShareOfAll: float64(n) * (size - m),
+		})
+		total += float64(n) * (size - m)
+	}
+	for i := range rows {
+		if total > 0 {
+			rows[i].ShareOfAll = round4(100 * rows[i].ShareOfAll / total)
+		}
+	}
+	return rows
+}
+
+// cpus is the number of CPUs with events.
+func (c *census) cpus() int {
+	n := 0
+	for _, k := range c.eventsOnCPU {
+		if k > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Figures are rounded where they are made, so that text, JSON and HTML show the same.
+
+func ratio(a, b uint64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return round4(float64(a) / float64(b))
+}
+
+func pct(a, b uint64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return round4(100 * float64(a) / float64(b))
+}
+
+func savingPct(base, now uint64) float64 {
+	if base == 0 {
+		return 0
+	}
+	return round4(100 * (float64(base) - float64(now)) / float64(base))
+}
+
+func round4(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+func round6(x float64) float64 { return math.Round(x*1e6) / 1e6 }

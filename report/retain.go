@@ -1,0 +1,100 @@
+package report
+
+// retention follows what a buffer of nrPages sub-buffers would still hold.
+//
+// Where the pages of a trace break does not depend on how many of them a buffer
+// keeps: a ring in overwrite mode holds the last nrPages, the one being written
+// among them, and without overwriting the first. So one pass over all pages tells
+// what any buffer retains, without writing the trace into each.
+//
+// Kernel: rb_move_tail and rb_handle_head_page, kernel/trace/ring_buffer.c.
+type retention struct {
+	nrPages   int
+	overwrite bool
+
+	ring         []pageSpan // the last nrPages; oldest at next once it is full
+	next         int
+	pages        uint64
+	events       uint64 // in ring
+	kept         uint64 // of the first nrPages
+	keptTill     uint64
+	fullPages    uint64 // pages the writer has left
+	fullEvents   uint64 // on them
+	first, last  uint64 // time stamps
+	totalEvents  uint64
+	recordsBytes uint64
+}
+
+// pageSpan is one page of the window.
+type pageSpan struct {
+	events uint64
+	first  uint64 // time stamp of the page
+}
+
+func newRetention(nrPages int, overwrite bool) *retention {
+	return &retention{nrPages: nrPages, overwrite: overwrite}
+}
+
+// page adds the next page of the trace: its time stamp, the time of its last
+// record, the events on it, and whether the writer has left it.
+func (k *retention) page(first, last, events uint64, full bool) {
+	if k.pages == 0 {
+		k.first = first
+	}
+	k.last = max(k.last, last)
+	k.pages++
+	k.totalEvents += events
+	if full {
+		k.fullPages++
+		k.fullEvents += events
+	}
+	if k.pages <= uint64(k.nrPages) {
+		k.kept += events
+		k.keptTill = k.last
+	}
+	span := pageSpan{events: events, first: first}
+	k.events += events
+	if len(k.ring) < k.nrPages {
+		k.ring = append(k.ring, span)
+		return
+	}
+	k.events -= k.ring[k.next].events
+	k.ring[k.next] = span
+	k.next = (k.next + 1) % k.nrPages
+}
+
+// held says what the buffer retains of a trace that ends at end.
+//
+// A trace that does not fill the buffer says nothing about what it retains but
+// its mean events per page: the buffer then holds that many on all its pages, of
+// which the last is half full on average, and reaches back as long as they take.
+func (k *retention) held(start, end uint64) retained {
+	switch {
+	case k.totalEvents == 0:
+		return retained{Basis: Replayed}
+	case k.pages >= uint64(k.nrPages) && k.overwrite:
+		return retained{events: float64(k.events), seconds: seconds(k.ring[k.next].first, end), Basis: Replayed}
+	case k.pages >= uint64(k.nrPages):
+		return retained{events: float64(k.kept), seconds: seconds(k.first, k.keptTill), Basis: Replayed}
+	}
+	perPage := float64(k.totalEvents) / float64(k.pages)
+	if k.fullPages > 0 {
+		perPage = float64(k.fullEvents) / float64(k.fullPages)
+	}
+	r := retained{events: perPage * (float64(k.nrPages) - 0.5), Basis: Extrapolated}
+	r.seconds = seconds(start, end) * r.events / float64(k.totalEvents)
+	return r
+}
+
+// retained is what a buffer holds of one CPU's trace.
+type retained struct {
+	events, seconds float64
+	Basis           Basis
+}
+
+func seconds(from, to uint64) float64 {
+	if to < from {
+		return 0
+	}
+	return float64(to-from) / 1e9
+}

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+
+	"ftracelab/ringbuf"
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// recordIDs are the type ids by which a trace's records are told apart.
+type recordIDs tracer.RecordIDs
+
+// Ids for types the capture's kernel does not have, above any it could have given out.
+const firstFreeID = 0xfff0
+
+// namedIDs takes the ids from a capture's types where they have names there.
+func namedIDs(types *event.Table) recordIDs {
+	free := uint16(firstFreeID)
+	named := func(name string) uint16 {
+		if types != nil {
+			if t := types.ByName("ftrace", name); t != nil {
+				return uint16(t.ID)
+			}
+		}
+		free++
+		return free
+	}
+	return recordIDs{
+		KernelStack: named("kernel_stack"),
+		UserStack:   named("user_stack"),
+		StackID:     named("stack_id"),
+		UserStackID: named("user_stack_id"),
+		Cookie:      named("user_unwind_cookie"),
+		UnwindStack: named("user_unwind_stack"),
+	}
+}
+
+// class is what a record is for the tally.
+type class uint8
+
+const (
+	primary class = iota
+	kernelStack
+	userStack
+	stackID
+	userStackID
+	cookie
+	unwindStack
+	classes
+)
+
+func (c class) String() string {
+	return [...]string{"event", "kernel_stack", "user_stack", "stack_id", "user stack_id", "cookie", "user_unwind_stack"}[c]
+}
+
+// class tells what a record of a type is.
+func (ids *recordIDs) class(typ uint16) class {
+	switch typ {
+	case ids.KernelStack:
+		return kernelStack
+	case ids.UserStack:
+		return userStack
+	case ids.StackID:
+		return stackID
+	case ids.UserStackID:
+		return userStackID
+	case ids.Cookie:
+		return cookie
+	case ids.UnwindStack:
+		return unwindStack
+	}
+	return primary
+}
+
+// of is the type id of a class of records that a design adds.
+func (ids *recordIDs) of(c class) uint16 {
+	if c == userStackID {
+		return ids.UserStackID
+	}
+	return ids.StackID
+}
+
+// tally counts the bytes of decoded pages, apart from the ledger of the writer.
+type tally struct {
+	pages                               uint64
+	records                             [classes]uint64
+	pageHeader, eventHeader, lengthWord uint64
+	common, payload, stack              uint64 // of records: kinds of data bytes
+	extends, discarded, tail            uint64
+	stackBytes                          uint64 // of all records but primary ones, with their headers
+	accounted                           uint64 // of tail, what the kernel counts as bytes
+
+	kernelFullDepth, kernelFullDepthSize [maxDepth + 1]uint64
+}
+
+func (t *tally) events() uint64 { return t.records[primary] }
+
+func (t *tally) allRecords() (n uint64) {
+	for _, k := range t.records {
+		n += k
+	}
+	return n
+}
+
+// accountedTail is the least tail that the kernel puts a padding event in and
+// counts with the bytes of its statistics.
+//
+// Kernel: rb_reset_tail, kernel/trace/ring_buffer.c.
+const accountedTail = 8
+
+// page counts the sub-buffer that r has just been set to, size bytes with its
+// header. full: the writer has left it. It returns the primary events on it.
+func (t *tally) page(r *ringbuf.PageReader, size int, ids *recordIDs, full bool) (events uint64, err error) {
+	t.pages++
+	t.pageHeader += ringbuf.PageHeaderSize
+	tail := uint64(size - ringbuf.PageHeaderSize - r.Commit())
+	t.tail += tail
+	if full && tail >= accountedTail {
+		t.accounted += tail
+	}
+	before := t.events()
+	for {
+		e, ok := r.Next()
+		if !ok {
+			break
+		}
+		switch {
+		case e.IsData():
+			t.record(&e, ids)
+		case e.TypeLen == ringbuf.TypePadding:
+			t.discarded += uint64(e.Size)
+		default:
+			t.extends += uint64(e.Size)
+		}
+	}
+	return t.events() - before, r.Err()
+}
+
+// record counts one data event of a page.
+func (t *tally) record(e *ringbuf.PageEvent, ids *recordIDs) {
+	t.eventHeader += eventHeaderBytes
+	if e.TypeLen == 0 {
+		t.lengthWord += lengthWordBytes
+	}
+	n := uint64(len(e.Data))
+	common := min(n, event.CommonSize)
+	t.common += common
+	c := primary
+	if n >= event.CommonSize {
+		c = ids.class(event.ParseCommon(e.Data).Type)
+	}
+	t.records[c]++
+	if c == primary {
+		t.payload += n - common
+		return
+	}
+	t.stack += n - common
+	t.stackBytes += uint64(e.Size)
+	if c == kernelStack && len(e.Data) >= kernelStackFixed {
+		d := min(kernelStackDepth(len(e.Data)), maxDepth)
+		t.kernelFullDepth[d]++
+		t.kernelFullDepthSize[d] += uint64(e.Size)
+	}
+}
+
+// add sums the counts of another CPU.
+func (t *tally) add(o *tally) {
+	for _, p := range []struct{ to, from *uint64 }{
+		{&t.pages, &o.pages}, {&t.pageHeader, &o.pageHeader}, {&t.eventHeader, &o.eventHeader}, {&t.lengthWord, &o.lengthWord},
+		{&t.common, &o.common}, {&t.payload, &o.payload}, {&t.stack, &o.stack}, {&t.extends, &o.extends},
+		{&t.discarded, &o.discarded}, {&t.tail, &o.tail}, {&t.stackBytes, &o.stackBytes}, {&t.accounted, &o.accounted},
+	} {
+		*p.to += *p.from
+	}
+	for c := range t.records {
+		t.records[c] += o.records[c]
+	}
+	for d := range t.kernelFullDepth {
+		t.kernelFullDepth[d] += o.kernelFullDepth[d]
+		t.kernelFullDepthSize[d] += o.kernelFullDepthSize[d]
+	}
+}
+
+// recordBytes are the bytes of all records: what lies on the pages between header
+// and tail.
+func (t *tally) recordBytes() uint64 {
+	return t.eventHeader + t.lengthWord + t.common + t.payload + t.stack + t.extends + t.discarded
+}
+
+// agree compares the count with the writer's ledger and names what differs.
+func (t *tally) agree(l ringbuf.Ledger) error {
+	for _, c := range []struct {
+		what            string
+		decoded, ledger uint64
+	}{
+		{"pages", t.pages, l.Pages},
+		{"records", t.allRecords(), l.Events},
+		{"bytes of page headers", t.pageHeader, l.PageHeader},
+		{"bytes of event headers", t.eventHeader, l.EventHeader},
+		{"bytes of length words", t.lengthWord, l.LengthWord},
+		{"bytes of payload and alignment", t.common + t.payload + t.stack, l.Payload + l.Align},
+		{"bytes of time extends", t.extends, l.Extend},
+		{"bytes of discarded records", t.discarded, l.Discarded},
+		{"bytes of page tails", t.tail, l.Tail + l.Unused},
+	} {
+		if c.decoded != c.ledger {
+			return fmt.Errorf("the pages hold %d %s, the writer's ledger says %d", c.decoded, c.what, c.ledger)
+		}
+	}
+	return nil
+}

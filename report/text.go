@@ -1,0 +1,287 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// TextOptions say how WriteText lays out a report.
+type TextOptions struct {
+	Width int // columns; 0 is 100. Narrower than 60 is treated as 60.
+}
+
+// WriteText writes reports for people, in plain text without colour.
+func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
+	if opt.Width == 0 {
+		opt.Width = 100
+	}
+	t := &text{width: max(60, opt.Width)}
+	for i, r := range reports {
+		if i > 0 {
+			t.line("")
+			t.line("%s", strings.Repeat("=", t.width))
+			t.line("")
+		}
+		t.report(r)
+	}
+	_, err := w.Write(t.b.Bytes())
+	return err
+}
+
+// text is a page being written.
+type text struct {
+	b     bytes.Buffer
+	width int
+}
+
+func (t *text) line(format string, args ...any) {
+	fmt.Fprintf(&t.b, format+"\n", args...)
+}
+
+func (t *text) report(r *Report) {
+	t.input(r)
+	t.designs(r)
+	t.breakdown(r)
+	t.maps(r)
+	t.sweep(r)
+	t.depths(r)
+	t.growth("Unique kernel stacks", r.Growth)
+	t.growth("Unique user stacks", r.UserGrowth)
+	t.top(r)
+	t.caveats(r)
+}
+
+// section starts a part with its title and where its figures come from.
+func (t *text) section(title string, basis string) {
+	t.line("")
+	if basis != "" {
+		title += " (" + basis + ")"
+	}
+	t.wrap("", "  ", title)
+}
+
+func (t *text) input(r *Report) {
+	in := &r.Input
+	name := in.Path
+	if name == "" {
+		name = "trace"
+	}
+	if in.Format != "" {
+		name += " (" + in.Format + ")"
+	}
+	t.line("%s", name)
+	t.line("  %s events in %s s on %d CPUs", Group(in.Events), trim(in.Seconds), in.CPUs)
+	if in.KernelStacks > 0 {
+		t.line("  %s kernel stacks, %s%s unique, %.1f addresses on average", Group(in.KernelStacks), atLeast(in.KernelAtLeast), Group(in.UniqueKernelStacks), in.KernelMeanDepth)
+	}
+	if in.UserStacks > 0 {
+		t.line("  %s user stacks, %s%s unique, %.1f addresses on average", Group(in.UserStacks), atLeast(in.UserAtLeast), Group(in.UniqueUserStacks), in.UserMeanDepth)
+	}
+	t.wrap("  ", "    ", "verified: "+Verified(r))
+	if d := r.Best(); d != nil {
+		short := fmt.Sprintf("in short: with %s an event takes %.1f %% less, and the same buffer holds %.2f times the events", d.Name, d.SavingPct, d.RetainedTimes)
+		if r.Recommendation.Bits > 0 {
+			short += fmt.Sprintf("; bits=%d is enough", r.Recommendation.Bits)
+		}
+		t.wrap("  ", "    ", short)
+	}
+}
+
+// Verified says in a clause what a report's figures were held against.
+func Verified(r *Report) string {
+	v := &r.Verification
+	s := Group(v.LedgerPages) + " pages decoded, equal to the writer's ledger; "
+	switch {
+	case v.PagesCompared == 0:
+		return s + "no pages of a kernel's to compare with"
+	case v.PagesIdentical == v.PagesCompared && v.PagesUnmatched == 0:
+		return s + "all " + Group(v.PagesCompared) + " pages of the capture re-created byte for byte"
+	}
+	return s + Group(v.PagesIdentical) + " of " + Group(v.PagesCompared) + " pages of the capture re-created byte for byte"
+}
+
+func (t *text) designs(r *Report) {
+	t.section("Designs", fmt.Sprintf("replayed; a buffer of %d KB per CPU = %d pages of %d", r.Settings.BufferSizeKB, r.Settings.NrPages, r.Settings.SubbufSize))
+	tab := newTable("design", "bytes", "B/event", "saving", "retained", "", "seconds", "hits", "drops", "fallback")
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		hits := "-"
+		if len(d.Maps) > 0 {
+			hits = fmt.Sprintf("%.2f%%", 100*d.HitRate)
+		}
+		mark := ""
+		if d.RetainedBasis == Extrapolated {
+			mark = "~"
+		}
+		tab.row(d.Name, Group(d.Bytes), fmt.Sprintf("%.2f", d.BytesPerEvent), fmt.Sprintf("%.1f%%", d.SavingPct),
+			mark+Group(d.RetainedEvents), fmt.Sprintf("%.2fx", d.RetainedTimes), mark+trim(d.RetainedSeconds),
+			hits, Group(d.Drops), Group(d.Fallbacks))
+	}
+	t.table(tab)
+	for i := range r.Designs {
+		if r.Designs[i].RetainedBasis == Extrapolated {
+			t.line("  ~ extrapolated: the trace does not fill the buffer")
+			break
+		}
+	}
+}
+
+func (t *text) breakdown(r *Report) {
+	t.section("Where the bytes lie", "replayed, from decoded pages")
+	head := []string{""}
+	rows := [][]string{
+		{"page headers"}, {"event headers"}, {"common fields"}, {"payload"}, {"stack"},
+		{"time extends"}, {"padding"}, {"page tails"}, {"pages"}, {"stack records"},
+	}
+	for i := range r.Designs {
+		b := &r.Designs[i].Breakdown
+		head = append(head, r.Designs[i].Name)
+		for j, n := range []uint64{
+			b.PageHeaders, b.EventHeaders, b.CommonFields, b.Payload, b.Stack,
+			b.TimeExtends, b.Padding, b.PageTails, b.Pages, b.StackRecords,
+		} {
+			rows[j] = append(rows[j], Group(n))
+		}
+	}
+	tab := newTable(head...)
+	for _, row := range rows {
+		tab.row(row...)
+	}
+	t.table(tab)
+}
+
+func (t *text) maps(r *Report) {
+	some := false
+	for i := range r.Designs {
+		some = some || len(r.Designs[i].Maps) > 0
+	}
+	if !some {
+		return
+	}
+	t.section("What the maps cost", "memory assumed: the kernel's structures at this size")
+	tab := newTable("design", "map", "bits", "entries", "of", "table", "pool", "export")
+	for i := range r.Designs {
+		for _, m := range r.Designs[i].Maps {
+			tab.row(r.Designs[i].Name, m.Stacks, fmt.Sprint(m.Bits), Group(m.Entries), Group(m.Capacity),
+				binaryBytes(m.TableBytes), binaryBytes(m.PoolBytes), binaryBytes(m.ExportBytes))
+		}
+	}
+	t.table(tab)
+	tab = newTable("design", "saved in this trace", "net of the maps", "pays from", "net in a full buffer", "pays from")
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		if len(d.Maps) == 0 {
+			continue
+		}
+		tab.row(d.Name, Bytes(d.Net.SavedBytes), Bytes(d.Net.NetBytes), orNever(d.Net.BreakEvenEvents, " events"),
+			Bytes(d.Net.BufferNetBytes), orNever(d.Net.BreakEvenBufferKB, " KB/CPU"))
+	}
+	t.table(tab)
+}
+
+func (t *text) sweep(r *Report) {
+	if len(r.Sweep) > 0 {
+		t.section("ftrace_stackmap.bits", "replayed")
+		tab := newTable("bits", "entries", "pool", "hits", "drops", "fallback", "B/event", "saving", "map", "net")
+		for _, p := range r.Sweep {
+			name := fmt.Sprint(p.Bits)
+			if p.Bits == r.Recommendation.Bits {
+				name += " *"
+			}
+			tab.row(name, Group(p.Entries), fmt.Sprintf("%.1f%%", p.PoolPct), fmt.Sprintf("%.2f%%", 100*p.HitRate),
+				Group(p.Drops), Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), fmt.Sprintf("%.1f%%", p.SavingPct),
+				binaryBytes(p.MapBytes), Bytes(p.NetBytes))
+		}
+		t.table(tab)
+	}
+	if r.Recommendation.Bits > 0 {
+		t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d. %s.", r.Recommendation.Bits, sentence(r.Recommendation.Why)))
+	} else {
+		t.wrap("  ", "  ", sentence(r.Recommendation.Why)+".")
+	}
+}
+
+func (t *text) depths(r *Report) {
+	if len(r.Depths) == 0 {
+		return
+	}
+	t.section("Saving by depth of the stack", "replayed; bytes of a stack's record")
+	tab := newTable("depth", "stacks", "full", "mapped", "saving", "of all saved")
+	for _, d := range r.Depths {
+		name := fmt.Sprint(d.Depth)
+		if d.AndDeeper {
+			name += "+"
+		}
+		tab.row(name, Group(d.Stacks), fmt.Sprintf("%.1f", d.FullBytes), fmt.Sprintf("%.1f", d.MappedBytes),
+			fmt.Sprintf("%.1f%%", d.SavingPct), fmt.Sprintf("%.1f%%", d.ShareOfAll))
+	}
+	t.table(tab)
+}
+
+// growth shows at most ten points of a curve.
+func (t *text) growth(title string, points []GrowthPoint) {
+	if len(points) == 0 {
+		return
+	}
+	t.section(title, "measured")
+	tab := newTable("events", "stacks", "unique")
+	for i := range points {
+		if n := len(points); n > 10 && i != n-1 && i*10/n == (i+1)*10/n {
+			continue
+		}
+		tab.row(Group(points[i].Events), Group(points[i].Stacks), Group(points[i].Unique))
+	}
+	t.table(tab)
+}
+
+// frameIndent is where the addresses of a top stack begin.
+const frameIndent = "                    "
+
+func (t *text) top(r *Report) {
+	if len(r.TopStacks) == 0 {
+		return
+	}
+	t.section("Top stacks", "measured; outermost address last")
+	for _, s := range r.TopStacks {
+		t.line("  %5.1f%% %10s  %s, %d addresses, %s in full", s.SharePct, Group(s.Count), s.Kind, s.Depth, binaryBytes(s.Bytes))
+		frames := strings.Join(s.Frames, " < ")
+		if len(s.Frames) == 0 {
+			frames = "(addresses not kept)"
+		}
+		t.wrap(frameIndent, frameIndent, frames)
+	}
+}
+
+func (t *text) caveats(r *Report) {
+	if len(r.Caveats) == 0 {
+		return
+	}
+	t.section("Bear in mind", "")
+	for _, c := range r.Caveats {
+		t.wrap("  - ", "    ", c)
+	}
+}
+
+// sentence makes the first letter large.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func atLeast(set bool) string {
+	if set {
+		return "at least "
+	}
+	return ""
+}
+
+func orNever(n uint64, unit string) string {
+	if n == 0 {
+		return "never"
+	}
+	return Group(n) + unit
+}

@@ -1,0 +1,213 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+
+	"ftracelab/ringbuf"
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// Bytes of ring-buffer records, as ringbuf lays them out.
+const (
+	eventHeaderBytes = 4
+	lengthWordBytes  = 4
+	wordBytes        = 8 // of an address
+
+	kernelStackFixed = 16 // common fields, size, padding to the addresses
+	userStackTGID    = 8  // offset of tgid
+	stackHole        = 12 // offset of the padding to the addresses
+	stackIDFixed     = 12 // common fields, stack_id
+	inlineUserFrames = 8  // caller[8] of user_stack
+
+	// recordOverhead bounds what a record takes beside its data: event header,
+	// length word, alignment and a time extend.
+	recordOverhead = 20
+	// discardBytes is what a discarded stack_id leaves behind: the event after it
+	// carries an absolute time stamp.
+	discardBytes = 8
+)
+
+// stackIDBytes is the room a stack_id takes with its header.
+var stackIDBytes = uint64(ringbuf.EventSize(stackIDFixed))
+
+// userStackBytes is the room a user_stack takes.
+var userStackBytes = uint64(ringbuf.EventSize(80))
+
+// kernelStackBytes is the room a kernel_stack of that many addresses takes.
+func kernelStackBytes(depth int) uint64 {
+	return uint64(ringbuf.EventSize(kernelStackFixed + wordBytes*depth))
+}
+
+// kernelStackDepth is the inverse for the length of a record's data.
+func kernelStackDepth(length int) int { return (length - kernelStackFixed) / wordBytes }
+
+// writer records a trace as one design would, each CPU into its lane.
+type writer struct {
+	design tracer.Design
+	base   bool // the design all others are compared with, and the capture's pages too
+	opt    *Options
+	ids    recordIDs
+	stacks *tracer.Stacks
+	lanes  []*lane
+	page   []byte
+	counts writerCounts
+	stack  tracer.Stack
+	common [event.CommonSize]byte
+}
+
+// writerCounts says what became of the records offered; of stacks, tracer.Stacks
+// knows more.
+type writerCounts struct {
+	tooBig   uint64          // records no sub-buffer can hold
+	primary  [classes]uint64 // events written, by what their type says they are
+	depthIDs [maxDepth + 1]uint64
+}
+
+func newWriter(d tracer.Design, opt *Options, base bool) (*writer, error) {
+	ids := namedIDs(opt.Types)
+	stacks, err := tracer.NewStacks(d, tracer.RecordIDs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return &writer{design: d, base: base, opt: opt, ids: ids, stacks: stacks, page: make([]byte, opt.SubbufSize)}, nil
+}
+
+// consume records a batch.
+func (w *writer) consume(b *batch) error {
+	for i := range b.recs {
+		r := &b.recs[i]
+		var err error
+		switch r.Kind {
+		case tracer.Event:
+			err = w.event(r)
+		case tracer.KernelStack:
+			err = w.kernelStack(r)
+		case tracer.UserStack:
+			err = w.userStack(r)
+		}
+		if errors.Is(err, ringbuf.ErrTooBig) {
+			w.counts.tooBig++
+			err = nil
+		}
+		if err != nil {
+			return fmt.Errorf("report: design %s, cpu %d: %w", w.design.Name, r.CPU, err)
+		}
+	}
+	return nil
+}
+
+// lane returns the lane of a CPU with its clock at the record's time and room
+// for so many bytes in so many records.
+func (w *writer) lane(r *tracer.Record, bytes, records int) (*lane, error) {
+	for len(w.lanes) <= r.CPU {
+		w.lanes = append(w.lanes, nil)
+	}
+	l := w.lanes[r.CPU]
+	if l == nil {
+		var err error
+		if l, err = newLane(r.CPU, w); err != nil {
+			return nil, err
+		}
+		w.lanes[r.CPU] = l
+	}
+	l.at(r.Time)
+	return l, l.makeRoom(bytes + records*recordOverhead)
+}
+
+// event writes the record as it is; of a capture without records the common
+// fields.
+func (w *writer) event(r *tracer.Record) error {
+	data := r.Data
+	if len(data) < event.CommonSize {
+		r.Common.Put(w.common[:])
+		data = w.common[:]
+	}
+	l, err := w.lane(r, len(data), 1)
+	if err != nil {
+		return err
+	}
+	if err := l.rec.Event(0, ringbuf.Normal, data); err != nil {
+		return err
+	}
+	w.counts.primary[w.ids.class(event.ParseCommon(data).Type)]++
+	l.newEntry = r.NewEntry
+	return nil
+}
+
+// kernelStack writes what the design makes of a kernel stack.
+func (w *writer) kernelStack(r *tracer.Record) error {
+	l, err := w.stackLane(r)
+	if err != nil {
+		return err
+	}
+	mode, err := l.rec.KernelStack(0, ringbuf.Normal, w.offer(l, r))
+	if mode == tracer.StackID {
+		w.counts.depthIDs[min(len(r.Stack), maxDepth)]++
+	}
+	return err
+}
+
+// userStack writes what the design makes of a user stack.
+func (w *writer) userStack(r *tracer.Record) error {
+	l, err := w.stackLane(r)
+	if err != nil {
+		return err
+	}
+	_, err = l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
+	return err
+}
+
+// stackLane is the lane with room for what the record's stack may become.
+func (w *writer) stackLane(r *tracer.Record) (*lane, error) {
+	bytes, records := w.stacks.Room(len(r.Stack))
+	return w.lane(r, bytes, records)
+}
+
+// offer is the stack of a record as the recorder takes it. The capture's own
+// record knows the tgid and what the page held in the hole.
+func (w *writer) offer(l *lane, r *tracer.Record) *tracer.Stack {
+	w.stack = tracer.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: l.newEntry}
+	if len(r.Data) >= stackHole+4 {
+		w.stack.Hole = word(r.Data[stackHole:])
+		if r.Kind == tracer.UserStack {
+			w.stack.TGID = word(r.Data[userStackTGID:])
+		}
+	}
+	return &w.stack
+}
+
+// word reads a 32-bit word as it lies in a record.
+func word(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// wrote is how many records of a class the design has written.
+func (w *writer) wrote(c class) uint64 {
+	n := &w.stacks.Counts
+	written := [classes]uint64{
+		kernelStack: n.Full, userStack: n.UserFull, stackID: n.IDs, userStackID: n.UserIDs, cookie: n.Cookies, unwindStack: n.Unwinds,
+	}
+	return w.counts.primary[c] + written[c]
+}
+
+// finish empties all lanes and checks them: each lane its bytes, and here that
+// every record was found again as what it was written.
+func (w *writer) finish() error {
+	for _, l := range w.lanes {
+		if l == nil {
+			continue
+		}
+		if err := l.finish(); err != nil {
+			return fmt.Errorf("design %s: %w", w.design.Name, err)
+		}
+	}
+	t := w.sum()
+	for c := range classes {
+		if n := w.wrote(c); t.records[c] != n {
+			return fmt.Errorf("report: design %s: wrote %d records as %v, found %d on the pages", w.design.Name, n, c, t.records[c])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package ringbuf_test
+
+import (
+	"fmt"
+	"strings"
+
+	"ftracelab/ringbuf"
+)
+
+// An event is reserved, filled in place and committed. Readers get the events
+// in order, and are told what they missed.
+func Example() {
+	var now uint64 // nanoseconds; the caller's business
+	b, err := ringbuf.New(ringbuf.Config{
+		CPUs:       1,
+		Size:       2 * 48, // two sub-buffers
+		SubbufSize: 64,     // tiny ones, the kernel's have 4096 bytes
+		Clock:      func(cpu int) uint64 { return now },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range 10 {
+		now += 1000
+		e, err := b.Reserve(0, ringbuf.Normal, 8)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		copy(e.Data, fmt.Sprintf("event %d", i))
+		b.Commit(0, e)
+	}
+	fmt.Printf("%+v\n", b.Stats(0))
+	for e, ok := b.Consume(0); ok; e, ok = b.Consume(0) {
+		fmt.Printf("%d: %q", e.Time, e.Data[:8])
+		if e.Lost > 0 {
+			fmt.Printf(" after %d lost", e.Lost)
+		}
+		fmt.Println()
+	}
+	// Output:
+	// {Entries:4 Overrun:6 CommitOverrun:0 Bytes:64 OldestTS:7000 Dropped:0 Read:0}
+	// 7000: "event 6\x00" after 6 lost
+	// 8000: "event 7\x00"
+	// 9000: "event 8\x00"
+	// 10000: "event 9\x00"
+}
+
+// What is on a page: an event in the same nanosecond as the page, a later one; a
+// long one that needs a length word, after a gap that needs a time extend. Then
+// one is discarded: its room is given back, but the time of the last event is no
+// longer sure, so the next one carries an absolute stamp. The last is interrupted
+// by another and discarded: now its room is lost, and with it 50 ns, for readers do
+// not add the delta of what was discarded.
+func ExampleDumpPage() {
+	var now uint64 = 5_000_000_000
+	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, SubbufSize: 512, Clock: func(int) uint64 { return now }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	record := func(after uint64, ctx ringbuf.Context, text string) {
+		now += after
+		e, _ := b.Reserve(0, ctx, len(text))
+		copy(e.Data, text)
+		b.Commit(0, e)
+	}
+	record(0, ringbuf.Normal, "one")
+	record(700, ringbuf.Normal, "two, a bit longer")
+	record(1e9, ringbuf.Normal, strings.Repeat("long ", 30))
+
+	now += 50
+	e, _ := b.Reserve(0, ringbuf.Normal, 40)
+	b.Discard(0, e)
+	record(50, ringbuf.Normal, "next")
+
+	now += 50
+	e, _ = b.Reserve(0, ringbuf.Normal, 8)
+	clear(e.Data)
+	record(10, ringbuf.IRQ, "interrupt")
+	b.Discard(0, e)
+
+	page := make([]byte, b.SubbufSize())
+	b.ReadPage(0, page, false)
+	fmt.Print(ringbuf.DumpPage(page))
+	// Output:
+	// 0x000   16 page time_stamp=5000000000 commit=248
+	// 0x010    8 data[4] type_len=1 +0 = 5000000000: 6f 6e 65 00
+	// 0x018   24 data[20] type_len=5 +700 = 5000000700: 74 77 6f 2c 20 61 20 62 69 74 20 6c 6f 6e 67 65 …
+	// 0x030    8 time extend +1000000000 = 6000000700
+	// 0x038  160 data[152] type_len=0 +0 = 6000000700: 6c 6f 6e 67 20 6c 6f 6e 67 20 6c 6f 6e 67 20 6c …
+	// 0x0d8    8 time stamp 6000000800 = 6000000800
+	// 0x0e0    8 data[4] type_len=1 +0 = 6000000800: 6e 65 78 74
+	// 0x0e8   16 padding +50
+	// 0x0f8   16 data[12] type_len=3 +10 = 6000000810: 69 6e 74 65 72 72 75 70 74 00 00 00
+	// 0x108  248 unused
+}
+
+// The ring as the writer goes round: R is the reader page, then the pages from
+// the head on; H head, C commit, T tail, and the events on each.
+func ExampleBuffer_State() {
+	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 3 * 48, SubbufSize: 64, Clock: func(int) uint64 { return 1 }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	draw := func(what string) {
+		fmt.Printf("%-18s", what)
+		for _, p := range b.State(0) {
+			marks := ""
+			for _, m := range []struct {
+				on   bool
+				name string
+			}{{p.Reader, "R"}, {p.Head, "H"}, {p.Commit, "C"}, {p.Tail, "T"}} {
+				if m.on {
+					marks += m.name
+				}
+			}
+			fmt.Printf(" [%-3s %d]", marks, p.Entries)
+		}
+		fmt.Println()
+	}
+	record := func(n int) {
+		for range n {
+			e, _ := b.Reserve(0, ringbuf.Normal, 4)
+			clear(e.Data)
+			b.Commit(0, e)
+		}
+	}
+	draw("new")
+	record(8) // six fit on a page
+	draw("8 events")
+	b.Consume(0)
+	draw("one read")
+	record(12)
+	draw("12 more")
+	record(6)
+	draw("6 overwritten")
+	// Output:
+	// new                [R   0] [HCT 0] [    0] [    0]
+	// 8 events           [R   0] [H   6] [CT  2] [    0]
+	// one read           [R   6] [HCT 2] [    0] [    0]
+	// 12 more            [R   6] [H   6] [    6] [CT  2]
+	// 6 overwritten      [R   6] [H   6] [    6] [CT  2]
+}

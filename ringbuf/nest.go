@@ -1,0 +1,72 @@
+package ringbuf
+
+// openEvent is where an Event is. Contexts nest like a stack, so the CPU keeps
+// these on one, and an Event stays small enough to be passed in registers.
+type openEvent struct {
+	page *page
+	off  int // of the event on its page, its time extend included
+}
+
+// maxNest bounds the events open on one CPU: five contexts, and those of
+// NestStart.
+const maxNest = 32
+
+// The recursion bits of a CPU: bit 0 for the one recursion that is let
+// through, then NMI, IRQ, SoftIRQ and Normal. So the lowest bit set is always
+// the innermost context, and leaving is clearing it.
+//
+// Kernel: trace_recursive_lock and _unlock, kernel/trace/ring_buffer.c.
+const (
+	transitionBit = 1 << 0
+	normalShift   = 4
+	nestedBits    = 5 // per NestStart
+)
+
+func (c *cpuBuffer) enter(ctx Context) bool {
+	bit := uint64(1<<normalShift) >> (ctx & 3) << (c.nest & 63)
+	if c.context&bit != 0 {
+		bit = transitionBit << (c.nest & 63)
+		if c.context&bit != 0 {
+			return false
+		}
+	}
+	c.context |= bit
+	return true
+}
+
+func (c *cpuBuffer) leave() { c.context &= c.context - 1<<(c.nest&63) }
+
+// NestStart lets the context that is writing on cpu write another event before
+// it ends the first, as a synthetic event is made while the event that
+// triggers it is open. NestEnd is called when that other event has ended.
+//
+// Kernel: ring_buffer_nest_start, kernel/trace/ring_buffer.c.
+func (b *Buffer) NestStart(cpu int) {
+	c := b.cpus[cpu]
+	if c.nest += nestedBits; c.nest+nestedBits > 64 {
+		panic("ringbuf: invariant: NestStart without NestEnd")
+	}
+}
+
+// NestEnd ends what NestStart began.
+func (b *Buffer) NestEnd(cpu int) { b.cpus[cpu].nest -= nestedBits }
+
+// A point is a place in the writer where an interrupt that writes as well
+// makes a difference; tests go there. The letters are the kernel's.
+type point uint8
+
+const (
+	pointA      point = iota // write index, stamps and clock have been read
+	pointB                   // before_stamp is set
+	pointC                   // the room is taken
+	pointD                   // write_stamp is set
+	pointE                   // after an interruption: new time taken, before_stamp set
+	pointF                   // after an interruption: write_stamp read again
+	pointCommit              // the commit index has moved, committing has not
+)
+
+func (c *cpuBuffer) at(p point) {
+	if c.hook != nil {
+		c.hook(p)
+	}
+}

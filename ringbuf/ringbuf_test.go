@@ -1,0 +1,279 @@
+package ringbuf_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ftracelab/ringbuf"
+)
+
+// ticking is a clock that a test moves by hand, 1 per event.
+func ticking() func(int) uint64 {
+	var now uint64
+	return func(int) uint64 { now++; return now }
+}
+
+func numbered(tb testing.TB, b *ringbuf.Buffer, from, to int) {
+	tb.Helper()
+	for i := from; i < to; i++ {
+		write(tb, b, ringbuf.Normal, fmt.Sprintf("%04d", i))
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	clock := func(int) uint64 { return 0 }
+	for _, c := range []struct {
+		cfg  ringbuf.Config
+		want error
+	}{
+		{ringbuf.Config{Clock: clock}, syscall.EINVAL},
+		{ringbuf.Config{CPUs: 1}, syscall.EINVAL},
+		{ringbuf.Config{CPUs: 1, Size: -1, Clock: clock}, syscall.EINVAL},
+		{ringbuf.Config{CPUs: 1, SubbufSize: 4095, Clock: clock}, syscall.EINVAL},
+		{ringbuf.Config{CPUs: 1, SubbufSize: 1 << 21, Clock: clock}, syscall.EINVAL},
+		{ringbuf.Config{CPUs: 1, Size: int(^uint(0) >> 1), SubbufSize: 64, Clock: clock}, syscall.ENOMEM},
+	} {
+		if _, err := ringbuf.New(c.cfg); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v, want %v", c.cfg, err, c.want)
+		}
+	}
+}
+
+// The values that the kernel reads back from buffer_size_kb.
+func TestSizeKB(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 2, Clock: ticking()})
+	for kb, want := range map[int]int{1: 7, 4: 7, 7: 7, 8: 11, 100: 103, 256: 258, 1000: 1000, 1408: 1410, 5000: 5000} {
+		if err := b.ResizeAll(kb << 10); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.SizeKB(1); got != want {
+			t.Errorf("%d KB read back as %d, want %d", kb, got, want)
+		}
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	dir := filepath.Join(oracle(t), "debian", "static")
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if got, want := ringbuf.HeaderPage(4096), read("header_page.txt"); got != want {
+		t.Errorf("header_page:\n%s\nwant:\n%s", got, want)
+	}
+	if got, want := ringbuf.HeaderEvent(), read("header_event.txt"); got != want {
+		t.Errorf("header_event:\n%s\nwant:\n%s", got, want)
+	}
+	// Sections of subbuf_size.txt: what was written, three numbers read back
+	// (the first is the size in KB), header_page.
+	for _, section := range strings.Split(read("subbuf_size.txt"), "== subbuf ")[1:] {
+		var kb int
+		_, rest, _ := strings.Cut(section, "\n")
+		for ; !strings.HasPrefix(rest, "\t"); _, rest, _ = strings.Cut(rest, "\n") {
+			if kb == 0 {
+				fmt.Sscan(rest, &kb)
+			}
+		}
+		if got := ringbuf.HeaderPage(kb << 10); got != rest {
+			t.Errorf("header_page of %d KB:\n%s\nwant:\n%s", kb, got, rest)
+		}
+	}
+}
+
+func TestResizeRefused(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 2, Size: 40800, Clock: ticking()})
+	b.PinSize(1)
+	if err := b.Resize(1, 1<<20); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("pinned: %v", err)
+	}
+	if err := b.ResizeAll(1 << 20); !errors.Is(err, syscall.EBUSY) || b.Pages(0) != 10 {
+		t.Errorf("one pinned: %v, the other has %d pages", err, b.Pages(0))
+	}
+	if err := b.SetSubbufSize(8192); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("sub-buffer size, pinned: %v", err)
+	}
+	b.UnpinSize(1)
+	e, err := b.Reserve(0, ringbuf.Normal, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Resize(0, 1<<20); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("while an event is open: %v", err)
+	}
+	b.Commit(0, e)
+	if err := b.Resize(0, -1); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("negative: %v", err)
+	}
+	if err := b.Resize(0, 1<<20); err != nil || b.Pages(0) != 258 {
+		t.Errorf("%v, %d pages", err, b.Pages(0))
+	}
+}
+
+// Shrinking cuts off the oldest events of the ring and counts them.
+func TestShrink(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 8 * 112, SubbufSize: 128, Clock: ticking()})
+	numbered(t, b, 0, 7*14+3) // 14 on a page
+	if e, _ := b.Consume(0); string(e.Data) != "0000" {
+		t.Fatalf("first is %q", e.Data)
+	}
+	if err := b.Resize(0, 3*112); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.Stats(0); s.Overrun != 4*14 || s.Read != 1 {
+		t.Errorf("%+v", s)
+	}
+	for i := 1; i < 14; i++ { // what is on the reader page stays
+		if e, _ := b.Consume(0); string(e.Data) != fmt.Sprintf("%04d", i) || e.Lost != 0 {
+			t.Fatalf("%q, want %d", e.Data, i)
+		}
+	}
+	if e, _ := b.Consume(0); string(e.Data) != fmt.Sprintf("%04d", 5*14) || e.Lost != 4*14 {
+		t.Errorf("behind the cut: %q, %d lost", e.Data, e.Lost)
+	}
+	if err := ringbuf.Check(b, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSetSubbufSize(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 40800, Clock: ticking()})
+	numbered(t, b, 0, 100)
+	if err := b.SetSubbufSize(65536); err != nil {
+		t.Fatal(err)
+	}
+	if b.SubbufSize() != 65536 || b.Pages(0) != 2 || !b.Empty(0) || b.MaxEventSize() != 65536-24 {
+		t.Errorf("sub-buffers of %d, %d of them, empty %v, biggest event %d", b.SubbufSize(), b.Pages(0), b.Empty(0), b.MaxEventSize())
+	}
+	numbered(t, b, 0, 100)
+	if s := b.Stats(0); s.Entries != 100 {
+		t.Errorf("%+v", s)
+	}
+	if err := b.SetSubbufSize(100); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("100: %v", err)
+	}
+}
+
+// An iterator shows the same again and again, starts anew when the ring is read,
+// cut or reset, and tells when the writer has overtaken it.
+func TestIter(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 4 * 112, SubbufSize: 128, Clock: ticking()})
+	it := b.Iter(0)
+	if _, ok := it.Next(); ok {
+		t.Fatal("an event in an empty ring")
+	}
+	expect := func(what, data string, lost uint64) {
+		t.Helper()
+		p, _ := it.Peek()
+		if e, _ := it.Next(); string(e.Data) != data || e.Lost != lost || e.Time != p.Time {
+			t.Fatalf("%s: %q at %d, lost %d; want %q, %d", what, e.Data, e.Time, e.Lost, data, lost)
+		}
+	}
+	numbered(t, b, 0, 3*14)
+	for i := range 20 {
+		expect("first round", fmt.Sprintf("%04d", i), 0)
+	}
+	numbered(t, b, 42, 8*14) // the ring holds 4 pages, the iterator is on the second
+	e, _ := it.Next()
+	if e.Lost != ringbuf.LostUnknown {
+		t.Errorf("overtaken: %q, lost %d", e.Data, e.Lost)
+	}
+	it.Reset()
+	expect("after overwriting", "0056", 0)
+	b.Consume(0)
+	expect("after consuming", "0057", 0)
+	if err := b.Resize(0, 2*112); err != nil {
+		t.Fatal(err)
+	}
+	expect("after shrinking", "0057", 0) // the reader page
+	b.Reset(0)
+	if _, ok := it.Next(); ok {
+		t.Error("an event after reset")
+	}
+	write(t, b, ringbuf.Normal, "new!")
+	expect("after reset", "new!", 0)
+}
+
+// A big ring that is drained as it fills holds the memory of a few pages.
+func TestDrainedRingStaysSmall(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 1 << 28, Clock: ticking()})
+	image := make([]byte, 4096)
+	for range 300 {
+		for range 500 {
+			write(t, b, ringbuf.Normal, "0123456789abcdef")
+		}
+		for b.ReadPage(0, image, false) {
+		}
+	}
+	if n := ringbuf.HeldPages(b, 0); n > 8 {
+		t.Errorf("%d pages of memory", n)
+	}
+}
+
+func TestWatermark(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 4 * 112, SubbufSize: 128, Clock: ticking()})
+	hits := func() (list []int) {
+		for _, percent := range []int{0, 25, 50, 75, 100} {
+			if b.WatermarkHit(0, percent) {
+				list = append(list, percent)
+			}
+		}
+		return list
+	}
+	for i, want := range []string{"[]", "[0 25]", "[0 25 50]", "[0 25 50 75]", "[0 25 50 75 100]", "[0 25 50 75 100]"} {
+		if got := fmt.Sprint(hits()); got != want {
+			t.Errorf("after %d pages: %s, want %s", i, got, want)
+		}
+		numbered(t, b, 0, 14)
+	}
+}
+
+func TestClockAndSwitches(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 2, Clock: func(int) uint64 { return 5 }})
+	b.SetCPURecording(1, false)
+	if _, err := b.Reserve(1, ringbuf.Normal, 4); !errors.Is(err, ringbuf.ErrDisabled) || b.CPURecording(1) || !b.CPURecording(0) {
+		t.Errorf("cpu 1 off: %v", err)
+	}
+	b.SetCPURecording(1, true)
+	b.SetClock(func(cpu int) uint64 { return uint64(100 + cpu) })
+	e, err := b.Reserve(1, ringbuf.Normal, 4)
+	if err != nil || e.Time != 101 || !b.Recording() || b.CPUs() != 2 {
+		t.Errorf("%v at %d", err, e.Time)
+	}
+	b.Commit(1, e)
+	b.SetAbsoluteTime(true)
+	e, err = b.Reserve(1, ringbuf.Normal, b.MaxEventSize())
+	if err != nil || !b.AbsoluteTime() {
+		t.Fatal(err)
+	}
+	b.Commit(1, e)
+	if _, err = b.Reserve(1, ringbuf.Normal, b.MaxEventSize()+4); !errors.Is(err, ringbuf.ErrTooBig) {
+		t.Errorf("too big: %v", err)
+	}
+}
+
+// Misuse is a bug of the caller and panics with the package's name.
+func TestInvariants(t *testing.T) {
+	for name, misuse := range map[string]func(b *ringbuf.Buffer){
+		"commit twice":  func(b *ringbuf.Buffer) { e, _ := b.Reserve(0, 0, 4); b.Commit(0, e); b.Commit(0, e) },
+		"discard twice": func(b *ringbuf.Buffer) { e, _ := b.Reserve(0, 0, 4); b.Discard(0, e); b.Discard(0, e) },
+		"reset inside":  func(b *ringbuf.Buffer) { b.Reserve(0, 0, 4); b.Reset(0) },
+		"unpin":         func(b *ringbuf.Buffer) { b.UnpinSize(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if s := fmt.Sprint(recover()); !strings.HasPrefix(s, "ringbuf: invariant: ") {
+					t.Errorf("recovered %s", s)
+				}
+			}()
+			misuse(mustNew(t, ringbuf.Config{CPUs: 1, Clock: ticking()}))
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package stackmap
+
+import (
+	"math/bits"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// jhash2Words is lookup3 over any number of words, written down word by word:
+// what the fast version for whole addresses is compared with.
+func jhash2Words(words []uint32, seed uint32) uint32 {
+	v := [3]uint32{}
+	for i := range v {
+		v[i] = 0xdeadbeef + uint32(len(words))<<2 + seed
+	}
+	for len(words) > 3 {
+		for i := range v {
+			v[i] += words[i]
+		}
+		for i, k := range []int{4, 6, 8, 16, 19, 4} {
+			x, y, z := i%3, (i+1)%3, (i+2)%3
+			v[x] -= v[z]
+			v[x] ^= bits.RotateLeft32(v[z], k)
+			v[z] += v[y]
+		}
+		words = words[3:]
+	}
+	if len(words) == 0 {
+		return v[2]
+	}
+	for i, w := range words {
+		v[i] += w
+	}
+	for i, k := range []int{14, 11, 25, 16, 4, 14, 24} {
+		x, y := (2+i)%3, (1+i)%3
+		v[x] ^= v[y]
+		v[x] -= bits.RotateLeft32(v[y], k)
+	}
+	return v[2]
+}
+
+func TestJHash2Vectors(t *testing.T) {
+	for _, v := range []struct {
+		words []uint32
+		seed  uint32
+		want  uint32
+	}{
+		{nil, 0, 0xdeadbeef},
+		{[]uint32{1}, 0, 0x72a82a9b},
+		{[]uint32{1, 2, 3}, 0, 0xa46158f5},
+		{[]uint32{1, 2, 3, 4}, 0x1234, 0xf83bdd1e},
+	} {
+		if got := jhash2Words(v.words, v.seed); got != v.want {
+			t.Errorf("words %v, seed %#x: %#x, want %#x", v.words, v.seed, got, v.want)
+		}
+	}
+	if got := jhash2(nil, 0); got != 0xdeadbeef {
+		t.Errorf("no address: %#x", got)
+	}
+	// The words 1, 2, 3, 4 as two little-endian addresses.
+	if got := jhash2([]uint64{2<<32 | 1, 4<<32 | 3}, 0x1234); got != 0xf83bdd1e {
+		t.Errorf("two addresses: %#x", got)
+	}
+	stack := []uint64{0xffffffff81000000, 0xffffffff81000abc, 0xffffffff8100f000}
+	if got := jhash2(stack, 0); got != 0x555d4b8e {
+		t.Errorf("stack: %#x", got)
+	}
+	m, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := m.GetID(0, stack); id != 10926 || err != nil {
+		t.Errorf("first slot: %d, %v; want 10926", id, err)
+	}
+}
+
+func TestJHash2Words(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ips := rapid.SliceOfN(rapid.Uint64(), 0, 70).Draw(t, "ips")
+		seed := rapid.Uint32().Draw(t, "seed")
+		var words []uint32
+		for _, ip := range ips {
+			words = append(words, uint32(ip), uint32(ip>>32))
+		}
+		if got, want := jhash2(ips, seed), jhash2Words(words, seed); got != want {
+			t.Fatalf("%#x, word by word %#x", got, want)
+		}
+	})
+}
+
+// TestXXHash64 checks that chunks of the hash's buffer join, that the seed
+// counts, and that no hash allocates.
+func TestXXHash64(t *testing.T) {
+	seen := map[uint32]int{}
+	ips := make([]uint64, 3*defaultDepth)
+	for n := range ips {
+		seen[xxhash64(ips[:n], 1)]++
+	}
+	if len(seen) != len(ips) {
+		t.Errorf("%d hashes of %d stacks of zeros", len(seen), len(ips))
+	}
+	if xxhash64(ips, 1) == xxhash64(ips, 2) {
+		t.Error("the seed does not count")
+	}
+	ips[2*defaultDepth] = 1
+	if _, ok := seen[xxhash64(ips[:len(ips)-1], 1)]; ok {
+		t.Error("an address of the third chunk does not count")
+	}
+	if n := testing.AllocsPerRun(10, func() { xxhash64(ips, 1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,54 @@
+package stackmap
+
+import "fmt"
+
+// Reset clears the map and its counters; the seed stays, so the same stacks get
+// the same ids again unless they meet others in their slots. The caller has
+// checked that tracing is off.
+//
+// Where Config.ClearBufferOnReset says so, before runs first, inside the reset:
+// it empties the ring buffer and the snapshot, so that nobody sees an id whose
+// stack is gone. It may be nil.
+//
+// Errors: ErrBusy if another reset runs.
+//
+// Kernel: ftrace_stackmap_reset, trace_stackmap.c.
+func (m *Map) Reset(before func()) error {
+	if !m.resetting.CompareAndSwap(false, true) {
+		return fmt.Errorf("another reset runs: %w", ErrBusy)
+	}
+	defer m.resetting.Store(false)
+	if m.cfg.ClearBufferOnReset && before != nil {
+		before()
+	}
+	m.current.Store(newGeneration(m.cfg))
+	return nil
+}
+
+// ResetWrite is a write of p to stack_map: it checks the string, then that
+// tracing is off, then resets. before is what [Map.Reset] calls first.
+//
+// Errors: ErrInvalid for a string that is no reset, whatever the state; ErrBusy
+// if tracing is on or another reset runs.
+//
+// Kernel: stackmap_write, trace_stackmap.c.
+func (m *Map) ResetWrite(p []byte, tracing bool, before func()) error {
+	if err := ParseReset(p); err != nil {
+		return err
+	}
+	if tracing {
+		return fmt.Errorf("tracing is on: %w", ErrBusy)
+	}
+	return m.Reset(before)
+}
+
+// ParseReset checks what was written to stack_map: exactly "0" or "reset", one
+// newline allowed. Everything else, the empty write too, is ErrInvalid.
+func ParseReset(p []byte) error {
+	switch string(p) {
+	case "0", "0\n", "reset", "reset\n":
+		return nil
+	}
+	const shown = 16
+	return fmt.Errorf("%.*q is neither 0 nor reset: %w", shown, p, ErrInvalid)
+}

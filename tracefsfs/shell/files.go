@@ -1,0 +1,243 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// create opens a file for writing, as > and >> do.
+func (c *call) create(name string, appends bool) (io.WriteCloser, error) {
+	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if appends {
+		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	return c.sh.ns.open(c.ctx, c.path(name), flag, 0o644)
+}
+
+// eachName calls do for each argument and tells of errors; the status is 1 then.
+func (c *call) eachName(names []string, what string, do func(name string) error) int {
+	if len(names) == 0 {
+		return c.usage("missing operand")
+	}
+	status := 0
+	for _, name := range names {
+		if err := do(name); err != nil {
+			if what == "" {
+				c.fail(name, err)
+			} else {
+				fmt.Fprintf(c.stderr, "%s: %s '%s': %s\n", c.name, what, name, reason(err))
+			}
+			status = 1
+		}
+	}
+	return status
+}
+
+func mkdir(c *call) int {
+	opts, names, ok := c.options("pm:v")
+	if !ok {
+		return 1
+	}
+	parents := false
+	for _, o := range opts {
+		parents = parents || o.flag == 'p'
+	}
+	return c.eachName(names, "cannot create directory", func(name string) error {
+		target := c.path(name)
+		if !parents {
+			return c.sh.ns.mkdir(target)
+		}
+		for at := 1; at <= len(target); at++ {
+			if at < len(target) && target[at] != '/' {
+				continue
+			}
+			err := c.sh.ns.mkdir(target[:at])
+			if err == nil {
+				continue
+			}
+			if info, serr := c.sh.ns.stat(target[:at]); serr != nil || !info.IsDir() {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func rmdir(c *call) int {
+	_, names, ok := c.options("pv")
+	if !ok {
+		return 1
+	}
+	return c.eachName(names, "failed to remove", func(name string) error { return c.sh.ns.rmdir(c.path(name)) })
+}
+
+func rm(c *call) int {
+	opts, names, ok := c.options("rRfv")
+	if !ok {
+		return 1
+	}
+	recursive, force := false, false
+	for _, o := range opts {
+		recursive, force = recursive || o.flag|0x20 == 'r', force || o.flag == 'f'
+	}
+	if len(names) == 0 && force {
+		return 0
+	}
+	return c.eachName(names, "cannot remove", func(name string) error {
+		target := c.path(name)
+		info, err := c.sh.ns.stat(target)
+		switch {
+		case err != nil && force && errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case info.IsDir() && recursive:
+			return c.removeAll(target)
+		}
+		return c.sh.ns.remove(target)
+	})
+}
+
+// removeAll removes a folder in memory with all it holds.
+func (c *call) removeAll(target string) error {
+	if !isMemory(target) {
+		return syscall.EPERM
+	}
+	list, err := c.sh.ns.readDir(target)
+	if err != nil {
+		return err
+	}
+	for _, entry := range list {
+		child := path.Join(target, entry.Name())
+		if entry.IsDir() {
+			err = c.removeAll(child)
+		} else {
+			err = c.sh.ns.remove(child)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.sh.ns.rmdir(target)
+}
+
+func touch(c *call) int {
+	_, names, ok := c.options("c")
+	if !ok {
+		return 1
+	}
+	return c.eachName(names, "cannot touch", func(name string) error {
+		if _, err := c.sh.ns.stat(c.path(name)); err == nil {
+			return nil // times are not kept
+		}
+		f, err := c.create(name, true)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+}
+
+func cp(c *call) int { return c.transfer(false) }
+func mv(c *call) int { return c.transfer(true) }
+
+// transfer copies files to a file or into a folder, and removes them if move.
+func (c *call) transfer(move bool) int {
+	_, names, ok := c.options("fipav")
+	if !ok || len(names) < 2 {
+		return c.usage("usage: %s from… to", c.name)
+	}
+	to := names[len(names)-1]
+	info, err := c.sh.ns.stat(c.path(to))
+	intoDir := err == nil && info.IsDir()
+	if len(names) > 2 && !intoDir {
+		return c.usage("target '%s' is not a directory", to)
+	}
+	return c.eachName(names[:len(names)-1], "", func(name string) error {
+		target := to
+		if intoDir {
+			target = path.Join(to, path.Base(name))
+		}
+		if c.path(name) == c.path(target) {
+			return errors.New("is the same file")
+		}
+		if move && !isMemory(c.path(name)) {
+			return syscall.EPERM
+		}
+		if err := c.copyFile(name, target); err != nil || !move {
+			return err
+		}
+		return c.sh.ns.remove(c.path(name))
+	})
+}
+
+func (c *call) copyFile(from, to string) error {
+	in, err := c.open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := c.create(to, false)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, catBlock))
+	return err
+}
+
+// mktemp makes a file or folder in /tmp with the next free name.
+func mktemp(c *call) int {
+	opts, rest, ok := c.options("dqutp:")
+	if !ok || len(rest) > 1 {
+		return 1
+	}
+	folder, template := false, "/tmp/tmp.XXXXXXXXXX"
+	for _, o := range opts {
+		folder = folder || o.flag == 'd'
+	}
+	if len(rest) == 1 {
+		template = rest[0]
+	}
+	base := strings.TrimRight(template, "X")
+	width := len(template) - len(base)
+	if width < 3 {
+		return c.usage("too few X's in template '%s'", template)
+	}
+	for range 1000 {
+		c.sh.mu.Lock()
+		c.sh.nextID++
+		name := fmt.Sprintf("%s%0*d", base, width, c.sh.nextID)
+		c.sh.mu.Unlock()
+		var err error
+		if folder {
+			err = c.sh.ns.mkdir(c.path(name))
+		} else {
+			var f io.Closer
+			if f, err = c.sh.ns.open(c.ctx, c.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+				f.Close()
+			}
+		}
+		switch {
+		case err == nil:
+			c.printf("%s\n", name)
+			return 0
+		case !errors.Is(err, fs.ErrExist):
+			c.fail(template, err)
+			return 1
+		}
+	}
+	return c.usage("no free name for '%s'", template)
+}
+
+// refuse is chmod, chown and chgrp: modes and owners are fixed here.
+func refuse(c *call) int {
+	fmt.Fprintf(c.stderr, "%s: changing modes and owners is not in the lab: %s\n", c.name, strerror{syscall.EPERM})
+	return 1
+}

@@ -1,0 +1,289 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"ftracelab/internal/tracefile"
+)
+
+// ownPrefix marks a command that must not be taken for the interpreter's
+// builtin of the same name.
+const ownPrefix = "lab:"
+
+// sourcePrefix begins the names of rewritten scripts. The NUL keeps the
+// interpreter, which looks for scripts itself, from finding one on a host.
+const sourcePrefix = "/\x00source/"
+
+// strerror is an errno that prints as C programs print it.
+type strerror struct{ syscall.Errno }
+
+func (e strerror) Error() string { return tracefile.Strerror(e.Errno) }
+func (e strerror) Unwrap() error { return e.Errno }
+
+// pathError is the one kind of error the interpreter prints instead of giving
+// up: "sh: NAME: Permission denied".
+func pathError(name string, err error) error {
+	return &os.PathError{Op: "sh:", Path: name, Err: strerror{tracefile.Errno(err)}}
+}
+
+// open is the interpreter's way to files: redirections, $(<f) and sourcing.
+func (sh *Shell) open(ctx context.Context, name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+	if strings.HasPrefix(name, sourcePrefix) {
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		text := sh.sources[name]
+		delete(sh.sources, name)
+		return readOnly{strings.NewReader(text)}, nil
+	}
+	if name == "" {
+		return nil, pathError(name, syscall.ENOENT)
+	}
+	f, err := sh.ns.open(ctx, absolute(interp.HandlerCtx(ctx).Dir, name), flag, perm)
+	if err != nil {
+		return nil, pathError(name, err)
+	}
+	return f, nil
+}
+
+// readOnly is a text as an open file.
+type readOnly struct{ io.Reader }
+
+func (readOnly) Write([]byte) (int, error) { return 0, syscall.EBADF }
+func (readOnly) Close() error              { return nil }
+
+func (sh *Shell) stat(ctx context.Context, name string, _ bool) (fs.FileInfo, error) {
+	if name == "" {
+		return nil, pathError(name, syscall.ENOENT)
+	}
+	info, err := sh.ns.stat(absolute(interp.HandlerCtx(ctx).Dir, name))
+	if err != nil {
+		return nil, pathError(name, err)
+	}
+	return info, nil
+}
+
+func (sh *Shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error) {
+	list, err := sh.ns.readDir(absolute(interp.HandlerCtx(ctx).Dir, name))
+	if err != nil {
+		return nil, pathError(name, err)
+	}
+	return list, nil
+}
+
+func (sh *Shell) access(ctx context.Context, name string, mode interp.AccessMode) error {
+	return sh.ns.access(absolute(interp.HandlerCtx(ctx).Dir, name), mode&interp.AccessExec != 0)
+}
+
+// call sees every simple command before the interpreter does, and may change
+// its words: the builtins that would ignore write errors or look at the host
+// become our own.
+func (sh *Shell) call(ctx context.Context, args []string) ([]string, error) {
+	hc := interp.HandlerCtx(ctx)
+	if sh.killed(hc.Env) {
+		return []string{"exit", "143"}, nil
+	}
+	var frame [1]uintptr
+	if runtime.Callers(maxFrames, frame[:]) > 0 {
+		fmt.Fprintf(hc.Stderr, "sh: %s: called too deeply\n", args[0])
+		return []string{"exit", "2"}, nil
+	}
+	sh.mu.Lock()
+	isFunction := sh.functions[args[0]]
+	sh.mu.Unlock()
+	if isFunction {
+		return args, nil
+	}
+	switch args[0] {
+	case "pwd":
+		return args[:1], nil // -P would ask the host
+	case ".", "source":
+		return sh.callSource(ctx, args), nil
+	case "eval":
+		return sh.callEval(hc, args), nil
+	case "trap":
+		return sh.callTrap(args), nil
+	case "type", "hash", "command", "builtin":
+		return sh.callLookup(ctx, args)
+	case "test", "[":
+		return withoutOwner(args), nil
+	}
+	if _, own := sh.commands[args[0]]; own && interp.IsBuiltin(args[0]) {
+		return append([]string{ownPrefix + args[0]}, args[1:]...), nil
+	}
+	return args, nil
+}
+
+// callSource rewrites the script to be sourced and sources that.
+func (sh *Shell) callSource(ctx context.Context, args []string) []string {
+	hc := interp.HandlerCtx(ctx)
+	if len(args) < 2 {
+		return args
+	}
+	text, err := sh.readFile(ctx, absolute(hc.Dir, args[1]))
+	if err == nil {
+		text, err = sh.rewriteText(text, args[1])
+		if err != nil {
+			fmt.Fprintf(hc.Stderr, "sh: %v\n", err)
+			return []string{"false"}
+		}
+	} else {
+		fmt.Fprintf(hc.Stderr, "%v\n", pathError(args[1], err))
+		return []string{"false"}
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.nextID++
+	name := fmt.Sprint(sourcePrefix, sh.nextID)
+	sh.sources[name] = text
+	return append([]string{args[0], name}, args[2:]...)
+}
+
+// readFile reads a script whole.
+func (sh *Shell) readFile(ctx context.Context, name string) (string, error) {
+	f, err := sh.ns.open(ctx, name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxScript))
+	return string(text), err
+}
+
+func (sh *Shell) callEval(hc interp.HandlerContext, args []string) []string {
+	text, err := sh.rewriteText(strings.Join(args[1:], " "), "eval")
+	if err != nil {
+		fmt.Fprintf(hc.Stderr, "sh: %v\n", err)
+		return []string{"false"}
+	}
+	return []string{"eval", text}
+}
+
+// callTrap rewrites the action, and drops signals: nothing in the lab sends one.
+func (sh *Shell) callTrap(args []string) []string {
+	if len(args) < 3 || strings.HasPrefix(args[1], "-") && args[1] != "-" && args[1] != "--" {
+		return args
+	}
+	rest := args[1:]
+	if rest[0] == "--" {
+		rest = rest[1:]
+	}
+	action := rest[0]
+	if text, err := sh.rewriteText(action, "trap"); err == nil && action != "-" {
+		action = text
+	}
+	out := []string{"trap", action}
+	for _, condition := range rest[1:] {
+		switch condition {
+		case "0", "EXIT":
+			out = append(out, "EXIT")
+		case "ERR":
+			out = append(out, "ERR")
+		}
+	}
+	if len(out) == 2 {
+		return []string{":"}
+	}
+	return out
+}
+
+// callLookup answers "what is this command" without the host's PATH. Only the
+// interpreter knows its functions, so it is asked by a piece of script.
+func (sh *Shell) callLookup(ctx context.Context, args []string) ([]string, error) {
+	asks := args[0] == "type" || args[0] == "command" && len(args) > 1 && (args[1] == "-v" || args[1] == "-V")
+	switch {
+	case args[0] == "hash":
+		return []string{":"}, nil
+	case len(args) == 1:
+		return []string{":"}, nil
+	case !asks:
+		if args[0] == "command" && args[1] == "-p" {
+			args = args[1:]
+		}
+		rest, err := sh.call(ctx, args[1:])
+		if err != nil || len(rest) == 0 {
+			return []string{":"}, err
+		}
+		if _, own := sh.commands[rest[0]]; own {
+			rest = append([]string{ownPrefix + rest[0]}, rest[1:]...) // past a function of that name
+		}
+		return rest, nil
+	}
+	var script strings.Builder
+	names := args[1:]
+	if args[0] == "command" {
+		names = args[2:]
+	}
+	for _, name := range names {
+		quoted, err := syntax.Quote(name, syntax.LangBash)
+		if err != nil {
+			return []string{"false"}, nil
+		}
+		lookup := ownPrefix + "lookup " + args[0] + " " + quoted
+		if syntax.ValidName(name) {
+			lookup = "if declare -f " + name + " >/dev/null; then " + ownPrefix + "lookup " + args[0] + " " + quoted + " function; else " + lookup + "; fi"
+		}
+		script.WriteString(lookup + "\n")
+	}
+	return []string{"eval", script.String()}, nil
+}
+
+// withoutOwner turns -O and -G into -e: root owns everything.
+func withoutOwner(args []string) []string {
+	args = slices.Clone(args)
+	for i := 1; i < len(args)-1; i++ {
+		unary := i == 1 || args[i-1] == "!" || args[i-1] == "-a" || args[i-1] == "-o" || args[i-1] == "("
+		if (args[i] == "-O" || args[i] == "-G") && unary {
+			args[i] = "-e"
+		}
+	}
+	return args
+}
+
+// exec runs a command that is neither function nor builtin: one of ours, or a
+// script.
+func (sh *Shell) exec(ctx context.Context, args []string) error {
+	hc := interp.HandlerCtx(ctx)
+	outer := ctx
+	ctx, done := sh.jobContext(ctx, hc.Env)
+	defer done()
+	status := sh.execCommand(ctx, hc, args)
+	if err := outer.Err(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return hc.Builtin(outer, []string{"exit", "143"})
+	}
+	if status == 0 {
+		return nil
+	}
+	return interp.ExitStatus(status)
+}
+
+func (sh *Shell) execCommand(ctx context.Context, hc interp.HandlerContext, args []string) int {
+	name := strings.TrimPrefix(args[0], ownPrefix)
+	switch path.Dir(name) {
+	case "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin":
+		name = path.Base(name)
+	}
+	c := newCall(ctx, sh, hc, name, args[1:])
+	if cmd, ok := sh.commands[name]; ok {
+		return c.run(cmd)
+	}
+	if strings.Contains(name, "/") {
+		return c.script(name, args[1:])
+	}
+	fmt.Fprintf(hc.Stderr, "sh: %s: not found (the lab has commands of its own: try help)\n", name)
+	return 127
+}

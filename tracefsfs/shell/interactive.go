@@ -1,0 +1,134 @@
+package shell
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"golang.org/x/term"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Interactive is a session: it prompts with the present folder, edits lines if
+// Stdin is a terminal, and runs each command as it is complete. An interrupt
+// ends the command, not the session; exit and the end of input end that. Without
+// a terminal it runs Stdin as a script. status is that of the last command.
+func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
+	terminal, ok := sh.cfg.Stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+		if sh.cfg.Stdin == nil {
+			return 0, nil
+		}
+		return sh.scriptFrom(ctx, sh.cfg.Stdin)
+	}
+	p := process{stdin: terminal, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
+	runner, err := sh.runner(ctx, p, nil)
+	if err != nil {
+		return 1, fmt.Errorf("shell: %w", err)
+	}
+	s := session{sh: sh, runner: runner, in: terminal,
+		line: term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{terminal, sh.cfg.Stdout}, "")}
+	return s.run(ctx)
+}
+
+// scriptFrom runs a script whose commands have no standard input of their own.
+func (sh *Shell) scriptFrom(ctx context.Context, in io.Reader) (int, error) {
+	text, err := io.ReadAll(io.LimitReader(bufio.NewReader(in), maxScript))
+	if err != nil {
+		return 1, fmt.Errorf("shell: standard input: %w", err)
+	}
+	p := process{stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
+	return sh.runText(ctx, p, string(text), "sh", nil)
+}
+
+// session is one Interactive.
+type session struct {
+	sh     *Shell
+	runner *interp.Runner
+	in     *os.File
+	line   *term.Terminal
+	status int
+}
+
+func (s *session) run(ctx context.Context) (int, error) {
+	for ctx.Err() == nil {
+		text, err := s.read()
+		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(s.sh.cfg.Stdout)
+			return s.status, nil
+		}
+		if err != nil {
+			return 1, fmt.Errorf("shell: terminal: %w", err)
+		}
+		if s.execute(ctx, text) {
+			return s.status, nil
+		}
+	}
+	return 130, ctx.Err()
+}
+
+// read reads lines until they are whole commands.
+func (s *session) read() (string, error) {
+	prompt := s.runner.Dir + " # "
+	text := ""
+	for {
+		line, err := s.readLine(prompt)
+		if err != nil {
+			return "", err
+		}
+		text += line + "\n"
+		_, err = syntax.NewParser().Parse(strings.NewReader(text), "")
+		if !syntax.IsIncomplete(err) {
+			return text, nil
+		}
+		prompt = "> "
+	}
+}
+
+// readLine reads one line in raw mode; commands run in the terminal's own.
+func (s *session) readLine(prompt string) (string, error) {
+	fd := int(s.in.Fd())
+	state, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = term.Restore(fd, state) }()
+	s.line.SetPrompt(prompt)
+	return s.line.ReadLine()
+}
+
+// execute runs the commands of text; true ends the session.
+func (s *session) execute(ctx context.Context, text string) (exited bool) {
+	program, err := s.sh.parse(text, "sh")
+	if err != nil {
+		fmt.Fprintf(s.sh.cfg.Stderr, "sh: %v\n", err)
+		s.status = 2
+		return false
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	for _, stmt := range program.Stmts {
+		err := s.runner.Run(ctx, stmt)
+		if ctx.Err() != nil {
+			fmt.Fprintln(s.sh.cfg.Stdout)
+			s.status = 130
+			return false
+		}
+		if s.status, err = exitStatus(ctx, err); err != nil {
+			fmt.Fprintln(s.sh.cfg.Stderr, err)
+		}
+		if s.runner.Exited() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,184 @@
+package shell
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs"
+)
+
+// Where the tree is mounted.
+const (
+	tracing      = "/sys/kernel/tracing"
+	debugTracing = "/sys/kernel/debug/tracing"
+)
+
+// HostFiles is what the shell may see of the host; tests put their own here.
+type HostFiles interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error)
+	Stat(name string) (fs.FileInfo, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+}
+
+// namespace is every path the shell can name. Paths given to it are absolute
+// and clean.
+type namespace struct {
+	virtual   *tracefsfs.FS // /sys, /proc and /dev
+	memory    *memory       // /tmp and /var/tmp
+	host      HostFiles
+	hostWrite bool
+}
+
+// absolute is name as seen from dir, clean.
+func absolute(dir, name string) string {
+	name = filepath.ToSlash(name)
+	if !strings.HasPrefix(name, "/") {
+		name = filepath.ToSlash(dir) + "/" + name
+	}
+	return path.Clean(name)
+}
+
+func below(name string, folders ...string) bool {
+	for _, folder := range folders {
+		if name == folder || strings.HasPrefix(name, folder+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func isVirtual(name string) bool { return name == "/" || below(name, "/sys", "/proc", "/dev") }
+func isMemory(name string) bool  { return below(name, "/tmp", "/var/tmp") }
+
+// open opens name as open(2) does with the flags of package os.
+func (ns *namespace) open(ctx context.Context, name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+	switch {
+	case isVirtual(name):
+		return ns.openVirtual(ctx, name, flag)
+	case isMemory(name):
+		if flag&(os.O_WRONLY|os.O_RDWR) == 0 && !ns.memory.owns(name) {
+			return ns.host.OpenFile(name, flag, perm)
+		}
+		return ns.memory.open(name, flag, perm)
+	case flag&(os.O_WRONLY|os.O_RDWR) != 0 && !ns.hostWrite:
+		return nil, syscall.EROFS
+	}
+	return ns.host.OpenFile(name, flag, perm)
+}
+
+func (ns *namespace) openVirtual(ctx context.Context, name string, flag int) (io.ReadWriteCloser, error) {
+	flags := tracefile.Read
+	switch {
+	case flag&os.O_RDWR != 0:
+		flags = tracefile.Read | tracefile.Write
+	case flag&os.O_WRONLY != 0:
+		flags = tracefile.Write
+	}
+	if flag&os.O_TRUNC != 0 {
+		flags |= tracefile.Trunc
+	}
+	if flag&os.O_APPEND != 0 {
+		flags |= tracefile.Append
+	}
+	if flag&os.O_CREATE != 0 {
+		if _, err := ns.virtual.Lookup(name); tracefile.Errno(err) == syscall.ENOENT {
+			return nil, ns.virtual.Create(name)
+		}
+	}
+	h, err := ns.virtual.OpenHandle(ctx, name, flags)
+	if err != nil {
+		return nil, err
+	}
+	return newVirtualFile(ctx, h), nil
+}
+
+func (ns *namespace) stat(name string) (fs.FileInfo, error) {
+	switch {
+	case isVirtual(name):
+		return ns.virtual.Stat(ioPath(name))
+	case isMemory(name) && ns.memory.owns(name):
+		return ns.memory.stat(name)
+	}
+	return ns.host.Stat(name)
+}
+
+func (ns *namespace) readDir(name string) ([]fs.DirEntry, error) {
+	switch {
+	case isVirtual(name):
+		return ns.virtual.ReadDir(ioPath(name))
+	case isMemory(name) && ns.memory.owns(name):
+		return ns.memory.readDir(name)
+	}
+	return ns.host.ReadDir(name)
+}
+
+// access: root may do all but run a file without an x.
+func (ns *namespace) access(name string, exec bool) error {
+	info, err := ns.stat(name)
+	if err == nil && exec && !info.IsDir() && info.Mode()&0o111 == 0 {
+		return syscall.EACCES
+	}
+	return err
+}
+
+func (ns *namespace) mkdir(name string) error {
+	switch {
+	case isVirtual(name):
+		return ns.virtual.Mkdir(name)
+	case isMemory(name):
+		return ns.memory.mkdir(name)
+	}
+	return syscall.EROFS
+}
+
+func (ns *namespace) rmdir(name string) error {
+	switch {
+	case isVirtual(name):
+		return ns.virtual.Rmdir(name)
+	case isMemory(name):
+		return ns.memory.rmdir(name)
+	}
+	return syscall.EROFS
+}
+
+func (ns *namespace) remove(name string) error {
+	switch {
+	case isVirtual(name):
+		return ns.virtual.Remove(name)
+	case isMemory(name):
+		return ns.memory.remove(name)
+	}
+	return syscall.EROFS
+}
+
+// ioPath is name as io/fs writes it.
+func ioPath(name string) string {
+	if name == "/" {
+		return "."
+	}
+	return name[1:]
+}
+
+// osFiles are the host's own files.
+type osFiles struct{}
+
+func (osFiles) OpenFile(name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+	f, err := os.OpenFile(filepath.FromSlash(name), flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (osFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(filepath.FromSlash(name)) }
+
+func (osFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	return os.ReadDir(filepath.FromSlash(name))
+}

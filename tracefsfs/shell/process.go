@@ -1,0 +1,124 @@
+package shell
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// shCommand is sh: -c, a script or standard input.
+func shCommand(c *call) int {
+	args := c.args
+	var flags []string
+	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
+		switch args[0] {
+		case "-c":
+			if len(args) < 2 {
+				return c.usage("-c wants an argument")
+			}
+			name := "sh"
+			rest := args[2:]
+			if len(rest) > 0 {
+				name, rest = rest[0], rest[1:]
+			}
+			return c.shell(args[1], name, append(append(flags, "--"), rest...))
+		case "--":
+			args = args[1:]
+		default:
+			if strings.HasSuffix(args[0], "c") && args[0][0] == '-' { // -ec
+				flags = append(flags, strings.TrimSuffix(args[0], "c"))
+				args = append([]string{"-c"}, args[1:]...)
+				continue
+			}
+			flags = append(flags, args[0])
+			args = args[1:]
+			continue
+		}
+		break
+	}
+	if len(args) == 0 {
+		text, err := io.ReadAll(io.LimitReader(c.stdin, maxScript))
+		if err != nil {
+			c.fail("standard input", err)
+			return 2
+		}
+		c.rawIn = nil
+		return c.shell(string(text), "sh", append(flags, "--"))
+	}
+	text, err := c.sh.readFile(c.ctx, c.path(args[0]))
+	if err != nil {
+		c.fail(args[0], err)
+		return 127
+	}
+	return c.shell(text, args[0], append(append(flags, "--"), args[1:]...))
+}
+
+// xargs runs a command of the lab with the words it reads.
+func xargs(c *call) int {
+	args := c.args
+	most, replace := 1<<12, ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch {
+		case args[0] == "-r":
+			args = args[1:]
+		case args[0] == "-n" && len(args) > 1:
+			if most = toInt(args[1]); most < 1 {
+				return c.usage("invalid number %q", args[1])
+			}
+			args = args[2:]
+		case args[0] == "-I" && len(args) > 1:
+			replace, args = args[1], args[2:]
+		default:
+			return c.usage("option %s is not in the lab", args[0])
+		}
+	}
+	if len(args) == 0 {
+		args = []string{"echo"}
+	}
+	var words []string
+	status := c.eachLine(nil, func(line string) bool {
+		if replace != "" {
+			if line = strings.TrimLeft(line, " \t"); line != "" {
+				words = append(words, line)
+			}
+		} else {
+			words = append(words, strings.Fields(line)...)
+		}
+		return true
+	})
+	run := func(argv []string) {
+		if c.child(argv) != 0 {
+			status = 123
+		}
+	}
+	if replace != "" {
+		for _, word := range words {
+			argv := make([]string, len(args))
+			for i, a := range args {
+				argv[i] = strings.ReplaceAll(a, replace, word)
+			}
+			run(argv)
+		}
+		return status
+	}
+	for chunk := range slices.Chunk(words, most) {
+		run(append(slices.Clone(args), chunk...))
+	}
+	return status
+}
+
+// child runs another of the lab's commands with this one's streams, its input
+// being empty.
+func (c *call) child(argv []string) int {
+	cmd, ok := c.sh.commands[argv[0]]
+	if !ok {
+		fmt.Fprintf(c.stderr, "%s: %s: not a command of the lab\n", c.name, argv[0])
+		return 127
+	}
+	c.stdout.flush()
+	child := *c
+	child.name, child.args, child.stdin, child.rawIn = argv[0], argv[1:], strings.NewReader(""), nil
+	child.stdout = &output{w: c.stdout.w, block: stdioBlock}
+	return child.run(cmd)
+}

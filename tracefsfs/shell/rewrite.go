@@ -1,0 +1,158 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// rewrite replaces in a program what the interpreter would take from the host
+// ($$, $PPID, $RANDOM, owners of files), wraps background commands so that kill
+// can find them, and refuses what cannot be had without the host. It also notes
+// the functions defined, which go before commands of the same name.
+func (sh *Shell) rewrite(program *syntax.File) error {
+	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}}
+	syntax.Walk(program, w.visit)
+	if w.err != nil {
+		return fmt.Errorf("%s:%s: %w", program.Name, w.at, w.err)
+	}
+	return nil
+}
+
+// rewriteText rewrites a piece of script that is text, such as eval's.
+func (sh *Shell) rewriteText(text, name string) (string, error) {
+	program, err := sh.parse(text, name)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, program); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+type rewriter struct {
+	sh      *Shell
+	wrapped map[*syntax.Stmt]bool
+	err     error
+	at      syntax.Pos
+}
+
+func (w *rewriter) refuse(node syntax.Node, why string) {
+	if w.err == nil {
+		w.err, w.at = fmt.Errorf("%s", why), node.Pos()
+	}
+}
+
+func (w *rewriter) visit(node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.Word:
+		w.parts(n.Parts)
+	case *syntax.DblQuoted:
+		w.parts(n.Parts)
+	case *syntax.ArithmExp:
+		w.arithm(n.X)
+	case *syntax.ArithmCmd:
+		w.arithm(n.X)
+	case *syntax.BinaryArithm:
+		w.arithm(n.X, n.Y)
+	case *syntax.UnaryArithm:
+		w.arithm(n.X)
+	case *syntax.ParenArithm:
+		w.arithm(n.X)
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsUsrOwn || n.Op == syntax.TsGrpOwn {
+			n.Op = syntax.TsExists // root owns everything
+		}
+	case *syntax.FuncDecl:
+		if n.Name != nil {
+			w.sh.mu.Lock()
+			w.sh.functions[n.Name.Value] = true
+			w.sh.mu.Unlock()
+		}
+	case *syntax.Stmt:
+		w.background(n)
+	case *syntax.ProcSubst:
+		w.refuse(n, "process substitution is not in the lab")
+	case *syntax.TimeClause:
+		w.refuse(n, "time would measure the host; the lab's time is simulated (see date)")
+	case *syntax.CoprocClause:
+		w.refuse(n, "coproc is not in the lab")
+	}
+	return w.err == nil
+}
+
+// parts replaces special parameters among the parts of a word.
+func (w *rewriter) parts(parts []syntax.WordPart) {
+	for i, part := range parts {
+		p, ok := part.(*syntax.ParamExp)
+		if !ok || p.Param == nil {
+			continue
+		}
+		name := p.Param.Value
+		switch name {
+		case "$", "PPID", "RANDOM", "SRANDOM":
+		default:
+			continue
+		}
+		if p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Exp != nil {
+			w.refuse(p, "only the plain value of $"+name+" is in the lab")
+			return
+		}
+		switch name {
+		case "$":
+			parts[i] = &syntax.Lit{ValuePos: p.Pos(), ValueEnd: p.End(), Value: shellPID}
+		case "PPID":
+			parts[i] = &syntax.Lit{ValuePos: p.Pos(), ValueEnd: p.End(), Value: parentPID}
+		default:
+			parts[i] = randomPart()
+		}
+	}
+}
+
+// arithm replaces RANDOM where it stands without its dollar.
+func (w *rewriter) arithm(exprs ...syntax.ArithmExpr) {
+	for _, e := range exprs {
+		word, ok := e.(*syntax.Word)
+		if !ok {
+			continue
+		}
+		switch word.Lit() {
+		case "RANDOM", "SRANDOM":
+			word.Parts = []syntax.WordPart{randomPart()}
+		case "PPID":
+			word.Parts = []syntax.WordPart{&syntax.Lit{Value: parentPID}}
+		}
+	}
+}
+
+// randomPart is $(lab:random).
+func randomPart() syntax.WordPart {
+	word := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: ownPrefix + "random"}}}
+	return &syntax.CmdSubst{Stmts: []*syntax.Stmt{{Cmd: &syntax.CallExpr{Args: []*syntax.Word{word}}}}}
+}
+
+// background turns "cmd &" into a block that counts the job and tells the
+// command which one it is; see job.
+func (w *rewriter) background(stmt *syntax.Stmt) {
+	if !stmt.Background || w.wrapped[stmt] {
+		return
+	}
+	inner := *stmt
+	inner.Background = false
+	begin, err := syntax.NewParser().Parse(strings.NewReader(
+		jobCount+"=$(("+jobCount+"+1))\n"+
+			jobName+"=${"+jobName+"-}/$"+jobCount+" "+jobCount+"=0"), "")
+	if err != nil {
+		panic("shell: invariant: job prologue does not parse: " + err.Error())
+	}
+	job := &syntax.Stmt{
+		Position:   stmt.Position,
+		Background: true,
+		Cmd:        &syntax.Block{Stmts: []*syntax.Stmt{begin.Stmts[1], &inner}},
+	}
+	w.wrapped[job] = true
+	*stmt = syntax.Stmt{Position: stmt.Position, Cmd: &syntax.Block{Stmts: []*syntax.Stmt{begin.Stmts[0], job}}}
+}

@@ -1,0 +1,80 @@
+package tracer
+
+import (
+	"fmt"
+
+	"ftracelab/ringbuf"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/unwind"
+	"ftracelab/workload/machine"
+)
+
+// deferStacks turns userstacktrace_delay on or off: with it, an event records a
+// cookie, and the user stack the cookie stands for follows once, when the task
+// returns to user space.
+//
+// Kernel: the deferred unwinding series for ftrace, not merged; unwind explains
+// the mechanism.
+func (i *Instance) deferStacks(on bool) error {
+	if !on {
+		i.ft.unwind.Cancel(i.deferred)
+		i.deferred = nil
+		return nil
+	}
+	w := &unwind.Work{Func: i.deferredStack}
+	if err := i.ft.unwind.Init(w); err != nil {
+		return fmt.Errorf("options/userstacktrace_delay: %w", err)
+	}
+	i.deferred = w
+	return nil
+}
+
+// requestStack records the cookie of the present stay in the kernel.
+func (i *Instance) requestStack(c *machine.CPU, h event.Common) {
+	if c.Current.Kernel {
+		return
+	}
+	_, cookie, err := i.ft.unwind.Request(i.ft.unwindTask(c.Current), c.ID, i.deferred)
+	if err != nil {
+		return // a task that exits has no user stack any more
+	}
+	i.scratch = events.UserUnwindCookie.Append(i.scratch[:0], h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
+	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+}
+
+// deferredStack records the stack of a stay that ends. The simulated user
+// space has no files behind its addresses, so inode and device are those of
+// memory without one.
+func (i *Instance) deferredStack(t *unwind.Task, stack []uint64, cookie unwind.Cookie) {
+	c := i.ft.running
+	if c == nil {
+		return
+	}
+	i.stack.Common, i.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(i.stack.IPs[:0], stack...)
+	_ = i.rec.UnwindStack(c.ID, ringbuf.Normal, &i.stack, uint64(cookie))
+}
+
+// userExit runs when c is about to return to user space.
+func (ft *Ftrace) userExit(c *machine.CPU) {
+	ft.running = c
+	if d := ft.data(c.Current); d.unwind != nil {
+		ft.unwind.ReturnToUser(d.unwind)
+	}
+	ft.running = nil
+}
+
+// taskExit runs when a task has left its CPU for good.
+func (ft *Ftrace) taskExit(t *machine.Task) {
+	if d := ft.data(t); d.unwind != nil {
+		ft.unwind.Exit(d.unwind)
+	}
+}
+
+func (ft *Ftrace) unwindTask(t *machine.Task) *unwind.Task {
+	d := ft.data(t)
+	if d.unwind == nil {
+		d.unwind = ft.unwind.NewTask(t)
+	}
+	return d.unwind
+}

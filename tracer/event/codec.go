@@ -1,0 +1,239 @@
+package event
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+)
+
+// plan is how a struct is written and read: one step for each of its fields.
+type plan struct {
+	fixed   []step
+	dynamic []step // behind the fixed part, in declaration order
+	open    *step  // what ends the record
+
+	size      int // of the fixed part
+	dataStart int // where dynamic data begins: not padded
+}
+
+// step moves one Go field.
+type step struct {
+	index  int // of the Go field
+	offset int // of the field in the record
+	kind
+}
+
+func (p *plan) add(index int, k kind, f *Field) {
+	s := step{index: index, offset: f.Offset, kind: k}
+	switch {
+	case f.Dynamic():
+		p.dynamic = append(p.dynamic, s)
+	case k.variable:
+		p.open = &s
+	default:
+		p.fixed = append(p.fixed, s)
+	}
+}
+
+// maxData is the most a location word can express.
+const maxData = 1<<16 - 1
+
+// Append encodes v with its common header, in which it sets Type, and appends
+// the record to dst. Nothing is allocated if dst has room.
+//
+// Dynamic data follows the fixed part in the order of declaration, each piece
+// unaligned; the record is as much longer than Size as there is data, although
+// the data may begin before Size. A piece that ends beyond 65535 is cut off.
+//
+// Kernel: include/trace/stages/stage5_get_offsets.h and stage6_event_callback.h.
+func (d *Def[T]) Append(dst []byte, c Common, v *T) []byte {
+	p := &d.plan
+	start := len(dst)
+	dst = appendZeros(dst, p.size)
+	c.Type = uint16(d.ID)
+	c.Put(dst[start:])
+	sv := reflect.ValueOf(v).Elem()
+	for i := range p.fixed {
+		p.fixed[i].put(dst[start:], sv)
+	}
+	if len(p.dynamic) > 0 {
+		return p.appendDynamic(dst, start, sv)
+	}
+	if p.open != nil {
+		dst = p.open.appendData(dst[:start+p.open.offset], sv.Field(p.open.index))
+		if short := start + p.size - len(dst); short > 0 {
+			dst = appendZeros(dst, short)
+		}
+	}
+	return dst
+}
+
+func (p *plan) appendDynamic(dst []byte, start int, sv reflect.Value) []byte {
+	dst = dst[:start+p.dataStart]
+	for i := range p.dynamic {
+		s := &p.dynamic[i]
+		at := min(len(dst)-start, maxData)
+		dst = s.appendData(dst, sv.Field(s.index))
+		if len(dst)-start > maxData {
+			dst = dst[:start+maxData]
+		}
+		n := len(dst) - start - at
+		binary.LittleEndian.PutUint32(dst[start+s.offset:], uint32(n)<<16|uint32(at))
+	}
+	return appendZeros(dst, p.size-p.dataStart)
+}
+
+func appendZeros(dst []byte, n int) []byte {
+	var zeros [64]byte
+	for n > len(zeros) {
+		dst = append(dst, zeros[:]...)
+		n -= len(zeros)
+	}
+	return append(dst, zeros[:n]...)
+}
+
+// put writes a field of fixed size.
+func (s *step) put(rec []byte, sv reflect.Value) {
+	v := sv.Field(s.index)
+	if !s.array {
+		putUint(rec[s.offset:], s.size, scalar(s.elem, v))
+		return
+	}
+	if s.elem == reflect.Uint8 && v.CanAddr() {
+		copy(rec[s.offset:], v.Bytes())
+		return
+	}
+	for i := range s.count {
+		putUint(rec[s.offset+i*s.size:], s.size, scalar(s.elem, v.Index(i)))
+	}
+}
+
+// appendData writes the content of a string or slice.
+func (s *step) appendData(dst []byte, v reflect.Value) []byte {
+	switch s.elem {
+	case reflect.String:
+		return append(append(dst, v.String()...), 0)
+	case reflect.Uint8:
+		return append(dst, v.Bytes()...)
+	}
+	for i := range v.Len() {
+		at := len(dst)
+		dst = appendZeros(dst, s.size)
+		putUint(dst[at:], s.size, scalar(s.elem, v.Index(i)))
+	}
+	return dst
+}
+
+func scalar(k reflect.Kind, v reflect.Value) uint64 {
+	switch k {
+	case reflect.Bool:
+		if v.Bool() {
+			return 1
+		}
+		return 0
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return uint64(v.Int())
+	}
+	return v.Uint()
+}
+
+func putUint(b []byte, size int, v uint64) {
+	switch size {
+	case 1:
+		b[0] = byte(v)
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(b, uint32(v))
+	case 8:
+		binary.LittleEndian.PutUint64(b, v)
+	}
+}
+
+// Decode is the inverse of Append. A dynamic string ends at its first NUL; a
+// slice that ends the record takes all whole elements, ring buffer padding
+// included. Slices of v are reused if they have room, nothing aliases rec.
+//
+// Errors: a record shorter than the fixed part, another type's, or dynamic
+// data that lies outside of the record; v may be half filled then.
+func (d *Def[T]) Decode(rec []byte, v *T) error {
+	p := &d.plan
+	need := p.size
+	if p.open != nil {
+		need = p.open.offset
+	}
+	if len(rec) < need {
+		return fmt.Errorf("event %s: record of %d bytes, needs %d", d.Type, len(rec), need)
+	}
+	if id := ParseCommon(rec).Type; int(id) != d.ID {
+		return fmt.Errorf("event %s: record of type %d, not %d", d.Type, id, d.ID)
+	}
+	sv := reflect.ValueOf(v).Elem()
+	for i := range p.fixed {
+		p.fixed[i].get(rec, sv)
+	}
+	for i := range p.dynamic {
+		s := &p.dynamic[i]
+		w := binary.LittleEndian.Uint32(rec[s.offset:])
+		off, n := int(w&0xffff), int(w>>16)
+		if off+n > len(rec) {
+			return fmt.Errorf("event %s: data at %d…%d of a record of %d bytes", d.Type, off, off+n, len(rec))
+		}
+		s.getData(rec[off:off+n], sv.Field(s.index))
+	}
+	if p.open != nil {
+		p.open.getData(rec[p.open.offset:], sv.Field(p.open.index))
+	}
+	return nil
+}
+
+// get reads a field of fixed size.
+func (s *step) get(rec []byte, sv reflect.Value) {
+	v := sv.Field(s.index)
+	if !s.array {
+		s.setScalar(v, getUint(rec[s.offset:], s.size))
+		return
+	}
+	for i := range s.count {
+		s.setScalar(v.Index(i), getUint(rec[s.offset+i*s.size:], s.size))
+	}
+}
+
+// getData reads the content of a string or slice.
+func (s *step) getData(b []byte, v reflect.Value) {
+	if s.elem == reflect.String {
+		v.SetString(string(text(b)))
+		return
+	}
+	n := len(b) / s.size
+	if v.Cap() < n {
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+	}
+	v.SetLen(n)
+	for i := range n {
+		s.setScalar(v.Index(i), getUint(b[i*s.size:], s.size))
+	}
+}
+
+func (s *step) setScalar(v reflect.Value, n uint64) {
+	switch {
+	case s.elem == reflect.Bool:
+		v.SetBool(n != 0)
+	case s.signed:
+		v.SetInt(int64(n)) // SetInt keeps the low bytes
+	default:
+		v.SetUint(n)
+	}
+}
+
+func getUint(b []byte, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return binary.LittleEndian.Uint64(b)
+}

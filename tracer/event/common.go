@@ -1,0 +1,48 @@
+package event
+
+import "encoding/binary"
+
+// Common is the header every record begins with.
+//
+// Kernel: struct trace_entry, include/linux/trace_events.h.
+type Common struct {
+	Type         uint16 // the event's id
+	Flags        uint8  // TRACE_FLAG_…: interrupts off, need-resched, contexts
+	PreemptCount uint8  // low 4 bits: preempt depth, high 4 bits: migrate-disable depth
+	PID          int32  // of the task that was running
+}
+
+// CommonSize is the size of Common in a record, in bytes.
+const CommonSize = 8
+
+// Put writes c into rec[:CommonSize].
+func (c Common) Put(rec []byte) {
+	_ = rec[CommonSize-1]
+	binary.LittleEndian.PutUint16(rec, c.Type)
+	rec[2], rec[3] = c.Flags, c.PreemptCount
+	binary.LittleEndian.PutUint32(rec[4:], uint32(c.PID))
+}
+
+// ParseCommon reads the header of a record. Of a record shorter than
+// CommonSize, which no ring buffer holds, it gives the zero header.
+func ParseCommon(rec []byte) Common {
+	if len(rec) < CommonSize {
+		return Common{}
+	}
+	return Common{
+		Type:         binary.LittleEndian.Uint16(rec),
+		Flags:        rec[2],
+		PreemptCount: rec[3],
+		PID:          int32(binary.LittleEndian.Uint32(rec[4:])),
+	}
+}
+
+// commonFields are Common as every format file shows it.
+func commonFields() []Field {
+	return []Field{
+		{Name: "common_type", Decl: "unsigned short common_type", Offset: 0, Size: 2},
+		{Name: "common_flags", Decl: "unsigned char common_flags", Offset: 2, Size: 1},
+		{Name: "common_preempt_count", Decl: "unsigned char common_preempt_count", Offset: 3, Size: 1},
+		{Name: "common_pid", Decl: "int common_pid", Offset: 4, Size: 4, Signed: true},
+	}
+}

@@ -1,0 +1,99 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"ftracelab/tracer/event"
+)
+
+// syscall is one row of syscallTable. Its two events follow from it.
+type syscall struct {
+	name    string
+	enterID int
+	args    []string
+}
+
+// syscallTypes are the events of the system syscalls.
+var syscallTypes = sync.OnceValue(func() []*event.Type {
+	types := make([]*event.Type, 0, 2*len(syscallTable))
+	for i := range syscallTable {
+		types = append(types, syscallTable[i].exit(), syscallTable[i].enter())
+	}
+	return types
+})
+
+const (
+	syscallNrOffset   = event.CommonSize
+	syscallArgsOffset = 16 // behind the number and its padding
+	syscallWord       = 8  // every argument is recorded as a long
+)
+
+var syscallNr = event.Field{Name: "__syscall_nr", Decl: "int __syscall_nr", Offset: syscallNrOffset, Size: 4, Signed: true}
+
+// enter makes the sys_enter event.
+//
+// Kernel: syscall_enter_define_fields, __set_enter_print_fmt,
+// kernel/trace/trace_syscalls.c.
+func (s *syscall) enter() *event.Type {
+	fields := []event.Field{syscallNr}
+	var format, values []string
+	for i, decl := range s.args {
+		name := decl[strings.LastIndexAny(decl, " *")+1:]
+		fields = append(fields, event.Field{
+			Name: name, Decl: decl, Offset: syscallArgsOffset + syscallWord*i, Size: syscallWord,
+		})
+		format = append(format, name+": 0x%08lx")
+		values = append(values, ", ((unsigned long)(REC->"+name+"))")
+	}
+	printFmt := `"` + strings.Join(format, ", ") + `"` + strings.Join(values, "")
+	return s.define(s.enterID, "sys_enter_", printFmt, fields)
+}
+
+// exit makes the sys_exit event.
+//
+// Kernel: syscall_exit_fields_array, kernel/trace/trace_syscalls.c.
+func (s *syscall) exit() *event.Type {
+	ret := event.Field{Name: "ret", Decl: "long ret", Offset: syscallArgsOffset, Size: syscallWord, Signed: true}
+	return s.define(s.enterID-1, "sys_exit_", `"0x%lx", REC->ret`, []event.Field{syscallNr, ret})
+}
+
+func (s *syscall) define(id int, prefix, printFmt string, fields []event.Field) *event.Type {
+	t, err := event.NewType(id, "syscalls", prefix+s.name, printFmt, fields)
+	if err == nil {
+		err = t.PrintErr()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("events: invariant: syscall table: %v", err))
+	}
+	t.Size = max(t.Size, syscallArgsOffset)
+	return t
+}
+
+// AppendSyscall appends a record of t, an event of the syscalls system, to dst:
+// the common header, in which it sets Type, the number of the system call and
+// as many words (arguments, or the return value) as the event has fields;
+// missing words are zero. Nothing is allocated if dst has room.
+//
+// Kernel: ftrace_syscall_enter, ftrace_syscall_exit, kernel/trace/trace_syscalls.c.
+func AppendSyscall(dst []byte, c event.Common, t *event.Type, nr int32, words []uint64) []byte {
+	var head [syscallArgsOffset]byte
+	c.Type = uint16(t.ID)
+	c.Put(head[:])
+	for i := range 4 {
+		head[syscallNrOffset+i] = byte(uint32(nr) >> (8 * i))
+	}
+	dst = append(dst, head[:]...)
+	for i := range len(t.Fields) - 1 {
+		var w uint64
+		if i < len(words) {
+			w = words[i]
+		}
+		for range syscallWord {
+			dst = append(dst, byte(w))
+			w >>= 8
+		}
+	}
+	return dst
+}

@@ -1,0 +1,266 @@
+package printfmt
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxField bounds widths and precisions: no text of the kernel's is longer
+// than its trace_seq of two pages.
+const maxField = 8192
+
+// conversion is one % of the format string with the text before it.
+type conversion struct {
+	before                       string
+	verb                         byte   // d u x X o c s p
+	ext                          string // what follows %p: "S", "I4", "hD"
+	size                         int    // bytes of an integer
+	left, plus, space, zero, alt bool
+
+	width, prec       int // prec -1: none
+	widthArg, precArg *node
+	arg               *node
+}
+
+// parseConversion parses what follows a %, taking arguments as needed. It
+// returns the bytes used.
+func parseConversion(s string, take func() (*node, error)) (c conversion, n int, err error) {
+	c = conversion{prec: -1, size: 4}
+	i := 0
+flags:
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '-':
+			c.left = true
+		case '+':
+			c.plus = true
+		case ' ':
+			c.space = true
+		case '0':
+			c.zero = true
+		case '#':
+			c.alt = true
+		default:
+			break flags
+		}
+	}
+	if c.width, c.widthArg, i, err = parseAmount(s, i, take); err != nil {
+		return c, i, err
+	}
+	if i < len(s) && s[i] == '.' {
+		if c.prec, c.precArg, i, err = parseAmount(s, i+1, take); err != nil {
+			return c, i, err
+		}
+	}
+	i = c.parseLength(s, i)
+	if i >= len(s) {
+		return c, i, fmt.Errorf("conversion cut off at the end")
+	}
+	c.verb = s[i]
+	i++
+	switch c.verb {
+	case 'i':
+		c.verb = 'd'
+	case 'd', 'u', 'x', 'X', 'o', 'c', 's':
+	case 'p':
+		start := i
+		for i < len(s) && (isLetter(s[i]) && s[i] != '_' || isDigit(s[i])) {
+			i++
+		}
+		c.ext = s[start:i]
+	default:
+		return c, i, fmt.Errorf("unknown conversion %%%c", c.verb)
+	}
+	c.arg, err = take()
+	return c, i, err
+}
+
+// parseAmount reads a width or precision: digits, or a star and its argument.
+func parseAmount(s string, i int, take func() (*node, error)) (v int, arg *node, next int, err error) {
+	if i < len(s) && s[i] == '*' {
+		arg, err = take()
+		return 0, arg, i + 1, err
+	}
+	for ; i < len(s) && isDigit(s[i]); i++ {
+		v = min(v*10+int(s[i]-'0'), maxField)
+	}
+	return v, nil, i, nil
+}
+
+func (c *conversion) parseLength(s string, i int) int {
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case 'h':
+			c.size /= 2
+		case 'l', 'L', 'q', 'z', 'Z', 'j', 't':
+			c.size = 8
+		default:
+			c.size = max(c.size, 1)
+			return i
+		}
+	}
+	return i
+}
+
+// append writes the conversion's text for a record.
+func (c *conversion) append(dst, rec []byte, env *Env) []byte {
+	f := *c
+	if c.widthArg != nil {
+		f.width = starAmount(eval(c.widthArg, rec, env))
+		if f.width < 0 {
+			f.left, f.width = true, -f.width
+		}
+	}
+	if c.precArg != nil {
+		f.prec = starAmount(eval(c.precArg, rec, env)) // negative: as if none
+	}
+	v := eval(c.arg, rec, env)
+	start := len(dst)
+	switch {
+	case v.kind == vUnknown:
+		dst = appendUnknown(dst, v)
+	case f.verb == 'p':
+		return f.appendPointer(dst, v, env)
+	case v.kind == vText:
+		dst = appendText(dst, v.node, rec, env)
+		if f.prec >= 0 && len(dst)-start > f.prec {
+			dst = dst[:start+f.prec]
+		}
+	case f.verb == 's':
+		dst = f.appendString(dst, v, env)
+	case f.verb == 'c':
+		dst = append(dst, byte(v.num()))
+	default:
+		return f.appendNumber(dst, v)
+	}
+	return f.pad(dst, start)
+}
+
+func starAmount(v value) int {
+	n := int64(int32(v.num()))
+	return int(max(min(n, maxField), -maxField))
+}
+
+// appendString writes %s of bytes, or of a pointer that Env knows.
+func (c *conversion) appendString(dst []byte, v value, env *Env) []byte {
+	start := len(dst)
+	switch {
+	case v.kind == vBytes:
+		dst = append(dst, cString(v.s)...)
+	case v.n == 0:
+		dst = append(dst, "(null)"...)
+	default:
+		s, ok := "", false
+		if env != nil && env.Strings != nil {
+			s, ok = env.Strings(v.n)
+		}
+		if !ok {
+			dst = append(dst, "0x"...)
+			return strconv.AppendUint(dst, v.n, 16)
+		}
+		dst = append(dst, s...)
+	}
+	if c.prec >= 0 && len(dst)-start > c.prec {
+		dst = dst[:start+c.prec]
+	}
+	return dst
+}
+
+// pad widens dst[start:] to the field width with blanks.
+func (c *conversion) pad(dst []byte, start int) []byte {
+	n := c.width - (len(dst) - start)
+	if n <= 0 {
+		return dst
+	}
+	dst = appendRepeat(dst, ' ', n)
+	if !c.left {
+		copy(dst[start+n:], dst[start:len(dst)-n])
+		for i := range n {
+			dst[start+i] = ' '
+		}
+	}
+	return dst
+}
+
+func appendRepeat(dst []byte, c byte, n int) []byte {
+	for range n {
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// appendNumber writes an integer conversion.
+//
+// Kernel: number, lib/vsprintf.c. Unlike C's printf, %#x of 0 is 0x0.
+func (c *conversion) appendNumber(dst []byte, v value) []byte {
+	n := v.n
+	sign := byte(0)
+	if c.verb == 'd' {
+		n = extend(n, c.size, true)
+		switch {
+		case int64(n) < 0:
+			n, sign = -n, '-'
+		case c.plus:
+			sign = '+'
+		case c.space:
+			sign = ' '
+		}
+	} else {
+		n = extend(n, c.size, false)
+	}
+	var buf [24]byte
+	base, prefix := 10, ""
+	switch c.verb {
+	case 'x', 'X':
+		base = 16
+		if c.alt {
+			prefix = "0" + string(c.verb)
+		}
+	case 'o':
+		base = 8
+		if c.alt && n != 0 {
+			prefix = "0"
+		}
+	}
+	digits := strconv.AppendUint(buf[:0], n, base)
+	if c.verb == 'X' {
+		for i, d := range digits {
+			if d >= 'a' {
+				digits[i] = d - 'a' + 'A'
+			}
+		}
+	}
+	return c.layOut(dst, sign, prefix, digits)
+}
+
+// layOut puts blanks, sign, prefix, zeros and digits in their order.
+func (c *conversion) layOut(dst []byte, sign byte, prefix string, digits []byte) []byte {
+	zeros := max(c.prec-len(digits), 0)
+	fill := c.width - zeros - len(digits) - len(prefix)
+	if sign != 0 {
+		fill--
+	}
+	if c.zero && !c.left {
+		zeros += max(fill, 0)
+		fill = 0
+	}
+	if !c.left {
+		dst = appendRepeat(dst, ' ', fill)
+	}
+	if sign != 0 {
+		dst = append(dst, sign)
+	}
+	dst = append(dst, prefix...)
+	dst = appendRepeat(dst, '0', zeros)
+	dst = append(dst, digits...)
+	if c.left {
+		dst = appendRepeat(dst, ' ', fill)
+	}
+	return dst
+}
+
+// hasFlag says whether a %p extension carries a letter after its first n.
+func hasFlag(ext string, n int, flag byte) bool {
+	return len(ext) > n && strings.IndexByte(ext[n:], flag) >= 0
+}

@@ -1,0 +1,131 @@
+package printfmt
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Env is what rendering needs from outside the record. A nil *Env has nothing.
+type Env struct {
+	// Symbols resolves the addresses of %pS, %ps and their kin; nil prints them
+	// as the kernel prints an address without a symbol, 0x and hex digits.
+	Symbols Symbols
+	// HashPtr gives %p's hashed value; nil prints the pointer itself in 16 digits
+	// (the option hash-ptr cleared).
+	HashPtr func(uint64) uint64
+	// Strings gives the kernel's constant text at an address, for %s of a pointer
+	// (printk_formats); nil, or not ok, prints the address.
+	Strings func(addr uint64) (s string, ok bool)
+}
+
+// Symbols resolves kernel addresses (kallsyms). One that also has a method
+// Address(name string) (uint64, bool) is asked for the symbols a print fmt
+// calculates with, such as _stext.
+type Symbols interface {
+	// Lookup finds the symbol that covers addr. size 0 = unknown.
+	Lookup(addr uint64) (name, module string, offset, size uint64, ok bool)
+}
+
+// address finds a symbol's address by name, where the symbols can say it.
+func (e *Env) address(name string) (uint64, bool) {
+	if e == nil {
+		return 0, false
+	}
+	s, ok := e.Symbols.(interface{ Address(string) (uint64, bool) })
+	if !ok {
+		return 0, false
+	}
+	return s.Address(name)
+}
+
+// Program is a compiled print fmt. It is immutable and safe for concurrent use.
+type Program struct {
+	convs   []conversion
+	tail    string // text after the last conversion
+	unknown []string
+}
+
+// Compile parses a print fmt, everything after "print fmt: ". lookup describes
+// the fields of the record by name.
+//
+// A function, constant or field unknown here is no error, see
+// [Program.Unknown]; anything that is not a format string followed by C
+// expressions is, and so is a conversion without its argument. Errors name the
+// offset in src.
+func Compile(src string, lookup func(name string) (Field, bool)) (*Program, error) {
+	toks, err := lex(src)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{toks: toks, lookup: lookup}
+	if p.peek().kind != tokString {
+		return nil, p.errorf("expected the format string, found %q", p.peek().text)
+	}
+	format := p.strings()
+	var args []*node
+	for p.accept(",") {
+		n, err := p.expr()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, n)
+	}
+	if p.peek().kind != tokEOF {
+		return nil, p.errorf("unexpected %q after an argument", p.peek().text)
+	}
+	prog := &Program{unknown: p.unknown}
+	if err := prog.split(format, args); err != nil {
+		return nil, fmt.Errorf("format %q: %w", format, err)
+	}
+	return prog, nil
+}
+
+// Unknown lists, in order of appearance, the functions, constants and fields
+// that only the kernel could evaluate.
+func (p *Program) Unknown() []string { return p.unknown }
+
+// Append appends the text of rec, common header included in rec, to dst.
+// Like the kernel's it has no line break but those of the format itself.
+func (p *Program) Append(dst, rec []byte, env *Env) []byte {
+	for i := range p.convs {
+		c := &p.convs[i]
+		dst = append(dst, c.before...)
+		dst = c.append(dst, rec, env)
+	}
+	return append(dst, p.tail...)
+}
+
+// split cuts a format string into conversions and gives each its arguments.
+func (p *Program) split(format string, args []*node) error {
+	take := func() (*node, error) {
+		if len(args) == 0 {
+			return nil, fmt.Errorf("more conversions than arguments")
+		}
+		n := args[0]
+		args = args[1:]
+		return n, nil
+	}
+	text := ""
+	for format != "" {
+		i := strings.IndexByte(format, '%')
+		if i < 0 || i+1 == len(format) {
+			break
+		}
+		text += format[:i]
+		format = format[i+1:]
+		if format[0] == '%' {
+			text += "%"
+			format = format[1:]
+			continue
+		}
+		c, n, err := parseConversion(format, take)
+		if err != nil {
+			return err
+		}
+		c.before, text = text, ""
+		format = format[n:]
+		p.convs = append(p.convs, c)
+	}
+	p.tail = text + format
+	return nil
+}

@@ -1,0 +1,149 @@
+package printfmt
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// appendText appends what a helper that makes text makes of the record.
+func appendText(dst []byte, n *node, rec []byte, env *Env) []byte {
+	switch n.op {
+	case opFlags:
+		return appendFlags(dst, n, eval(n.a, rec, env))
+	case opSymbolic:
+		return appendSymbolic(dst, n, eval(n.a, rec, env))
+	case opHex:
+		sep := byte(' ')
+		if n.val != 0 {
+			sep = 0
+		}
+		v, size := eval(n.a, rec, env), eval(n.b, rec, env)
+		return appendHex(dst, slice(v.s, 0, clampInt(size.num())), sep)
+	case opArray:
+		return appendArray(dst, eval(n.a, rec, env), eval(n.b, rec, env), eval(n.c, rec, env))
+	case opBitmask:
+		return appendBitmask(dst, n.field.Bytes(rec))
+	}
+	return dst
+}
+
+func clampInt(n uint64) int { return int(min(n, 1<<31-1)) }
+
+// appendUnknown is the text of what only the kernel could compute.
+func appendUnknown(dst []byte, v value) []byte {
+	name := "kernel memory"
+	if v.node != nil && v.node.name != "" {
+		name = v.node.name
+	}
+	dst = append(dst, "[unknown "...)
+	dst = append(dst, name...)
+	return append(dst, ']')
+}
+
+// appendFlags names the bits of v, delimited; bits without a name follow in hex.
+//
+// Kernel: trace_print_flags_seq, kernel/trace/trace_output.c.
+func appendFlags(dst []byte, n *node, v value) []byte {
+	if v.kind == vUnknown {
+		return appendUnknown(dst, v)
+	}
+	flags, first := v.num(), true
+	for i := range n.table {
+		if flags == 0 {
+			break
+		}
+		e := &n.table[i]
+		if !e.known || flags&e.val != e.val {
+			continue
+		}
+		flags &^= e.val
+		if !first {
+			dst = append(dst, n.str...)
+		}
+		first = false
+		dst = append(dst, e.text...)
+	}
+	if flags != 0 {
+		if !first {
+			dst = append(dst, n.str...)
+		}
+		dst = append(dst, "0x"...)
+		dst = strconv.AppendUint(dst, flags, 16)
+	}
+	return dst
+}
+
+// appendSymbolic names v, or gives it in hex.
+//
+// Kernel: trace_print_symbols_seq, kernel/trace/trace_output.c.
+func appendSymbolic(dst []byte, n *node, v value) []byte {
+	if v.kind == vUnknown {
+		return appendUnknown(dst, v)
+	}
+	for i := range n.table {
+		if e := &n.table[i]; e.known && e.val == v.num() {
+			return append(dst, e.text...)
+		}
+	}
+	dst = append(dst, "0x"...)
+	return strconv.AppendUint(dst, v.num(), 16)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendHex writes bytes as pairs of digits; sep 0 is none.
+func appendHex(dst, b []byte, sep byte) []byte {
+	for i, c := range b {
+		if i > 0 && sep != 0 {
+			dst = append(dst, sep)
+		}
+		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+	}
+	return dst
+}
+
+// appendArray writes {0x1,0x2}: count elements of size bytes, as far as the
+// record holds them.
+//
+// Kernel: trace_print_array_seq, kernel/trace/trace_output.c.
+func appendArray(dst []byte, v, count, elem value) []byte {
+	dst = append(dst, '{')
+	size := clampInt(elem.num())
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		size = 1
+	}
+	n := min(clampInt(count.num()), len(v.s)/size)
+	for i := range n {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, "0x"...)
+		dst = strconv.AppendUint(dst, load(v.s, i*size, size), 16)
+	}
+	return append(dst, '}')
+}
+
+// appendBitmask writes a bitmap as the kernel's %*pb does: groups of 32 bits,
+// the highest first, each padded with zeros.
+//
+// Kernel: bitmap_string, lib/vsprintf.c.
+func appendBitmask(dst, mask []byte) []byte {
+	for end := len(mask); end > 0; {
+		start := (end - 1) &^ 3
+		for i := end - 1; i >= start; i-- {
+			dst = append(dst, hexDigits[mask[i]>>4], hexDigits[mask[i]&15])
+		}
+		if end = start; end > 0 {
+			dst = append(dst, ',')
+		}
+	}
+	return dst
+}
+
+// cString is b up to its first NUL.
+func cString(b []byte) []byte {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return b[:i]
+	}
+	return b
+}

@@ -1,0 +1,172 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+
+	"ftracelab/tracer/event/printfmt"
+)
+
+// Type is an event type: a declaration of ours or a kernel's format file. Made
+// by Define, NewType or ParseFormat, it does not change afterwards and is safe
+// for concurrent use.
+type Type struct {
+	System, Name string
+	ID           int
+	Common       []Field // the header's fields
+	Fields       []Field // the event's own, in the format file's order
+	PrintFmt     string  // what follows "print fmt: "
+
+	// Size is the size in bytes of the fixed part, common header included, with
+	// the padding C adds at its end. An array that ends with the record counts
+	// nothing. See [ParseFormat] for how much a format file says of it.
+	Size int
+
+	program  *printfmt.Program
+	err      error
+	variable bool // declared in Go with an array that is as long as the record
+}
+
+// Env is what rendering needs from outside.
+type Env = printfmt.Env
+
+// Symbols resolves kernel addresses (kallsyms).
+type Symbols = printfmt.Symbols
+
+// NewType makes the type of an event known only at run time (a probe, a
+// synthetic event): the common header's usual fields are added to fields, whose
+// offsets count from the record's start.
+//
+// A print fmt that cannot be compiled is kept as text and reported by PrintErr.
+//
+// Errors: a field that overlaps the header, a size below 0, two fields of one name.
+func NewType(id int, system, name, printFmt string, fields []Field) (*Type, error) {
+	t := &Type{System: system, Name: name, ID: id, Common: commonFields(), Fields: fields, PrintFmt: printFmt}
+	seen := make(map[string]bool, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		if f.Offset < CommonSize || f.Size < 0 {
+			return nil, fmt.Errorf("event %s/%s: field %q: offset %d, size %d", system, name, f.Name, f.Offset, f.Size)
+		}
+		if seen[f.Name] {
+			return nil, fmt.Errorf("event %s/%s: field %q declared twice", system, name, f.Name)
+		}
+		seen[f.Name] = true
+	}
+	t.Size = t.extent()
+	t.compile()
+	return t, nil
+}
+
+func (t *Type) String() string { return t.System + "/" + t.Name }
+
+// Field finds a field by name, the common header's included; nil if there is none.
+func (t *Type) Field(name string) *Field {
+	for i := range t.Fields {
+		if t.Fields[i].Name == name {
+			return &t.Fields[i]
+		}
+	}
+	for i := range t.Common {
+		if t.Common[i].Name == name {
+			return &t.Common[i]
+		}
+	}
+	return nil
+}
+
+// Dynamic says whether records of the type differ in length: some field is
+// found through a location word or ends with the record.
+func (t *Type) Dynamic() bool {
+	if t.variable {
+		return true
+	}
+	for i := range t.Fields {
+		if t.Fields[i].Dynamic() || t.Fields[i].OpenEnded() || t.variableArray(&t.Fields[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// variableArray recognises the stack arrays that the kernel declares with 8
+// entries in the format file and writes with as many as there are.
+//
+// Kernel: struct stack_entry, FTRACE_STACK_ENTRIES, kernel/trace/trace.h.
+func (t *Type) variableArray(f *Field) bool {
+	return t.System == "ftrace" && t.Name == "kernel_stack" && f.Name == "caller"
+}
+
+// extent is the end of the last field, rounded up as C pads a struct.
+func (t *Type) extent() int {
+	end, align := CommonSize, 4
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if t.variableArray(f) {
+			end, align = max(end, f.Offset), 8
+			continue
+		}
+		end = max(end, f.Offset+f.Size)
+		align = max(align, t.alignment(f))
+	}
+	return roundUp(end, align)
+}
+
+// alignment guesses a field's alignment in C from its element's size.
+func (t *Type) alignment(f *Field) int {
+	size := f.ElemSize()
+	if f.Dynamic() {
+		size = 4
+	}
+	switch size {
+	case 2, 4, 8:
+		if f.Offset%size == 0 {
+			return size
+		}
+	}
+	return 1
+}
+
+func roundUp(n, align int) int { return (n + align - 1) / align * align }
+
+// compile compiles the print fmt and records what is wrong with it.
+func (t *Type) compile() {
+	t.program, t.err = printfmt.Compile(t.PrintFmt, func(name string) (printfmt.Field, bool) {
+		f := t.Field(name)
+		if f == nil {
+			return printfmt.Field{}, false
+		}
+		p := f.printField()
+		if p.Kind != printfmt.Scalar {
+			p.Elem = f.ElemSize()
+		} else {
+			p.Elem = f.Size
+		}
+		return p, true
+	})
+	if t.err != nil {
+		t.err = fmt.Errorf("event %s: print fmt: %w", t, t.err)
+	} else if u := t.program.Unknown(); len(u) > 0 {
+		t.err = fmt.Errorf("event %s: print fmt: unknown outside the kernel: %s", t, strings.Join(u, ", "))
+	}
+}
+
+// PrintErr says what of the print fmt cannot be rendered: it could not be
+// compiled, or it uses names that only the kernel can evaluate. nil: nothing.
+func (t *Type) PrintErr() error { return t.err }
+
+// AppendText appends what the print fmt makes of rec, common header included
+// in rec, to dst: the text behind "event_name: ", without a line break. env may
+// be nil.
+//
+// Names that only the kernel knows print as "[unknown NAME]". If the print fmt
+// could not be compiled the text is "[FAILED TO PARSE]" and the fields, as
+// trace-cmd does it. A record that is too short reads as if zeros followed.
+//
+// Kernel: trace_raw_output_… , include/trace/stages/stage3_trace_output.h.
+func (t *Type) AppendText(dst, rec []byte, env *Env) []byte {
+	if t.program == nil {
+		return t.AppendFields(append(dst, "[FAILED TO PARSE]"...), rec, env)
+	}
+	return t.program.Append(dst, rec, env)
+}

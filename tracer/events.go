@@ -1,0 +1,126 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/tracer/event"
+)
+
+// enableEvent switches one event of the instance; hooksChanged makes it felt.
+//
+// Kernel: __ftrace_event_enable_disable, kernel/trace/trace_events.c.
+func (i *Instance) enableEvent(t *event.Type, on bool) {
+	i.enabled[t.ID] = on
+}
+
+// disableAllEvents is what removing an instance starts with.
+func (i *Instance) disableAllEvents() {
+	clear(i.enabled)
+	i.ft.hooksChanged()
+}
+
+// switchable reports whether t may be enabled by hand. The ftrace system holds
+// the tracers' own records: their folders have no enable file.
+func switchable(t *event.Type) bool { return t.System != "ftrace" }
+
+// setEvents enables or disables every event that system and name select; an
+// empty one selects all.
+//
+// Kernel: __ftrace_set_clr_event_nolock, kernel/trace/trace_events.c.
+func (i *Instance) setEvents(system, name string, on bool) error {
+	found := false
+	for _, t := range i.ft.types.All() {
+		if !switchable(t) || system != "" && t.System != system || name != "" && t.Name != name {
+			continue
+		}
+		i.enableEvent(t, on)
+		found = true
+	}
+	i.ft.hooksChanged()
+	if !found {
+		return fmt.Errorf("no event %s:%s: %w", system, name, syscall.EINVAL)
+	}
+	return nil
+}
+
+// setEventWord does what one word written to set_event says: SYSTEM:EVENT,
+// SYSTEM:*, SYSTEM: or a bare name, which is a system or an event; a leading !
+// disables.
+//
+// Kernel: ftrace_set_clr_event, kernel/trace/trace_events.c.
+func (i *Instance) setEventWord(word string) error {
+	word, off := strings.CutPrefix(word, "!")
+	system, name, pair := strings.Cut(word, ":")
+	if pair {
+		return i.setEvents(wildcard(system), wildcard(name), !off)
+	}
+	if wildcard(word) == "" {
+		return i.setEvents("", "", !off)
+	}
+	// A bare name selects the events of that name and the system of that name.
+	found := false
+	for _, t := range i.ft.types.All() {
+		if switchable(t) && (t.System == word || t.Name == word) {
+			i.enableEvent(t, !off)
+			found = true
+		}
+	}
+	i.ft.hooksChanged()
+	if !found {
+		return fmt.Errorf("set_event: no system or event %q: %w", word, syscall.EINVAL)
+	}
+	return nil
+}
+
+func wildcard(s string) string {
+	if s == "*" {
+		return ""
+	}
+	return s
+}
+
+// showSetEvent is the text of set_event: what is enabled.
+func (i *Instance) showSetEvent() string {
+	var text strings.Builder
+	for _, t := range i.ft.types.All() {
+		if i.enabled[t.ID] {
+			fmt.Fprintf(&text, "%s:%s\n", t.System, t.Name)
+		}
+	}
+	return text.String()
+}
+
+// showAvailableEvents is the text of available_events.
+func (ft *Ftrace) showAvailableEvents() string {
+	var text strings.Builder
+	for _, t := range ft.types.All() {
+		if switchable(t) {
+			fmt.Fprintf(&text, "%s:%s\n", t.System, t.Name)
+		}
+	}
+	return text.String()
+}
+
+// state is what an enable file of a set of events shows: 0, 1, X for some, ?
+// for a set that is empty.
+//
+// Kernel: system_enable_read, kernel/trace/trace_events.c.
+func (i *Instance) state(system string) string {
+	on, off := false, false
+	for _, t := range i.ft.types.All() {
+		if switchable(t) && (system == "" || t.System == system) {
+			on, off = on || i.enabled[t.ID], off || !i.enabled[t.ID]
+		}
+	}
+	switch {
+	case on && off:
+		return "X\n"
+	case on:
+		return "1\n"
+	case off:
+		return "0\n"
+	}
+	return "?\n"
+}

@@ -1,0 +1,214 @@
+package tracer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+)
+
+// Root returns the tree of the tracefs. Its files lock the Ftrace for as long
+// as one read or write takes.
+//
+// Kernel: init_tracer_tracefs and tracer_init_tracefs, kernel/trace/trace.c.
+func (ft *Ftrace) Root() *tracefile.Dir {
+	return &tracefile.Dir{Mode: 0o700, Children: func() []tracefile.Node {
+		nodes := append(ft.top.files(), ft.globalFiles()...)
+		return append(nodes, &tracefile.Dir{
+			Name: "instances", Mode: 0o750,
+			Children: ft.instanceDirs, Mkdir: ft.mkdir, Rmdir: ft.rmdir,
+		})
+	}}
+}
+
+func (ft *Ftrace) instanceDirs() []tracefile.Node {
+	ft.mu.Lock()
+	defer ft.mu.Unlock()
+	var dirs []tracefile.Node
+	for _, i := range ft.instances {
+		dirs = append(dirs, &tracefile.Dir{Name: i.name, Mode: 0o750, Children: i.files})
+	}
+	return dirs
+}
+
+// globalFiles are the files that only the root has.
+func (ft *Ftrace) globalFiles() []tracefile.Node {
+	k := ft.machine.Kallsyms()
+	i := ft.top
+	return append(i.stackmapFiles(),
+		i.value("README", 0o440, func() string { return readme }, nil),
+		i.value("available_tracers", 0o440, showTracers, nil),
+		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
+		i.seq("available_filter_functions", 0o440, func() ([]byte, error) { return showFunctions(k), nil }),
+		i.filterFile("set_ftrace_filter", &ft.filter, "#### all functions enabled ####\n"),
+		i.filterFile("set_ftrace_notrace", &ft.notrace, "#### no functions disabled ####\n"),
+		i.value("max_graph_depth", 0o640, func() string { return strconv.Itoa(ft.maxDepth) + "\n" }, ft.setMaxDepth),
+		i.value("saved_cmdlines", 0o440, ft.cmdlines.show, nil),
+	)
+}
+
+// files are the files every instance has.
+func (i *Instance) files() []tracefile.Node {
+	return []tracefile.Node{
+		i.value("current_tracer", 0o640, func() string { return i.current.Name + "\n" }, i.writeTracer),
+		i.value("tracing_on", 0o640, i.showTracingOn, i.writeTracingOn),
+		i.traceFile(-1),
+		i.pipeFile("trace_pipe", -1, takeText),
+		i.marker("trace_marker", i.writeMarker),
+		i.marker("trace_marker_raw", i.writeRawMarker),
+		i.value("trace_options", 0o640, i.showOptions, i.writeOptions),
+		&tracefile.Dir{Name: "options", Mode: 0o750, Children: i.optionFiles},
+		i.setEventFile(),
+		&tracefile.Dir{Name: "events", Mode: 0o755, Children: i.eventDirs},
+		i.value("buffer_size_kb", 0o640, func() string { return i.showSize(-1) }, func(s string) error { return i.writeSize(-1, s) }),
+		i.value("buffer_total_size_kb", 0o440, i.showTotalSize, nil),
+		&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: i.cpuDirs},
+		i.value("trace_clock", 0o640, i.showClock, i.setClock),
+		i.value("tracing_cpumask", 0o640, i.showCPUMask, i.writeCPUMask),
+		i.clearable("error_log", 0o640, i.errors.show, i.errors.clear),
+	}
+}
+
+// cpuDirs are the folders below per_cpu.
+func (i *Instance) cpuDirs() []tracefile.Node {
+	var dirs []tracefile.Node
+	for cpu := range i.buf.CPUs() {
+		dirs = append(dirs, &tracefile.Dir{Name: fmt.Sprintf("cpu%d", cpu), Mode: 0o750, Children: func() []tracefile.Node {
+			return []tracefile.Node{
+				i.traceFile(cpu),
+				i.pipeFile("trace_pipe", cpu, takeText),
+				i.pipeFile("trace_pipe_raw", cpu, takePage),
+				i.value("stats", 0o440, func() string { return i.showStats(cpu) }, nil),
+				i.value("buffer_size_kb", 0o640, func() string { return i.showSize(cpu) }, func(s string) error { return i.writeSize(cpu, s) }),
+			}
+		}})
+	}
+	return dirs
+}
+
+// optionFiles are the files below options: those of every tracer, not only of
+// the current one.
+func (i *Instance) optionFiles() []tracefile.Node {
+	var files []tracefile.Node
+	for o := range numOptions {
+		if !i.hasFile(o) {
+			continue
+		}
+		files = append(files, i.flag(options[o].name,
+			func() bool { return i.opts.Has(o) },
+			func(on bool) error { return i.SetOption(o, on) }))
+	}
+	return files
+}
+
+// writeTracer takes the name of a tracer, blanks around it allowed.
+func (i *Instance) writeTracer(s string) error { return i.setTracer(strings.TrimSpace(s)) }
+
+func (i *Instance) showTracingOn() string {
+	if i.buf.Recording() {
+		return "1\n"
+	}
+	return "0\n"
+}
+
+// Kernel: rb_simple_write, kernel/trace/trace.c.
+func (i *Instance) writeTracingOn(s string) error {
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("tracing_on: %w", err)
+	}
+	i.buf.SetRecording(n != 0)
+	return nil
+}
+
+// showSize is the text of buffer_size_kb; X if the CPUs differ.
+func (i *Instance) showSize(cpu int) string {
+	if cpu >= 0 {
+		return strconv.Itoa(i.sizeShown(cpu)) + "\n"
+	}
+	for n := range i.buf.CPUs() {
+		if i.sizeShown(n) != i.sizeShown(0) {
+			return "X\n"
+		}
+	}
+	return strconv.Itoa(i.sizeShown(0)) + "\n"
+}
+
+func (i *Instance) writeSize(cpu int, s string) error {
+	kb, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("buffer_size_kb: %w", err)
+	}
+	return i.resizeBuffer(cpu, kb)
+}
+
+func (i *Instance) showTotalSize() string {
+	total := 0
+	for cpu := range i.buf.CPUs() {
+		total += i.sizeShown(cpu)
+	}
+	return strconv.Itoa(total) + "\n"
+}
+
+// showStats is the text of per_cpu/cpuN/stats.
+//
+// Kernel: tracing_stats_read, kernel/trace/trace.c.
+func (i *Instance) showStats(cpu int) string {
+	s := i.buf.Stats(cpu)
+	return fmt.Sprintf("entries: %d\noverrun: %d\ncommit overrun: %d\nbytes: %d\noldest event ts: %s\nnow ts: %s\ndropped events: %d\nread events: %d\n",
+		s.Entries, s.Overrun, s.CommitOverrun, s.Bytes, i.stamp(s.OldestTS), i.stamp(i.now(cpu)), s.Dropped, s.Read)
+}
+
+// stamp prints a time as the stats do: seconds, or the bare number of a clock
+// that does not count nanoseconds.
+func (i *Instance) stamp(ts uint64) string {
+	if !i.clock.inNS {
+		return strconv.FormatUint(ts, 10)
+	}
+	us := (ts + 500) / 1000
+	return fmt.Sprintf("%5d.%06d", us/1e6, us%1e6)
+}
+
+// showCPUMask is the text of tracing_cpumask: hexadecimal digits, in groups of
+// eight.
+func (i *Instance) showCPUMask() string {
+	digits := (i.buf.CPUs() + 3) / 4
+	text := fmt.Sprintf("%0*x", digits, i.cpumask)
+	if n := len(text); n > 8 {
+		text = text[:n-8] + "," + text[n-8:]
+	}
+	return text + "\n"
+}
+
+// writeCPUMask takes a mask; CPUs that leave it stop recording, those that
+// enter it start.
+//
+// Kernel: tracing_cpumask_write, kernel/trace/trace.c.
+func (i *Instance) writeCPUMask(s string) error {
+	text := strings.ReplaceAll(strings.TrimSpace(s), ",", "")
+	mask, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return fmt.Errorf("tracing_cpumask %q: %w", text, syscall.EINVAL)
+	}
+	cpus := i.buf.CPUs()
+	if cpus < 64 && mask>>((cpus+3)/4*4) != 0 {
+		return fmt.Errorf("tracing_cpumask %q names CPUs beyond %d: %w", text, cpus-1, syscall.EOVERFLOW)
+	}
+	i.cpumask = mask
+	for cpu := range cpus {
+		i.buf.SetCPURecording(cpu, mask>>cpu&1 != 0)
+	}
+	return nil
+}
+
+// setMaxDepth is a write to max_graph_depth.
+func (ft *Ftrace) setMaxDepth(s string) error {
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("max_graph_depth: %w", err)
+	}
+	ft.maxDepth = int(min(n, 1<<31-1))
+	return nil
+}

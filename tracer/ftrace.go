@@ -1,0 +1,187 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+
+	"ftracelab/fgraph"
+	"ftracelab/stackmap"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/unwind"
+	"ftracelab/workload/machine"
+)
+
+// Config is what a kernel fixes when it is built or booted; everything else is
+// a file of the tracefs. The zero value is a 6.12 with the documented stackmap.
+type Config struct {
+	BufferSizeKB int // of each CPU; 0 means 1408, the kernel's default
+	// Stackmap is the variant built in; its zero value means
+	// stackmap.Documented. NoStackmap builds a kernel without it.
+	Stackmap   stackmap.Config
+	NoStackmap bool
+	// DeferredUnwind builds a kernel with deferred user stacks and the option
+	// userstacktrace_delay, as proposed for the kernels after 6.17.
+	DeferredUnwind bool
+}
+
+const defaultBufferSizeKB = 1408
+
+// Ftrace is the tracing of one simulated machine: its instances and what they
+// share. Its methods may be called from any goroutine; the machine runs only
+// inside [Ftrace.Run], so what a file shows is a moment between two steps.
+type Ftrace struct {
+	mu        sync.Mutex
+	machine   *machine.Machine
+	cfg       Config
+	types     *event.Table
+	stackmap  *stackmap.Map // nil in a kernel without it
+	graph     *fgraph.Graph
+	unwind    *unwind.Deferred // nil in a kernel without it
+	cmdlines  cmdlines
+	filter    functionFilter // set_ftrace_filter
+	notrace   functionFilter // set_ftrace_notrace
+	maxDepth  int            // max_graph_depth; 0: no limit
+	maxID     int            // the highest event id
+	top       *Instance
+	instances []*Instance // the others, by name
+	// tracing holds the instances that want function entries, kept up to date
+	// by whoever changes a tracer, so that the hook does not search.
+	tracing   []*Instance
+	running   *machine.CPU // the CPU whose hook runs
+	listening []bool       // by event id: some instance has it enabled
+	probes    []uint64     // by event id: the innermost frame of its stacks
+	syscalls  syscallEvents
+	recs      records
+	scratch   []byte
+}
+
+// New attaches tracing to m. The machine's hooks belong to it from then on.
+func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
+	if cfg.BufferSizeKB == 0 {
+		cfg.BufferSizeKB = defaultBufferSizeKB
+	}
+	types, err := event.NewTable(events.All()...)
+	if err != nil {
+		return nil, fmt.Errorf("event catalogue: %w", err)
+	}
+	ft := &Ftrace{machine: m, cfg: cfg, types: types}
+	for _, t := range types.All() {
+		ft.maxID = max(ft.maxID, t.ID)
+	}
+	if !cfg.NoStackmap {
+		if cfg.Stackmap.Preset == "" {
+			cfg.Stackmap = stackmap.Documented()
+		}
+		if cfg.Stackmap.Seed == 0 {
+			cfg.Stackmap.Seed = m.Rand("stackmap/seed").Uint32()
+		}
+		if ft.stackmap, err = stackmap.New(cfg.Stackmap); err != nil {
+			return nil, err
+		}
+	}
+	ft.listening = make([]bool, ft.maxID+1)
+	ft.syscalls = newSyscallEvents(types)
+	ft.findProbes()
+	if cfg.DeferredUnwind {
+		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
+	}
+	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack})
+	if ft.top, err = ft.newInstance(""); err != nil {
+		return nil, err
+	}
+	ft.hooksChanged()
+	return ft, nil
+}
+
+// Top returns the global instance, the one at the root of the tracefs.
+func (ft *Ftrace) Top() *Instance { return ft.top }
+
+// Types returns the event types of this kernel.
+func (ft *Ftrace) Types() *event.Table { return ft.types }
+
+// Stackmap returns the stack map, nil in a kernel without it.
+func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.stackmap }
+
+// Run lets the machine run for d nanoseconds of simulated time.
+func (ft *Ftrace) Run(d machine.Time) {
+	ft.mu.Lock()
+	defer ft.mu.Unlock()
+	ft.machine.Run(d)
+}
+
+// cpuTime is the simulated time on cpu: inside a hook the CPU's own, otherwise
+// the machine's.
+func (ft *Ftrace) cpuTime(cpu int) machine.Time {
+	if ft.running != nil && ft.running.ID == cpu {
+		return ft.running.Time
+	}
+	return ft.machine.Now()
+}
+
+// mkdir makes an instance.
+//
+// Kernel: instance_mkdir, kernel/trace/trace.c.
+func (ft *Ftrace) mkdir(name string) error {
+	ft.mu.Lock()
+	defer ft.mu.Unlock()
+	at, exists := ft.findInstance(name)
+	if exists {
+		return fmt.Errorf("instances/%s: %w", name, syscall.EEXIST)
+	}
+	i, err := ft.newInstance(name)
+	if err != nil {
+		return err
+	}
+	ft.instances = slices.Insert(ft.instances, at, i)
+	return nil
+}
+
+// rmdir removes an instance, stopping what it traced.
+//
+// Kernel: instance_rmdir, kernel/trace/trace.c.
+func (ft *Ftrace) rmdir(name string) error {
+	ft.mu.Lock()
+	defer ft.mu.Unlock()
+	at, exists := ft.findInstance(name)
+	if !exists {
+		return fmt.Errorf("instances/%s: %w", name, syscall.ENOENT)
+	}
+	i := ft.instances[at]
+	if i.readers > 0 {
+		return fmt.Errorf("instances/%s has open files: %w", name, syscall.EBUSY)
+	}
+	i.disableAllEvents()
+	if err := i.setTracer("nop"); err != nil {
+		return err
+	}
+	ft.instances = slices.Delete(ft.instances, at, at+1)
+	ft.hooksChanged()
+	return nil
+}
+
+func (ft *Ftrace) findInstance(name string) (int, bool) {
+	return slices.BinarySearchFunc(ft.instances, name, func(i *Instance, name string) int {
+		switch {
+		case i.name < name:
+			return -1
+		case i.name > name:
+			return 1
+		}
+		return 0
+	})
+}
+
+// all yields every instance, the top one first.
+func (ft *Ftrace) all(yield func(*Instance) bool) {
+	if !yield(ft.top) {
+		return
+	}
+	for _, i := range ft.instances {
+		if !yield(i) {
+			return
+		}
+	}
+}

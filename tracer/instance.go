@@ -1,0 +1,163 @@
+package tracer
+
+import (
+	"fmt"
+	"syscall"
+
+	"ftracelab/fgraph"
+	"ftracelab/ringbuf"
+	"ftracelab/tracer/event"
+	"ftracelab/unwind"
+	"ftracelab/workload/machine"
+)
+
+// Instance is struct trace_array: a ring buffer with its tracer, its events and
+// its options. The top instance is the root of the tracefs, the others are
+// folders below instances/.
+//
+// Kernel: struct trace_array, kernel/trace/trace.h.
+type Instance struct {
+	ft         *Ftrace
+	name       string // "" for the top instance
+	buf        *ringbuf.Buffer
+	rec        *Recorder
+	opts       Options
+	current    *Tracer
+	clock      *clock
+	clockCalls uint64
+	cpumask    uint64
+	enabled    []bool       // by event id
+	graph      *fgraph.Ops  // while function_graph is current
+	deferred   *unwind.Work // while userstacktrace_delay is on
+	errors     errorLog
+	readers    int // open trace_pipe files
+	scratch    []byte
+	stack      Stack
+}
+
+func (ft *Ftrace) newInstance(name string) (*Instance, error) {
+	cpus := len(ft.machine.CPUs())
+	i := &Instance{
+		ft:      ft,
+		name:    name,
+		opts:    defaultOptions(),
+		current: tracerByName("nop"),
+		clock:   &clocks[0],
+		cpumask: 1<<cpus - 1,
+		enabled: make([]bool, ft.maxID+1),
+	}
+	if name != "" {
+		i.opts.set(OptPrintkDest, false)
+	}
+	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: ft.cfg.BufferSizeKB << 10, Clock: i.now})
+	if err != nil {
+		return nil, fmt.Errorf("instance %q: %w", name, err)
+	}
+	i.buf = buf
+	i.rec = NewRecorder(buf, &Stacks{Kernel: FullStack, User: FullStack, IDs: CatalogueIDs(), kernelMap: ft.stackmap})
+	return i, nil
+}
+
+func (i *Instance) top() bool { return i.name == "" }
+
+// Buffer returns the instance's ring buffer.
+func (i *Instance) Buffer() *ringbuf.Buffer { return i.buf }
+
+// Recorder returns the instance's recorder.
+func (i *Instance) Recorder() *Recorder { return i.rec }
+
+// resetBuffer empties the buffer on all CPUs (echo > trace).
+//
+// Kernel: tracing_reset_online_cpus, kernel/trace/trace.c.
+func (i *Instance) resetBuffer() {
+	for cpu := range i.buf.CPUs() {
+		i.buf.Reset(cpu)
+	}
+}
+
+// common is the header of a record made on c now.
+//
+// Kernel: tracing_gen_ctx_irq_test, kernel/trace/trace.c.
+func common(c *machine.CPU) event.Common {
+	var h event.Common
+	h.PID = int32(c.Current.PID)
+	h.PreemptCount = uint8(min(c.PreemptCount, 15) | min(c.MigrateDisable, 15)<<4)
+	flag := func(on bool, bit uint8) {
+		if on {
+			h.Flags |= bit
+		}
+	}
+	flag(c.IRQsOff, flagIRQsOff)
+	flag(c.BHOff, flagBHOff)
+	flag(c.NeedResched, flagNeedResched|flagPreemptResched)
+	flag(c.InHardIRQ, flagHardIRQ)
+	flag(c.InSoftIRQ, flagSoftIRQ)
+	flag(c.InNMI, flagNMI)
+	return h
+}
+
+// Bits of common_flags.
+//
+// Kernel: enum trace_flag_type, include/linux/trace_events.h.
+const (
+	flagIRQsOff        = 0x01
+	flagNeedResched    = 0x04
+	flagHardIRQ        = 0x08
+	flagSoftIRQ        = 0x10
+	flagPreemptResched = 0x20
+	flagNMI            = 0x40
+	flagBHOff          = 0x80
+)
+
+// contextOf is the ring buffer's view of where c is.
+func contextOf(c *machine.CPU) ringbuf.Context {
+	switch {
+	case c.InNMI:
+		return ringbuf.NMI
+	case c.InHardIRQ:
+		return ringbuf.IRQ
+	case c.InSoftIRQ:
+		return ringbuf.SoftIRQ
+	}
+	return ringbuf.Normal
+}
+
+// records reports whether the instance records on c at all; tracing_cpumask
+// and tracing_on decide.
+func (i *Instance) records(c *machine.CPU) bool {
+	return i.cpumask>>c.ID&1 != 0 && i.buf.Recording()
+}
+
+// resizeBuffer does what a number written to buffer_size_kb asks for; cpu < 0
+// means all.
+//
+// Kernel: tracing_entries_write, kernel/trace/trace.c.
+func (i *Instance) resizeBuffer(cpu int, kb uint64) error {
+	if kb == 0 {
+		return fmt.Errorf("buffer_size_kb 0: %w", syscall.EINVAL)
+	}
+	if kb > maxBufferSizeKB {
+		return fmt.Errorf("buffer_size_kb %d is more than %d: %w", kb, maxBufferSizeKB, syscall.ENOMEM)
+	}
+	first, last := cpu, cpu
+	if cpu < 0 {
+		first, last = 0, i.buf.CPUs()-1
+	}
+	for n := first; n <= last; n++ {
+		if err := i.buf.Resize(n, int(kb)<<10); err != nil {
+			return fmt.Errorf("buffer_size_kb of CPU %d: %w: %w", n, err, syscall.EINVAL)
+		}
+	}
+	return nil
+}
+
+// maxBufferSizeKB bounds what one CPU's buffer may take of this process.
+//
+// Departure: a kernel fails with ENOMEM when its memory is used up; the
+// emulation refuses above 4 GiB per CPU.
+const maxBufferSizeKB = 4 << 20
+
+// sizeShown is the figure buffer_size_kb shows for cpu: what its pages hold.
+func (i *Instance) sizeShown(cpu int) int {
+	return i.buf.Pages(cpu) * (i.buf.SubbufSize() - 16) >> 10
+}

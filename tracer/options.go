@@ -1,0 +1,239 @@
+package tracer
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// Option is one of trace_options.
+type Option uint8
+
+// The options every instance has, in the order of trace_options.
+//
+// Kernel: TRACE_FLAGS, kernel/trace/trace.h.
+const (
+	OptPrintParent Option = iota
+	OptSymOffset
+	OptSymAddr
+	OptVerbose
+	OptRaw
+	OptHex
+	OptBin
+	OptBlock
+	OptFields
+	OptPrintk
+	OptAnnotate
+	OptUserStacktrace
+	OptSymUserobj
+	OptPrintkMsgOnly
+	OptContextInfo
+	OptLatencyFormat
+	OptRecordCmd
+	OptRecordTGID
+	OptOverwrite
+	OptDisableOnFree
+	OptIRQInfo
+	OptMarkers
+	OptEventFork
+	OptPrintkDest
+	OptPauseOnTrace
+	OptHashPtr
+	OptFunctionTrace
+	OptFunctionFork
+	OptDisplayGraph
+	OptStacktrace
+	OptStackmap
+	OptUserStacktraceDelay
+	// Options that belong to one tracer and are listed while it is current.
+	OptNopAccept
+	OptNopRefuse
+	OptFuncStackTrace
+	OptFuncNoRepeats
+	OptGraphOverrun
+	OptGraphCPU
+	OptGraphOverhead
+	OptGraphProc
+	OptGraphDuration
+	OptGraphAbstime
+	OptGraphIRQs
+	OptGraphTail
+	OptSleepTime
+	numOptions
+)
+
+// option describes one row of the option table.
+type option struct {
+	name   string
+	on     bool   // default
+	tracer string // the tracer it belongs to; "" for all
+	top    bool   // only the top instance has it
+}
+
+// options is the table from which trace_options, the options folder and the
+// defaults come.
+var options = [numOptions]option{
+	OptPrintParent:         {name: "print-parent", on: true},
+	OptSymOffset:           {name: "sym-offset"},
+	OptSymAddr:             {name: "sym-addr"},
+	OptVerbose:             {name: "verbose"},
+	OptRaw:                 {name: "raw"},
+	OptHex:                 {name: "hex"},
+	OptBin:                 {name: "bin"},
+	OptBlock:               {name: "block"},
+	OptFields:              {name: "fields"},
+	OptPrintk:              {name: "trace_printk", on: true, top: true},
+	OptAnnotate:            {name: "annotate", on: true},
+	OptUserStacktrace:      {name: "userstacktrace"},
+	OptSymUserobj:          {name: "sym-userobj"},
+	OptPrintkMsgOnly:       {name: "printk-msg-only", top: true},
+	OptContextInfo:         {name: "context-info", on: true},
+	OptLatencyFormat:       {name: "latency-format"},
+	OptRecordCmd:           {name: "record-cmd", on: true, top: true},
+	OptRecordTGID:          {name: "record-tgid"},
+	OptOverwrite:           {name: "overwrite", on: true},
+	OptDisableOnFree:       {name: "disable_on_free"},
+	OptIRQInfo:             {name: "irq-info", on: true},
+	OptMarkers:             {name: "markers", on: true},
+	OptEventFork:           {name: "event-fork"},
+	OptPrintkDest:          {name: "trace_printk_dest", on: true},
+	OptPauseOnTrace:        {name: "pause-on-trace"},
+	OptHashPtr:             {name: "hash-ptr", on: true},
+	OptFunctionTrace:       {name: "function-trace", on: true},
+	OptFunctionFork:        {name: "function-fork"},
+	OptDisplayGraph:        {name: "display-graph"},
+	OptStacktrace:          {name: "stacktrace"},
+	OptStackmap:            {name: "stackmap", top: true},
+	OptUserStacktraceDelay: {name: "userstacktrace_delay"},
+
+	OptNopAccept:      {name: "test_nop_accept", tracer: "nop"},
+	OptNopRefuse:      {name: "test_nop_refuse", tracer: "nop"},
+	OptFuncStackTrace: {name: "func_stack_trace", tracer: "function"},
+	OptFuncNoRepeats:  {name: "func-no-repeats", tracer: "function"},
+	OptGraphOverrun:   {name: "funcgraph-overrun", tracer: "function_graph"},
+	OptGraphCPU:       {name: "funcgraph-cpu", on: true, tracer: "function_graph"},
+	OptGraphOverhead:  {name: "funcgraph-overhead", on: true, tracer: "function_graph"},
+	OptGraphProc:      {name: "funcgraph-proc", tracer: "function_graph"},
+	OptGraphDuration:  {name: "funcgraph-duration", on: true, tracer: "function_graph"},
+	OptGraphAbstime:   {name: "funcgraph-abstime", tracer: "function_graph"},
+	OptGraphIRQs:      {name: "funcgraph-irqs", on: true, tracer: "function_graph"},
+	OptGraphTail:      {name: "funcgraph-tail", tracer: "function_graph"},
+	OptSleepTime:      {name: "sleep-time", on: true, tracer: "function_graph"},
+}
+
+// Options is the set of options that are on.
+type Options uint64
+
+// Has reports whether o is on.
+func (s Options) Has(o Option) bool { return s>>o&1 != 0 }
+
+func (s *Options) set(o Option, on bool) {
+	*s &^= 1 << o
+	if on {
+		*s |= 1 << o
+	}
+}
+
+// defaultOptions returns what a new instance starts with.
+func defaultOptions() Options {
+	var s Options
+	for o, row := range options {
+		s.set(Option(o), row.on)
+	}
+	return s
+}
+
+// built reports whether the kernel was built with what o needs.
+func (ft *Ftrace) built(o Option) bool {
+	switch o {
+	case OptStackmap:
+		return ft.stackmap != nil
+	case OptUserStacktraceDelay:
+		return ft.unwind != nil
+	}
+	return true
+}
+
+// hasFile reports whether options has a file for o: those of every tracer, also
+// of one that is not current.
+func (i *Instance) hasFile(o Option) bool {
+	switch {
+	case !i.ft.built(o):
+		return false
+	case o == OptStackmap:
+		return i.top() || !i.ft.stackmap.Config().TopLevelOnly
+	}
+	return i.top() || !options[o].top
+}
+
+// listed reports whether trace_options shows o: tracers' own options are shown
+// while their tracer is current.
+func (i *Instance) listed(o Option) bool {
+	// v4 hides the file in an instance but the text still says nostackmap.
+	return i.ft.built(o) && (options[o].tracer == "" || options[o].tracer == i.current.Name)
+}
+
+// Options returns the options that are on.
+func (i *Instance) Options() Options { return i.opts }
+
+// showOptions is the text of trace_options.
+//
+// Kernel: tracing_trace_options_show, kernel/trace/trace.c.
+func (i *Instance) showOptions() string {
+	var text []byte
+	for o := range numOptions {
+		if !i.listed(o) {
+			continue
+		}
+		if !i.opts.Has(o) {
+			text = append(text, "no"...)
+		}
+		text = append(append(text, options[o].name...), '\n')
+	}
+	return string(text)
+}
+
+// writeOption does what a word written to trace_options says: NAME or noNAME.
+//
+// Kernel: trace_set_options, kernel/trace/trace.c.
+func (i *Instance) writeOption(word string) error {
+	name, on := word, true
+	if len(word) > 2 && word[:2] == "no" {
+		name, on = word[2:], false
+	}
+	for o := range numOptions {
+		if options[o].name == name && i.listed(o) {
+			return i.SetOption(o, on)
+		}
+	}
+	return fmt.Errorf("trace_options: no option %q: %w", name, syscall.EINVAL)
+}
+
+// SetOption turns an option on or off, with the effects it has.
+//
+// Kernel: set_tracer_flag and __set_tracer_option, kernel/trace/trace.c.
+func (i *Instance) SetOption(o Option, on bool) error {
+	if i.opts.Has(o) == on {
+		return nil
+	}
+	switch o {
+	case OptStackmap:
+		if on && !i.top() && i.ft.stackmap.Config().TopLevelOnly {
+			return fmt.Errorf("options/stackmap belongs to the top instance: %w", syscall.EINVAL)
+		}
+		// v2 lets an instance set the option, but only the top one has a map.
+		i.rec.stacks.Kernel = FullStack
+		if on && i.top() {
+			i.rec.stacks.Kernel = StackID
+		}
+	case OptNopRefuse:
+		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
+	case OptOverwrite:
+		i.buf.SetOverwrite(on)
+	case OptUserStacktraceDelay:
+		if err := i.deferStacks(on); err != nil {
+			return err
+		}
+	}
+	i.opts.set(o, on)
+	return nil
+}

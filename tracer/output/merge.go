@@ -1,0 +1,104 @@
+package output
+
+import "ftracelab/ringbuf"
+
+// Entry is one record as a reader of the ring buffer gets it.
+type Entry = ringbuf.Entry
+
+// Reader gives the records of one CPU in order. Data of what it returns is
+// valid until its next call. *ringbuf.Iter is one; Consumer makes another.
+type Reader interface {
+	Peek() (Entry, bool)
+	Next() (Entry, bool)
+}
+
+// Merge gives the records of several CPUs in the order of time; of equal times
+// the CPU that comes first in the list goes first.
+//
+// Kernel: __find_next_entry, kernel/trace/trace.c.
+type Merge struct {
+	readers []Reader
+	heads   []head
+	live    bool
+}
+
+type head struct {
+	time  uint64
+	known bool // time and empty are valid
+	empty bool
+}
+
+// NewMerge merges what readers give. They must not change under it; see NewLiveMerge.
+func NewMerge(readers ...Reader) *Merge {
+	return &Merge{readers: readers, heads: make([]head, len(readers))}
+}
+
+// NewLiveMerge merges readers of buffers that are still written to: each step
+// looks at all of them afresh.
+func NewLiveMerge(readers ...Reader) *Merge {
+	m := NewMerge(readers...)
+	m.live = true
+	return m
+}
+
+// first is the index of the reader with the earliest record, -1 at the end.
+func (m *Merge) first() int {
+	best := -1
+	for i := range m.heads {
+		h := &m.heads[i]
+		if !h.known || m.live {
+			e, ok := m.readers[i].Peek()
+			*h = head{time: e.Time, known: true, empty: !ok}
+		}
+		if !h.empty && (best < 0 || h.time < m.heads[best].time) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Empty says whether there is nothing (more) to read.
+func (m *Merge) Empty() bool { return m.first() < 0 }
+
+// Next takes the earliest record. reader names where it came from, for PeekAt and SkipAt.
+func (m *Merge) Next() (e Entry, reader int, ok bool) {
+	i := m.first()
+	if i < 0 {
+		return Entry{}, -1, false
+	}
+	m.heads[i].known = false
+	e, ok = m.readers[i].Next()
+	return e, i, ok
+}
+
+// PeekTime is the time of the record that Next would give. It may make the data
+// of the last one invalid.
+func (m *Merge) PeekTime() (time uint64, ok bool) {
+	i := m.first()
+	if i < 0 {
+		return 0, false
+	}
+	return m.heads[i].time, true
+}
+
+// PeekAt shows the next record of one reader. It may make the data of the last
+// one invalid.
+func (m *Merge) PeekAt(reader int) (Entry, bool) { return m.readers[reader].Peek() }
+
+// SkipAt passes over the next record of one reader.
+func (m *Merge) SkipAt(reader int) {
+	m.heads[reader].known = false
+	m.readers[reader].Next()
+}
+
+// consumer reads a CPU of a buffer and takes what it reads away.
+type consumer struct {
+	b   *ringbuf.Buffer
+	cpu int
+}
+
+// Consumer is the reader of trace_pipe: what it gives is gone from b.
+func Consumer(b *ringbuf.Buffer, cpu int) Reader { return consumer{b, cpu} }
+
+func (c consumer) Peek() (Entry, bool) { return c.b.Peek(c.cpu) }
+func (c consumer) Next() (Entry, bool) { return c.b.Consume(c.cpu) }

@@ -1,0 +1,141 @@
+package output
+
+// le reads n bytes at offset off as a little-endian number, 0 for what lies
+// outside of the record: a short record prints as zeros, as from the kernel's
+// zeroed pages.
+func le(rec []byte, off, n int) uint64 {
+	if off < 0 || n < 0 || off+n > len(rec) {
+		return 0
+	}
+	var v uint64
+	for i := n - 1; i >= 0; i-- {
+		v = v<<8 | uint64(rec[off+i])
+	}
+	return v
+}
+
+func le32(rec []byte, off int) uint32 {
+	if off < 0 || off+4 > len(rec) {
+		return 0
+	}
+	b := rec[off : off+4]
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+func le64(rec []byte, off int) uint64 {
+	if off < 0 || off+8 > len(rec) {
+		return 0
+	}
+	b := rec[off : off+8]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// appendLE appends the low n bytes of v, lowest first.
+func appendLE(dst []byte, v uint64, n int) []byte {
+	for ; n > 0; n-- {
+		dst = append(dst, byte(v))
+		v >>= 8
+	}
+	return dst
+}
+
+// padded appends v in at least width columns, blanks before it.
+func padded(dst []byte, v uint64, width int) []byte {
+	if v < 10 && width > 0 {
+		return append(append(dst, blankText[:width-1]...), byte('0'+v))
+	}
+	var digits [20]byte
+	i := len(digits)
+	for {
+		i--
+		digits[i] = byte('0' + v%10)
+		if v /= 10; v == 0 {
+			break
+		}
+	}
+	if n := width - (len(digits) - i); n > 0 {
+		dst = append(dst, blankText[:n]...)
+	}
+	return append(dst, digits[i:]...)
+}
+
+// paddedInt is padded for a signed number.
+func paddedInt(dst []byte, v int64, width int) []byte {
+	if v >= 0 {
+		return padded(dst, uint64(v), width)
+	}
+	start := len(dst)
+	dst = append(dst, blankText[:width]...)
+	dst = padded(append(dst[:start], '-'), uint64(-v), 0)
+	if n := width - (len(dst) - start); n > 0 {
+		dst = append(dst, blankText[:n]...)
+		copy(dst[start+n:], dst[start:len(dst)-n])
+		copy(dst[start:], blankText[:n])
+	}
+	return dst
+}
+
+// left appends v and blanks to at least width columns.
+func left(dst []byte, v int64, width int) []byte {
+	start := len(dst)
+	dst = paddedInt(dst, v, 0)
+	if n := width - (len(dst) - start); n > 0 {
+		dst = append(dst, blankText[:n]...)
+	}
+	return dst
+}
+
+// zeros appends the low digits of v, exactly width of them.
+func zeros(dst []byte, v uint64, width int) []byte {
+	start := len(dst)
+	dst = append(dst, "00000000000000000000"[:width]...)
+	for i := len(dst) - 1; i >= start; i-- {
+		dst[i] = byte('0' + v%10)
+		v /= 10
+	}
+	return dst
+}
+
+const hexDigits = "0123456789abcdef"
+
+// hexPadded appends v in hexadecimal in exactly width digits, or more if it needs them.
+func hexPadded(dst []byte, v uint64, width int) []byte {
+	n := 1
+	for x := v >> 4; x != 0; x >>= 4 {
+		n++
+	}
+	for n = max(n, width); n > 0; n-- {
+		dst = append(dst, hexDigits[v>>(4*(n-1))&15])
+	}
+	return dst
+}
+
+// right appends s in at least width columns, blanks before it.
+func right(dst []byte, s string, width int) []byte {
+	if n := width - len(s); n > 0 {
+		dst = append(dst, blankText[:n]...)
+	}
+	return append(dst, s...)
+}
+
+const blankText = "                                                                "
+
+// microseconds rounds ns to the nearest microsecond.
+//
+// Kernel: ns2usecs, kernel/trace/trace.c.
+func microseconds(ns uint64) uint64 { return (ns + 500) / 1000 }
+
+// text reads a string that ends with a NUL or with the record.
+func text(rec []byte, off int) []byte {
+	if off < 0 || off >= len(rec) {
+		return nil
+	}
+	rec = rec[off:]
+	for i, c := range rec {
+		if c == 0 {
+			return rec[:i]
+		}
+	}
+	return rec
+}

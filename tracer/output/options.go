@@ -1,0 +1,51 @@
+package output
+
+// Options are the trace_options that change how the trace file reads.
+type Options uint32
+
+// The options by their kernel names, which OptionNames lists.
+const (
+	PrintParent Options = 1 << iota
+	SymOffset
+	SymAddr
+	Verbose
+	Raw
+	Hex
+	Bin
+	Fields
+	TracePrintk
+	Annotate
+	SymUserObj
+	PrintkMsgOnly
+	ContextInfo
+	LatencyFormat
+	RecordTGID
+	IRQInfo
+	HashPtr
+	DisplayGraph // function calls of the latency tracers as a call graph
+	BlkClassic   // of the blk tracer; the kernel switches context-info off with it
+
+	// DefaultOptions are those that are on after boot.
+	DefaultOptions = PrintParent | TracePrintk | Annotate | ContextInfo | IRQInfo | HashPtr
+)
+
+// OptionNames returns the names of the options as in trace_options, the lowest bit first.
+//
+// Kernel: TRACE_FLAGS, kernel/trace/trace.h.
+func OptionNames() []string {
+	return []string{
+		"print-parent", "sym-offset", "sym-addr", "verbose", "raw", "hex", "bin", "fields",
+		"trace_printk", "annotate", "sym-userobj", "printk-msg-only", "context-info",
+		"latency-format", "record-tgid", "irq-info", "hash-ptr", "display-graph", "blk_classic",
+	}
+}
+
+// OptionByName finds an option, 0 if the name is not one of these.
+func OptionByName(name string) Options {
+	for i, n := range OptionNames() {
+		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}

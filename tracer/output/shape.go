@@ -1,0 +1,185 @@
+package output
+
+import (
+	"strings"
+
+	"ftracelab/tracer/event"
+)
+
+// kind says which code prints an entry.
+type kind uint8
+
+const (
+	unknownEntry kind = iota
+	eventEntry        // the type's own print format
+	syscallEnter
+	syscallExit
+	probeHit
+	probeReturn
+	eventProbe
+	syntheticEntry
+	noText // an ftrace entry that only its own tracer prints
+	functionEntry
+	graphEntry
+	graphExit
+	contextSwitch
+	wakeup
+	stackEntry
+	userStack
+	stackID
+	printEntry
+	bprintEntry
+	bputsEntry
+	branchEntry
+	hwlatEntry
+	osnoiseEntry
+	timerlatEntry
+	rawData
+	blkEntry
+	funcRepeats
+	unwindCookie
+	unwindStack
+)
+
+// shape is what the printer knows of an event type: how to print it and where
+// the fields that it needs are.
+type shape struct {
+	kind   kind
+	typ    *event.Type
+	name   string // as it stands before the text; of a system call without sys_enter_
+	probed string // the event an eprobe sits on
+	off    [10]int
+	fields []fieldForm // how option fields prints them
+}
+
+func (s *shape) isPrintk() bool {
+	return s.kind == printEntry || s.kind == bprintEntry || s.kind == bputsEntry
+}
+
+// shapeOf finds the shape of an event id.
+func (p *Printer) shapeOf(id int) *shape {
+	for len(p.shapes) <= id {
+		p.shapes = append(p.shapes, make([]*shape, 64)...)
+	}
+	if p.shapes[id] == nil {
+		s := newShape(id, p.cfg.Types.ByID(id))
+		if s.kind == eventEntry && p.cfg.ProbedEvent != nil {
+			if s.probed = p.cfg.ProbedEvent(s.typ); s.probed != "" {
+				s.kind = eventProbe
+			}
+		}
+		p.shapes[id] = s
+	}
+	return p.shapes[id]
+}
+
+// ftraceEntry is an entry of the ftrace system with the fields its text needs.
+type ftraceEntry struct {
+	kind   kind
+	fields []string
+}
+
+// ftraceEntries are the entries that have a text of their own in the kernel.
+//
+// Kernel: trace_entries.h for the fields, trace_output.c for the text.
+func ftraceEntries(name string) (ftraceEntry, bool) {
+	switch name {
+	case "function":
+		return ftraceEntry{functionEntry, []string{"ip", "parent_ip"}}, true
+	case "funcgraph_entry":
+		return ftraceEntry{graphEntry, []string{"func", "depth"}}, true
+	case "funcgraph_exit":
+		return ftraceEntry{graphExit, []string{"func", "depth", "overrun", "calltime", "rettime", "retval"}}, true
+	case "context_switch":
+		return ftraceEntry{contextSwitch, switchFields()}, true
+	case "wakeup":
+		return ftraceEntry{wakeup, switchFields()}, true
+	case "kernel_stack":
+		return ftraceEntry{stackEntry, []string{"caller"}}, true
+	case "user_stack":
+		return ftraceEntry{userStack, []string{"caller", "tgid"}}, true
+	case "stack_id":
+		return ftraceEntry{stackID, []string{"stack_id"}}, true
+	case "print":
+		return ftraceEntry{printEntry, []string{"ip", "buf"}}, true
+	case "bprint":
+		return ftraceEntry{bprintEntry, []string{"ip", "fmt", "buf"}}, true
+	case "bputs":
+		return ftraceEntry{bputsEntry, []string{"ip", "str"}}, true
+	case "branch":
+		return ftraceEntry{branchEntry, []string{"line", "func", "file", "correct"}}, true
+	case "hwlat":
+		return ftraceEntry{hwlatEntry, []string{"duration", "outer_duration", "nmi_total_ts", "tv_sec", "tv_nsec", "nmi_count", "seqnum", "count"}}, true
+	case "osnoise":
+		return ftraceEntry{osnoiseEntry, []string{"noise", "runtime", "max_sample", "hw_count", "nmi_count", "irq_count", "softirq_count", "thread_count"}}, true
+	case "timerlat":
+		return ftraceEntry{timerlatEntry, []string{"seqnum", "context", "timer_latency"}}, true
+	case "raw_data":
+		return ftraceEntry{rawData, []string{"id", "buf"}}, true
+	case "func_repeats":
+		return ftraceEntry{funcRepeats, []string{"ip", "parent_ip", "count", "top_delta_ts", "bottom_delta_ts"}}, true
+	case "user_unwind_cookie":
+		return ftraceEntry{unwindCookie, []string{"cookie"}}, true
+	case "user_unwind_stack":
+		return ftraceEntry{unwindStack, []string{"cookie", "stack", "inodes", "dev"}}, true
+	}
+	return ftraceEntry{}, false
+}
+
+func switchFields() []string {
+	return []string{"prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio", "next_state", "next_cpu"}
+}
+
+// blkType is the id of block layer entries, which have no format file.
+//
+// Kernel: TRACE_BLK, kernel/trace/trace.h.
+const blkType = 13
+
+// newShape studies a type; nil is an unknown one.
+func newShape(id int, t *event.Type) *shape {
+	switch {
+	case t == nil && id == blkType:
+		return &shape{kind: blkEntry}
+	case t == nil:
+		return &shape{kind: unknownEntry}
+	}
+	s := &shape{kind: eventEntry, typ: t, name: t.Name}
+	switch {
+	case t.System == "ftrace":
+		s.kind = noText
+		if e, ok := ftraceEntries(t.Name); ok {
+			s.kind = e.kind
+			s.locate(e.fields)
+		}
+	case t.System == "syscalls" && strings.HasPrefix(t.Name, "sys_enter_"):
+		s.kind, s.name = syscallEnter, "sys_"+t.Name[len("sys_enter_"):]
+	case t.System == "syscalls" && strings.HasPrefix(t.Name, "sys_exit_"):
+		s.kind, s.name = syscallExit, "sys_"+t.Name[len("sys_exit_"):]
+		s.locate([]string{"ret"})
+	case t.System == "synthetic":
+		s.kind = syntheticEntry
+	case strings.HasPrefix(t.PrintFmt, `"(%lx`) && t.Field("__probe_ip") != nil:
+		s.kind = probeHit
+		s.locate([]string{"__probe_ip"})
+	case strings.HasPrefix(t.PrintFmt, `"(%lx`) && t.Field("__probe_func") != nil:
+		s.kind = probeReturn
+		s.locate([]string{"__probe_func", "__probe_ret_ip"})
+	}
+	return s
+}
+
+// locate notes the offsets of fields; -1 for one that the type lacks.
+func (s *shape) locate(names []string) {
+	for i := range s.off {
+		s.off[i] = -1
+	}
+	for i, name := range names {
+		if f := s.typ.Field(name); f != nil {
+			s.off[i] = f.Offset
+		}
+	}
+}
+
+func (r *record) u64(field int) uint64 { return le64(r.Data, r.shape.off[field]) }
+func (r *record) u32(field int) uint32 { return le32(r.Data, r.shape.off[field]) }
+func (r *record) u8(field int) uint64  { return le(r.Data, r.shape.off[field], 1) }

@@ -1,0 +1,43 @@
+package tracer
+
+// readme is the text of the tracefs's README. Clients look in it for what a
+// kernel can do, so it names what works here and nothing else.
+//
+// Departure: the kernel's README is a mini-HOWTO of all it can do; this one is
+// ours and describes the files this tree has.
+const readme = `tracing mini-HOWTO:
+
+This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
+
+ # echo 0 > tracing_on : stop recording quickly
+ # echo 1 > tracing_on : record again
+ # echo nop > current_tracer : no tracer; events still record
+
+ Files:
+  README			- this text
+  trace				- what was recorded; echo > trace empties it
+  trace_pipe			- the same, taken out while it is read
+  current_tracer		- one of available_tracers
+  available_tracers		- the tracers of this kernel
+  tracing_on			- whether the buffer records
+  trace_clock			- where time stamps come from
+  trace_marker			- what is written here is recorded
+  trace_marker_raw		- a 4-byte id and data, recorded as they are
+  trace_options, options/	- how to record and how to show
+  set_event, available_events	- events by name: sched:sched_switch, sched:*, !sched:*
+  events/			- a folder for each event: enable, format, id
+  buffer_size_kb		- of each CPU's buffer
+  buffer_total_size_kb		- of all of them
+  per_cpu/			- the same files for one CPU, with its stats
+  tracing_cpumask		- the CPUs that record
+  set_ftrace_filter		- trace only these functions; glob-matching-pattern
+  set_ftrace_notrace		- never trace these
+  available_filter_functions	- the functions there are
+  max_graph_depth		- how deep function_graph looks, 0 for all
+  saved_cmdlines		- the names of the tasks that were recorded
+  error_log			- what was wrong with commands
+  instances/			- mkdir makes a buffer of its own
+  stack_map			- the stacks behind <stack_id N>; echo 0 > stack_map empties it
+  stack_map_stat		- entries, successes, drops
+  stack_map_bin			- the stacks for programs
+`

@@ -1,0 +1,42 @@
+package tracer
+
+import "ftracelab/tracer/event"
+
+// Kind says what a Record carries.
+type Kind uint8
+
+// The kinds of Record.
+const (
+	Event       Kind = iota // Data holds a record
+	KernelStack             // Stack belongs to the Event before it in the same context
+	UserStack               // likewise, of user space
+	Lost                    // Count events were lost here
+)
+
+// LostUnknown is the Count of a loss whose size nobody knows.
+const LostUnknown = ^uint64(0)
+
+// Record is what passes the waist: an event, or a stack that belongs to one, in
+// the order one CPU wrote them. Data and Stack are valid until the source's
+// next call.
+type Record struct {
+	Kind   Kind
+	CPU    int
+	Time   uint64 // in units of the trace clock, nanoseconds for most
+	Common event.Common
+	Type   *event.Type // of an Event
+	Data   []byte      // the binary record, common header included
+	Stack  []uint64    // addresses, innermost first
+	Count  uint64      // of a Lost
+	// NewEntry marks an Event known to be the first of a new stay in the
+	// kernel; deferred user stacks are shared within one stay.
+	NewEntry bool
+}
+
+// Source delivers records; a simulated machine's tracers and a real capture
+// look alike behind it. Next fills r and returns io.EOF at the end. The
+// records of one CPU come in order; CPUs may be interleaved in any
+// deterministic way.
+type Source interface {
+	Next(r *Record) error
+}

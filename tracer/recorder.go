@@ -1,0 +1,244 @@
+package tracer
+
+import (
+	"errors"
+
+	"ftracelab/ringbuf"
+	"ftracelab/stackmap"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+)
+
+// Recorder is the waist of ftracelab: what a tracer or a capture saw goes in,
+// and bytes in a ring buffer come out. It writes an event as it is given, and
+// of the stacks that follow it what its Stacks say.
+//
+// The time of a record is that of the buffer's clock when it is reserved.
+// A Recorder is used by one goroutine at a time.
+type Recorder struct {
+	buf    *ringbuf.Buffer
+	stacks *Stacks
+}
+
+// NewRecorder returns a recorder into buf.
+func NewRecorder(buf *ringbuf.Buffer, stacks *Stacks) *Recorder {
+	return &Recorder{buf: buf, stacks: stacks}
+}
+
+// Stacks returns how stacks are written.
+func (r *Recorder) Stacks() *Stacks { return r.stacks }
+
+// Sizes of records with and before their variable part, common fields included.
+const (
+	kernelStackSize = event.CommonSize + 8 // int size, hole, addresses
+	stackIDSize     = event.CommonSize + 4
+	stackHole       = event.CommonSize + 4 // between a 32-bit field and the addresses
+	unwindSize      = event.CommonSize + 8 + 3*4
+	unwindFrameSize = 8 + 8 + 4 // address, inode, device
+)
+
+// Room bounds the bytes that the records of a stack of that depth take at most,
+// their headers and time stamps left out, and how many records those are.
+func (s *Stacks) Room(depth int) (bytes, records int) {
+	return stackIDSize + unwindSize + max(kernelStackSize+8*depth, unwindFrameSize*depth, events.UserStack.Size), 3
+}
+
+// Event writes one binary record, common header included. On an error the
+// buffer took nothing, and then the kernel records no stack either.
+//
+// Kernel: trace_event_buffer_reserve and trace_event_buffer_commit,
+// kernel/trace/trace.c.
+func (r *Recorder) Event(cpu int, ctx ringbuf.Context, data []byte) error {
+	e, err := r.buf.Reserve(cpu, ctx, len(data))
+	if err != nil {
+		return err
+	}
+	copy(e.Data, data)
+	r.buf.Commit(cpu, e)
+	return nil
+}
+
+// KernelStack writes what the design makes of a kernel stack and says what that
+// was: its id where the map has one to give, the whole stack otherwise.
+//
+// Kernel: __ftrace_trace_stack, kernel/trace/trace.c; with the map, as the
+// stackmap patches have it.
+func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
+	s := r.stacks
+	switch s.Kernel {
+	case NoStacks:
+		return NoStacks, nil
+	case StackID:
+		done, drop, err := r.stackID(cpu, ctx, s.kernelMap, s.IDs.StackID, t)
+		if err != nil {
+			return NoStacks, err
+		}
+		if done {
+			s.Counts.IDs++
+			return StackID, nil
+		}
+		s.Counts.Fallbacks++
+		if drop {
+			s.Counts.Drops++
+		}
+	}
+	e, err := r.buf.Reserve(cpu, ctx, kernelStackSize+8*len(t.IPs))
+	if err != nil {
+		return NoStacks, err
+	}
+	s.kernelRec = events.KernelStackRecord{Size: int32(len(t.IPs)), Caller: t.IPs}
+	events.KernelStack.Append(e.Data[:0], t.Common, &s.kernelRec)
+	finishStack(e.Data, t, s.IDs.KernelStack)
+	r.buf.Commit(cpu, e)
+	s.Counts.Full++
+	return FullStack, nil
+}
+
+// stackID writes a stack_id and reports whether it did; drop is set if the map
+// had no room. The two orders are the two revisions': v2 asks the map and then
+// the buffer, so the map moves even while tracing is off; v4 reserves first and
+// takes the slot back, which costs the next event an absolute time stamp.
+func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *stackmap.Map, id uint16, t *Stack) (done, drop bool, err error) {
+	cfg := m.Config()
+	if n := len(t.IPs); n == 0 || n > cfg.MaxDepth && !cfg.TruncateDeep {
+		return false, false, nil
+	}
+	var slot uint32
+	if !cfg.ReserveFirst {
+		if slot, err = m.GetID(cpu, t.IPs); err != nil {
+			return false, errors.Is(err, stackmap.ErrNoSpace), nil
+		}
+	}
+	e, err := r.buf.Reserve(cpu, ctx, stackIDSize)
+	if err != nil {
+		return false, false, err
+	}
+	if cfg.ReserveFirst {
+		if slot, err = m.GetID(cpu, t.IPs); err != nil {
+			r.buf.Discard(cpu, e)
+			return false, errors.Is(err, stackmap.ErrNoSpace), nil
+		}
+	}
+	r.stacks.idRec.StackID = int32(slot)
+	events.StackID.Append(e.Data[:0], t.Common, &r.stacks.idRec)
+	retype(e.Data, t.Common, id)
+	r.buf.Commit(cpu, e)
+	return true, false, nil
+}
+
+// UserStack writes what the design makes of a user stack.
+func (r *Recorder) UserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
+	s := r.stacks
+	switch s.User {
+	case NoStacks:
+		return NoStacks, nil
+	case DeferredStack:
+		return DeferredStack, r.cookie(cpu, ctx, t)
+	case StackID:
+		done, drop, err := r.stackID(cpu, ctx, s.userMap, s.IDs.UserStackID, t)
+		if err != nil {
+			return NoStacks, err
+		}
+		if done {
+			s.Counts.UserIDs++
+			return StackID, nil
+		}
+		s.Counts.UserFallbacks++
+		if drop {
+			s.Counts.UserDrops++
+		}
+	}
+	return FullStack, r.userStack(cpu, ctx, t)
+}
+
+// userStack writes ftrace's record of the innermost 8 addresses.
+//
+// Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
+func (r *Recorder) userStack(cpu int, ctx ringbuf.Context, t *Stack) error {
+	s := r.stacks
+	e, err := r.buf.Reserve(cpu, ctx, events.UserStack.Size)
+	if err != nil {
+		return err
+	}
+	s.userRec = events.UserStackRecord{TGID: t.TGID}
+	if copy(s.userRec.Caller[:], t.IPs) < len(t.IPs) {
+		s.Counts.UserCut++
+	}
+	events.UserStack.Append(e.Data[:0], t.Common, &s.userRec)
+	finishStack(e.Data, t, s.IDs.UserStack)
+	r.buf.Commit(cpu, e)
+	s.Counts.UserFull++
+	return nil
+}
+
+// cookie writes a cookie for the event, and the stack it stands for once for
+// each stay in the kernel.
+//
+// Departure: of a capture, the stack is written with the first event of the
+// stay and not when the task returns to user space, of which a capture shows
+// nothing; the bytes are the same.
+func (r *Recorder) cookie(cpu int, ctx ringbuf.Context, t *Stack) error {
+	s := r.stacks
+	st, first := s.enter(t)
+	e, err := r.buf.Reserve(cpu, ctx, events.UserUnwindCookie.Size)
+	if err != nil {
+		return err
+	}
+	s.cookieRec.Cookie = st.cookie
+	events.UserUnwindCookie.Append(e.Data[:0], t.Common, &s.cookieRec)
+	retype(e.Data, t.Common, s.IDs.Cookie)
+	r.buf.Commit(cpu, e)
+	s.Counts.Cookies++
+	if !first {
+		return nil
+	}
+	return r.UnwindStack(cpu, ctx, t, st.cookie)
+}
+
+// noInode stands for an address that no file is known to be mapped at.
+const noInode = ^uint64(0)
+
+// noInodes and noDevs are the arrays of a stack without files.
+var (
+	noInodes = func() (a [maxUnwindFrames]uint64) {
+		for i := range a {
+			a[i] = noInode
+		}
+		return a
+	}()
+	noDevs [maxUnwindFrames]uint32
+)
+
+// UnwindStack writes the user stack that a cookie stands for, as far as it fits
+// into a sub-buffer.
+func (r *Recorder) UnwindStack(cpu int, ctx ringbuf.Context, t *Stack, cookie uint64) error {
+	s := r.stacks
+	n := min(len(t.IPs), maxUnwindFrames, (r.buf.MaxEventSize()-unwindSize)/unwindFrameSize)
+	if n < len(t.IPs) {
+		s.Counts.UserCut++
+	}
+	e, err := r.buf.Reserve(cpu, ctx, unwindSize+n*unwindFrameSize)
+	if err != nil {
+		return err
+	}
+	s.unwindRec = events.UserUnwindStackRecord{Cookie: cookie, Stack: t.IPs[:n], Inodes: noInodes[:n], Dev: noDevs[:n]}
+	events.UserUnwindStack.Append(e.Data[:0], t.Common, &s.unwindRec)
+	retype(e.Data, t.Common, s.IDs.UnwindStack)
+	r.buf.Commit(cpu, e)
+	s.Counts.Unwinds++
+	return nil
+}
+
+// finishStack gives a kernel_stack or user_stack its type and its hole.
+func finishStack(rec []byte, t *Stack, id uint16) {
+	retype(rec, t.Common, id)
+	for n := range 4 {
+		rec[stackHole+n] = byte(t.Hole >> (8 * n))
+	}
+}
+
+// retype gives a record the type id of its buffer.
+func retype(rec []byte, c event.Common, id uint16) {
+	c.Type = id
+	c.Put(rec)
+}

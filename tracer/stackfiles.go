@@ -1,0 +1,57 @@
+package tracer
+
+import (
+	"bytes"
+	"fmt"
+
+	"ftracelab/internal/tracefile"
+)
+
+// stackmapFiles are stack_map, stack_map_stat and stack_map_bin. Only the top
+// instance has a map and so the files.
+//
+// Kernel: the stackmap patches' trace_stackmap.c; modes as measured.
+func (i *Instance) stackmapFiles() []tracefile.Node {
+	m := i.ft.stackmap
+	if m == nil || !i.top() {
+		return nil
+	}
+	return []tracefile.Node{
+		i.stackMapFile(),
+		i.seq("stack_map_stat", 0o440, func() ([]byte, error) { return m.AppendStat(nil), nil }),
+		i.seq("stack_map_bin", 0o440, func() ([]byte, error) { return m.AppendBinary(nil), nil }),
+	}
+}
+
+// showStackmap is the text of stack_map.
+func (i *Instance) showStackmap() ([]byte, error) {
+	var text bytes.Buffer
+	err := i.ft.stackmap.WriteText(&text, i.ft.appendSymbol)
+	return text.Bytes(), err
+}
+
+// appendSymbol appends addr as %pS prints it.
+//
+// Kernel: __sprint_symbol, kernel/kallsyms.c.
+func (ft *Ftrace) appendSymbol(dst []byte, addr uint64) []byte {
+	name, module, offset, size, ok := ft.machine.Kallsyms().Lookup(addr)
+	if !ok {
+		return fmt.Appendf(dst, "0x%x", addr)
+	}
+	dst = fmt.Appendf(dst, "%s+0x%x/0x%x", name, offset, size)
+	if module != "" {
+		dst = fmt.Appendf(dst, " [%s]", module)
+	}
+	return dst
+}
+
+// resetStackmap does what was written to stack_map. A kernel of the v4 kind
+// empties the buffer first, so that no id in it can outlive its stack.
+func (i *Instance) resetStackmap(p []byte) error {
+	m := i.ft.stackmap
+	return m.ResetWrite(p, i.buf.Recording(), func() {
+		if m.Config().ClearBufferOnReset {
+			i.resetBuffer()
+		}
+	})
+}

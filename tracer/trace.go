@@ -1,0 +1,113 @@
+package tracer
+
+import (
+	"fmt"
+
+	"ftracelab/fgraph"
+	"ftracelab/tracer/output"
+)
+
+// printOptions pairs our options with those of the printer.
+var printOptions = []struct {
+	opt Option
+	bit output.Options
+}{
+	{OptPrintParent, output.PrintParent},
+	{OptSymOffset, output.SymOffset},
+	{OptSymAddr, output.SymAddr},
+	{OptVerbose, output.Verbose},
+	{OptRaw, output.Raw},
+	{OptHex, output.Hex},
+	{OptBin, output.Bin},
+	{OptFields, output.Fields},
+	{OptPrintk, output.TracePrintk},
+	{OptAnnotate, output.Annotate},
+	{OptSymUserobj, output.SymUserObj},
+	{OptPrintkMsgOnly, output.PrintkMsgOnly},
+	{OptContextInfo, output.ContextInfo},
+	{OptLatencyFormat, output.LatencyFormat},
+	{OptRecordTGID, output.RecordTGID},
+	{OptIRQInfo, output.IRQInfo},
+	{OptHashPtr, output.HashPtr},
+}
+
+// printer returns a printer for one reading of the instance's buffer.
+func (i *Instance) printer() (*output.Printer, error) {
+	var opts output.Options
+	for _, row := range printOptions {
+		if i.opts.Has(row.opt) {
+			opts |= row.bit
+		}
+	}
+	overrun := false
+	for cpu := range i.buf.CPUs() {
+		overrun = overrun || i.buf.Stats(cpu).Overrun > 0
+	}
+	ft := i.ft
+	return output.New(output.Config{
+		Tracer:       i.current.Name,
+		Options:      opts,
+		Graph:        i.graphOptions(),
+		Types:        ft.types,
+		Symbols:      ft.machine.Kallsyms(),
+		HashPtr:      ft.hashPtr,
+		Comm:         ft.cmdlines.comm,
+		TGID:         func(pid int32) int32 { return ft.cmdlines.tgids[pid] },
+		CPUs:         i.buf.CPUs(),
+		CounterClock: !i.clock.inNS,
+		Overrun:      overrun,
+	})
+}
+
+// graphOptions are the funcgraph options as the printer wants them.
+func (i *Instance) graphOptions() fgraph.Options {
+	var opts fgraph.Options
+	for _, row := range graphPrintOptions {
+		if i.opts.Has(row.opt) {
+			opts |= row.bit
+		}
+	}
+	return opts
+}
+
+// text is the content of trace, or of per_cpu/cpuN/trace for a cpu ≥ 0.
+// Reading it takes nothing out of the buffer.
+//
+// Kernel: tracing_open and s_show, kernel/trace/trace.c.
+func (i *Instance) text(cpu int) ([]byte, error) {
+	p, err := i.printer()
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	var readers []output.Reader
+	var n output.Counts
+	for c := range i.buf.CPUs() {
+		if cpu >= 0 && cpu != c {
+			continue
+		}
+		readers = append(readers, i.buf.Iter(c))
+		s := i.buf.Stats(c)
+		n.Entries += s.Entries
+		n.Written += s.Entries + s.Overrun
+	}
+	m := output.NewMerge(readers...)
+	text := p.AppendHeader(nil, m, n)
+	for more := true; more; {
+		text, more = p.AppendNext(text, m)
+	}
+	return text, nil
+}
+
+// hashPtr is what %p prints for a pointer: 32 bits that do not tell where it
+// points, the same for the same pointer in one run.
+//
+// Departure: the kernel's hash is SipHash with a secret of the boot; this is a
+// mixing of the machine's seed, so that a run can be repeated.
+//
+// Kernel: ptr_to_id, lib/vsprintf.c.
+func (ft *Ftrace) hashPtr(ptr uint64) uint64 {
+	h := ptr ^ ft.machine.Seed()*0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return (h ^ h>>31) & 0xffffffff
+}

@@ -1,0 +1,96 @@
+package tracer
+
+import (
+	"fmt"
+	"syscall"
+
+	"ftracelab/workload/machine"
+)
+
+// Tracer is what current_tracer selects (struct tracer): one row of a table.
+//
+// Kernel: struct tracer, kernel/trace/trace.h.
+type Tracer struct {
+	Name string
+	// instances says that an instance other than the top one may select it.
+	instances bool
+	// call runs at the entry of each function that the filter lets through;
+	// nil for a tracer that does not look at functions.
+	call func(*Instance, *machine.CPU, *machine.Frame)
+	// init and reset run when it is selected and left; nil for nothing to do.
+	init  func(*Instance) error
+	reset func(*Instance)
+}
+
+// tracers lists them in the order of available_tracers.
+//
+// Departure: tracers that the simulated machine cannot feed yet (blk,
+// mmiotrace) are not listed.
+var tracers = []Tracer{
+	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
+	{Name: "function", instances: true, call: functionCall},
+	{Name: "nop", instances: true},
+}
+
+func tracerByName(name string) *Tracer {
+	for n := range tracers {
+		if tracers[n].Name == name {
+			return &tracers[n]
+		}
+	}
+	return nil
+}
+
+// showTracers is the text of available_tracers.
+func showTracers() string {
+	text := ""
+	for n := range tracers {
+		if n > 0 {
+			text += " "
+		}
+		text += tracers[n].Name
+	}
+	return text + "\n"
+}
+
+// setTracer selects a tracer. A change empties the buffer, as the kernel does;
+// where a design promises that a switch to nop keeps what was traced, it does.
+//
+// Kernel: tracing_set_tracer, kernel/trace/trace.c.
+func (i *Instance) setTracer(name string) error {
+	t := tracerByName(name)
+	switch {
+	case t == nil:
+		return fmt.Errorf("current_tracer: no tracer %q: %w", name, syscall.EINVAL)
+	case t == i.current:
+		return nil
+	case i.readers > 0:
+		return fmt.Errorf("current_tracer: trace_pipe is open: %w", syscall.EBUSY)
+	case !i.top() && !t.instances:
+		return fmt.Errorf("current_tracer: %s is for the top instance: %w", name, syscall.EINVAL)
+	}
+	if i.current.reset != nil {
+		i.current.reset(i)
+	}
+	old := i.current
+	i.current = tracerByName("nop")
+	if t.init != nil {
+		if err := t.init(i); err != nil {
+			i.ft.hooksChanged()
+			return err
+		}
+	}
+	i.current = t
+	i.ft.hooksChanged()
+	if !i.keepsBuffer(old, t) {
+		i.resetBuffer()
+	}
+	return nil
+}
+
+// keepsBuffer is the documented preset's promise: with options/stackmap on, a
+// switch to nop leaves the buffer as it is.
+func (i *Instance) keepsBuffer(from, to *Tracer) bool {
+	return to.Name == "nop" && from.Name != "nop" && i.opts.Has(OptStackmap) &&
+		i.ft.stackmap.Config().KeepBufferOnNop
+}

@@ -1,0 +1,327 @@
+package unwind
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"ftracelab/workload/machine"
+
+	"pgregory.net/rapid"
+)
+
+func userTask(pid int) *machine.Task {
+	regs, mem := chain(0x7000, 0x7040)
+	return &machine.Task{PID: pid, User: regs, Memory: mem}
+}
+
+// tracer counts what its work was given.
+type tracer struct {
+	Work
+	got []Cookie
+	ips int
+}
+
+func newTracer(t testing.TB, d *Deferred) *tracer {
+	tr := &tracer{}
+	tr.Func = func(_ *Task, stack []uint64, c Cookie) {
+		tr.got = append(tr.got, c)
+		tr.ips = len(stack)
+	}
+	if err := d.Init(&tr.Work); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func TestCookies(t *testing.T) {
+	d := NewDeferred(8)
+	task, tr := d.NewTask(userTask(1)), newTracer(t, d)
+	for _, want := range []uint64{0x3_0000_0008, 0x5_0000_0008, 0x7_0000_0008} {
+		_, c, err := d.Request(task, 7, &tr.Work)
+		if err != nil || uint64(c) != want || c.CPU() != 7 {
+			t.Fatalf("cookie %#x (%v), want %#x", c, err, want)
+		}
+		d.ReturnToUser(task)
+	}
+	if c := NewCookie(7, 3); c.BigEndian() != 0x8_0000_0003 {
+		t.Errorf("big endian %#x", c.BigEndian())
+	}
+	d.counts[0] = 0xffffffff
+	if _, c, _ := d.Request(task, 0, &tr.Work); c.Count() != 1 {
+		t.Errorf("count %d after the wrap", c.Count())
+	}
+}
+
+func TestRequest(t *testing.T) {
+	d := NewDeferred(2)
+	task := d.NewTask(userTask(1))
+	a, b := newTracer(t, d), newTracer(t, d)
+	ask := func(tr *tracer, want int) Cookie {
+		t.Helper()
+		got, c, err := d.Request(task, 0, &tr.Work)
+		if err != nil || got != want {
+			t.Fatalf("answer %d, %v; want %d", got, err, want)
+		}
+		return c
+	}
+	first := ask(a, Queued)
+	ask(a, Already)
+	if c := ask(b, Queued); c != first {
+		t.Errorf("cookies %#x and %#x in one stay", first, c)
+	}
+	d.ReturnToUser(task)
+	if len(a.got) != 1 || len(b.got) != 1 || a.ips != 3 || task.walks != 1 {
+		t.Errorf("%d and %d callbacks, %d entries, %d walks", len(a.got), len(b.got), a.ips, task.walks)
+	}
+	if c := ask(a, Queued); c == first {
+		t.Error("the same cookie in the next stay")
+	}
+}
+
+// TestLateRequest asks for a second tracer after the first has been served and
+// before the task has left: the stack comes from the cache.
+func TestLateRequest(t *testing.T) {
+	d := NewDeferred(1)
+	task := d.NewTask(userTask(1))
+	b := newTracer(t, d)
+	a := &Work{}
+	a.Func = func(*Task, []uint64, Cookie) {
+		if got, _, _ := d.Request(task, 0, &b.Work); got != Queued {
+			t.Errorf("answer %d", got)
+		}
+		if got, _, _ := d.Request(task, 0, a); got != Already {
+			t.Errorf("answer %d to a tracer that is being served", got)
+		}
+	}
+	if err := d.Init(a); err != nil {
+		t.Fatal(err)
+	}
+	_, cookie, _ := d.Request(task, 0, a)
+	d.ReturnToUser(task)
+	if len(b.got) != 1 || b.got[0] != cookie || task.walks != 1 || b.ips != 3 {
+		t.Errorf("got %x after %d walks", b.got, task.walks)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	d := NewDeferred(1)
+	tr := newTracer(t, d)
+	kernel := d.NewTask(&machine.Task{PID: 2, Kernel: true})
+	exiting := d.NewTask(userTask(3))
+	d.Exit(exiting)
+	cancelled := newTracer(t, d)
+	d.Cancel(&cancelled.Work)
+	d.Cancel(&cancelled.Work)
+	d.Cancel(nil)
+	for _, c := range []struct {
+		name string
+		task *Task
+		work *Work
+	}{
+		{"kernel thread", kernel, &tr.Work},
+		{"exiting", exiting, &tr.Work},
+		{"cancelled", d.NewTask(userTask(4)), &cancelled.Work},
+	} {
+		if _, cookie, err := d.Request(c.task, 0, c.work); !errors.Is(err, syscall.EINVAL) || cookie != 0 {
+			t.Errorf("%s: cookie %#x, %v", c.name, cookie, err)
+		}
+	}
+	for range MaxWorks - 1 {
+		newTracer(t, d)
+	}
+	if err := d.Init(&Work{Func: tr.Func}); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("too many works: %v", err)
+	}
+}
+
+// TestUnreadable still calls back when the stack cannot be read.
+func TestUnreadable(t *testing.T) {
+	d := NewDeferred(1)
+	tr := newTracer(t, d)
+	task := d.NewTask(&machine.Task{PID: 1})
+	d.Request(task, 0, &tr.Work)
+	d.ReturnToUser(task)
+	if len(tr.got) != 1 || tr.ips != 0 {
+		t.Errorf("%d callbacks with %d entries", len(tr.got), tr.ips)
+	}
+}
+
+// TestNMI has a request by an NMI arrive at each point of another one, on a
+// stay's first request and on a later one: same cookie, one callback each.
+func TestNMI(t *testing.T) {
+	for at := pointCookieChecked; at <= pointMaskSet; at++ {
+		for _, same := range []bool{true, false} {
+			t.Run(fmt.Sprintf("point %d, same work %v", at, same), func(t *testing.T) {
+				d := NewDeferred(4)
+				task := d.NewTask(userTask(1))
+				a, b := newTracer(t, d), newTracer(t, d)
+				nmi := &b.Work
+				if same {
+					nmi = &a.Work
+				}
+				var inner Cookie
+				queued := 0
+				d.at = func(p point) {
+					if p != at {
+						return
+					}
+					d.at = nil
+					var n int
+					if n, inner, _ = d.Request(task, 2, nmi); n == Queued {
+						queued++
+					}
+				}
+				n, outer, _ := d.Request(task, 2, &a.Work)
+				if n == Queued {
+					queued++
+				}
+				if inner != outer || outer == 0 {
+					t.Fatalf("cookies %#x and %#x", outer, inner)
+				}
+				d.ReturnToUser(task)
+				if got := len(a.got) + len(b.got); got != queued {
+					t.Errorf("%d callbacks, %d requests answered with Queued", got, queued)
+				}
+				want := 2
+				if same {
+					want = 1
+				}
+				if queued != want {
+					t.Errorf("%d requests answered with Queued, want %d", queued, want)
+				}
+				if _, next, _ := d.Request(task, 2, &a.Work); next.Count() != outer.Count()+2 {
+					t.Errorf("count %d after %d", next.Count(), outer.Count())
+				}
+			})
+		}
+	}
+}
+
+func TestRequestNoAllocs(t *testing.T) {
+	d := NewDeferred(1)
+	task, tr := d.NewTask(userTask(1)), newTracer(t, d)
+	tr.Func = func(*Task, []uint64, Cookie) {}
+	d.Request(task, 0, &tr.Work)
+	d.ReturnToUser(task)
+	if n := testing.AllocsPerRun(100, func() {
+		d.Request(task, 0, &tr.Work)
+		d.ReturnToUser(task)
+	}); n != 0 {
+		t.Errorf("%v allocations per stay", n)
+	}
+	kernel := d.NewTask(&machine.Task{Kernel: true})
+	if n := testing.AllocsPerRun(100, func() { d.Request(kernel, 0, &tr.Work) }); n != 0 {
+		t.Errorf("%v allocations per refused request", n)
+	}
+}
+
+// TestDeferredModel plays requests, returns, exits and cancellations on several
+// tasks and CPUs and checks what the callbacks may and must be.
+func TestDeferredModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := NewDeferred(3)
+		type stay struct {
+			cookie Cookie
+			owed   map[*tracer]bool // answered with Queued, not called yet
+			asked  map[*tracer]bool
+		}
+		seen := map[Cookie]int{} // which stay used it
+		stays := 0
+		var tasks []*Task
+		open := map[*Task]*stay{}
+		var tracers []*tracer
+		newTask := func() {
+			task := d.NewTask(userTask(len(tasks)))
+			tasks = append(tasks, task)
+			open[task] = &stay{owed: map[*tracer]bool{}, asked: map[*tracer]bool{}}
+		}
+		newTask()
+		pick := func(t *rapid.T) *Task { return tasks[rapid.IntRange(0, len(tasks)-1).Draw(t, "task")] }
+		finish := func(t *rapid.T, task *Task, leave func()) {
+			s := open[task]
+			before := map[*tracer]int{}
+			for _, tr := range tracers {
+				before[tr] = len(tr.got)
+			}
+			leave()
+			for _, tr := range tracers {
+				want := 0
+				if s.owed[tr] {
+					want = 1
+				}
+				if n := len(tr.got) - before[tr]; n != want {
+					t.Fatalf("%d callbacks, want %d", n, want)
+				}
+				if want == 1 && tr.got[len(tr.got)-1] != s.cookie {
+					t.Fatalf("callback with cookie %#x, want %#x", tr.got[len(tr.got)-1], s.cookie)
+				}
+			}
+			stays++
+			open[task] = &stay{owed: map[*tracer]bool{}, asked: map[*tracer]bool{}}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"init": func(t *rapid.T) {
+				if len(tracers) < 5 {
+					tr := &tracer{}
+					tr.Func = func(_ *Task, _ []uint64, c Cookie) { tr.got = append(tr.got, c) }
+					if err := d.Init(&tr.Work); err != nil {
+						t.Fatal(err)
+					}
+					tracers = append(tracers, tr)
+				}
+			},
+			"cancel": func(t *rapid.T) {
+				if len(tracers) == 0 {
+					t.Skip()
+				}
+				i := rapid.IntRange(0, len(tracers)-1).Draw(t, "tracer")
+				d.Cancel(&tracers[i].Work)
+				tracers[i].Func = func(*Task, []uint64, Cookie) { t.Fatal("callback after cancel") }
+				tracers = append(tracers[:i:i], tracers[i+1:]...)
+			},
+			"fork": func(*rapid.T) { newTask() },
+			"request": func(t *rapid.T) {
+				if len(tracers) == 0 {
+					t.Skip()
+				}
+				task := pick(t)
+				tr := tracers[rapid.IntRange(0, len(tracers)-1).Draw(t, "tracer")]
+				n, c, err := d.Request(task, rapid.IntRange(0, 2).Draw(t, "cpu"), &tr.Work)
+				s := open[task]
+				switch {
+				case task.Exiting:
+					if err == nil {
+						t.Fatal("an exiting task was answered")
+					}
+					return
+				case err != nil:
+					t.Fatal(err)
+				case s.cookie == 0:
+					if _, used := seen[c]; used {
+						t.Fatalf("cookie %#x was used before", c)
+					}
+					seen[c], s.cookie = stays, c
+				case c != s.cookie:
+					t.Fatalf("cookies %#x and %#x in one stay", s.cookie, c)
+				}
+				if want := s.asked[tr]; (n == Already) != want {
+					t.Fatalf("answer %d, asked before: %v", n, want)
+				}
+				s.asked[tr], s.owed[tr] = true, true
+			},
+			"return": func(t *rapid.T) {
+				task := pick(t)
+				finish(t, task, func() { d.ReturnToUser(task) })
+			},
+			"exit": func(t *rapid.T) {
+				task := pick(t)
+				if task.Exiting {
+					t.Skip()
+				}
+				finish(t, task, func() { d.Exit(task) })
+			},
+		})
+	})
+}

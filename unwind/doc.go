@@ -1,0 +1,39 @@
+// Package unwind takes the stack of a user program: by frame pointers, and not
+// where an event happens but on the way back to user space, once for all events
+// of one stay in the kernel.
+//
+// # Why deferred
+//
+// In an interrupt or NMI a user stack may be swapped out and cannot be read;
+// and while a task stays in the kernel its user stack cannot change. So a tracer
+// only asks for it ([Deferred.Request]) and gets a cookie that names this stay.
+// It writes the cookie with its event. Just before the task goes back the stack
+// is walked once and written once, with the same cookie; whoever reads the trace
+// puts the two together ([Join]).
+//
+//	user ──syscall──► kernel                                    ──► user
+//	                    │  event A   event B (in an NMI)  │
+//	                    │  Request   Request              │ walk, once
+//	                    └► cookie 3/cpu 0   same cookie   └► stack, cookie 3/cpu 0
+//
+// A cookie is a number of the CPU that made it, so no two stays share one:
+//
+//	 63                       32 31                        0
+//	┌───────────────────────────┬───────────────────────────┐
+//	│ count of that CPU: 3 5 7… │ CPU + 1                   │
+//	└───────────────────────────┴───────────────────────────┘
+//
+// # The walk
+//
+// [Walk] follows the frame pointers:
+//
+//	cfa = fp + 16   return address at cfa - 8, caller's fp at cfa - 16, caller's sp = cfa
+//
+// and ends at the first thing that cannot be right; see the example.
+//
+// Kernel: kernel/unwind/user.c and kernel/unwind/deferred.c of Linux 6.17; 6.12
+// has neither. The ftrace side (option userstacktrace_delay) was proposed only.
+//
+// Left out: SFrame, 32-bit tasks, and the task_work machinery under the
+// requests, of which only "runs before the return to user space" remains.
+package unwind

@@ -1,0 +1,238 @@
+package capture
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// Options say how a capture is read. The zero value finds out what it needs.
+type Options struct {
+	// Format is one of [Formats]; empty: found out from the content.
+	Format string
+	// Kernel names the folder with the kernel's formats_all(.txt, .gz), kallsyms
+	// and header_page; empty: they are looked for beside the capture, and in its
+	// parents. For [OpenFS] it is a path in that file system.
+	Kernel string
+	// KeepGoing skips what cannot be read and counts it in [Info], instead of
+	// ending with an error.
+	KeepGoing bool
+}
+
+// Capture is an open capture, a [tracer.Source]. One goroutine calls Next; Pages,
+// Lookup and Symbol may be called from others.
+type Capture struct {
+	base
+	imp    importer
+	in     *stream
+	failed error
+}
+
+// importer is what reads one format.
+type importer interface {
+	next(r *tracer.Record) error
+	caveats() []string
+	close() error
+}
+
+// Open opens a file or a folder.
+func Open(name string, opt Options) (*Capture, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fileError(name, "cannot open", err)
+	}
+	root, inRoot := splitRoot(abs)
+	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
+	if opt.Kernel != "" {
+		l.kernelFS, l.kernelDir = os.DirFS(opt.Kernel), "."
+	}
+	return open(l, opt)
+}
+
+// OpenFS opens a file or a folder of fsys.
+func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
+	l := location{fsys: fsys, name: path.Clean(name), shown: name}
+	if opt.Kernel != "" {
+		l.kernelFS, l.kernelDir = fsys, path.Clean(opt.Kernel)
+	}
+	return open(l, opt)
+}
+
+// OpenReader reads a capture that is one text, like standard input; shown is what
+// errors call it.
+func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
+	l := location{shown: shown}
+	if opt.Kernel != "" {
+		l.kernelFS, l.kernelDir = os.DirFS(opt.Kernel), "."
+	}
+	in, err := newStream(r, shown, false)
+	if err != nil {
+		return nil, err
+	}
+	return openText(in, l, opt)
+}
+
+// location is where a capture lies.
+type location struct {
+	fsys        fs.FS // nil: nowhere, a reader
+	name, shown string
+	kernelFS    fs.FS // of Options.Kernel; nil: none
+	kernelDir   string
+}
+
+// splitRoot divides an absolute path into the root of its volume and the rest as
+// an fs.FS wants it.
+func splitRoot(abs string) (root, name string) {
+	volume := filepath.VolumeName(abs)
+	root = volume + string(filepath.Separator)
+	name = strings.TrimPrefix(filepath.ToSlash(abs[len(volume):]), "/")
+	if name == "" {
+		name = "."
+	}
+	return root, name
+}
+
+func open(l location, opt Options) (*Capture, error) {
+	info, err := fs.Stat(l.fsys, l.name)
+	if err != nil {
+		return nil, fileError(l.shown, "cannot open", cause(err))
+	}
+	if info.IsDir() {
+		return openFolder(l, opt)
+	}
+	in, err := openStream(l.fsys, l.name, l.shown, false)
+	if err != nil {
+		return nil, err
+	}
+	return openText(in, l, opt)
+}
+
+func openFolder(l location, opt Options) (*Capture, error) {
+	if opt.Format != "" && opt.Format != FormatFolder {
+		return nil, fileError(l.shown, "is a folder, not "+opt.Format, nil)
+	}
+	c := &Capture{base: newBase(l, opt, FormatFolder)}
+	imp, err := newFolder(&c.base, l)
+	if err != nil {
+		return nil, err
+	}
+	c.imp = imp
+	return c, nil
+}
+
+func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.Close())
+		}
+	}()
+	format := opt.Format
+	if format == "" {
+		if format, err = detect(in, l); err != nil {
+			return nil, err
+		}
+	}
+	c := &Capture{base: newBase(l, opt, format), in: in}
+	switch format {
+	case FormatFtrace:
+		c.imp, err = newFtraceText(&c.base, in, l)
+	case FormatPerf:
+		c.imp = newPerfText(&c.base, in)
+	case FormatFolded:
+		c.imp = newFoldedText(&c.base, in)
+	case FormatFolder:
+		err = fileError(l.shown, "is a file, not a folder", nil)
+	default:
+		err = fileError(l.shown, "unknown format "+format+": the formats are "+strings.Join(Formats(), ", "), nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Next implements [tracer.Source]. After an error it returns the same error again.
+func (c *Capture) Next(r *tracer.Record) error {
+	if c.failed != nil {
+		return c.failed
+	}
+	if err := c.imp.next(r); err != nil {
+		c.failed = err
+		return err
+	}
+	c.info.count(r)
+	return nil
+}
+
+// Close ends the goroutines of the capture and closes its files.
+func (c *Capture) Close() error {
+	if c.failed == nil {
+		c.failed = fs.ErrClosed
+	}
+	err := c.imp.close()
+	if c.in != nil {
+		err = errors.Join(err, c.in.Close())
+		c.in = nil
+	}
+	return err
+}
+
+// Info tells what was read so far.
+func (c *Capture) Info() Info { return c.info }
+
+// Caveats say what the records do not know or had to assume, with its bounds; they
+// are complete once Next has returned io.EOF.
+func (c *Capture) Caveats() []string {
+	out := c.imp.caveats()
+	return append(out, c.info.caveats()...)
+}
+
+// Types are the types of the events. Types that only the text names are added as
+// they occur.
+func (c *Capture) Types() *event.Table { return c.types.table }
+
+// Comm is the name of the task pid; empty if the capture does not tell.
+func (c *Capture) Comm(pid int32) string { return c.comms.byPID[pid] }
+
+// Pages gives the original page images of a CPU, one after the other, each of
+// Info().SubbufSize bytes; nil if the capture has none. It reads the file anew and
+// may be used beside Next and from another goroutine. A damaged page is an error of
+// the reader only if the file ends inside of it.
+func (c *Capture) Pages(cpu int) io.Reader {
+	if f, ok := c.imp.(*folder); ok {
+		return f.pages(cpu)
+	}
+	return nil
+}
+
+// Symbol is the name of an address for display, with its offset where the capture
+// knows it: the text of a frame, or what kallsyms says; else the number.
+func (c *Capture) Symbol(addr uint64) string {
+	name, _, offset, _, ok := c.Lookup(addr)
+	switch {
+	case !ok:
+		return hex(addr)
+	case offset != 0:
+		return name + "+" + hex(offset)
+	}
+	return name
+}
+
+// Lookup implements [event.Symbols]. The name of a frame that came as text is its
+// whole text and the offset 0.
+func (c *Capture) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
+	if name, ok = c.frames.text(addr); ok {
+		return name, "", 0, 0, true
+	}
+	if c.kallsyms != nil {
+		return c.kallsyms.Lookup(addr)
+	}
+	return "", "", 0, 0, false
+}

@@ -1,0 +1,69 @@
+// Package capture reads traces of real machines and delivers them like the tracers
+// of a simulated one: as [tracer.Record] values, in order, without holding a trace
+// in memory.
+//
+//	text of trace, trace_pipe ─┐  lines → context → record re-built from its text
+//	text of perf script ───────┤  blocks → samples → stacks looked up by their hash
+//	folded stacks ─────────────┼→ tracer.Record: event, its kernel stack, its user stack, …
+//	folder of cpuN.raw pages ──┘  pages → events → merged by time
+//
+// [Open] finds out which it is, undoes gzip and zstd, and reads on; see [Example] for
+// a capture that comes with the program.
+//
+//	c, err := capture.Open("trace.txt.gz", capture.Options{})
+//	if err != nil { … }
+//	defer c.Close()
+//	var r tracer.Record
+//	for err = c.Next(&r); err == nil; err = c.Next(&r) {
+//		…
+//	}
+//
+// # What a capture knows
+//
+// Only the folder has everything: records byte for byte, times in nanoseconds,
+// addresses, and with [Capture.Pages] the images themselves. Each of the others lacks
+// something, and [Capture.Caveats] says what, with its bounds:
+//
+//	        record sizes           times        CPU      frames        kernel | user
+//	folder  as recorded            ns           yes      addresses     yes
+//	ftrace  format + text          µs           yes      names mostly  yes
+//	perf    24 bytes, assumed      as printed   may be   addresses     by their DSO
+//	folded  24 bytes, assumed      none         no       names         marked _[k] or not
+//
+// A record of text is binary like any other: the common header as far as the text
+// tells it, then fields that are zero, in the size that the event's format and the
+// strings in the text give. A stack of text has no Data. A frame that is a name has
+// an address made from its text, where neither the kernel nor a process has any;
+// [Capture.Symbol] gives the text back.
+//
+// # A capture folder
+//
+//	cpuN.raw[.gz|.zst]   what per_cpu/cpuN/trace_pipe_raw gave
+//	stats.cpuN           per_cpu/cpuN/stats, taken before
+//	saved_cmdlines
+//	state.txt            may have a line buffer_subbuf_size_kb: N
+//	events/*/*/format    of events the kernel's files do not have
+//	formats_all.txt      all format files, each behind a line ==== events/SYSTEM/NAME
+//	kallsyms.txt, kallsyms.modules.txt, header_page.txt
+//
+// The last two lines may also lie in a folder static beside it, in the folders above,
+// or where Options.Kernel says.
+//
+// # Damage
+//
+// What cannot be read ends the capture with an [Error] that names file and line or
+// offset, or is passed over and counted with Options.KeepGoing. Input never panics,
+// and whatever it holds memory stays within a few ten MiB.
+//
+// # Kernel
+//
+// print_trace_fmt in kernel/trace/trace.c and trace_output.c for the text, enum
+// trace_type and trace_entries.h for the records.
+//
+// # Left out
+//
+// Text of the function_graph tracer: it has durations, but not the times of the
+// records nor their stacks, so a record could only be guessed; it is refused, its raw
+// pages are read. Text with options latency-format, raw, hex, bin or without
+// context-info. Captures of big-endian and 32-bit machines. trace.dat and perf.data.
+package capture

@@ -1,0 +1,26 @@
+package capture
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:generate go run ./internal/cutexample -pages 250 $FTRACELAB_ORACLE/debian/stacks/kmem_stack testdata/kmem_stack
+
+//go:embed testdata/kmem_stack
+var example embed.FS
+
+// Example is the folder of a capture that comes with the program: the beginning of
+// kmem_cache_alloc with kernel stacks on a real Linux 6.12; its README tells more.
+func Example() fs.FS {
+	sub, err := fs.Sub(example, "testdata/kmem_stack")
+	if err != nil {
+		panic("capture: invariant: " + err.Error())
+	}
+	return sub
+}
+
+// OpenExample opens the folder of [Example].
+func OpenExample(opt Options) (*Capture, error) {
+	return open(location{fsys: Example(), name: ".", shown: "example/kmem_stack"}, opt)
+}

@@ -1,0 +1,156 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// maxWeight bounds the samples of one line: each is a record, and more than these
+// nobody waits for.
+const maxWeight = 1 << 32
+
+// foldedText reads folded stacks, "a;b;c 12": the outermost frame first, then how
+// often. Each line becomes so many samples, one after the other.
+type foldedText struct {
+	*base
+	in   *lines
+	emit *samples
+
+	kernel, user []uint64
+	left         uint64 // samples of the line still to give
+	whole        bool
+
+	count, heaviest, marked, inlined uint64
+}
+
+func newFoldedText(b *base, in *stream) *foldedText {
+	table, err := event.NewTable()
+	if err != nil {
+		panic("capture: invariant: an empty table of types: " + err.Error())
+	}
+	b.types = newTypeIndex(table)
+	b.info.Timed = false
+	return &foldedText{base: b, in: newLines(in, in.name), emit: newSamples(b, "folded")}
+}
+
+func (f *foldedText) next(r *tracer.Record) error {
+	if f.emit.stack(r) {
+		return nil
+	}
+	for f.left == 0 {
+		line, whole, err := f.in.next()
+		if err == nil {
+			f.whole = whole
+			err = f.take(line)
+		}
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			return io.EOF
+		}
+		var at *Error
+		isLine := errors.As(err, &at) && at.Line > 0
+		if !f.opt.KeepGoing {
+			return readFault(f.in.name, err)
+		}
+		f.info.skip(err, 1, uint64(max(0, f.in.position()-f.in.at)), 0)
+		if !isLine {
+			return io.EOF
+		}
+	}
+	f.left--
+	f.count++
+	return f.emit.start(r, "stack", 0, 0, 0, 1, f.kernel, f.user)
+}
+
+// take reads a line.
+func (f *foldedText) take(line []byte) error {
+	line = bytes.TrimRight(line, " \r")
+	if len(line) == 0 || line[0] == '#' {
+		return nil
+	}
+	stack, weight, ok := splitFolded(line)
+	switch {
+	case !f.whole && !ok:
+		return f.in.fault("the text ends inside a line: " + excerpt(line))
+	case !ok:
+		return f.in.fault("not a folded stack (a;b;c 12): " + excerpt(line))
+	case weight > maxWeight:
+		return f.in.fault(fmt.Sprintf("%d samples of one stack are more than %d: not a count of samples", weight, uint64(maxWeight)))
+	}
+	f.kernel, f.user = f.kernel[:0], f.user[:0]
+	for len(stack) > 0 {
+		if len(f.kernel)+len(f.user) == maxFrames {
+			return f.in.fault(errDeepStack.Error())
+		}
+		i := bytes.LastIndexByte(stack, ';')
+		f.frame(stack[i+1:])
+		stack = stack[:max(i, 0)]
+	}
+	if len(f.kernel) == 0 { // nothing tells what is the kernel's
+		f.kernel, f.user = f.user, f.kernel
+	}
+	f.left = weight
+	f.heaviest = max(f.heaviest, weight)
+	return nil
+}
+
+// frame adds a frame. The marks of stackcollapse-perf.pl --all tell the kernel's
+// frames, _[k], and inlined ones, _[i].
+func (f *foldedText) frame(text []byte) {
+	if n := len(text); n > 4 && text[n-1] == ']' && bytes.HasPrefix(text[n-4:], []byte("_[")) {
+		switch text[n-2] {
+		case 'i':
+			f.inlined++
+			return
+		case 'k':
+			f.marked++
+			addr := pseudoAddress(text[:n-4], true)
+			f.frames.keep(addr, true, text[:n-4])
+			f.kernel = append(f.kernel, addr)
+			return
+		}
+	}
+	addr := pseudoAddress(text, false)
+	f.frames.keep(addr, false, text)
+	f.user = append(f.user, addr)
+}
+
+// splitFolded divides a line at its last blank.
+func splitFolded(line []byte) (stack []byte, weight uint64, ok bool) {
+	i := bytes.LastIndexByte(line, ' ')
+	if i <= 0 {
+		return nil, 0, false
+	}
+	weight, ok = parseUint(line[i+1:])
+	return bytes.TrimRight(line[:i], " "), weight, ok
+}
+
+// isFolded reports whether line looks like a folded stack.
+func isFolded(line []byte) bool {
+	stack, _, ok := splitFolded(line)
+	return ok && bytes.IndexByte(stack, ';') > 0
+}
+
+func (f *foldedText) caveats() []string {
+	out := []string{
+		sizeCaveat(),
+		"folded stacks have no times, tasks and CPUs and come sorted: which stacks there are and how often holds, retention and hit rates of small maps do not",
+	}
+	if f.marked == 0 {
+		out = append(out, "nothing tells kernel from user frames: all are taken for kernel frames, and the first one, "+
+			"often the command's name, for a frame: up to 8 bytes too many for each stack")
+	}
+	if f.inlined > 0 {
+		out = append(out, fmt.Sprintf("%d inlined frames left out: a kernel records no such frames", f.inlined))
+	}
+	return append(out, f.frames.caveats("names without offset: two calls in one function are one frame")...)
+}
+
+func (f *foldedText) close() error { return nil }

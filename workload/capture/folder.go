@@ -1,0 +1,278 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+const (
+	maxSubbuf     = 1 << 20 // what the kernel's write index can count
+	defaultSubbuf = 4096
+	maxCPUs       = 8192 // the kernel's largest NR_CPUS
+	maxImages     = 64 << 20
+)
+
+var rawName = regexp.MustCompile(`^cpu(\d+)\.raw(?:\.gz|\.zst)?$`)
+
+// folder reads a capture folder: the pages of each CPU, merged by time as the file
+// trace merges them.
+type folder struct {
+	*base
+	loc   location
+	cpus  []*cpuPages // by CPU
+	kinds []recordKind
+	cur   *cpuPages // whose record was given last
+	ids   uint64    // stack_id records seen
+}
+
+// recordKind is how the records of an id are read.
+type recordKind struct {
+	typ        *event.Type
+	kind       tracer.Kind
+	least      int          // bytes up to the end of the last field
+	size, list *event.Field // of stacks: number (nil: up to a zero) and addresses
+	stackID    bool
+}
+
+func newFolder(b *base, l location) (_ *folder, err error) {
+	f := &folder{base: b, loc: l}
+	kernel := findKernel(l, l.name)
+	table, err := kernel.formats(l, l.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fileError(l.shown, "no formats_all.txt here, in static or in the folders above: name the kernel's folder", nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := addFormatless(table); err != nil {
+		return nil, fileError(l.shown, "formats", err)
+	}
+	b.types = newTypeIndex(table)
+	b.kallsyms = kernel.symbols()
+	if f.kinds, err = recordKinds(table, l.shown); err != nil {
+		return nil, err
+	}
+	if err := b.savedCmdlines(l, l.name); err != nil {
+		return nil, err
+	}
+	if b.info.SubbufSize, err = f.subbufSize(kernel); err != nil {
+		return nil, err
+	}
+	return f, f.openCPUs()
+}
+
+// addFormatless adds the type of the blk tracer's records, which has no format file.
+//
+// Kernel: enum trace_type, kernel/trace/trace.h.
+func addFormatless(table *event.Table) error {
+	const blk = 13
+	if table.ByID(blk) != nil {
+		return nil
+	}
+	t, err := event.NewType(blk, "ftrace", "blk", `""`, nil)
+	if err != nil {
+		return err
+	}
+	return table.Add(t)
+}
+
+// recordKinds indexes the types by id.
+func recordKinds(table *event.Table, shown string) ([]recordKind, error) {
+	var kinds []recordKind
+	for _, t := range table.All() {
+		if t.ID < 0 || t.ID > 0xffff {
+			return nil, fileError(shown, fmt.Sprintf("event %s has the impossible id %d", t.Name, t.ID), nil)
+		}
+		if t.ID >= len(kinds) {
+			kinds = append(kinds, make([]recordKind, t.ID+1-len(kinds))...)
+		}
+		k := recordKind{typ: t, least: event.CommonSize}
+		for _, f := range t.Fields {
+			k.least = max(k.least, f.Offset+f.Size)
+		}
+		if t.System == "ftrace" {
+			switch t.Name {
+			case "kernel_stack":
+				k.kind, k.size, k.list = tracer.KernelStack, t.Field("size"), t.Field("caller")
+			case "user_stack":
+				k.kind, k.list = tracer.UserStack, t.Field("caller")
+			case "stack_id":
+				k.stackID = true
+			}
+		}
+		if k.kind != tracer.Event && (k.list == nil || k.kind == tracer.KernelStack && k.size == nil) {
+			return nil, fileError(shown, "the format of "+t.Name+" lacks a field", nil)
+		}
+		kinds[t.ID] = k
+	}
+	return kinds, nil
+}
+
+// subbufSize finds the size of a page: as the capture noted it, else the kernel's.
+func (f *folder) subbufSize(kernel kernelFiles) (int, error) {
+	text, err := readAll(f.loc.fsys, path.Join(f.loc.name, "state.txt"), path.Join(f.loc.shown, "state.txt"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	for line := range bytes.Lines(text) {
+		value, ok := bytes.CutPrefix(line, []byte("buffer_subbuf_size_kb:"))
+		if !ok {
+			continue
+		}
+		kb, ok := parseUint(bytes.TrimSpace(value))
+		if !ok || kb == 0 || kb > maxSubbuf>>10 {
+			return 0, fileError(path.Join(f.loc.shown, "state.txt"), "impossible "+excerpt(line), nil)
+		}
+		return int(kb) << 10, nil
+	}
+	size, err := kernel.headerPageSize()
+	if size == 0 {
+		size = defaultSubbuf
+	}
+	return size, err
+}
+
+// openCPUs opens every cpuN.raw.
+func (f *folder) openCPUs() (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	entries, err := fs.ReadDir(f.loc.fsys, f.loc.name)
+	if err != nil {
+		return fileError(f.loc.shown, "cannot list", cause(err))
+	}
+	for _, e := range entries {
+		m := rawName.FindStringSubmatch(e.Name())
+		if m == nil {
+			continue
+		}
+		cpu, err := strconv.Atoi(m[1])
+		if err != nil || cpu >= maxCPUs {
+			return fileError(path.Join(f.loc.shown, e.Name()), "no such CPU", nil)
+		}
+		f.cpus = append(f.cpus, &cpuPages{cpu: cpu, file: e.Name(), shown: path.Join(f.loc.shown, e.Name()), f: f})
+	}
+	slices.SortFunc(f.cpus, func(a, b *cpuPages) int { return a.cpu - b.cpu })
+	switch n := len(f.cpus); {
+	case n == 0:
+		return fileError(f.loc.shown, "a folder without cpuN.raw pages", nil)
+	case n*f.info.SubbufSize > maxImages:
+		return fileError(f.loc.shown, fmt.Sprintf("%d CPUs with sub-buffers of %d bytes are too many to merge", n, f.info.SubbufSize), nil)
+	}
+	for i, c := range f.cpus {
+		if i > 0 && f.cpus[i-1].cpu == c.cpu {
+			return fileError(c.shown, "the pages of this CPU are here twice: "+f.cpus[i-1].file, nil)
+		}
+		stats, ok, err := readStats(f.loc, f.loc.name, c.cpu)
+		if err != nil {
+			return err
+		}
+		if ok {
+			f.info.Stats = append(f.info.Stats, stats)
+		}
+		if c.in, err = openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, len(f.cpus) > 16); err != nil {
+			return err
+		}
+		c.image = make([]byte, f.info.SubbufSize)
+	}
+	return nil
+}
+
+// next gives the earliest record of all CPUs, at equal times that of the lower CPU.
+func (f *folder) next(r *tracer.Record) error {
+	if f.cur == nil {
+		for _, c := range f.cpus {
+			if err := c.advance(); err != nil {
+				return err
+			}
+		}
+	} else if err := f.cur.advance(); err != nil {
+		return err
+	}
+	var first *cpuPages
+	for _, c := range f.cpus {
+		if !c.done && (first == nil || c.rec.Time < first.rec.Time) {
+			first = c
+		}
+	}
+	if first == nil {
+		return io.EOF
+	}
+	f.cur = first
+	*r = first.rec
+	if f.kinds[r.Common.Type].stackID && r.Kind == tracer.Event {
+		f.ids++
+	}
+	return nil
+}
+
+// pages opens the pages of a CPU a second time.
+func (f *folder) pages(cpu int) io.Reader {
+	i, ok := slices.BinarySearchFunc(f.cpus, cpu, func(c *cpuPages, cpu int) int { return c.cpu - cpu })
+	if !ok {
+		return nil
+	}
+	return &pageImages{f: f, c: f.cpus[i]}
+}
+
+func (f *folder) caveats() []string {
+	var out []string
+	if f.ids > 0 {
+		out = append(out, stackIDCaveat(f.ids))
+	}
+	return out
+}
+
+func stackIDCaveat(n uint64) string {
+	return fmt.Sprintf("%d stack_id records: this capture was made with stackmap, its stacks are in the map and not here", n)
+}
+
+func (f *folder) close() error {
+	var err error
+	for _, c := range f.cpus {
+		if c.in != nil {
+			err = errors.Join(err, c.in.Close())
+			c.in = nil
+		}
+	}
+	return err
+}
+
+// pageImages reads a CPU's images from the file, and closes it at its end.
+type pageImages struct {
+	f  *folder
+	c  *cpuPages
+	in *stream
+	at error
+}
+
+func (p *pageImages) Read(b []byte) (int, error) {
+	if p.at != nil {
+		return 0, p.at
+	}
+	if p.in == nil {
+		if p.in, p.at = openStream(p.f.loc.fsys, path.Join(p.f.loc.name, p.c.file), p.c.shown, true); p.at != nil {
+			return 0, p.at
+		}
+	}
+	n, err := p.in.Read(b)
+	if err != nil {
+		p.at = err
+		if cerr := p.in.Close(); cerr != nil && err == io.EOF {
+			p.at = cerr
+		}
+	}
+	return n, p.at
+}

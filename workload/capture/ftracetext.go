@@ -1,0 +1,330 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// ftraceText reads the text of trace or trace_pipe. Whether a record is complete
+// shows only on the line behind it, so there is always one record in hand.
+type ftraceText struct {
+	*base
+	in    *lines
+	build *rebuilder
+
+	hand, spare textRecord // hand is read on, spare holds what was given last
+	have        bool
+	clock       []uint64 // of each CPU
+	line        ftraceLine
+	whole       bool // the line last read had its newline
+	ended       bool
+	failed      error // of the line behind the record given last
+
+	ids, backwards, integer, unfinished uint64
+	noFlags                             uint64
+}
+
+// textRecord is a record with the memory it needs.
+type textRecord struct {
+	tracer.Record
+	data    []byte
+	stack   []uint64
+	isMark  bool // text that may go on on the next line
+	markLen int
+}
+
+func newFtraceText(b *base, in *stream, l location) (*ftraceText, error) {
+	kernel := findKernel(l, path.Dir(l.name))
+	table, err := kernel.formats(l, path.Dir(l.name))
+	catalogue := errors.Is(err, fs.ErrNotExist)
+	if catalogue {
+		table, err = catalogueTable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.types = newTypeIndex(table)
+	b.kallsyms = kernel.symbols()
+	build, err := newRebuilder(b, catalogue)
+	if err != nil {
+		return nil, err
+	}
+	return &ftraceText{base: b, in: newLines(in, l.shown), build: build}, nil
+}
+
+// next gives the next record.
+func (f *ftraceText) next(r *tracer.Record) error {
+	if f.failed != nil {
+		return f.failed
+	}
+	for !f.ended {
+		line, whole, err := f.in.next()
+		if err != nil {
+			if err, over := f.stop(err); err != nil {
+				return err
+			} else if over {
+				break
+			}
+			continue
+		}
+		f.whole = whole
+		given, err := f.take(line)
+		if err != nil {
+			if !f.opt.KeepGoing {
+				f.failed = err
+			} else {
+				f.drop(err, line)
+			}
+		}
+		switch {
+		case given:
+			*r = f.spare.Record
+			return nil
+		case f.failed != nil:
+			return f.failed
+		}
+	}
+	if f.have {
+		f.have = false
+		*r = f.hand.Record
+		return nil
+	}
+	return io.EOF
+}
+
+// stop handles the end of the lines. over: there are none left.
+func (f *ftraceText) stop(err error) (_ error, over bool) {
+	if errors.Is(err, io.EOF) {
+		f.ended = true
+		err = f.cut()
+		if err == nil {
+			return nil, true
+		}
+	}
+	if !f.opt.KeepGoing {
+		return readFault(f.in.name, err), true
+	}
+	f.info.skip(err, 1, uint64(max(0, f.in.position()-f.in.at)), 0)
+	var at *Error
+	if !errors.As(err, &at) || at.Line == 0 { // not a line: nothing comes behind it
+		f.ended = true
+		f.have = f.have && f.hand.Kind != tracer.KernelStack && f.hand.Kind != tracer.UserStack
+	}
+	return nil, f.ended
+}
+
+// cut finds out whether the text ends inside a stack.
+func (f *ftraceText) cut() error {
+	isStack := f.have && (f.hand.Kind == tracer.KernelStack || f.hand.Kind == tracer.UserStack)
+	if isStack && (!f.whole || f.hand.Kind == tracer.KernelStack && len(f.hand.stack) == 0) {
+		f.have = false
+		return f.in.fault("the text ends inside a stack")
+	}
+	if f.in.line > 0 && !f.whole {
+		f.unfinished++
+	}
+	return nil
+}
+
+// drop counts a line that KeepGoing passes over.
+func (f *ftraceText) drop(err error, line []byte) {
+	f.info.skip(err, 1, uint64(len(line)+1), 0)
+}
+
+// take reads one line. given: a record is complete, in spare.
+func (f *ftraceText) take(line []byte) (given bool, err error) {
+	switch {
+	case bytes.HasPrefix(line, []byte(" =>")):
+		return false, f.frame(line[3:])
+	case len(line) == 0 && f.have && f.hand.isMark:
+		f.extendMark(line)
+		return false, nil
+	case len(line) == 0:
+		return false, nil
+	case line[0] == '#':
+		return false, f.comment(line)
+	}
+	if cpu, count, ok := parseLost(line); ok {
+		given = f.turn()
+		f.hand.Record = tracer.Record{Kind: tracer.Lost, CPU: cpu, Time: *f.now(cpu), Count: count}
+		return given, nil
+	}
+	if err := f.line.parse(line); err != nil {
+		if f.have && f.hand.isMark {
+			f.extendMark(line)
+			return false, nil
+		}
+		at := f.in.fault(err.Error() + ": " + excerpt(line))
+		return false, at
+	}
+	given = f.turn()
+	return given, f.begin()
+}
+
+// turn makes room for a record and says whether there is one to give.
+func (f *ftraceText) turn() bool {
+	given := f.have
+	f.hand, f.spare = f.spare, f.hand
+	f.have = true
+	f.hand.isMark = false
+	return given
+}
+
+// now is the clock of a CPU.
+func (f *ftraceText) now(cpu int) *uint64 {
+	for len(f.clock) <= cpu {
+		f.clock = append(f.clock, 0)
+	}
+	return &f.clock[cpu]
+}
+
+// begin starts the record of the line parsed last.
+func (f *ftraceText) begin() error {
+	l, h := &f.line, &f.hand
+	now := f.now(l.cpu)
+	if l.time < *now {
+		f.backwards++
+	}
+	*now = max(*now, l.time)
+	if !l.fraction {
+		f.integer++
+	}
+	if !l.hasFlags {
+		f.noFlags++
+	}
+	f.comms.setBytes(l.pid, l.comm)
+	h.Record = tracer.Record{
+		CPU: l.cpu, Time: *now,
+		Common: event.Common{Flags: l.flags, PreemptCount: l.preempt, PID: l.pid},
+	}
+	h.stack = h.stack[:0]
+	switch string(l.body) {
+	case "<stack trace>":
+		h.Kind, h.Common.Type = tracer.KernelStack, f.build.kernelStack
+		return nil
+	case "<user stack trace>":
+		h.Kind, h.Common.Type = tracer.UserStack, f.build.userStack
+		return nil
+	}
+	err := f.build.event(h, l.body)
+	if err != nil {
+		f.have = false
+		return f.in.fault(err.Error())
+	}
+	if h.Type == f.build.stackID {
+		f.ids++
+	}
+	return nil
+}
+
+// maxFrames bounds a stack; the kernel's own bound is less.
+const maxFrames = 4096
+
+// frame adds a line " => …" to the stack in hand.
+func (f *ftraceText) frame(text []byte) error {
+	if !f.have || f.hand.Kind != tracer.KernelStack && f.hand.Kind != tracer.UserStack {
+		return f.in.fault("a frame without a stack")
+	}
+	if len(f.hand.stack) == maxFrames {
+		return f.in.fault(fmt.Sprintf("a stack of more than %d frames", maxFrames))
+	}
+	text = bytes.Trim(text, " ")
+	switch {
+	case len(text) == 0 && !f.whole:
+		return f.in.fault("the text ends inside a stack")
+	case len(text) == 0:
+		return f.in.fault("a frame without a name")
+	}
+	addr := f.address(text, f.hand.Kind == tracer.KernelStack)
+	f.hand.stack = append(f.hand.stack, addr)
+	f.hand.Stack = f.hand.stack
+	return nil
+}
+
+// address is what stands in <…> at the end of a frame, with options sym-addr or
+// sym-userobj, or for a frame without a symbol; else it is made from the text.
+//
+// Kernel: seq_print_ip_sym and seq_print_user_ip, kernel/trace/trace_output.c.
+func (f *ftraceText) address(text []byte, kernel bool) uint64 {
+	if n := len(text); text[n-1] == '>' {
+		if i := bytes.LastIndexByte(text, '<'); i >= 0 {
+			if addr, ok := parseHex(text[i+1 : n-1]); ok {
+				if name := bytes.TrimRight(text[:i], " "); len(name) > 0 {
+					f.frames.keep(addr, kernel, name)
+				}
+				return addr
+			}
+		}
+	}
+	if addr, ok := bytes.CutPrefix(text, []byte("0x")); ok && kernel {
+		if v, ok := parseHex(addr); ok {
+			return v
+		}
+	}
+	addr := pseudoAddress(text, kernel)
+	f.frames.keep(addr, kernel, text)
+	return addr
+}
+
+// comment reads a line of the header, or of the body where a CPU's buffer starts.
+func (f *ftraceText) comment(line []byte) error {
+	counts, ok := bytes.CutPrefix(line, []byte("# entries-in-buffer/entries-written: "))
+	if !ok {
+		return nil
+	}
+	in, rest, ok1 := bytes.Cut(counts, []byte("/"))
+	n := digits(rest)
+	inBuffer, ok2 := parseUint(in)
+	written, ok3 := parseUint(rest[:n])
+	if !ok1 || !ok2 || !ok3 {
+		return f.in.fault("no numbers of entries: " + excerpt(line))
+	}
+	f.info.InBuffer += inBuffer
+	f.info.Written += written
+	return nil
+}
+
+// extendMark adds a line to a text that holds newlines.
+func (f *ftraceText) extendMark(line []byte) {
+	h := &f.hand
+	if len(h.data)+len(line)+1 > maxMark {
+		return
+	}
+	h.data = append(h.data[:h.markLen-1], '\n')
+	h.data = append(h.data, line...)
+	h.data = append(h.data, '\n', 0)
+	h.markLen = len(h.data) - 1
+	h.Data = h.data
+}
+
+func (f *ftraceText) caveats() []string {
+	out := []string{
+		"from text: times are rounded to the microsecond, so up to 500 ns off, and fields of the records are zero",
+	}
+	if f.integer > 0 {
+		out = append(out, fmt.Sprintf("%d times are not in seconds: the clock's own unit is taken for nanoseconds", f.integer))
+	}
+	if f.backwards > 0 {
+		out = append(out, fmt.Sprintf("%d times before the time of an earlier record of the same CPU: raised to it", f.backwards))
+	}
+	if f.noFlags > 0 {
+		out = append(out, fmt.Sprintf("%d lines without irq-info: flags and preempt count are zero", f.noFlags))
+	}
+	if f.unfinished > 0 {
+		out = append(out, "the last line has no newline: it may be cut")
+	}
+	if f.ids > 0 {
+		out = append(out, stackIDCaveat(f.ids))
+	}
+	out = append(out, f.build.caveats()...)
+	return append(out, f.frames.caveats("names without offset: two calls in one function are one frame")...)
+}
+
+func (f *ftraceText) close() error { return nil }

@@ -1,0 +1,202 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"ftracelab/ringbuf"
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// cpuPages reads the records of one CPU from its pages.
+type cpuPages struct {
+	f           *folder
+	cpu         int
+	file, shown string
+	in          *stream
+	image       []byte
+	off         int64 // of the image in the file
+	loaded      bool  // image holds a page
+	open        bool  // page has items left
+	page        ringbuf.PageReader
+	now         uint64
+
+	rec   tracer.Record
+	stack []uint64
+	done  bool
+}
+
+// advance puts the next record into rec, or sets done.
+func (c *cpuPages) advance() error {
+	for !c.done {
+		if !c.open {
+			lost, err := c.load()
+			if err != nil || lost {
+				return err
+			}
+			continue
+		}
+		e, ok := c.page.Next()
+		if !ok {
+			c.open = false
+			if err := c.page.Err(); err != nil {
+				if lost, err := c.damaged(err); err != nil || lost {
+					return err
+				}
+			}
+			continue
+		}
+		if !e.IsData() {
+			continue
+		}
+		err := c.decode(e)
+		if err != nil && c.f.opt.KeepGoing { // the page itself is sound
+			c.f.info.skip(c.fault(err), 1, uint64(e.Size), 0)
+			continue
+		}
+		if err != nil {
+			return c.fault(err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// load reads the next page. lost: rec is the gap in front of it.
+func (c *cpuPages) load() (lost bool, err error) {
+	if c.loaded {
+		c.off += int64(len(c.image))
+	}
+	c.loaded = true
+	n, err := io.ReadFull(c.in, c.image)
+	switch {
+	case errors.Is(err, io.EOF):
+		c.done = true
+		return false, nil
+	case err == io.ErrUnexpectedEOF:
+		c.done = true
+		_, err = c.damaged(fmt.Errorf("the file ends %d bytes into a page of %d", n, len(c.image)))
+		return false, err
+	case err != nil:
+		c.done = true
+		if c.f.opt.KeepGoing {
+			c.f.info.skip(err, 0, uint64(n), 0)
+			return false, nil
+		}
+		return false, readFault(c.shown, err)
+	}
+	if err := c.page.Reset(c.image); err != nil {
+		return c.damaged(err)
+	}
+	c.open = true
+	c.now = max(c.now, c.page.Time())
+	if missed, count, known := c.page.Missed(); missed {
+		if !known {
+			count = tracer.LostUnknown
+		}
+		c.lose(count)
+		return true, nil
+	}
+	return false, nil
+}
+
+// lose makes rec a gap.
+func (c *cpuPages) lose(count uint64) {
+	c.rec = tracer.Record{Kind: tracer.Lost, CPU: c.cpu, Time: c.now, Count: count}
+}
+
+// damaged ends the page that cannot be read, or the capture. What KeepGoing passes
+// over is a gap of unknown size; lost says that rec is it.
+func (c *cpuPages) damaged(err error) (lost bool, _ error) {
+	at := c.fault(err)
+	if !c.f.opt.KeepGoing {
+		return false, at
+	}
+	c.open = false
+	c.f.info.skip(at, 0, 0, 1)
+	if c.done {
+		return false, nil
+	}
+	c.lose(tracer.LostUnknown)
+	return true, nil
+}
+
+// fault is an Error about the page; what is wrong on it has the offset on the page.
+func (c *cpuPages) fault(err error) *Error {
+	return &Error{File: c.shown, Offset: c.off, What: "bad page", Err: err}
+}
+
+// decode makes rec of an event of the page.
+func (c *cpuPages) decode(e ringbuf.PageEvent) error {
+	if len(e.Data) < event.CommonSize {
+		return fmt.Errorf("page offset %d: a record of %d bytes is shorter than its common header", e.Offset, len(e.Data))
+	}
+	common := event.ParseCommon(e.Data)
+	var k recordKind
+	if int(common.Type) < len(c.f.kinds) {
+		k = c.f.kinds[common.Type]
+	}
+	if k.typ == nil {
+		return fmt.Errorf("page offset %d: no format has the event id %d", e.Offset, common.Type)
+	}
+	c.now = max(c.now, e.Time)
+	c.rec = tracer.Record{Kind: k.kind, CPU: c.cpu, Time: c.now, Common: common, Type: k.typ, Data: e.Data}
+	if k.kind == tracer.Event {
+		if len(e.Data) < k.least {
+			return fmt.Errorf("page offset %d: a record of %d bytes is too short for %s", e.Offset, len(e.Data), k.typ.Name)
+		}
+		return nil
+	}
+	if err := c.addresses(e.Data, k); err != nil {
+		return fmt.Errorf("page offset %d: %w", e.Offset, err)
+	}
+	return nil
+}
+
+// addresses reads the stack of a kernel_stack (counted) or user_stack record (up to
+// its first zero).
+//
+// Kernel: struct stack_entry and struct userstack_entry, kernel/trace/trace_entries.h.
+func (c *cpuPages) addresses(rec []byte, k recordKind) error {
+	at := k.list.Offset
+	if at > len(rec) || k.size != nil && len(rec) < k.size.Offset+k.size.Size {
+		return fmt.Errorf("a %s record of %d bytes has no room for its fields", k.typ.Name, len(rec))
+	}
+	n := (len(rec) - at) / 8
+	if k.size != nil {
+		size := k.size.Int(rec)
+		if size < 0 || size > int64(n) {
+			return fmt.Errorf("a %s record of %d bytes cannot have %d frames", k.typ.Name, len(rec), size)
+		}
+		n = int(size)
+	} else {
+		n = min(n, k.list.Size/8)
+	}
+	c.stack = c.stack[:0]
+	for i := range n {
+		addr := word(rec[at+8*i:])
+		if addr == 0 && k.size == nil {
+			break
+		}
+		c.stack = append(c.stack, addr)
+	}
+	c.rec.Stack = c.stack
+	return nil
+}
+
+// word reads a 64-bit number of a little-endian record.
+func word(b []byte) uint64 {
+	_ = b[7]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// putWord is the inverse of word.
+func putWord(b []byte, v uint64) {
+	_ = b[7]
+	for i := range 8 {
+		b[i] = byte(v >> (8 * i))
+	}
+}

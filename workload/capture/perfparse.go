@@ -1,0 +1,203 @@
+package capture
+
+import (
+	"bytes"
+	"slices"
+)
+
+// perfSample is a sample with its stacks.
+type perfSample struct {
+	time         uint64
+	period       uint64
+	kernel, user []uint64
+	comm, event  string
+	cpu, tid     int32
+}
+
+// perfBatch is what a block came to.
+type perfBatch struct {
+	samples []perfSample
+	noCPU   uint64
+	inlined uint64
+	skipped uint64 // samples and bytes passed over, and why first
+	bytes   uint64
+	why     error
+	err     error // behind the samples
+}
+
+// maxNames bounds the different comms and events remembered.
+const maxNames = 1 << 16
+
+// perfParser makes samples of blocks.
+type perfParser struct {
+	name      string
+	keepGoing bool
+	stacks    *perfStacks
+	names     map[string]string
+	lines     int // before the block
+
+	data []byte // of the block
+	off  int64
+	last bool
+	pos  int
+	head perfHeader
+}
+
+func newPerfParser(b *base, name string) *perfParser {
+	return &perfParser{name: name, keepGoing: b.opt.KeepGoing, stacks: newPerfStacks(b.frames), names: map[string]string{}}
+}
+
+// block parses a block into out. Only a last block may end inside a sample, which is
+// then an error.
+func (p *perfParser) block(b perfBlock, out *perfBatch) {
+	*out = perfBatch{samples: out.samples[:0]}
+	p.data, p.off, p.last, p.pos = b.data, b.off, b.last && b.err == nil, 0
+	for p.pos < len(p.data) {
+		start := p.pos
+		err := p.sample(out)
+		if err == nil {
+			continue
+		}
+		if !p.keepGoing {
+			out.err = err
+			return
+		}
+		p.skip(start, err, out)
+	}
+	p.lines += bytes.Count(p.data, []byte("\n"))
+	switch {
+	case b.err != nil && !p.keepGoing:
+		out.err = b.err
+	case b.err != nil:
+		out.note(b.err, 1, uint64(b.lost))
+	default:
+		out.bytes += uint64(b.lost)
+	}
+}
+
+// note counts what is passed over.
+func (o *perfBatch) note(err error, samples, bytes uint64) {
+	if o.why == nil {
+		o.why = err
+	}
+	o.skipped += samples
+	o.bytes += bytes
+}
+
+// skip goes on behind the next blank line.
+func (p *perfParser) skip(start int, err error, out *perfBatch) {
+	end := len(p.data)
+	if i := bytes.Index(p.data[start:], []byte("\n\n")); i >= 0 {
+		end = start + i + 2
+	} else if i := bytes.IndexByte(p.data[start:], '\n'); i >= 0 && p.data[start] != '\t' {
+		end = start + i + 1
+	}
+	p.pos = max(end, start+1)
+	out.note(err, 1, uint64(p.pos-start))
+}
+
+// sample parses one sample, or passes over a blank or comment line.
+func (p *perfParser) sample(out *perfBatch) error {
+	start := p.pos
+	line, ok := p.line()
+	if len(line) == 0 || line[0] == '#' || line[0] == '\r' {
+		return nil
+	}
+	if !p.head.parse(line) {
+		if !ok && p.last {
+			return p.fault(start, "the text ends inside a line: "+excerpt(line))
+		}
+		return p.fault(start, "not a sample of perf script (COMM PID [CPU] TIME: EVENT: …): "+excerpt(line))
+	}
+	h := &p.head
+	s := perfSample{time: h.time, period: h.period, cpu: int32(h.cpu), tid: h.tid, comm: p.intern(h.comm), event: p.intern(h.event)}
+	switch {
+	case p.pos < len(p.data) && p.data[p.pos] == '\t':
+		if err := p.stack(&s, out); err != nil {
+			return err
+		}
+	case len(h.rest) > 0:
+		if isFrame(h.rest) {
+			if err := p.single(&s, start, out); err != nil {
+				return err
+			}
+		}
+	}
+	if !h.hasCPU {
+		out.noCPU++
+	}
+	out.samples = append(out.samples, s)
+	return nil
+}
+
+// line takes the next line; ok: it has its newline.
+func (p *perfParser) line() (line []byte, ok bool) {
+	rest := p.data[p.pos:]
+	i := bytes.IndexByte(rest, '\n')
+	if i < 0 {
+		p.pos = len(p.data)
+		return rest, false
+	}
+	p.pos += i + 1
+	return rest[:i], true
+}
+
+// stack parses the frames up to the blank line.
+func (p *perfParser) stack(s *perfSample, out *perfBatch) error {
+	rest := p.data[p.pos:]
+	end := bytes.Index(rest, []byte("\n\n"))
+	if end < 0 {
+		return p.fault(len(p.data)-1, "the text ends inside a stack")
+	}
+	st, line, err := p.stacks.parse(rest[:end])
+	if err != nil {
+		at := p.pos
+		for range line {
+			at += 1 + bytes.IndexByte(p.data[at:], '\n')
+		}
+		text, _, _ := bytes.Cut(p.data[at:], []byte("\n"))
+		return p.fault(at, err.Error()+": "+excerpt(text))
+	}
+	p.pos += end + 2
+	s.kernel, s.user = st.kernel, st.user
+	out.inlined += uint64(st.inlined)
+	return nil
+}
+
+// single parses the frame that stands behind the event, in text without call chains.
+func (p *perfParser) single(s *perfSample, start int, out *perfBatch) error {
+	line := slices.Concat([]byte("\t"), p.head.rest)
+	st, _, err := p.stacks.parse(line)
+	if err != nil {
+		return p.fault(start, err.Error()+": "+excerpt(line))
+	}
+	s.kernel, s.user = st.kernel, st.user
+	out.inlined += uint64(st.inlined)
+	return nil
+}
+
+// isFrame tells the frame of a one-line sample, ADDRESS SYMBOL (DSO), from the text
+// of a tracepoint.
+func isFrame(b []byte) bool {
+	word, _, _ := bytes.Cut(b, []byte(" "))
+	_, ok := parseHex(word)
+	return ok && b[len(b)-1] == ')'
+}
+
+// intern keeps one string of each name.
+func (p *perfParser) intern(b []byte) string {
+	if s, ok := p.names[string(b)]; ok {
+		return s
+	}
+	s := string(b[:min(len(b), maxFrameText)])
+	if len(p.names) < maxNames {
+		p.names[s] = s
+	}
+	return s
+}
+
+// fault is an Error about the line at pos of the block.
+func (p *perfParser) fault(pos int, what string) *Error {
+	line := p.lines + 1 + bytes.Count(p.data[:max(pos, 0)], []byte("\n"))
+	return &Error{File: p.name, Line: line, Offset: p.off + int64(pos), What: what}
+}

@@ -1,0 +1,90 @@
+package capture
+
+import (
+	"fmt"
+
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// sampleSize is the size of the record of a sample, which no ftrace event has: the
+// common header, an address and the period.
+const sampleSize = event.CommonSize + 16
+
+// samples makes the records of samples: an event of a type of its own for each name,
+// then the kernel stack and the user stack where there are any.
+type samples struct {
+	b      *base
+	system string
+	byName map[string]*event.Type
+	name   string // last
+	typ    *event.Type
+	data   [sampleSize]byte
+
+	rec          tracer.Record // of the event, which the stacks share
+	kernel, user []uint64      // not given yet
+}
+
+func newSamples(b *base, system string) *samples {
+	return &samples{b: b, system: system, byName: map[string]*event.Type{}}
+}
+
+// start makes r the event of a sample.
+func (s *samples) start(r *tracer.Record, name string, cpu int, tid int32, time, period uint64, kernel, user []uint64) error {
+	if name != s.name || s.typ == nil {
+		if err := s.named(name); err != nil {
+			return err
+		}
+	}
+	ip := uint64(0)
+	if len(kernel) > 0 {
+		ip = kernel[0]
+	} else if len(user) > 0 {
+		ip = user[0]
+	}
+	s.rec = tracer.Record{CPU: cpu, Time: time, Common: event.Common{Type: uint16(s.typ.ID), PID: tid}}
+	s.rec.Common.Put(s.data[:])
+	putWord(s.data[event.CommonSize:], ip)
+	putWord(s.data[event.CommonSize+8:], period)
+	s.kernel, s.user = kernel, user
+	*r = s.rec
+	r.Type, r.Data = s.typ, s.data[:]
+	return nil
+}
+
+// stack makes r the next stack of the sample.
+func (s *samples) stack(r *tracer.Record) bool {
+	switch {
+	case len(s.kernel) > 0:
+		*r = s.rec
+		r.Kind, r.Stack, r.Common.Type = tracer.KernelStack, s.kernel, 0
+		s.kernel = nil
+	case len(s.user) > 0:
+		*r = s.rec
+		r.Kind, r.Stack, r.Common.Type = tracer.UserStack, s.user, 0
+		s.user = nil
+	default:
+		return false
+	}
+	return true
+}
+
+// named makes the type of samples of that name current.
+func (s *samples) named(name string) error {
+	t := s.byName[name]
+	if t == nil {
+		var err error
+		t, err = s.b.types.synthetic(s.system, name, word64("ip", 8), word64("period", 16))
+		if err != nil {
+			return err
+		}
+		s.byName[name] = t
+	}
+	s.name, s.typ = name, t
+	return nil
+}
+
+func sizeCaveat() string {
+	return fmt.Sprintf("samples are no ftrace events: the record of each is taken for %d bytes; "+
+		"most events of Linux have 16 to 80", sampleSize)
+}

@@ -1,0 +1,138 @@
+package workload
+
+import (
+	"slices"
+
+	"ftracelab/workload/machine"
+)
+
+// tickLength is the time between two ticks, CONFIG_HZ=250.
+const tickLength = machine.Second / 250
+
+// startTick asks for c's first tick. CPUs tick at different times (skew_tick).
+func (w *mix) startTick(c *machine.CPU) {
+	w.tickAt(c, w.m.Now()+tickLength+machine.Time(c.ID)*tickLength/machine.Time(len(w.m.CPUs())))
+}
+
+func (w *mix) tickAt(c *machine.CPU, at machine.Time) {
+	w.ticks[c.ID] = at
+	c.Interrupt(machine.Interrupt{At: at, Kind: machine.Tick})
+}
+
+// ensureTick restarts the tick of a CPU that has left idle.
+func (w *mix) ensureTick(c *machine.CPU) {
+	if w.ticks[c.ID] > w.m.Now()+tickLength {
+		w.tickAt(c, w.m.Now()+tickLength)
+	}
+}
+
+// Interrupt implements machine.Workload.
+func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
+	from := [...]string{machine.InKernel: " kernel", machine.InUser: " user", machine.InHalt: " idle"}[irq.From]
+	switch irq.Kind {
+	case machine.Tick:
+		if irq.At != w.ticks[c.ID] {
+			return nil // stopped, or started anew
+		}
+		next := irq.At + tickLength
+		if irq.From == machine.InHalt && c.Runnable() == 0 {
+			next += w.around(10 * tickLength) // the tick is stopped while idle
+		}
+		w.tickAt(c, next)
+		if c.Runnable() > 0 {
+			c.NeedResched = true
+		}
+		return w.pick("irq apic_timer_interrupt" + from)
+	case machine.Sleep:
+		return w.pick("irq apic_timer_interrupt" + from + " wakes")
+	case machine.Device:
+		w.nextDevice(c)
+		return w.device
+	}
+	return w.pick("irq call_function_single" + from)
+}
+
+// exits completes the handlers of interrupts: those of user space end with the
+// way back there, and where none was seen for a place, those of another serve.
+func (w *mix) exits() {
+	for _, key := range []string{"irq apic_timer_interrupt", "irq call_function_single"} {
+		for _, what := range []string{"", " wakes"} {
+			for _, from := range []string{" user", " kernel", " idle"} {
+				if w.codes[key+from+what] == nil {
+					w.codes[key+from+what] = w.codes[key+" kernel"+what]
+				}
+			}
+			list := slices.Clone(w.codes[key+" user"+what])
+			for i := range list {
+				exit := w.codes["exit"][i%len(w.codes["exit"])].code
+				list[i].code = append(slices.Clone(list[i].code), exit...)
+			}
+			w.codes[key+" user"+what] = list
+		}
+	}
+}
+
+// nextDevice asks for the next interrupt of the device.
+func (w *mix) nextDevice(c *machine.CPU) {
+	c.Interrupt(machine.Interrupt{
+		At: w.m.Now() + w.around(9*machine.Millisecond), Kind: machine.Device, IRQ: 4, Name: "ttyS0",
+	})
+}
+
+// deviceInterrupt assembles the handler of a serial line's interrupt and adds
+// its call sites to the kernel's.
+//
+// Departure: the captures the model was learned from hold no interrupt of a
+// device; the functions and their order are those of a kernel of that version.
+func deviceInterrupt(ks *machine.Kallsyms, sites []machine.Site) (machine.Code, []machine.Site, error) {
+	a := machine.NewAssembler(ks, 120)
+	a.State(machine.FlagIRQsOff, 0, 0).Hide("asm_common_interrupt").Hide("common_interrupt")
+	a.Call("irq_enter_rcu").Return(1).State(machine.FlagIRQsOff|machine.FlagHardIRQ, 0, 0)
+	a.Call("__common_interrupt").Call("handle_edge_irq").Call("_raw_spin_lock").Return(1)
+	a.Call("handle_irq_event").Call("__handle_irq_event_percpu")
+	a.Trace(machine.EvIRQHandlerEntry, 4).Call("serial8250_interrupt").Return(1).Trace(machine.EvIRQHandlerExit, 4)
+	a.Return(1).Call("add_interrupt_randomness").Return(1).Return(3)
+	a.State(machine.FlagIRQsOff, 0, 0).Call("irq_exit_rcu").Return(3)
+	code, err := a.Code()
+	if err != nil {
+		return nil, sites, err
+	}
+	first := int32(len(sites))
+	for i := range code {
+		if code[i].Kind == machine.OpCall {
+			code[i].Arg += first
+		}
+	}
+	return code, append(slices.Clone(sites), a.Sites...), nil
+}
+
+// idleLoops makes the idle loop of the model's rounds through do_idle: where a
+// round halts, it halts again as long as there is nothing to do.
+func idleLoops(m *Model, key string) []machine.Code {
+	var loops []machine.Code
+	for _, i := range m.byKey[key] {
+		code := slices.Clone(m.Templates[i].code)
+		var halts []int
+		for pc := range code {
+			if code[pc].Kind == machine.OpHalt {
+				halts = append(halts, pc)
+			}
+		}
+		if len(halts) == 0 {
+			continue
+		}
+		last := halts[len(halts)-1]
+		for n, pc := range halts {
+			code[pc].Arg = int32(last + 1)
+			code[pc].Delta = uint32(pc + 1)
+			if n == len(halts)-1 {
+				code[pc].Delta = uint32(halts[0])
+				if len(halts) > 1 {
+					code[pc].Delta = uint32(halts[0] + 1)
+				}
+			}
+		}
+		loops = append(loops, code)
+	}
+	return loops
+}

@@ -1,0 +1,56 @@
+package workload
+
+import (
+	"fmt"
+
+	"ftracelab/workload/machine"
+)
+
+// kthread is a kernel thread: what it runs and how it sleeps in between.
+type kthread struct {
+	key    string
+	class  int32
+	period machine.Time // mean time after which it wakes by itself
+}
+
+// kthreads adds the kernel threads the model knows. The pids are those of the
+// captures, where those had a CPU of that number.
+func (w *mix) kthreads() {
+	one := func(pid, cpu int, comm string, k kthread) {
+		k.key = "kthread " + k.key
+		if w.codes[k.key] == nil {
+			return
+		}
+		t := w.m.Spawn(machine.TaskConfig{
+			Comm: comm, PID: pid, CPU: cpu, Kernel: true, Bound: cpu >= 0 && k.class != wakeRCU, Data: &k, Asleep: true,
+			Prio: prioOf(k.class),
+			Wait: machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
+		})
+		w.sleepers[k.class] = append(w.sleepers[k.class], t)
+	}
+	const ms = machine.Millisecond
+	one(18, 0, "rcu_preempt", kthread{"rcu_preempt", wakeRCU, 8 * ms})
+	one(39, 0, "kcompactd0", kthread{"kcompactd", wakeCompact, 500 * ms})
+	one(148, 0, "kworker/u8:4", kthread{"kworker_u", wakeUnboundWorker, 100 * ms})
+	for i := range w.m.CPUs() {
+		one(17+10*i, i, fmt.Sprintf("ksoftirqd/%d", i), kthread{"ksoftirqd", wakeSoftIRQ, 400 * ms})
+		one(16+10*i, i, fmt.Sprintf("migration/%d", i), kthread{"migration", wakeMigration, 700 * ms})
+		one(20+10*i, i, fmt.Sprintf("kworker/%d:1", i), kthread{"kworker", wakeWorker, 60 * ms})
+	}
+}
+
+// prioOf is the priority of the kernel thread of a class: stop machine threads come first.
+func prioOf(class int32) int {
+	if class == wakeMigration {
+		return 0
+	}
+	return 120
+}
+
+// nextWork is a kernel thread's next round.
+func (w *mix) nextWork(k *kthread) machine.Stay {
+	return machine.Stay{
+		Kind: machine.KernelWork, Code: w.pick(k.key),
+		Wait: machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
+	}
+}

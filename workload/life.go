@@ -1,0 +1,136 @@
+package workload
+
+import (
+	"fmt"
+
+	"ftracelab/workload/machine"
+)
+
+// life is a process that lives through a script of the model.
+type life struct {
+	script  int
+	pos     int
+	stay    *ScriptStay // in progress
+	session int
+	dead    bool
+	loops   bool // starts again at the end instead of exiting
+}
+
+// shells adds the processes that were there before the capture: each goes
+// through its script again and again, and its forks make all the others.
+func (w *mix) shells() {
+	if len(w.roots) == 0 {
+		return
+	}
+	for i := range w.cfg.Shells {
+		script := w.roots[i%len(w.roots)]
+		w.add(machine.TaskConfig{
+			Comm: w.model.Scripts[script].Comm, PID: firstPID(w.m) + 3*i, CPU: i, Asleep: true,
+			Wait: machine.Wait{Timeout: 1 + w.around(w.cfg.Pause)/2, By: machine.Sleep},
+			Data: &life{script: script, session: i, loops: true},
+		})
+	}
+}
+
+func (w *mix) add(cfg machine.TaskConfig) *machine.Task {
+	t := w.m.Spawn(cfg)
+	w.adopt(t)
+	return t
+}
+
+// adopt gives a new process its memory and puts it on the list.
+func (w *mix) adopt(t *machine.Task) {
+	t.Memory = newUserStack()
+	w.tasks = append(w.tasks, t)
+}
+
+// fork makes the child that the stay in progress forked in the capture.
+func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
+	if d.stay == nil || d.stay.Child < 0 || len(w.tasks) >= maxTasks {
+		return
+	}
+	child := &w.model.Scripts[d.stay.Child]
+	cfg := machine.TaskConfig{
+		Comm: t.Comm, Prio: t.Prio, Thread: d.stay.Thread,
+		Data: &life{script: d.stay.Child, session: d.session},
+	}
+	if child.Born >= 0 {
+		cfg.Born = w.model.Templates[child.Born].code
+	}
+	flags := d.stay.Args[0]
+	if d.stay.NR != sysClone {
+		flags = 0x3d0f00
+	}
+	w.adopt(c.Fork(cfg, flags))
+}
+
+// System calls of x86-64 whose sleeps end differently.
+const (
+	sysNanosleep      = 35
+	sysClone          = 56
+	sysWait4          = 61
+	sysExitGroup      = 231
+	sysClockNanosleep = 230
+)
+
+// nextStay is the next stay of a process in the kernel.
+func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
+	sc := &w.model.Scripts[d.script]
+	if d.pos >= len(sc.Stays) {
+		d.pos = 0
+		if !d.loops || len(sc.Stays) == 0 {
+			return w.exitStay(t, d)
+		}
+		return w.pause(t, d)
+	}
+	s := &sc.Stays[d.pos]
+	d.pos++
+	d.stay = s
+	stay := machine.Stay{
+		Kind: machine.Syscall, After: machine.Time(s.After) + w.compute(w.cfg.Compute), NR: int64(s.NR), Args: s.Args, Ret: s.Ret,
+		Code: w.model.Templates[s.Template].code, Wait: w.waitOf(s.NR),
+	}
+	if s.NR < 0 {
+		stay.Kind = machine.PageFault
+		stay.Address = 0x7f3be8000000 + uint64(d.pos)<<12
+		stay.ErrorCode = []uint64{0x14, 0x6, 0x7, 0x4}[d.pos%4]
+	}
+	stay.User = w.userAt(t, d.pos, s.NR)
+	return stay
+}
+
+// exitStay ends a process whose script has no end of its own.
+func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
+	d.stay = nil
+	code := w.pick(fmt.Sprintf("sys %d sleeps", sysExitGroup))
+	return machine.Stay{
+		Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: code, User: w.userAt(t, 0, sysExitGroup),
+	}
+}
+
+// pause is a shell's wait for its user between two rounds.
+func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
+	d.stay = nil
+	return machine.Stay{
+		Kind: machine.Syscall, After: 1000, NR: sysClockNanosleep, Code: w.pick(fmt.Sprintf("sys %d sleeps", sysClockNanosleep)),
+		Wait: machine.Wait{Class: 0, Timeout: w.around(w.cfg.Pause), By: machine.Sleep},
+		User: w.userAt(t, 0, sysClockNanosleep),
+	}
+}
+
+// waitOf says how a sleep in a system call ends.
+//
+// Departure: what a task really waits for is not modelled. Any wake-up of the
+// right kind by a task of the same session ends it, at the latest a timer does.
+func (w *mix) waitOf(nr int32) machine.Wait {
+	switch nr {
+	case sysWait4:
+		return machine.Wait{Class: wakeParent, Timeout: 300 * machine.Millisecond, By: machine.Sleep}
+	case sysNanosleep, sysClockNanosleep:
+		return machine.Wait{Timeout: w.around(machine.Millisecond), By: machine.Sleep}
+	}
+	return machine.Wait{Class: wakeUser, Timeout: w.around(2 * machine.Millisecond), By: machine.Sleep}
+}
+
+// firstPID is the pid of the first shell, above those of the kernel threads.
+func firstPID(m *machine.Machine) int { return max(200, 50+10*len(m.CPUs())) }

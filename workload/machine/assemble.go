@@ -1,0 +1,129 @@
+package machine
+
+import "fmt"
+
+// Assembler makes code of function names; its Sites are the kernel's.
+//
+// Addresses of calls whose place is not known are inside the caller, always the
+// same for a caller and callee.
+type Assembler struct {
+	Sites []Site
+
+	ks    *Kallsyms
+	index map[Site]int32
+	code  Code
+	stack []uint64
+	cost  uint32
+	state Op
+	err   error
+}
+
+// NewAssembler makes an assembler whose steps take cost nanoseconds each.
+func NewAssembler(ks *Kallsyms, cost uint32) *Assembler {
+	return &Assembler{ks: ks, index: map[Site]int32{}, cost: cost}
+}
+
+// Site returns the index of s in Sites, adding it if it is new.
+func (a *Assembler) Site(s Site) int32 {
+	i, ok := a.index[s]
+	if !ok {
+		i = int32(len(a.Sites))
+		a.Sites = append(a.Sites, s)
+		a.index[s] = i
+	}
+	return i
+}
+
+// State sets the processor's flags (Flag…), preempt_disable and
+// migrate_disable depths of the steps that follow.
+func (a *Assembler) State(flags uint8, preempt, migrate int) *Assembler {
+	a.state = Op{Flags: flags, Preempt: uint8(preempt&0xf | migrate<<4)}
+	return a
+}
+
+// Call enters a function, Hide one that ftrace cannot see.
+func (a *Assembler) Call(name string) *Assembler { return a.enter(name, false) }
+
+// Hide enters a function that is on the stack but calls no hook.
+func (a *Assembler) Hide(name string) *Assembler { return a.enter(name, true) }
+
+func (a *Assembler) enter(name string, hidden bool) *Assembler {
+	s, ok := a.ks.ByName(name)
+	if !ok {
+		if a.err == nil {
+			a.err = fmt.Errorf("machine: no function %q", name)
+		}
+		return a
+	}
+	site := Site{Func: s.Addr, Hidden: hidden}
+	if n := len(a.stack); n > 0 {
+		site.Ret = CallSite(a.ks, a.stack[n-1], s.Addr)
+	}
+	a.stack = append(a.stack, s.Addr)
+	return a.add(Op{Kind: OpCall, Arg: a.Site(site)})
+}
+
+// Return leaves the innermost n functions.
+func (a *Assembler) Return(n int) *Assembler {
+	for range n {
+		if len(a.stack) == 0 {
+			if a.err == nil {
+				a.err = fmt.Errorf("machine: return %d without a call", n)
+			}
+			return a
+		}
+		a.stack = a.stack[:len(a.stack)-1]
+		a.add(Op{Kind: OpReturn})
+	}
+	return a
+}
+
+// Trace adds an event.
+func (a *Assembler) Trace(e Event, arg int32) *Assembler {
+	return a.add(Op{Kind: OpTrace, Event: e, Arg: arg})
+}
+
+// Switch adds a context switch that puts the task to sleep in state.
+func (a *Assembler) Switch(state int32) *Assembler { return a.add(Op{Kind: OpSwitch, Arg: state}) }
+
+func (a *Assembler) add(op Op) *Assembler {
+	op.Flags, op.Preempt = a.state.Flags, a.state.Preempt
+	if op.Kind != OpHalt {
+		op.Delta = a.cost
+	}
+	a.code = append(a.code, op)
+	return a
+}
+
+// Code returns what was assembled since the last call and starts anew.
+//
+// The error names a function that does not exist, or says that calls and
+// returns do not match.
+func (a *Assembler) Code() (Code, error) {
+	code, err := a.code, a.err
+	if err == nil && len(a.stack) != 0 {
+		err = fmt.Errorf("machine: %d calls without a return", len(a.stack))
+	}
+	a.code, a.stack, a.err, a.state = nil, nil, nil, Op{}
+	return code, err
+}
+
+// CallSite makes up a return address inside the function at caller for a call
+// of callee.
+//
+// Departure: real addresses are known only for calls that the oracle's function
+// traces and stacks show; this one is inside the right function but follows no
+// call instruction.
+func CallSite(ks *Kallsyms, caller, callee uint64) uint64 {
+	s, ok := ks.At(caller)
+	size := uint64(64)
+	if ok && s.Size > 0 {
+		size = s.Size
+	}
+	first := uint64(endbrSize + 2*callSize)
+	if size <= first {
+		return caller + size - 1
+	}
+	h := (callee>>4*0x9e3779b97f4a7c15 ^ caller) * 0xbf58476d1ce4e5b9
+	return caller + first + (h>>17)%(size-first)
+}

@@ -1,0 +1,148 @@
+package machine
+
+// CPU is one simulated processor.
+//
+// What runs on it is the Current task with its stack of activations: pieces of
+// kernel code in progress, an interrupt on top of the system call it
+// interrupted. The processor's flags are those of the innermost activation.
+type CPU struct {
+	ID      int
+	Time    Time // this CPU's local time while it runs
+	Current *Task
+
+	// What trace flags are made of (TRACE_FLAG_* of the kernel). PreemptCount is
+	// the depth of preempt_disable alone; softirq and hardirq contexts are told
+	// by the three booleans.
+	PreemptCount                int
+	MigrateDisable              int
+	IRQsOff                     bool
+	BHOff                       bool // bottom halves disabled, the "b" of the latency format
+	NeedResched                 bool
+	InSoftIRQ, InHardIRQ, InNMI bool
+
+	m      *Machine
+	idle   *Task
+	opDue  Time // when the next operation of Current is due
+	halted bool // the idle task waits for an interrupt
+	kicked bool // an interrupt from another CPU is under way
+	irqs   []Interrupt
+	rq     []*Task // runnable tasks waiting for the CPU, first to run first
+	since  Time    // when Current was switched in
+
+	accounted Time   // until when sched_stat_runtime has reported
+	site      uint64 // address inside the innermost function, 0 when not known
+	args      arguments
+}
+
+// Machine is the machine this CPU belongs to.
+func (c *CPU) Machine() *Machine { return c.m }
+
+// Idle is the CPU's idle task, swapper/N.
+func (c *CPU) Idle() *Task { return c.idle }
+
+// due is when the CPU's next step happens: its next operation or, where
+// interrupts are enabled, an earlier interrupt.
+func (c *CPU) due() Time {
+	if at := c.irqDue(); at < c.opDue {
+		return at
+	}
+	return c.opDue
+}
+
+// irqDue is when the CPU takes its next interrupt if nothing else happens before.
+func (c *CPU) irqDue() Time {
+	if len(c.irqs) == 0 || c.IRQsOff {
+		return never
+	}
+	at := c.irqs[0].At
+	if n := len(c.Current.acts); n > 1 || n == 1 && !c.halted {
+		at += c.m.kernel.Patience
+	}
+	return max(at, c.Time)
+}
+
+// step executes what is due at c.Time.
+func (c *CPU) step() {
+	if c.irqDue() <= c.Time && c.Time < c.opDue {
+		c.takeInterrupt()
+		return
+	}
+	t := c.Current
+	if len(t.acts) == 0 {
+		c.enter(t)
+		return
+	}
+	a := &t.acts[len(t.acts)-1]
+	op := &a.code[a.pc]
+	a.pc++
+	c.setState(op, a)
+	switch op.Kind {
+	case OpCall:
+		c.call(t, &c.m.kernel.Sites[op.Arg], c.m.ips[op.Arg])
+	case OpReturn:
+		c.ret(t)
+	case OpTrace:
+		c.perform(t, op)
+	case OpSwitch:
+		c.reschedule(op)
+	case OpHalt:
+		c.halt()
+		return
+	}
+	c.advance()
+}
+
+// advance sets the time of the current task's next operation, or leaves its
+// innermost activation if that is done.
+func (c *CPU) advance() {
+	t := c.Current
+	n := len(t.acts)
+	if n == 0 {
+		c.between(t)
+		return
+	}
+	if a := &t.acts[n-1]; a.pc < len(a.code) {
+		c.opDue = c.Time
+		if op := &a.code[a.pc]; op.Kind != OpHalt {
+			c.opDue += Time(op.Delta)
+		}
+		return
+	}
+	c.leave(t)
+}
+
+// setState makes the processor's flags those that op was seen with, on top of
+// what its activation interrupted.
+func (c *CPU) setState(op *Op, a *activation) {
+	c.IRQsOff = op.Flags&FlagIRQsOff != 0
+	c.InHardIRQ = op.Flags&FlagHardIRQ != 0 || a.base.Flags&FlagHardIRQ != 0
+	c.InSoftIRQ = op.Flags&FlagSoftIRQ != 0 || a.base.Flags&FlagSoftIRQ != 0
+	c.BHOff = op.Flags&FlagBHOff != 0 || a.base.Flags&FlagBHOff != 0
+	c.PreemptCount = int(op.Preempt&0xf) + int(a.base.Preempt&0xf)
+	c.MigrateDisable = int(op.Preempt>>4) + int(a.base.Preempt>>4)
+}
+
+// state packs the processor's flags the way operations carry them.
+func (c *CPU) state() (s Op) {
+	if c.IRQsOff {
+		s.Flags |= FlagIRQsOff
+	}
+	if c.InHardIRQ {
+		s.Flags |= FlagHardIRQ
+	}
+	if c.InSoftIRQ {
+		s.Flags |= FlagSoftIRQ
+	}
+	if c.BHOff {
+		s.Flags |= FlagBHOff
+	}
+	s.Preempt = uint8(c.PreemptCount&0xf | c.MigrateDisable<<4)
+	return s
+}
+
+// clearState is the state of user space and of a kernel thread between two
+// pieces of work.
+func (c *CPU) clearState() {
+	c.PreemptCount, c.MigrateDisable = 0, 0
+	c.IRQsOff, c.BHOff, c.InSoftIRQ, c.InHardIRQ = false, false, false, false
+}

@@ -1,0 +1,27 @@
+package machine
+
+// Tracepoint is the argument list of one tracepoint (TP_PROTO): SchedSwitch,
+// KmemCacheAlloc, …
+type Tracepoint interface {
+	// TracepointName is "system:event", as in available_events.
+	TracepointName() string
+}
+
+// Hooks are the places of the running kernel that tracers attach to. A nil hook
+// costs a comparison.
+type Hooks struct {
+	// Call runs at the entry of every function that ftrace can see; it may replace f.Ret.
+	Call func(c *CPU, f *Frame)
+	// Return runs when a function returns to a replaced address.
+	Return func(c *CPU, f *Frame)
+	// Trace runs at a tracepoint that is enabled; tp is only valid during the call.
+	Trace func(c *CPU, tp Tracepoint)
+	// UserEntry and UserExit bracket each stay in the kernel that comes from user
+	// space (cookies, deferred unwinding). Task.User is where user space was.
+	UserEntry func(c *CPU)
+	UserExit  func(c *CPU)
+	// Switch runs when c changes tasks, before Current changes.
+	Switch func(c *CPU, prev, next *Task)
+	// Exit runs when a task has left its CPU for good.
+	Exit func(t *Task)
+}

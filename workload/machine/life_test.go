@@ -1,0 +1,174 @@
+package machine
+
+import (
+	"slices"
+	"testing"
+)
+
+// family is a machine on which a parent forks a child that execs and exits.
+func family(t *testing.T) (*Machine, *[]string) {
+	t.Helper()
+	m, err := New(Config{CPUs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAssembler(m.Kallsyms(), 100)
+	assemble := func(a *Assembler) Code {
+		code, err := a.Code()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	fork := assemble(a.Call("kernel_clone").Trace(EvSchedFork, 0).Call("wake_up_new_task").Trace(EvSchedWakeupNew, 0).Return(2))
+	wait := assemble(a.Call("do_wait").Trace(EvSchedWait, 0).Call("schedule").Switch(StateInterruptible).Return(2))
+	exec := assemble(a.Call("bprm_execve").Trace(EvSchedExec, 0).Return(1))
+	exit := assemble(a.Call("do_exit").Trace(EvSchedExit, 0).Call("do_notify_parent").
+		Trace(EvSchedWaking, 1).Trace(EvSchedWakeup, 1).Return(1).Switch(StateDead).Return(1))
+	born := assemble(a.Call("ret_from_fork").Return(1))
+	script := &Script{Stays: map[string][]Stay{
+		"parent": {
+			{Kind: Syscall, After: 1000, Code: fork},
+			{Kind: Syscall, After: 1000, Code: wait, Wait: Wait{Class: 1}},
+			{Kind: Syscall, After: 1000, Code: wait, Wait: Wait{Class: 9}},
+		},
+		"child": {{Kind: Syscall, After: 500, Code: exec}},
+		"prog":  {{Kind: Syscall, After: 500, Code: exit}},
+	}}
+	script.Events = func(c *CPU, _ *Task, e Event) {
+		switch e {
+		case EvSchedFork:
+			c.Fork(TaskConfig{Comm: "child", Born: born}, 17)
+		case EvSchedExec:
+			c.Exec("prog", "/bin/prog")
+		}
+	}
+	m.Boot(Kernel{Sites: a.Sites, Workload: script})
+	m.Spawn(TaskConfig{Comm: "parent", PID: 10})
+	var seen []string
+	for _, name := range Tracepoints() {
+		if err := m.Enable(name, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Hooks.Trace = func(c *CPU, tp Tracepoint) { seen = append(seen, c.Current.Comm+" "+tp.TracepointName()) }
+	return m, &seen
+}
+
+func TestForkExecExit(t *testing.T) {
+	m, seen := family(t)
+	exited := 0
+	m.Hooks.Exit = func(t *Task) { exited = t.PID }
+	m.Run(Millisecond)
+	want := []string{
+		"swapper/0 sched:sched_switch",
+		"parent task:task_newtask", "parent sched:sched_process_fork", "parent sched:sched_wakeup_new",
+		"parent sched:sched_process_wait", "parent sched:sched_switch",
+		"child task:task_rename", "prog sched:sched_process_exec",
+		"prog sched:sched_process_exit", "prog sched:sched_waking", "prog sched:sched_wakeup", "prog sched:sched_switch",
+		"parent sched:sched_process_wait", "parent sched:sched_switch",
+	}
+	if !slices.Equal(*seen, want) {
+		t.Errorf("%q", *seen)
+	}
+	if exited != 11 || m.Task(11) != nil || m.Task(10) == nil {
+		t.Errorf("pid %d exited; task 11: %v", exited, m.Task(11))
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	m, _ := family(t)
+	m.Run(1150) // inside the fork
+	s := m.Snapshot()
+	if len(s.CPUs) != 1 || len(s.Tasks) != 1 || s.Now != 1150 {
+		t.Fatalf("%+v", s)
+	}
+	c := s.CPUs[0]
+	if c.Comm != "parent" || c.PID != 10 || len(c.Stack) != 1 || c.NextStep <= s.Now {
+		t.Errorf("%+v", c)
+	}
+	m.Run(Millisecond)
+	w, asleep := m.Task(10).Sleeping()
+	if !asleep || w.Class != 9 {
+		t.Errorf("parent waits for %+v, asleep %v", w, asleep)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, n := range []int{-1, MaxCPUs + 1} {
+		if _, err := New(Config{CPUs: n}); err == nil {
+			t.Errorf("%d CPUs: no error", n)
+		}
+	}
+	m, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Enable("sched:nonesuch", true); err == nil {
+		t.Error("unknown tracepoint: no error")
+	}
+	if _, err := NewAssembler(m.Kallsyms(), 1).Call("nonesuch").Code(); err == nil {
+		t.Error("unknown function: no error")
+	}
+	if _, err := NewAssembler(m.Kallsyms(), 1).Call("vfs_read").Code(); err == nil {
+		t.Error("call without return: no error")
+	}
+	m.Run(Second) // without a kernel nothing happens
+	if m.Now() != Second || m.Steps() != 0 {
+		t.Errorf("now %d after %d steps", m.Now(), m.Steps())
+	}
+}
+
+func TestStreamsAreIndependent(t *testing.T) {
+	draw := func(seed uint64, first string) uint64 {
+		m, err := New(Config{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Rand(first).Uint64()
+		return m.Rand("irq/timer/0").Uint64()
+	}
+	if draw(1, "a") != draw(1, "b") {
+		t.Error("another stream's consumer changes the numbers")
+	}
+	if draw(1, "a") == draw(2, "a") {
+		t.Error("the seed does not change the numbers")
+	}
+}
+
+// A function that was jumped to returns where its caller would have: the caller
+// is not on the stack, and a replaced address is the caller's own.
+func TestTailCall(t *testing.T) {
+	m, err := New(Config{CPUs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAssembler(m.Kallsyms(), 100)
+	code, err := a.Hide("do_syscall_64").Call("x64_sys_call").Call("ksys_read").Return(3).Code()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := slices.Clone(a.Sites)
+	sites[2].Tail = true
+	m.Boot(Kernel{Sites: sites, Workload: &Script{Stays: map[string][]Stay{"t": {{Kind: Syscall, After: 10, Code: code}, {Kind: Syscall, After: Second}}}}})
+	m.Spawn(TaskConfig{Comm: "t"})
+	returns := 0
+	m.Hooks.Call = func(c *CPU, f *Frame) {
+		if len(c.Frames()) == 3 {
+			if f.Ret != 42 || f.Parent() != sites[1].Ret {
+				t.Errorf("returns to %#x, parent %#x", f.Ret, f.Parent())
+			}
+			if s := c.KernelStack(nil); len(s) != 2 || s[1] != sites[1].Ret {
+				t.Errorf("stack %#x", s)
+			}
+			f.Ret = 43
+			return
+		}
+		f.Ret = 42
+	}
+	m.Hooks.Return = func(*CPU, *Frame) { returns++ }
+	m.Run(Millisecond)
+	if returns != 2 {
+		t.Errorf("%d returns, want 2", returns)
+	}
+}

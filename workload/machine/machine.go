@@ -1,0 +1,181 @@
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Time is simulated time in nanoseconds since boot.
+type Time = uint64
+
+// Durations, to be multiplied: 50*Millisecond.
+const (
+	Microsecond Time = 1000
+	Millisecond Time = 1000 * Microsecond
+	Second      Time = 1000 * Millisecond
+)
+
+// never is the time of something that has not been asked for.
+const never = Time(math.MaxUint64)
+
+// Config says what machine to build. The zero value is a machine with four
+// CPUs and seed 1, booted at time 0.
+type Config struct {
+	CPUs int    // number of CPUs, 1…MaxCPUs; 0 means 4
+	Seed uint64 // seed of all random streams; 0 means 1
+	Boot Time   // simulated time at which the machine starts
+}
+
+// MaxCPUs bounds Config.CPUs, so that a command line cannot ask for the moon.
+const MaxCPUs = 256
+
+// Machine is a set of simulated CPUs that share one clock, one task list and
+// one kernel. It is not safe for concurrent use: whoever holds it steps it.
+type Machine struct {
+	Hooks Hooks // set by the tracer before the run, or between two calls of Run
+
+	cfg      Config
+	now      Time
+	cpus     []*CPU
+	kallsyms *Kallsyms
+	streams  map[string]*rand.Rand
+	kernel   Kernel
+	ips      []uint64 // addresses of the patched calls, by site
+	enabled  [numTracepoints]bool
+	tasks    map[int]*Task
+	nextPID  int
+	slab     slab
+	pages    uint64  // position of the page allocator
+	dead     []*Task // whose sched_process_free is due, oldest first
+	steps    uint64
+}
+
+// New builds a machine whose CPUs are idle. It runs nothing until Boot gives it
+// a kernel.
+//
+// Errors name the Config field that is out of range.
+func New(cfg Config) (*Machine, error) {
+	if cfg.CPUs == 0 {
+		cfg.CPUs = 4
+	}
+	if cfg.Seed == 0 {
+		cfg.Seed = 1
+	}
+	if cfg.CPUs < 0 || cfg.CPUs > MaxCPUs {
+		return nil, fmt.Errorf("machine: Config.CPUs %d: want 1 to %d", cfg.CPUs, MaxCPUs)
+	}
+	ks, err := LoadKallsyms()
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{
+		cfg: cfg, now: cfg.Boot, kallsyms: ks,
+		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1,
+	}
+	for id := range cfg.CPUs {
+		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never}
+		c.idle = newIdleTask(c)
+		c.Current = c.idle
+		m.cpus = append(m.cpus, c)
+	}
+	return m, nil
+}
+
+// Seed is the seed all streams were made of.
+func (m *Machine) Seed() uint64 { return m.cfg.Seed }
+
+// Now is the global simulated time: the end of the last Run, or the time of the
+// step that is being executed.
+func (m *Machine) Now() Time { return m.now }
+
+// CPUs returns the processors in order of their number; the slice is the machine's own.
+func (m *Machine) CPUs() []*CPU { return m.cpus }
+
+// Kallsyms is the symbol table of the simulated kernel.
+func (m *Machine) Kallsyms() *Kallsyms { return m.kallsyms }
+
+// Steps counts the steps executed since New: calls, returns, tracepoints, halts.
+func (m *Machine) Steps() uint64 { return m.steps }
+
+// Rand returns the random stream of that name, the same one at every call. A
+// stream is seeded by the machine's seed and its own name only, so a new
+// consumer disturbs none of the others.
+func (m *Machine) Rand(name string) *rand.Rand {
+	if r, ok := m.streams[name]; ok {
+		return r
+	}
+	h := xxhash.Sum64String(fmt.Sprintf("%d/%s", m.cfg.Seed, name))
+	r := rand.New(rand.NewPCG(m.cfg.Seed, h))
+	m.streams[name] = r
+	return r
+}
+
+// Task returns the live task with that pid, or nil. Pid 0 is CPU 0's idle task.
+func (m *Machine) Task(pid int) *Task {
+	if pid == 0 {
+		return m.cpus[0].idle
+	}
+	return m.tasks[pid]
+}
+
+// Tasks returns the live tasks in order of their pids, idle tasks excluded.
+func (m *Machine) Tasks() []*Task {
+	ts := make([]*Task, 0, len(m.tasks))
+	for _, t := range m.tasks {
+		ts = append(ts, t)
+	}
+	slices.SortFunc(ts, func(a, b *Task) int { return cmp.Compare(a.PID, b.PID) })
+	return ts
+}
+
+// Boot hands the machine the kernel it runs and starts the idle loops. Tasks
+// are added with Spawn, before or after.
+func (m *Machine) Boot(k Kernel) {
+	m.kernel = k
+	m.ips = make([]uint64, len(k.Sites))
+	for i, s := range k.Sites {
+		m.ips[i] = s.Func + endbrSize
+		if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
+			m.ips[i] = sym.IP()
+		}
+	}
+	for _, c := range m.cpus {
+		c.Time = m.now
+		c.opDue = m.now
+	}
+}
+
+// Run advances simulated time by d, executing the CPUs' steps in order of
+// (time, CPU). Runs add up: ten of a tenth are one of the whole, hook for hook.
+func (m *Machine) Run(d Time) {
+	end := m.now + d
+	for m.Step(end) {
+	}
+	m.now = end
+	for _, c := range m.cpus {
+		c.Time = max(c.Time, end)
+	}
+}
+
+// Step executes the next step of the machine if it is due by end and says
+// whether it was.
+func (m *Machine) Step(end Time) bool {
+	c, due := m.cpus[0], m.cpus[0].due()
+	for _, o := range m.cpus[1:] {
+		if d := o.due(); d < due {
+			c, due = o, d
+		}
+	}
+	if due > end || due == never {
+		return false
+	}
+	m.now, c.Time = due, due
+	m.steps++
+	c.step()
+	return true
+}

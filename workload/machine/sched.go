@@ -1,0 +1,251 @@
+package machine
+
+import "slices"
+
+// reschedule is the context switch in the middle of schedule(): the current
+// task goes to sleep in the state op names, or stays runnable, and the first
+// task of the run queue goes on where it was switched out.
+//
+// Nothing happens if the task may run on and nobody else wants to.
+//
+// Kernel: __schedule, kernel/sched/core.c.
+func (c *CPU) reschedule(op *Op) {
+	prev := c.Current
+	c.NeedResched = false
+	state := int64(op.Arg)
+	if prev.exiting {
+		state = StateDead
+	} else if state == StateDead {
+		state = StateRunning
+	}
+	if state != StateRunning && state != StatePreempted && prev.wakeSoon {
+		state = StateRunning // the event came before the sleep
+	}
+	prev.wakeSoon = false
+	runnable := state == StateRunning || state == StatePreempted
+	if runnable && len(c.rq) == 0 {
+		return
+	}
+	if prev != c.idle && runnable {
+		c.rq = append(c.rq, prev)
+		prev.onRQ = true
+	}
+	c.switchTo(c.takeNext(), state)
+	if !runnable && prev != c.idle && state != StateDead {
+		prev.state = state
+		c.sleep(prev, prev.stay.Wait)
+	}
+	if state == StateDead {
+		c.m.remove(prev)
+	}
+}
+
+func (c *CPU) takeNext() *Task {
+	if len(c.rq) == 0 {
+		return c.idle
+	}
+	t := c.rq[0]
+	c.rq = slices.Delete(c.rq, 0, 1)
+	t.onRQ = false
+	return t
+}
+
+// switchTo makes next the current task.
+func (c *CPU) switchTo(next *Task, state int64) {
+	prev := c.Current
+	prev.runtime += c.Time - c.since
+	if c.on(EvSchedSwitch) {
+		c.args.schedSwitch = SchedSwitch{
+			Preempt: state == StatePreempted, Prev: prev, Next: next, PrevState: state,
+		}
+		c.report(EvSchedSwitch, &c.args.schedSwitch)
+	}
+	if c.m.Hooks.Switch != nil {
+		c.m.Hooks.Switch(c, prev, next)
+	}
+	c.Current, next.cpu, c.since, c.accounted = next, c, c.Time, c.Time
+	c.halted = false
+	next.state = StateRunning
+}
+
+// sleep starts t's wait for w; t is off the run queue.
+func (c *CPU) sleep(t *Task, w Wait) {
+	t.sleeps++
+	t.wait = w
+	if t.state == StateRunning {
+		t.state = StateInterruptible
+	}
+	if w.Timeout > 0 {
+		c.Interrupt(Interrupt{At: c.Time + w.Timeout, Kind: w.By, IRQ: w.IRQ, Name: w.Name, Task: t})
+	}
+}
+
+// asleep says whether t waits to be woken.
+func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.exiting }
+
+// target picks the CPU that t shall run on: where it was, if that is idle or
+// nobody else is.
+//
+// Departure: select_task_rq weighs caches and loads; this looks for idleness only.
+func (c *CPU) target(t *Task) *CPU {
+	if t.bound || t.cpu.idleNow() {
+		return t.cpu
+	}
+	for _, o := range c.m.cpus {
+		if o.idleNow() {
+			return o
+		}
+	}
+	return t.cpu
+}
+
+// Runnable is the number of tasks that wait for the CPU.
+func (c *CPU) Runnable() int { return len(c.rq) }
+
+func (c *CPU) idleNow() bool { return c.Current == c.idle && len(c.rq) == 0 }
+
+// waking begins the wake-up of t by c. It returns false if t does not sleep.
+func (c *CPU) waking(t *Task) bool {
+	if t == nil {
+		return false
+	}
+	if !t.asleep() {
+		if t.cpu != nil && t.cpu.Current == t && t != t.cpu.idle {
+			t.wakeSoon = t.stay.Wait.Class != 0
+		}
+		return false
+	}
+	t.state = StateRunning
+	t.sleeps++
+	if c.on(EvSchedWaking) {
+		c.args.wakeup = SchedWakeup{ID: EvSchedWaking, Task: t, TargetCPU: t.cpu.ID}
+		c.report(EvSchedWaking, &c.args.wakeup)
+	}
+	if dst := c.target(t); dst != t.cpu {
+		if c.on(EvSchedMigrate) {
+			c.args.migrate = SchedMigrate{Task: t, OrigCPU: t.cpu.ID, DstCPU: dst.ID}
+			c.report(EvSchedMigrate, &c.args.migrate)
+		}
+		t.cpu = dst
+	}
+	return true
+}
+
+// makeRunnable ends the wake-up that waking began.
+func (c *CPU) makeRunnable(t *Task) {
+	c.woken(t, EvSchedWakeup)
+}
+
+func (c *CPU) woken(t *Task, e Event) {
+	dst := t.cpu
+	if c.on(e) {
+		c.args.wakeup = SchedWakeup{ID: e, Task: t, TargetCPU: dst.ID}
+		c.report(e, &c.args.wakeup)
+	}
+	dst.enqueue(t)
+	dst.kick(c)
+}
+
+// kick makes c notice what from put on its run queue.
+func (c *CPU) kick(from *CPU) {
+	at := c.m.now + ipiLatency
+	switch {
+	case c.Current == c.idle && len(c.idle.acts) == 0:
+		c.opDue = min(c.opDue, at) // no idle loop: see enter
+	case c.halted && len(c.idle.acts) == 1 && !c.kicked:
+		c.kicked = true
+		c.Interrupt(Interrupt{At: at, Kind: CallFunction})
+	case c.Current != c.idle && c != from && c.NeedResched && !c.kicked:
+		c.kicked = true
+		c.Interrupt(Interrupt{At: at, Kind: Reschedule})
+	}
+}
+
+// ipiLatency is how long an interrupt takes from one CPU to another.
+const ipiLatency = 1200
+
+// wake does all of a wake-up at once.
+func (c *CPU) wake(t *Task) {
+	if c.waking(t) {
+		c.makeRunnable(t)
+	}
+}
+
+// enqueue puts t on c's run queue, in order of priority, and asks for a
+// reschedule if it should run before what does.
+func (c *CPU) enqueue(t *Task) {
+	t.state, t.onRQ, t.cpu = StateRunning, true, c
+	i := len(c.rq)
+	for i > 0 && c.rq[i-1].Prio > t.Prio {
+		i--
+	}
+	c.rq = slices.Insert(c.rq, i, t)
+	if c.Current == c.idle || t.Prio < c.Current.Prio {
+		c.NeedResched = true
+	}
+}
+
+// Fork makes a child of the current task and reports it; the child becomes
+// runnable at the next EvSchedWakeupNew, or when the code that forked is done.
+// It is to be called by Workload.Event.
+func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
+	t := c.Current
+	cfg.Parent = t
+	child := c.m.newTask(cfg)
+	child.cpu = c
+	if c.on(EvNewTask) {
+		c.args.newTask = NewTask{Task: child, CloneFlags: cloneFlags}
+		c.report(EvNewTask, &c.args.newTask)
+	}
+	if c.on(EvSchedFork) {
+		c.args.fork = SchedFork{Parent: t, Child: child}
+		c.report(EvSchedFork, &c.args.fork)
+	}
+	child.cpu = c.target(child)
+	t.child = child
+	return child
+}
+
+// Exec gives the current task another program and reports it. It is to be
+// called by Workload.Event.
+func (c *CPU) Exec(comm, filename string) {
+	t := c.Current
+	if c.on(EvTaskRename) {
+		c.args.rename = TaskRename{Task: t, OldComm: t.Comm, NewComm: comm}
+		c.report(EvTaskRename, &c.args.rename)
+	}
+	t.Comm = comm
+	if c.on(EvSchedExec) {
+		c.args.exec = SchedExec{Task: t, Filename: filename, OldPID: t.PID}
+		c.report(EvSchedExec, &c.args.exec)
+	}
+}
+
+// bury switches away from a task whose exit code ended without a switch.
+func (c *CPU) bury(t *Task) {
+	c.NeedResched = false
+	c.switchTo(c.takeNext(), StateDead)
+	c.m.remove(t)
+	c.advance()
+}
+
+// maxDead bounds the list of dead tasks whose sched_process_free is due.
+const maxDead = 64
+
+// remove takes an exited task off the task list.
+func (m *Machine) remove(t *Task) {
+	t.state, t.frames, t.acts = StateDead, nil, nil
+	delete(m.tasks, t.PID)
+	if len(m.dead) == maxDead {
+		m.dead = slices.Delete(m.dead, 0, 1)
+	}
+	m.dead = append(m.dead, t)
+	for _, o := range m.tasks {
+		if o.Parent == t {
+			o.Parent = t.Parent
+		}
+	}
+	if m.Hooks.Exit != nil {
+		m.Hooks.Exit(t)
+	}
+}

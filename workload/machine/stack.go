@@ -1,0 +1,106 @@
+package machine
+
+// Frame is one kernel call in progress. Ret is the word on the stack that the
+// function will return to; a return hook may replace it (fgraph does).
+type Frame struct {
+	Func uint64 // entry address
+	IP   uint64 // address of the patched call: Func+4 behind an endbr64, else Func
+	Ret  uint64 // return address into the caller
+
+	orig uint64 // return address as the call instruction pushed it
+	was  uint64 // Ret before the Call hook
+	tail bool   // entered by a jump: Ret is the caller's own
+	seen bool   // not hidden
+	skip bool   // a call that was not made (Site.Probe)
+}
+
+// Parent is the address the function returns to, seen through any replaced
+// return address: the parent_ip of the function tracer.
+func (f *Frame) Parent() uint64 { return f.orig }
+
+const (
+	endbrSize = 4 // endbr64 in front of the patched call (CONFIG_X86_KERNEL_IBT)
+	callSize  = 5 // the patched call itself
+)
+
+// call enters the function of s, whose patched call is at ip.
+func (c *CPU) call(t *Task, s *Site, ip uint64) {
+	f := Frame{Func: s.Func, IP: ip, Ret: s.Ret, orig: s.Ret, seen: !s.Hidden}
+	if s.Tail && len(t.frames) > 0 {
+		caller := &t.frames[len(t.frames)-1]
+		f.Ret, f.orig, f.tail = caller.Ret, caller.orig, true
+	}
+	if n := len(t.frames); f.orig == 0 && n > 0 {
+		f.Ret = pointIn(t.frames[n-1].Func) // an interrupt: where it came
+		f.orig = f.Ret
+	}
+	f.was = f.Ret
+	if s.Probe && !c.m.syscallsTraced() {
+		f.seen, f.skip = false, true
+	}
+	t.frames = append(t.frames, f)
+	if f.seen && c.m.Hooks.Call != nil {
+		top := &t.frames[len(t.frames)-1]
+		c.site = top.IP + callSize
+		c.m.Hooks.Call(c, top)
+		c.site = 0
+	}
+}
+
+// ret leaves the innermost function.
+func (c *CPU) ret(t *Task) {
+	n := len(t.frames) - 1
+	if n < 0 {
+		panic("machine: invariant: return without a call")
+	}
+	f := &t.frames[n]
+	if f.Ret != f.was && c.m.Hooks.Return != nil {
+		c.m.Hooks.Return(c, f)
+	}
+	t.frames = t.frames[:n]
+}
+
+// Frames is the kernel call stack of what runs now, outermost first. It is the
+// machine's own: valid until the next step.
+func (c *CPU) Frames() []Frame { return c.Current.frames }
+
+// KernelStack appends the kernel stack of the running context to dst, innermost
+// first, as an unwinder sees it: an address in the current function, then the
+// return addresses, replaced ones resolved to the original. Functions that
+// jumped to their last callee are not on it. In a Call hook the first address
+// is behind the patched call of the function being entered; at a tracepoint it
+// is behind the call to the probe.
+func (c *CPU) KernelStack(dst []uint64) []uint64 {
+	return c.Current.kernelStack(dst, c.site)
+}
+
+func (t *Task) kernelStack(dst []uint64, site uint64) []uint64 {
+	n := len(t.frames)
+	for n > 0 && t.frames[n-1].skip {
+		n--
+	}
+	if n == 0 {
+		return dst
+	}
+	if site == 0 {
+		site = pointIn(t.frames[n-1].Func)
+	}
+	dst = append(dst, site)
+	for i := n - 1; i > 0; i-- {
+		if f := &t.frames[i]; !f.tail && !f.skip {
+			dst = append(dst, f.orig)
+		}
+	}
+	if t.frames[0].orig != 0 {
+		dst = append(dst, t.frames[0].orig)
+	}
+	return dst
+}
+
+// pointIn is an address inside the function at entry for which no real call
+// site is known.
+//
+// Departure: a real unwinder reports the place the function has come to; here
+// it is the end of the patched call. Where the oracle's stacks show the real
+// place, Kernel.Points has it.
+func pointIn(entry uint64) uint64 { return entry + endbrSize + callSize }

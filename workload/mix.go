@@ -1,0 +1,247 @@
+package workload
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"ftracelab/workload/machine"
+)
+
+// Config says how much the learned workload has to do.
+type Config struct {
+	Shells  int          // how many shells start processes
+	Pause   machine.Time // mean pause of a shell between two rounds, ns
+	Daemon  machine.Time // mean sleep of a process that does little, 0 for none, ns
+	Compute machine.Time // mean time in user space between two stays in the kernel, ns
+}
+
+// maxTasks bounds the processes that are alive at once; beyond it forks fail.
+const maxTasks = 400
+
+// mix runs the learned model. It implements machine.Workload.
+type mix struct {
+	m     *machine.Machine
+	model *Model
+	cfg   Config
+	rng   *rand.Rand
+
+	codes    map[string][]choice // what to run, by reason
+	idle     [2][]machine.Code   // of CPU 0, of the others
+	device   machine.Code
+	roots    []int // scripts of processes that were there before the capture
+	tasks    []*machine.Task
+	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
+	ticks    []machine.Time            // when each CPU's next tick is due
+	images   map[string]*image
+}
+
+// choice is a template with its weight.
+type choice struct {
+	code   machine.Code
+	weight int
+}
+
+// Start boots m with the learned kernel and cfg's tasks.
+func Start(m *machine.Machine, cfg Config) error {
+	model, err := LoadModel()
+	if err != nil {
+		return err
+	}
+	w := &mix{
+		m: m, model: model, cfg: cfg, rng: m.Rand("workload"), codes: map[string][]choice{},
+		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{},
+		ticks: make([]machine.Time, len(m.CPUs())),
+	}
+	kernel, err := w.kernel()
+	if err != nil {
+		return err
+	}
+	m.Boot(kernel)
+	w.kthreads()
+	w.shells()
+	w.daemons()
+	for _, c := range m.CPUs() {
+		w.startTick(c)
+	}
+	w.nextDevice(m.CPUs()[0])
+	return nil
+}
+
+// kernel puts the model's tables together.
+func (w *mix) kernel() (machine.Kernel, error) {
+	k := machine.Kernel{
+		Sites: w.model.Sites, Slabs: w.model.Slabs, Workload: w,
+		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
+	}
+	for _, p := range w.model.Points {
+		k.Points[p.Point] = p.Addr
+	}
+	for i := range w.model.Templates {
+		w.file(&w.model.Templates[i])
+	}
+	w.exits()
+	w.idle = [2][]machine.Code{idleLoops(w.model, "idle0"), idleLoops(w.model, "idle")}
+	device, sites, err := deviceInterrupt(w.m.Kallsyms(), k.Sites)
+	w.device, k.Sites = device, sites
+	for i := range w.model.Scripts {
+		if s := &w.model.Scripts[i]; s.Born < 0 && !s.Kernel {
+			w.roots = append(w.roots, i)
+		}
+	}
+	return k, err
+}
+
+// file sorts a template in by why it runs and what is special about it.
+func (w *mix) file(t *Template) {
+	key := t.Key
+	var sleeps, yields, wakes bool
+	for i := range t.code {
+		switch op := &t.code[i]; {
+		case op.Kind == machine.OpSwitch && (op.Arg == machine.StateRunning || op.Arg == machine.StatePreempted):
+			yields = true
+		case op.Kind == machine.OpSwitch:
+			sleeps = true
+		case op.Kind == machine.OpTrace && op.Event == machine.EvSchedWaking && op.Arg == wakeUser:
+			wakes = true
+		}
+	}
+	switch {
+	case key == "exit" && yields:
+		key = "preempt"
+	case key[:3] == "irq" && wakes:
+		key += " wakes"
+	case key[:3] != "kth" && sleeps:
+		key += " sleeps"
+	}
+	w.codes[key] = append(w.codes[key], choice{t.code, t.Weight})
+}
+
+// pick returns one of the codes for a reason, by their weights; nil if there is none.
+func (w *mix) pick(key string) machine.Code {
+	list := w.codes[key]
+	total := 0
+	for _, c := range list {
+		total += c.weight
+	}
+	if total == 0 {
+		return nil
+	}
+	n := w.rng.IntN(total)
+	for _, c := range list {
+		if n -= c.weight; n < 0 {
+			return c.code
+		}
+	}
+	return nil
+}
+
+// compute is a time in user space: seldom long, mostly short, mean on average.
+func (w *mix) compute(mean machine.Time) machine.Time {
+	if w.rng.IntN(8) == 0 {
+		return w.around(5 * mean / 2)
+	}
+	return w.around(11*mean/14 + 1)
+}
+
+// around is a time that is mean on average, between half of it and one and a half.
+func (w *mix) around(mean machine.Time) machine.Time {
+	return mean/2 + machine.Time(w.rng.Uint64N(uint64(mean)+1))
+}
+
+// Next implements machine.Workload.
+func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
+	if t == c.Idle() {
+		loops := w.idle[min(c.ID, 1)]
+		return machine.Stay{Kind: machine.KernelWork, Code: loops[w.rng.IntN(len(loops))]}
+	}
+	w.ensureTick(c)
+	switch d := t.Data.(type) {
+	case *kthread:
+		return w.nextWork(d)
+	case *daemon:
+		return w.nextRound(t, d)
+	case *life:
+		return w.nextStay(t, d)
+	}
+	return machine.Stay{Kind: machine.KernelWork, After: machine.Second}
+}
+
+// Preempt implements machine.Workload.
+func (w *mix) Preempt(_ *machine.CPU, t *machine.Task) machine.Code {
+	if t.Kernel {
+		return nil
+	}
+	return w.pick("preempt")
+}
+
+// Event implements machine.Workload.
+func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
+	d, ok := t.Data.(*life)
+	if !ok {
+		return
+	}
+	switch e {
+	case machine.EvSchedFork:
+		w.fork(c, t, d)
+	case machine.EvSchedExec:
+		if d.stay != nil && d.stay.Exec != "" {
+			c.Exec(d.stay.Exec, d.stay.Path)
+		}
+	case machine.EvSchedExit:
+		d.dead = true
+		w.tasks = slices.DeleteFunc(w.tasks, func(o *machine.Task) bool { return o == t })
+	}
+}
+
+// Wake-up classes, as the model was learned with (internal/learn).
+const (
+	wakeRCU = 1 + iota
+	wakeUnboundWorker
+	wakeWorker
+	wakeSoftIRQ
+	wakeMigration
+	wakeCompact
+	wakeUser
+	wakeParent // user: waits for a child
+)
+
+// Wakee implements machine.Workload.
+func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
+	if class != wakeUser {
+		for _, t := range w.sleepers[class] {
+			if _, asleep := t.Sleeping(); asleep && (class == wakeRCU || class == wakeUnboundWorker || class == wakeCompact || t.CPU() == c) {
+				return t
+			}
+		}
+		return nil
+	}
+	cur, ok := c.Current.Data.(*life)
+	if !ok || c.InHardIRQ || c.InSoftIRQ {
+		return nil
+	}
+	if cur.dead {
+		if p := c.Current.Parent; p != nil {
+			if wt, asleep := p.Sleeping(); asleep && wt.Class == wakeParent {
+				return p
+			}
+		}
+		return nil
+	}
+	for _, t := range w.tasks {
+		if wt, asleep := t.Sleeping(); asleep && wt.Class == wakeUser && t.Data.(*life).session == cur.session {
+			return t
+		}
+	}
+	return nil
+}
+
+// sortedKeys is for maps whose order must not show.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,49 @@
+package workload
+
+import (
+	"fmt"
+
+	"ftracelab/workload/machine"
+)
+
+// Scenario is a workload by name.
+type Scenario struct {
+	Name string
+	Doc  string
+	// Start boots m with the scenario's kernel and tasks; the next Run executes it.
+	Start func(m *machine.Machine) error
+}
+
+// Scenarios lists what there is, the default first.
+func Scenarios() []Scenario {
+	const us, ms = machine.Microsecond, machine.Millisecond
+	return []Scenario{
+		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", start(func(cpus int) Config {
+			return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
+		})},
+		{"busy", "four shells on every CPU that hardly leave the kernel", start(func(cpus int) Config {
+			return Config{Shells: 4 * cpus, Pause: 3 * ms, Compute: 100 * us}
+		})},
+		{"quiet", "one shell that seldom does something", start(func(int) Config {
+			return Config{Shells: 1, Pause: 200 * ms, Compute: 500 * us}
+		})},
+		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
+	}
+}
+
+func start(cfg func(cpus int) Config) func(*machine.Machine) error {
+	return func(m *machine.Machine) error { return Start(m, cfg(len(m.CPUs()))) }
+}
+
+// Find returns the scenario of that name; "" is the default.
+//
+// The error names the scenario that does not exist.
+func Find(name string) (Scenario, error) {
+	all := Scenarios()
+	for _, s := range all {
+		if s.Name == name || name == "" {
+			return s, nil
+		}
+	}
+	return Scenario{}, fmt.Errorf("workload: no scenario %q", name)
+}

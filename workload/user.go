@@ -1,0 +1,103 @@
+package workload
+
+import (
+	"math/rand/v2"
+
+	"ftracelab/workload/machine"
+)
+
+// image is a program as an unwinder of user stacks meets it: where it is mapped
+// and the chains of calls that lead to its system calls.
+type image struct {
+	maps   []machine.Mapping
+	chains [][]uint64 // return addresses, innermost first
+	leaves []uint64   // addresses in the C library, by system call
+}
+
+// Where programs, their library and their stacks lie. Address space layout
+// randomisation is off, so that stacks of two processes of a program agree.
+const (
+	textBase   = 0x555555554000
+	textSize   = 0x100000
+	libcBase   = 0x7ffff7dd0000
+	libcSize   = 0x1d0000
+	stackTop   = 0x7fffffffe000
+	stackWords = 512
+	maxChains  = 16
+)
+
+func (w *mix) imageOf(comm string) *image {
+	if im := w.images[comm]; im != nil {
+		return im
+	}
+	r := w.m.Rand("user/" + comm)
+	im := &image{maps: []machine.Mapping{
+		{Start: textBase, End: textBase + textSize, Inode: 1000 + uint64(len(w.images)), Path: "/usr/bin/" + comm},
+		{Start: libcBase, End: libcBase + libcSize, Inode: 900, Path: "/lib/x86_64-linux-gnu/libc.so.6"},
+		{Start: stackTop - 132<<10, End: stackTop, Path: "[stack]"},
+	}}
+	for range maxChains {
+		im.chains = append(im.chains, newChain(r))
+	}
+	for range 32 {
+		im.leaves = append(im.leaves, libcBase+0x28000+r.Uint64N(0x100000))
+	}
+	w.images[comm] = im
+	return im
+}
+
+// newChain makes a chain of calls: some functions of the program, above main
+// and the library's start code.
+func newChain(r *rand.Rand) []uint64 {
+	var chain []uint64
+	for range 1 + r.IntN(7) {
+		chain = append(chain, textBase+0x1000+r.Uint64N(textSize-0x2000))
+	}
+	return append(chain, textBase+0x2345, libcBase+0x2724a)
+}
+
+// userStack is the stack of a process: words below stackTop.
+type userStack struct {
+	base  uint64
+	words [stackWords]uint64
+}
+
+func newUserStack() *userStack { return &userStack{base: stackTop - 8*stackWords} }
+
+// Load implements machine.UserMemory.
+func (s *userStack) Load(addr uint64) (uint64, bool) {
+	if addr < s.base || addr&7 != 0 || addr-s.base >= 8*stackWords {
+		return 0, false
+	}
+	return s.words[(addr-s.base)/8], true
+}
+
+func (s *userStack) store(addr, word uint64) { s.words[(addr-s.base)/8] = word }
+
+// userAt puts t at a place of its program and returns its registers there: a
+// chain of frames with saved frame pointers and return addresses is on the
+// stack, ended by a frame pointer of 0.
+func (w *mix) userAt(t *machine.Task, pos int, nr int32) machine.UserRegs {
+	im := w.imageOf(t.Comm)
+	t.Maps = im.maps
+	stack, ok := t.Memory.(*userStack)
+	if !ok {
+		return machine.UserRegs{}
+	}
+	chain := im.chains[uint64(pos)*7%maxChains]
+	// From the outermost frame down: main's caller has no frame above it.
+	fp, addr := uint64(0), uint64(stackTop-0x100)
+	for i := len(chain) - 1; i >= 0; i-- {
+		addr -= 16 + 16*(chain[i]>>4&3)
+		stack.store(addr, fp)
+		stack.store(addr+8, chain[i])
+		fp = addr
+	}
+	regs := machine.UserRegs{SP: addr - 32, FP: fp}
+	if nr >= 0 {
+		regs.IP = im.leaves[uint64(nr)%uint64(len(im.leaves))]
+	} else {
+		regs.IP = chain[0] + 0x20
+	}
+	return regs
+}
