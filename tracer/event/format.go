@@ -39,8 +39,9 @@ const maxOffset = 1 << 16
 // the type renders records like the kernel the file came from.
 //
 // Size is computed: the end of the last field, padded as its alignment asks
-// for. Padding that a file does not show (a packed struct, fields left out) can
-// make it differ from the kernel's by up to 7 bytes.
+// for. The kernel's struct differs where it is packed or has members that the
+// file does not show: 6.12's funcgraph_entry has 4 bytes less, its
+// funcgraph_exit 16 more.
 //
 // Errors name the line: an unknown line, a field without name, offset or size,
 // an offset or size outside of 0…65536, a missing name, ID or print fmt.

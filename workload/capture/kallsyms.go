@@ -14,7 +14,6 @@ type kallsyms struct {
 	files kernelFiles
 	once  sync.Once
 	syms  []symbol // by address; of several with one address the first in the file
-	err   error
 }
 
 // symbol keeps names as places in the file's text.
@@ -44,12 +43,15 @@ func (k *kallsyms) load() {
 	modules, _, merr := k.files.read("kallsyms.modules.txt")
 	all, _, err := k.files.read("kallsyms.txt", "kallsyms")
 	if err != nil && merr != nil {
-		k.err = err
-		return
+		return // addresses without names
 	}
 	var syms []symbol
 	syms = appendSymbols(syms, all, merr != nil)
-	syms = appendSymbols(syms, modules, true)
+	k.set(appendSymbols(syms, modules, true))
+}
+
+// set sorts the symbols and keeps one of each address.
+func (k *kallsyms) set(syms []symbol) {
 	slices.SortStableFunc(syms, func(a, b symbol) int {
 		switch {
 		case a.addr < b.addr:

@@ -275,7 +275,7 @@ func comparePrefix(t *testing.T, pages, text *Capture) (pageBytes, textBytes, n 
 func TestPerfText(t *testing.T) {
 	for name, want := range map[string]struct{ samples, frames uint64 }{
 		"perf-script-go-build.txt.gz": {10809, 151539},
-		"perf-script-tools.txt.gz":    {0, 0},
+		"perf-script-tools.txt.gz":    {8472, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := shared(t, name)
@@ -284,6 +284,9 @@ func TestPerfText(t *testing.T) {
 			lines, stacks, frames := countPerf(t, path)
 			if got.events != lines || got.frames != frames || want.samples != 0 && want.samples != got.events || want.frames != 0 && want.frames != got.frames {
 				t.Errorf("%d samples, %d frames; the text has %d and %d", got.events, got.frames, lines, frames)
+			}
+			if n := uniqueSamples(t, path); n != stacks {
+				t.Errorf("%d different call chains, the text has %d", n, stacks)
 			}
 			t.Logf("%d samples, %d kernel stacks, %d user stacks, %d unique (text: %d)", got.events, got.kernel, got.user, len(got.unique), stacks)
 			folded := fold(t, path)
@@ -300,6 +303,30 @@ func TestPerfText(t *testing.T) {
 				t.Errorf("folded: %d samples, %d unique; want %d, %d", fc.events, len(fc.unique), foldedWeight(folded), uniq)
 			}
 		})
+	}
+}
+
+// uniqueSamples counts different pairs of kernel and user stack.
+func uniqueSamples(t *testing.T, path string) int {
+	t.Helper()
+	c := openTest(t, path, Options{})
+	seen := map[string]bool{}
+	var r tracer.Record
+	var key []byte
+	for {
+		err := c.Next(&r)
+		if (err != nil || r.Kind == tracer.Event) && len(key) > 0 {
+			seen[string(key)] = true
+			key = key[:0]
+		}
+		if errors.Is(err, io.EOF) {
+			return len(seen)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, addr := range r.Stack {
+			key = fmt.Appendf(key, "%x ", addr)
+		}
 	}
 }
 
@@ -376,6 +403,67 @@ func readGzip(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestTextOfEvents holds the sizes of records of all kinds of events against the
+// pages, with the kernel's formats.
+func TestTextOfEvents(t *testing.T) {
+	for _, kernel := range []string{"debian", "full"} {
+		names, err := filepath.Glob(oracle(t, kernel, "events/ev_*/trace.txt*"))
+		if err != nil || len(names) < 10 {
+			t.Fatal(names, err)
+		}
+		var pages, text uint64
+		for _, name := range names {
+			a := count(t, openTest(t, filepath.Dir(name), Options{}))
+			if a.events == 0 {
+				continue // an empty trace has nothing to be known by
+			}
+			b := count(t, openTest(t, name, Options{}))
+			if a.events != b.events || a.kernel != b.kernel || a.user != b.user {
+				t.Errorf("%s: pages have %d events and %d+%d stacks, text %d and %d+%d", name, a.events, a.kernel, a.user, b.events, b.kernel, b.user)
+			}
+			pages += a.eventBytes
+			text += b.eventBytes
+		}
+		if diff := float64(pages) - float64(text); diff > 0.005*float64(pages) || -diff > 0.005*float64(pages) {
+			t.Errorf("%s: %d bytes on pages, %d from text", kernel, pages, text)
+		}
+		t.Logf("%s: %d bytes on pages, %d from text", kernel, pages, text)
+	}
+}
+
+// TestAllFolders reads every capture folder of the oracle that has its formats.
+func TestAllFolders(t *testing.T) {
+	withoutFormats := map[string]bool{ // types made at run time, not kept with the capture
+		"full/dynamic_hist_misc/fprobes": true, "full/events/trace_events_sample": true,
+	}
+	root, n := oracle(t), 0
+	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		base := filepath.Base(name)
+		if err != nil || base != "cpu0.raw" && base != "cpu0.raw.gz" {
+			return err
+		}
+		dir := filepath.Dir(name)
+		rel, err := filepath.Rel(root, dir)
+		if err != nil {
+			return err
+		}
+		c, err := Open(dir, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", rel, err)
+			return nil
+		}
+		defer c.Close()
+		if _, err := tally(c); err != nil && !withoutFormats[filepath.ToSlash(rel)] {
+			t.Errorf("%s: %v", rel, err)
+		}
+		n++
+		return nil
+	})
+	if err != nil || n < 100 {
+		t.Errorf("%d folders, %v", n, err)
+	}
 }
 
 // TestLossyPipe reads trace_pipe text with lost events.

@@ -10,8 +10,9 @@ type perfBlock struct {
 	data []byte
 	off  int64 // of data in the file
 	last bool
-	err  error // of what comes behind data
-	lost int   // bytes that are passed over
+	err  error // of the file behind data, or of what was passed over
+	// Bytes and newlines that are passed over in front of data.
+	lost, lines int
 
 	memory []byte // to give back
 }
@@ -65,9 +66,7 @@ func (r *blockReader) next(buf []byte) perfBlock {
 		if r.long = i < 0; r.long {
 			skip = max(0, len(data)-1) // half a blank line may come
 		}
-		b.lost = skip
-		b.off += int64(skip)
-		data = data[skip:]
+		data = b.lose(data, skip)
 	}
 	end := len(data)
 	switch {
@@ -86,11 +85,20 @@ func (r *blockReader) next(buf []byte) perfBlock {
 		if end = sampleEnd(data); end == 0 && len(data) > blockSize {
 			b.err = &Error{File: r.name, Offset: b.off, What: "a sample or line longer than 1 MiB"}
 			r.long = true
+			data = b.lose(data, len(data)-1)
 		}
 	}
 	b.data, r.rest = data[:end], data[end:]
 	r.off = b.off + int64(end)
 	return b
+}
+
+// lose passes over the first n bytes of data.
+func (b *perfBlock) lose(data []byte, n int) (rest []byte) {
+	b.lost += n
+	b.lines += bytes.Count(data[:n], []byte("\n"))
+	b.off += int64(n)
+	return data[n:]
 }
 
 // sampleEnd finds the end of the last whole sample: a blank line, or in text without

@@ -51,6 +51,7 @@ func newPerfParser(b *base, name string) *perfParser {
 // then an error.
 func (p *perfParser) block(b perfBlock, out *perfBatch) {
 	*out = perfBatch{samples: out.samples[:0]}
+	p.lines += b.lines
 	p.data, p.off, p.last, p.pos = b.data, b.off, b.last && b.err == nil, 0
 	for p.pos < len(p.data) {
 		start := p.pos

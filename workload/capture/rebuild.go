@@ -28,6 +28,7 @@ type rebuilder struct {
 	kernelStack, userStack uint16
 	stackID, function      *event.Type
 	print                  *event.Type
+	name                   []byte // scratch
 
 	unknown, unknownBytes, guessedArrays, noParent uint64
 	unknownNames                                   []string
@@ -86,6 +87,9 @@ func (r *rebuilder) event(h *textRecord, body []byte) error {
 			h.data[event.CommonSize+i] = byte(v >> (8 * i))
 		}
 		return nil
+	}
+	if done, err := r.syscall(h, body); done || err != nil {
+		return err
 	}
 	name, text, named := bytes.Cut(body, []byte(": "))
 	if !named {

@@ -113,8 +113,8 @@ func TestSizes(t *testing.T) {
 	}{
 		{events.Function.Type, 24},
 		{events.FuncgraphEntry.Type, 20},
-		{events.FuncgraphExit.Type, 40},
-		{events.FuncgraphExitRetval.Type, 48},
+		{events.FuncgraphExit.Type, 56},
+		{events.FuncgraphExitRetval.Type, 64},
 		{events.KernelStack.Type, 16},
 		{events.UserStack.Type, 80},
 		{events.Print.Type, 16},
@@ -193,7 +193,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	sw := events.SchedSwitchRecord{PrevPID: 1, NextPID: 2}
 	free := events.KmemCacheFreeRecord{Name: "task_struct"}
 	unwind := events.UserUnwindStackRecord{Stack: stack, Inodes: stack, Dev: make([]uint32, 30)}
-	for name, append := range map[string]func(){
+	for name, write := range map[string]func(){
 		"sched_switch": func() { buf = events.SchedSwitch.Append(buf[:0], c, &sw) },
 		"fresh record": func() { buf = events.Function.Append(buf[:0], c, &events.FunctionRecord{IP: 1, ParentIP: 2}) },
 		"dynamic text": func() { buf = events.KmemCacheFree.Append(buf[:0], c, &free) },
@@ -203,7 +203,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 		"user_stack": func() { buf = events.UserStack.Append(buf[:0], c, &events.UserStackRecord{TGID: 1}) },
 		"arrays":     func() { buf = events.UserUnwindStack.Append(buf[:0], c, &unwind) },
 	} {
-		if n := testing.AllocsPerRun(100, append); n != 0 {
+		if n := testing.AllocsPerRun(100, write); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

@@ -133,6 +133,9 @@ var Branch = event.Define[BranchRecord](9, "ftrace", "branch",
 	`"%u:%s:%s (%u)%s", REC->line, REC->func, REC->file, REC->correct, REC->constant ? " CONSTANT" : ""`)
 
 // FuncgraphExitRecord is a return, with both times in ns.
+//
+// Its last 16 bytes are in no format file: 6.12's struct has the two times once
+// more behind those of the return itself, and nothing writes them.
 type FuncgraphExitRecord struct {
 	_        struct{} `c:"__packed"`
 	Func     uint64   `c:"unsigned long func"`
@@ -140,6 +143,7 @@ type FuncgraphExitRecord struct {
 	Overrun  uint32   `c:"unsigned int overrun"`
 	Calltime uint64   `c:"unsigned long long calltime"`
 	Rettime  uint64   `c:"unsigned long long rettime"`
+	_        [16]byte
 }
 
 // FuncgraphExit is ftrace:funcgraph_exit.
@@ -156,6 +160,7 @@ type FuncgraphExitRetvalRecord struct {
 	Overrun  uint32   `c:"unsigned int overrun"`
 	Calltime uint64   `c:"unsigned long long calltime"`
 	Rettime  uint64   `c:"unsigned long long rettime"`
+	_        [16]byte
 }
 
 // FuncgraphExitRetval is ftrace:funcgraph_exit with CONFIG_FUNCTION_GRAPH_RETVAL.

@@ -12,9 +12,8 @@ type ctype struct {
 }
 
 var (
-	intType     = ctype{size: 4, signed: true}
-	ulongType   = ctype{size: 8}
-	charPtrType = ctype{size: 8, elem: 1}
+	intType   = ctype{size: 4, signed: true}
+	ulongType = ctype{size: 8}
 )
 
 // pageStruct is sizeof(struct page) on x86-64, the unit of mem_map arithmetic.

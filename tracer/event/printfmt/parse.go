@@ -3,6 +3,7 @@ package printfmt
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 const (
@@ -11,6 +12,10 @@ const (
 	maxDepth = 200
 	// maxWeight bounds the nodes one evaluation of an argument may visit.
 	maxWeight = 1 << 16
+	// maxSource bounds a print fmt, in bytes; the kernel's longest has 20,000.
+	maxSource = 1 << 18
+	// maxUnknown bounds how many unknown names are remembered.
+	maxUnknown = 100
 )
 
 // parser is a recursive descent over the tokens of one print fmt.
@@ -78,18 +83,18 @@ func (p *parser) makeUnknown(name string) (*node, error) {
 }
 
 func (p *parser) note(unknown string) {
-	if !slices.Contains(p.unknown, unknown) {
+	if len(p.unknown) < maxUnknown && !slices.Contains(p.unknown, unknown) {
 		p.unknown = append(p.unknown, unknown)
 	}
 }
 
 // strings joins adjacent string literals.
 func (p *parser) strings() string {
-	s := ""
+	var b strings.Builder
 	for p.peek().kind == tokString {
-		s += p.next().text
+		b.WriteString(p.next().text)
 	}
-	return s
+	return b.String()
 }
 
 // expr parses an expression without commas.
@@ -117,13 +122,13 @@ func (p *parser) expr() (*node, error) {
 	return p.make(n)
 }
 
-// binaryExpr parses operators of precedence min and above, left to right.
-func (p *parser) binaryExpr(min int) (*node, error) {
+// binaryExpr parses operators of precedence lowest and above, left to right.
+func (p *parser) binaryExpr(lowest int) (*node, error) {
 	left, err := p.unary()
 	for err == nil {
 		t := p.peek()
 		op, prec := binaryOp(t.text)
-		if t.kind != tokPunct || op == binNone || prec < min {
+		if t.kind != tokPunct || op == binNone || prec < lowest {
 			return left, nil
 		}
 		p.next()
@@ -369,62 +374,3 @@ func (p *parser) name(t token) (*node, error) {
 // Departure: a randomised kernel moves it; the pointers made from it are
 // hashed in the kernel's text and could not be compared anyway.
 const vmemmapBase = 0xffffea0000000000
-
-// statements parses ({ type name = expr; … expr; }). The formats' expressions
-// have no side effects, so a variable is simply its expression.
-func (p *parser) statements() (*node, error) {
-	p.next()
-	saved := p.locals
-	defer func() { p.locals = saved }()
-	p.locals = make(map[string]*node, len(saved)+2)
-	for k, v := range saved {
-		p.locals[k] = v
-	}
-	for {
-		if p.peek().kind == tokIdent && isTypeWord(p.peek().text) {
-			if err := p.declaration(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		n, err := p.expr()
-		if err != nil {
-			return nil, err
-		}
-		p.accept(";")
-		if p.accept("}") {
-			return n, p.expect(")")
-		}
-	}
-}
-
-func (p *parser) declaration() error {
-	var words []string
-	stars := 0
-	for !p.is("=") {
-		t := p.next()
-		switch {
-		case t.kind == tokIdent:
-			words = append(words, t.text)
-		case t.kind == tokPunct && t.text == "*":
-			stars++
-		default:
-			return fmt.Errorf("offset %d: bad declaration at %q", t.pos, t.text)
-		}
-	}
-	if len(words) < 2 {
-		return p.errorf("declaration without a name")
-	}
-	p.next()
-	a, err := p.expr()
-	if err != nil {
-		return err
-	}
-	name := words[len(words)-1]
-	n, err := p.make(&node{op: opCast, typ: typeOf(words[:len(words)-1], stars), a: a})
-	if err != nil {
-		return err
-	}
-	p.locals[name] = n
-	return p.expect(";")
-}

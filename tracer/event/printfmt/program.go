@@ -53,6 +53,9 @@ type Program struct {
 // expressions is, and so is a conversion without its argument. Errors name the
 // offset in src.
 func Compile(src string, lookup func(name string) (Field, bool)) (*Program, error) {
+	if len(src) > maxSource {
+		return nil, fmt.Errorf("%d bytes long, more than %d", len(src), maxSource)
+	}
 	toks, err := lex(src)
 	if err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func Compile(src string, lookup func(name string) (Field, bool)) (*Program, erro
 }
 
 // Unknown lists, in order of appearance, the functions, constants and fields
-// that only the kernel could evaluate.
+// that only the kernel could evaluate, at most 100.
 func (p *Program) Unknown() []string { return p.unknown }
 
 // Append appends the text of rec, common header included in rec, to dst.
@@ -105,16 +108,16 @@ func (p *Program) split(format string, args []*node) error {
 		args = args[1:]
 		return n, nil
 	}
-	text := ""
+	var text strings.Builder
 	for format != "" {
 		i := strings.IndexByte(format, '%')
 		if i < 0 || i+1 == len(format) {
 			break
 		}
-		text += format[:i]
+		text.WriteString(format[:i])
 		format = format[i+1:]
 		if format[0] == '%' {
-			text += "%"
+			text.WriteByte('%')
 			format = format[1:]
 			continue
 		}
@@ -122,10 +125,11 @@ func (p *Program) split(format string, args []*node) error {
 		if err != nil {
 			return err
 		}
-		c.before, text = text, ""
+		c.before = text.String()
+		text.Reset()
 		format = format[n:]
 		p.convs = append(p.convs, c)
 	}
-	p.tail = text + format
+	p.tail = text.String() + format
 	return nil
 }

@@ -1,0 +1,104 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// fuzzed reads data to its end, with and without KeepGoing. Whatever it holds, an
+// error is an Error and KeepGoing has none.
+func fuzzed(t *testing.T, data []byte, format string) {
+	t.Helper()
+	strict, err := outcome(OpenReader(bytes.NewReader(data), "fuzz", Options{Format: format}))
+	var at *Error
+	if err != nil && !errors.As(err, &at) {
+		t.Errorf("no Error: %v", err)
+	}
+	lenient, kerr := outcome(OpenReader(bytes.NewReader(data), "fuzz", Options{Format: format, KeepGoing: true}))
+	if kerr != nil && !errors.As(kerr, &at) {
+		t.Errorf("keep going: %v", kerr)
+	}
+	if err == nil && (kerr != nil || strict.Events != lenient.Events || lenient.FirstSkipped != nil) {
+		t.Errorf("%d events, keep going %d and %v", strict.Events, lenient.Events, lenient.FirstSkipped)
+	}
+}
+
+func FuzzFtraceText(f *testing.F) {
+	f.Add([]byte(goodFtrace))
+	f.Add([]byte("# entries-in-buffer/entries-written: 3/9   #P:2\nCPU:1 [LOST 34 EVENTS]\n a-1 [001] dNh2. 2: x\n"))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, data, FormatFtrace) })
+}
+
+func FuzzPerfText(f *testing.F) {
+	f.Add([]byte(goodPerf))
+	f.Add([]byte("# c\nWeb C 12/34 [003] 1.5: cycles:ppp:  1 f ([kernel.kallsyms])\n"))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, data, FormatPerf) })
+}
+
+func FuzzFoldedText(f *testing.F) {
+	f.Add([]byte("a;b;c 2\na_[k];b_[i] 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if foldedTotal(data) < 1000 {
+			fuzzed(t, data, FormatFolded)
+		}
+	})
+}
+
+// foldedTotal bounds the records a text asks for.
+func foldedTotal(data []byte) (n uint64) {
+	for line := range bytes.Lines(data) {
+		_, w, _ := splitFolded(bytes.TrimRight(line, " \r\n"))
+		n += min(w, maxWeight)
+	}
+	return n
+}
+
+// FuzzDetect opens whatever there is.
+func FuzzDetect(f *testing.F) {
+	f.Add([]byte(goodPerf))
+	f.Add(gzipped(goodFtrace))
+	f.Add(zstded("a;b 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if foldedTotal(data) < 1000 {
+			_, err := outcome(OpenReader(bytes.NewReader(data), "fuzz", Options{}))
+			var at *Error
+			if err != nil && !errors.As(err, &at) {
+				t.Errorf("no Error: %v", err)
+			}
+		}
+	})
+}
+
+// FuzzFolder reads two pages of any content.
+func FuzzFolder(f *testing.F) {
+	clean := exampleFS(f)
+	f.Add(slices.Clone(clean["cap/cpu0.raw"].Data[:600]))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := exampleFS(t)
+		image := make([]byte, 2*defaultSubbuf)
+		copy(image, data)
+		m["cap/cpu0.raw"].Data = image
+		delete(m, "cap/cpu1.raw")
+		for _, keep := range []bool{false, true} {
+			_, err := outcome(OpenFS(m, "cap", Options{KeepGoing: keep}))
+			var at *Error
+			if err != nil && !errors.As(err, &at) {
+				t.Errorf("keep going %v: %v", keep, err)
+			}
+		}
+	})
+}
+
+func FuzzKallsyms(f *testing.F) {
+	f.Add([]byte("ffffffff81000000 T a\nffffffff81000010 t b\t[mod]\n"), uint64(0xffffffff81000011))
+	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
+		k := &kallsyms{}
+		k.once.Do(func() {})
+		k.set(appendSymbols(nil, data, true))
+		if _, _, offset, size, ok := k.Lookup(addr); ok && size != 0 && offset >= size {
+			t.Errorf("offset %#x of %#x", offset, size)
+		}
+	})
+}
