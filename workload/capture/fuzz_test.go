@@ -3,8 +3,10 @@ package capture
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
+	"testing/fstest"
 )
 
 // fuzzed reads data to its end, with and without KeepGoing. Whatever it holds, an
@@ -76,10 +78,10 @@ func FuzzFolder(f *testing.F) {
 	clean := exampleFS(f)
 	f.Add(slices.Clone(clean["cap/cpu0.raw"].Data[:600]))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := exampleFS(t)
+		m := maps.Clone(clean)
 		image := make([]byte, 2*defaultSubbuf)
 		copy(image, data)
-		m["cap/cpu0.raw"].Data = image
+		m["cap/cpu0.raw"] = &fstest.MapFile{Data: image}
 		delete(m, "cap/cpu1.raw")
 		for _, keep := range []bool{false, true} {
 			_, err := outcome(OpenFS(m, "cap", Options{KeepGoing: keep}))

@@ -42,7 +42,10 @@ func (r *blockReader) run(out chan<- perfBlock, free <-chan []byte, stop <-chan 
 		case <-stop:
 			return
 		}
-		b := r.next(buf[:cap(buf)])
+		if buf == nil {
+			buf = make([]byte, 2*blockSize+1)
+		}
+		b := r.next(buf)
 		select {
 		case out <- b:
 		case <-stop:

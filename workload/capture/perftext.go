@@ -57,7 +57,7 @@ func (f *perfText) parse(in io.Reader) {
 	blocks := make(chan perfBlock, 1)
 	memory := make(chan []byte, blockCount)
 	for range blockCount {
-		memory <- make([]byte, 0, 2*blockSize+1)
+		memory <- nil // made when needed
 	}
 	quit := make(chan struct{})
 	ended := make(chan struct{})

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ftracelab/report"
+	"ftracelab/tracer"
+	"ftracelab/workload/capture"
+)
+
+func oracle(t *testing.T, path string) string {
+	t.Helper()
+	return filepath.Join(fromEnv(t, "FTRACELAB_ORACLE", "the folder with the captures of real kernels"), path)
+}
+
+// estimate runs the command and reads its JSON.
+func estimate(t *testing.T, args ...string) *report.Report {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args = append([]string{"estimate", "--json"}, args...)
+	if status := run(context.Background(), args, strings.NewReader(""), &out, &errs); status != 0 {
+		t.Fatalf("%v: status %d: %s", args, status, errs.String())
+	}
+	r := new(report.Report)
+	if err := json.Unmarshal(out.Bytes(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// within fails unless got is within part of want.
+func within(t *testing.T, what string, got, want, part float64) {
+	t.Helper()
+	d := got/want - 1
+	t.Logf("%s: %.2f, kernel %.2f (%+.2f %%)", what, got, want, 100*d)
+	if math.Abs(d) > part {
+		t.Errorf("%s: %.2f is not within %.1f %% of %.2f", what, got, 100*part, want)
+	}
+}
+
+var stackCaptures = []string{"kmem_stack", "sched_stack", "user_stack"}
+
+// TestKernelPages: from the decoded events of real captures come the kernel's
+// own pages, byte for byte, and its own statistics.
+func TestKernelPages(t *testing.T) {
+	stats, err := os.ReadFile(oracle(t, "debian/stacks/DEDUP_STATS.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range stackCaptures {
+		t.Run(name, func(t *testing.T) {
+			dir := oracle(t, "debian/stacks/"+name)
+			r := estimate(t, dir)
+			m := regexp.MustCompile(name + `: pages=(\d+) events=(\d+).* stacks=(\d+).* unique stacks=(\d+)`).FindSubmatch(stats)
+			if m == nil {
+				t.Fatal("DEDUP_STATS.txt does not know the capture")
+			}
+			v, in := &r.Verification, &r.Input
+			for i, got := range []uint64{v.PagesIdentical, in.Events, in.Stacks, in.UniqueStacks} {
+				if want, _ := strconv.ParseUint(string(m[i+1]), 10, 64); got != want {
+					t.Errorf("%s: %d, counted by others %d", []string{"identical pages", "events", "stacks", "unique stacks"}[i], got, want)
+				}
+			}
+			if v.PagesCompared != v.PagesIdentical || v.PagesUnmatched != 0 {
+				t.Errorf("%+v", v)
+			}
+			for _, cpu := range v.CPUs {
+				text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("stats.cpu%d", cpu.CPU)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, line := range []string{fmt.Sprintf("entries: %d\n", cpu.Entries), fmt.Sprintf("bytes: %d\n", cpu.Bytes)} {
+					if !bytes.Contains(text, []byte(line)) {
+						t.Errorf("cpu %d: the kernel's stats have no %q", cpu.CPU, line)
+					}
+				}
+			}
+			t.Logf("%d of %d pages identical, %d events, %d stacks, %d unique", v.PagesIdentical, v.PagesCompared, in.Events, in.Stacks, in.UniqueStacks)
+		})
+	}
+}
+
+// TestPrediction: from captures with the stackmap off comes what the patched
+// kernel then measured with it on (SAVINGS.txt of the oracle).
+func TestPrediction(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		off, on       float64 // bytes per event with its stack
+		unique        uint64  // of the capture that is off
+		keptOff, kept float64 // pairs kept in 1024 KB
+	}{
+		{"kmem_stack", 166.0, 76.0, 231, 12660, 27329},
+		{"sched_stack", 168.5, 84.0, 61, 11267, 24701},
+		{"func_stack", 118.3, 44.0, 259, 17700, 47645},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := estimate(t, "--buffer-size-kb", "90000", oracle(t, "stackmap/v2/savings/a_off/"+c.name))
+			within(t, "bytes per event, off", a.Designs[0].BytesPerEvent, c.off, 0.005)
+			within(t, "bytes per event, on", a.Designs[1].BytesPerEvent, c.on, 0.005)
+			if a.Input.UniqueStacks != c.unique {
+				t.Errorf("%d unique stacks, the kernel's buffer had %d", a.Input.UniqueStacks, c.unique)
+			}
+			b := estimate(t, "--buffer-size-kb", "1024", oracle(t, "stackmap/v2/savings/b_off/"+c.name))
+			within(t, "pairs kept, off", float64(b.Designs[0].RetainedEvents), c.keptOff, 0.03)
+			within(t, "pairs kept, on", float64(b.Designs[1].RetainedEvents), c.kept, 0.03)
+		})
+	}
+}
+
+// upTo ends a capture at a time, so that it holds the events a text shows.
+type upTo struct {
+	*capture.Capture
+	last uint64
+}
+
+func (u upTo) Next(r *tracer.Record) error {
+	for {
+		if err := u.Capture.Next(r); err != nil || r.Time <= u.last {
+			return err
+		}
+	}
+}
+
+// TestTextAgainstPages: the text of trace gives nearly the bytes per event that
+// the raw pages of the same events do.
+func TestTextAgainstPages(t *testing.T) {
+	for _, name := range stackCaptures {
+		t.Run(name, func(t *testing.T) {
+			dir := oracle(t, "debian/stacks/"+name)
+			text, err := capture.Open(filepath.Join(dir, "trace.head.txt.gz"), capture.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer text.Close()
+			fromText, err := report.Estimate(text, report.Options{Types: text.Types()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages, err := capture.Open(dir, capture.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pages.Close()
+			last := text.Info().Last + 500 // the text rounds to microseconds
+			fromPages, err := report.Estimate(upTo{pages, last}, report.Options{Types: pages.Types()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, d := range fromText.Designs[:2] {
+				within(t, d.Name, d.BytesPerEvent, fromPages.Designs[i].BytesPerEvent, 0.02)
+			}
+		})
+	}
+}
+
+// TestUsersCaptures: perf script texts as users bring them, and their folded
+// form.
+func TestUsersCaptures(t *testing.T) {
+	dir := fromEnv(t, "FTRACELAB_CAPTURES", "the folder with perf script texts")
+	for _, c := range []struct {
+		name   string
+		events uint64
+	}{
+		{"perf-script-go-build", 10809},
+		{"perf-script-tools", 8472},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(dir, c.name+".txt.gz")
+			r := estimate(t, path)
+			if r.Input.Events != c.events || r.Input.Format != "perf" || len(r.Caveats) == 0 {
+				t.Errorf("%d events as %s, %d caveats", r.Input.Events, r.Input.Format, len(r.Caveats))
+			}
+			folded := filepath.Join(t.TempDir(), "folded.txt")
+			if err := os.WriteFile(folded, fold(t, path), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			f := estimate(t, folded)
+			if f.Input.Format != "folded" || f.Input.Events == 0 || f.Input.Seconds != 0 {
+				t.Errorf("folded: %+v", f.Input)
+			}
+			t.Logf("perf: %d events, %d unique stacks; folded: %d events, %d unique; caveats: %s",
+				r.Input.Events, r.Input.UniqueStacks, f.Input.Events, f.Input.UniqueStacks, strings.Join(f.Caveats, "; "))
+		})
+	}
+}
+
+// fold makes folded stacks of a perf script text: comm;outermost;…;innermost 1.
+func fold(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	zr, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	offset := regexp.MustCompile(`\+0x[0-9a-f]+$`)
+	for sample := range strings.SplitSeq(string(text), "\n\n") {
+		lines := strings.Split(strings.Trim(sample, "\n"), "\n")
+		if len(lines) < 2 {
+			continue
+		}
+		out.WriteString(strings.Fields(lines[0])[0])
+		for i := len(lines) - 1; i > 0; i-- {
+			frame := strings.TrimSpace(lines[i])
+			_, frame, _ = strings.Cut(frame, " ")
+			if cut := strings.LastIndex(frame, " ("); cut >= 0 {
+				frame = frame[:cut]
+			}
+			out.WriteString(";" + strings.ReplaceAll(offset.ReplaceAllString(frame, ""), ";", ":"))
+		}
+		out.WriteString(" 1\n")
+	}
+	return out.Bytes()
+}
