@@ -229,8 +229,11 @@ func TestRetAddr(t *testing.T) {
 	g.Enter(nil, s, 0x400, 0xccc, 3)
 	index := 0
 	for _, c := range []struct{ ret, retp, want uint64 }{
-		{ReturnToHandler, 3, 0xccc}, {0x1234, 9, 0x1234}, {ReturnToHandler, 2, 0xbbb},
-		{ReturnToHandler, 1, 0xaaa}, {ReturnToHandler, 1, ReturnToHandler},
+		{ReturnToHandler, 3, 0xccc},
+		{0x1234, 9, 0x1234},
+		{ReturnToHandler, 2, 0xbbb},
+		{ReturnToHandler, 1, 0xaaa},
+		{ReturnToHandler, 1, ReturnToHandler},
 	} {
 		if got := g.RetAddr(s, &index, c.ret, c.retp); got != c.want {
 			t.Errorf("%#x at place %d: got %#x, want %#x", c.ret, c.retp, got, c.want)

@@ -81,9 +81,15 @@ func TestAppendDuration(t *testing.T) {
 		ns   uint64
 		want string
 	}{
-		{0, "0.000 us    "}, {999, "0.999 us    "}, {12345, "12.345 us   "}, {1234567, "1234.567 us "},
-		{12345678, "12345.67 us "}, {123456789, "123456.7 us "}, {1234567890, "1234567 us  "},
-		{12345678901, "12345678 us "}, {123456789012, "123456789 us "},
+		{0, "0.000 us    "},
+		{999, "0.999 us    "},
+		{12345, "12.345 us   "},
+		{1234567, "1234.567 us "},
+		{12345678, "12345.67 us "},
+		{123456789, "123456.7 us "},
+		{1234567890, "1234567 us  "},
+		{12345678901, "12345678 us "},
+		{123456789012, "123456789 us "},
 	} {
 		if got := string(AppendDuration(nil, c.ns)); got != c.want {
 			t.Errorf("%d: %q, want %q", c.ns, got, c.want)
@@ -97,8 +103,11 @@ func TestRetval(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{0, Retval, "0x0"}, {0xffff_fffe, Retval, "-2"}, {^uint64(0) - 10, Retval, "-11"},
-		{0xffff_0000, Retval, "0xffff0000"}, {0xffff_fffe, Retval | RetvalHex, "0xfffffffe"},
+		{0, Retval, "0x0"},
+		{0xffff_fffe, Retval, "-2"},
+		{^uint64(0) - 10, Retval, "-11"},
+		{0xffff_0000, Retval, "0xffff0000"},
+		{0xffff_fffe, Retval | RetvalHex, "0xfffffffe"},
 	} {
 		x := NewText(textConfig(c.o))
 		got := string(x.Return(nil, Line{}, RetRecord{Func: 1, Retval: c.v}))

@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
-	"ftracelab/tracer"
 	"math"
+
+	"ftracelab/tracer"
 
 	"ftracelab/stackmap"
 )

@@ -12,17 +12,16 @@ type retention struct {
 	nrPages   int
 	overwrite bool
 
-	ring         []pageSpan // the last nrPages; oldest at next once it is full
-	next         int
-	pages        uint64
-	events       uint64 // in ring
-	kept         uint64 // of the first nrPages
-	keptTill     uint64
-	fullPages    uint64 // pages the writer has left
-	fullEvents   uint64 // on them
-	first, last  uint64 // time stamps
-	totalEvents  uint64
-	recordsBytes uint64
+	ring        []pageSpan // the last nrPages; oldest at next once it is full
+	next        int
+	pages       uint64
+	events      uint64 // in ring
+	kept        uint64 // of the first nrPages
+	keptTill    uint64
+	fullPages   uint64 // pages the writer has left
+	fullEvents  uint64 // on them
+	first, last uint64 // time stamps
+	totalEvents uint64
 }
 
 // pageSpan is one page of the window.

@@ -73,14 +73,6 @@ func (ids *recordIDs) class(typ uint16) class {
 	return primary
 }
 
-// of is the type id of a class of records that a design adds.
-func (ids *recordIDs) of(c class) uint16 {
-	if c == userStackID {
-		return ids.UserStackID
-	}
-	return ids.StackID
-}
-
 // tally counts the bytes of decoded pages, apart from the ledger of the writer.
 type tally struct {
 	pages                               uint64
@@ -167,9 +159,18 @@ func (t *tally) record(e *ringbuf.PageEvent, ids *recordIDs) {
 // add sums the counts of another CPU.
 func (t *tally) add(o *tally) {
 	for _, p := range []struct{ to, from *uint64 }{
-		{&t.pages, &o.pages}, {&t.pageHeader, &o.pageHeader}, {&t.eventHeader, &o.eventHeader}, {&t.lengthWord, &o.lengthWord},
-		{&t.common, &o.common}, {&t.payload, &o.payload}, {&t.stack, &o.stack}, {&t.extends, &o.extends},
-		{&t.discarded, &o.discarded}, {&t.tail, &o.tail}, {&t.stackBytes, &o.stackBytes}, {&t.accounted, &o.accounted},
+		{&t.pages, &o.pages},
+		{&t.pageHeader, &o.pageHeader},
+		{&t.eventHeader, &o.eventHeader},
+		{&t.lengthWord, &o.lengthWord},
+		{&t.common, &o.common},
+		{&t.payload, &o.payload},
+		{&t.stack, &o.stack},
+		{&t.extends, &o.extends},
+		{&t.discarded, &o.discarded},
+		{&t.tail, &o.tail},
+		{&t.stackBytes, &o.stackBytes},
+		{&t.accounted, &o.accounted},
 	} {
 		*p.to += *p.from
 	}

@@ -132,8 +132,16 @@ func (t *text) breakdown(r *Report) {
 	t.section("Where the bytes lie", "replayed, from decoded pages")
 	head := []string{""}
 	rows := [][]string{
-		{"page headers"}, {"event headers"}, {"common fields"}, {"payload"}, {"stack"},
-		{"time extends"}, {"padding"}, {"page tails"}, {"pages"}, {"stack records"},
+		{"page headers"},
+		{"event headers"},
+		{"common fields"},
+		{"payload"},
+		{"stack"},
+		{"time extends"},
+		{"padding"},
+		{"page tails"},
+		{"pages"},
+		{"stack records"},
 	}
 	for i := range r.Designs {
 		b := &r.Designs[i].Breakdown

@@ -74,13 +74,31 @@ func TestParseBits(t *testing.T) {
 		bits  int
 		bad   bool
 	}{
-		{"10", 10, false}, {"14", 14, false}, {"18", 18, false},
-		{"0", 10, false}, {"5", 10, false}, {"30", 18, false}, {"4294967295", 18, false},
-		{"0x10", 16, false}, {"0XB", 11, false}, {"010", 10, false}, {"017", 15, false},
-		{"+12", 12, false}, {"12\n", 12, false},
-		{"", 14, true}, {"-1", 14, true}, {"+-1", 14, true}, {"garbage", 14, true}, {"12abc", 14, true},
-		{"0x", 14, true}, {"09", 14, true}, {" 12", 14, true}, {"12\n\n", 14, true}, {"1_2", 14, true},
-		{"4294967296", 14, true}, {"99999999999999999999", 14, true},
+		{"10", 10, false},
+		{"14", 14, false},
+		{"18", 18, false},
+		{"0", 10, false},
+		{"5", 10, false},
+		{"30", 18, false},
+		{"4294967295", 18, false},
+		{"0x10", 16, false},
+		{"0XB", 11, false},
+		{"010", 10, false},
+		{"017", 15, false},
+		{"+12", 12, false},
+		{"12\n", 12, false},
+		{"", 14, true},
+		{"-1", 14, true},
+		{"+-1", 14, true},
+		{"garbage", 14, true},
+		{"12abc", 14, true},
+		{"0x", 14, true},
+		{"09", 14, true},
+		{" 12", 14, true},
+		{"12\n\n", 14, true},
+		{"1_2", 14, true},
+		{"4294967296", 14, true},
+		{"99999999999999999999", 14, true},
 	} {
 		bits, err := ParseBits(v.value)
 		if bits != v.bits || errors.Is(err, ErrInvalid) != v.bad {

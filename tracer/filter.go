@@ -1,12 +1,15 @@
 package tracer
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/workload/machine"
 )
 
@@ -20,38 +23,32 @@ type functionFilter struct {
 
 func (f *functionFilter) empty() bool { return len(f.addrs) == 0 }
 
-// write does what one word says: a function, a glob, or the number of a line of
-// available_filter_functions; a leading ! takes it out.
+// add does what one word says: a function, a glob, or the number of a line of
+// available_filter_functions; a leading ! takes it out. FUNCTIONS:mod:MODULE
+// narrows it to a module, or with mod:!MODULE to all others.
 //
-// Departure: filter commands (FUNCTION:traceon and its kin) are refused with
-// EINVAL.
+// Departure: other commands (FUNCTION:traceon and its kin) are refused with
+// EINVAL, and mod: of a module that is not there is not kept for the day it
+// comes.
 //
-// Kernel: ftrace_process_regex, kernel/trace/ftrace.c.
-func (f *functionFilter) write(word string, k *machine.Kallsyms) error {
-	pattern, out := strings.CutPrefix(word, "!")
-	pattern, command, isCommand := strings.Cut(pattern, ":")
-	module := ""
+// Kernel: ftrace_process_regex and match_records, kernel/trace/ftrace.c.
+func (f *functionFilter) add(word string, k *machine.Kallsyms) error {
+	funcs, command, isCommand := strings.Cut(word, ":")
+	pattern, out := strings.CutPrefix(funcs, "!")
+	inModule := func(string) bool { return true }
 	if isCommand {
-		if !strings.HasPrefix(command, "mod:") {
+		module, ok := strings.CutPrefix(command, "mod:")
+		if !ok {
 			return fmt.Errorf("no function command %q: %w", command, syscall.EINVAL)
 		}
-		module = strings.TrimPrefix(command, "mod:")
+		inModule = moduleMatch(module)
 	}
-	index, err := strconv.Atoi(pattern)
-	byIndex := err == nil
-	matched, line := false, 0
-	for _, s := range k.All() {
-		if !s.Traceable {
-			continue
-		}
-		line++
-		if byIndex && line != index || !byIndex && !globMatch(pattern, s.Name) || isCommand && s.Module != module {
+	matched := false
+	for s := range matchFunctions(k, pattern) {
+		if !inModule(s.Module) {
 			continue
 		}
 		matched = true
-		if f.addrs == nil {
-			f.addrs = map[uint64]bool{}
-		}
 		if out {
 			delete(f.addrs, s.Addr)
 		} else {
@@ -59,9 +56,51 @@ func (f *functionFilter) write(word string, k *machine.Kallsyms) error {
 		}
 	}
 	if !matched {
-		return fmt.Errorf("no function matches %q: %w", pattern, syscall.EINVAL)
+		return fmt.Errorf("no function matches %q: %w", word, syscall.EINVAL)
 	}
 	return nil
+}
+
+// matchFunctions yields the traceable functions a pattern selects: by number if
+// it begins with a digit, all if it is empty, by glob otherwise.
+//
+// Kernel: filter_parse_regex, kernel/trace/trace_events_filter.c, and
+// add_rec_by_index, kernel/trace/ftrace.c.
+func matchFunctions(k *machine.Kallsyms, pattern string) func(yield func(machine.Symbol) bool) {
+	byIndex := pattern != "" && pattern[0] >= '0' && pattern[0] <= '9'
+	index, err := uint64(0), error(nil)
+	if byIndex {
+		index, err = tracefile.ParseUlong(pattern, 0)
+	}
+	return func(yield func(machine.Symbol) bool) {
+		if err != nil {
+			return
+		}
+		line := uint64(0)
+		for _, s := range k.All() {
+			if !s.Traceable {
+				continue
+			}
+			line++
+			if byIndex && line != index || !byIndex && pattern != "" && !globMatch(pattern, s.Name) {
+				continue
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// moduleMatch is the test behind mod:MODULE; an empty one is any module.
+//
+// Kernel: ftrace_match_record, kernel/trace/ftrace.c.
+func moduleMatch(pattern string) func(module string) bool {
+	pattern, others := strings.CutPrefix(pattern, "!")
+	return func(module string) bool {
+		in := module != "" && (pattern == "" || globMatch(pattern, module))
+		return in != others
+	}
 }
 
 // show lists the functions of the filter in address order, or says that there
@@ -71,13 +110,7 @@ func (f *functionFilter) show(k *machine.Kallsyms, none string) string {
 		return none
 	}
 	var text strings.Builder
-	for _, addr := range slices.Sorted(func(yield func(uint64) bool) {
-		for addr := range f.addrs {
-			if !yield(addr) {
-				return
-			}
-		}
-	}) {
+	for _, addr := range slices.Sorted(maps.Keys(f.addrs)) {
 		name, module, _, _, _ := k.Lookup(addr)
 		text.WriteString(functionLine(name, module))
 	}
@@ -87,10 +120,8 @@ func (f *functionFilter) show(k *machine.Kallsyms, none string) string {
 // showFunctions is the text of available_filter_functions.
 func showFunctions(k *machine.Kallsyms) []byte {
 	var text []byte
-	for _, s := range k.All() {
-		if s.Traceable {
-			text = append(text, functionLine(s.Name, s.Module)...)
-		}
+	for s := range matchFunctions(k, "") {
+		text = append(text, functionLine(s.Name, s.Module)...)
 	}
 	return text
 }
@@ -102,78 +133,67 @@ func functionLine(name, module string) string {
 	return name + "\n"
 }
 
-// globMatch matches the kernel's globs: * ? [a-z] [!a-z] and a backslash that
-// takes the next character literally.
+// filterWord is how long a word of set_ftrace_filter may be.
 //
-// Kernel: glob_match, lib/glob.c.
-func globMatch(pattern, s string) bool {
-	backP, backS := -1, 0
-	p, n := 0, 0
-	for n < len(s) {
-		if p < len(pattern) && pattern[p] == '*' {
-			backP, backS = p, n
-			p++
-			continue
+// Kernel: FTRACE_BUFF_MAX, kernel/trace/ftrace.c.
+const filterWord = 512
+
+// filterFile is set_ftrace_filter or set_ftrace_notrace. Who opens it for
+// writing gets a copy of the set, an empty one with >; each word written adds to
+// the copy or, with !, takes away, and closing the file makes the copy the set.
+func (i *Instance) filterFile(name string, f *functionFilter, none string) tracefile.Node {
+	k := i.ft.machine.Kallsyms()
+	shown := i.seq(name, 0o640, func() ([]byte, error) { return []byte(f.show(k, none)), nil })
+	return &tracefile.File{Name: name, Mode: 0o640, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		h, err := shown.Open(ctx, flags)
+		if err != nil || flags&tracefile.Write == 0 {
+			return h, err
 		}
-		if width, ok := matchOne(pattern[p:], s[n]); ok {
-			p += width
-			n++
-			continue
-		}
-		if backP < 0 {
-			return false
-		}
-		backS++
-		p, n = backP+1, backS
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
+		w := &filterWriter{Handle: h, i: i, set: f, parser: tracefile.Parser{Size: filterWord}}
+		_ = i.locked(func() error {
+			w.copy.addrs = map[uint64]bool{}
+			if flags&tracefile.Trunc == 0 {
+				maps.Copy(w.copy.addrs, f.addrs)
+			}
+			return nil
+		})
+		return w, nil
+	}}
 }
 
-// matchOne matches c with the first element of pattern and returns its width.
-func matchOne(pattern string, c byte) (width int, ok bool) {
-	if pattern == "" {
-		return 0, false
-	}
-	switch pattern[0] {
-	case '?':
-		return 1, true
-	case '[':
-		if width, ok, isClass := matchClass(pattern, c); isClass {
-			return width, ok
-		}
-	case '\\':
-		if len(pattern) > 1 {
-			return 2, pattern[1] == c
-		}
-	}
-	return 1, pattern[0] == c
+// filterWriter is set_ftrace_filter open for writing.
+//
+// Kernel: ftrace_regex_open, ftrace_regex_write and ftrace_regex_release,
+// kernel/trace/ftrace.c.
+type filterWriter struct {
+	tracefile.Handle
+	i      *Instance
+	set    *functionFilter
+	copy   functionFilter
+	parser tracefile.Parser
+	closed bool
 }
 
-// matchClass matches a bracket expression; a bracket without its end is an
-// ordinary character.
-func matchClass(pattern string, c byte) (width int, ok, isClass bool) {
-	n, inverted := 1, false
-	if n < len(pattern) && pattern[n] == '!' {
-		inverted = true
-		n++
+func (w *filterWriter) Write(_ context.Context, p []byte) (int, error) {
+	n, word, err := w.parser.Get(p)
+	if err != nil || word == "" {
+		return n, err
 	}
-	for first := true; n < len(pattern); first = false {
-		a := pattern[n]
-		if a == ']' && !first {
-			return n + 1, ok != inverted, true
-		}
-		b := a
-		n++
-		if n+1 < len(pattern) && pattern[n] == '-' && pattern[n+1] != ']' {
-			b = pattern[n+1]
-			n += 2
-		}
-		if a <= c && c <= b {
-			ok = true
-		}
+	if err := w.copy.add(word, w.i.ft.machine.Kallsyms()); err != nil {
+		return 0, err
 	}
-	return 0, false, false
+	return n, nil
+}
+
+// Close takes the word that no blank ended; nobody is left to hear of its fault.
+func (w *filterWriter) Close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	if word := w.parser.Rest(); word != "" {
+		_ = w.copy.add(word, w.i.ft.machine.Kallsyms())
+	}
+	_ = w.i.locked(func() error { w.set.addrs = w.copy.addrs; return nil })
+	return w.Handle.Close()
 }

@@ -74,20 +74,6 @@ func (i *Instance) setEventFile() tracefile.Node {
 		OnWord(wordSize, func(word string) error { return i.locked(func() error { return i.setEventWord(word) }) })
 }
 
-// filterSize is how long a word of set_ftrace_filter may be.
-//
-// Kernel: FTRACE_BUFF_MAX, kernel/trace/ftrace.c.
-const filterSize = 512
-
-// filterFile is set_ftrace_filter or set_ftrace_notrace: > empties the set,
-// each word adds to it or, with !, takes away.
-func (i *Instance) filterFile(name string, f *functionFilter, none string) tracefile.Node {
-	k := i.ft.machine.Kallsyms()
-	return i.seq(name, 0o640, func() ([]byte, error) { return []byte(f.show(k, none)), nil }).
-		OnTrunc(func() error { return i.locked(func() error { f.addrs = nil; return nil }) }).
-		OnTokens(filterSize, func(word string) error { return i.locked(func() error { return f.write(word, k) }) })
-}
-
 // traceFile is trace: reading shows the buffer and takes nothing, > empties it.
 func (i *Instance) traceFile(cpu int) tracefile.Node {
 	return i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).

@@ -106,9 +106,21 @@ func TestParseNumbers(t *testing.T) {
 		want uint64
 		err  syscall.Errno
 	}{
-		{"10\n", 10, 10, 0}, {"+10", 10, 10, 0}, {"0x1f", 0, 31, 0}, {"017", 0, 15, 0}, {"ff", 16, 255, 0}, {"0xff", 16, 255, 0},
-		{"", 10, 0, syscall.EINVAL}, {"\n", 10, 0, syscall.EINVAL}, {"10\n\n", 10, 0, syscall.EINVAL}, {"1_0", 10, 0, syscall.EINVAL},
-		{"0b1", 0, 0, syscall.EINVAL}, {"0x", 0, 0, syscall.EINVAL}, {"08", 0, 0, syscall.EINVAL}, {"++1", 10, 0, syscall.EINVAL}, {" 1", 10, 0, syscall.EINVAL},
+		{"10\n", 10, 10, 0},
+		{"+10", 10, 10, 0},
+		{"0x1f", 0, 31, 0},
+		{"017", 0, 15, 0},
+		{"ff", 16, 255, 0},
+		{"0xff", 16, 255, 0},
+		{"", 10, 0, syscall.EINVAL},
+		{"\n", 10, 0, syscall.EINVAL},
+		{"10\n\n", 10, 0, syscall.EINVAL},
+		{"1_0", 10, 0, syscall.EINVAL},
+		{"0b1", 0, 0, syscall.EINVAL},
+		{"0x", 0, 0, syscall.EINVAL},
+		{"08", 0, 0, syscall.EINVAL},
+		{"++1", 10, 0, syscall.EINVAL},
+		{" 1", 10, 0, syscall.EINVAL},
 	} {
 		if n, err := ParseUlong(c.s, c.base); n != c.want || Errno(err) != c.err {
 			t.Errorf("ParseUlong(%q, %d) = %d, %v, want %d, %v", c.s, c.base, n, err, c.want, c.err)
@@ -119,8 +131,13 @@ func TestParseNumbers(t *testing.T) {
 		want int64
 		err  syscall.Errno
 	}{
-		{"-5\n", -5, 0}, {"5", 5, 0}, {"-9223372036854775808", -1 << 63, 0}, {"9223372036854775808", 0, syscall.ERANGE},
-		{"-", 0, syscall.EINVAL}, {"+-5", 0, syscall.EINVAL}, {"--5", 0, syscall.EINVAL},
+		{"-5\n", -5, 0},
+		{"5", 5, 0},
+		{"-9223372036854775808", -1 << 63, 0},
+		{"9223372036854775808", 0, syscall.ERANGE},
+		{"-", 0, syscall.EINVAL},
+		{"+-5", 0, syscall.EINVAL},
+		{"--5", 0, syscall.EINVAL},
 	} {
 		if n, err := ParseLong(c.s, 10); n != c.want || Errno(err) != c.err {
 			t.Errorf("ParseLong(%q) = %d, %v, want %d, %v", c.s, n, err, c.want, c.err)

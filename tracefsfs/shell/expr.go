@@ -29,13 +29,6 @@ func exprCommand(c *call) int {
 // expression is a recursive descent over the words.
 type expression struct{ words []string }
 
-func (e *expression) peek() string {
-	if len(e.words) == 0 {
-		return ""
-	}
-	return e.words[0]
-}
-
 // next takes the next word if it is one of ops.
 func (e *expression) next(ops ...string) (string, bool) {
 	for _, op := range ops {

@@ -134,7 +134,8 @@ func (f *fakeTree) children(prefix string) []tracefile.Node {
 }
 
 func (f *fakeTree) fs() *tracefsfs.FS {
-	instances := &tracefile.Dir{Name: "instances", Mode: 0o750,
+	instances := &tracefile.Dir{
+		Name: "instances", Mode: 0o750,
 		Children: func() []tracefile.Node {
 			var nodes []tracefile.Node
 			for _, name := range f.instances {
@@ -177,8 +178,10 @@ func newLab(t testing.TB) *lab {
 	t.Helper()
 	l := &lab{tree: newFakeTree(), host: &recordingHost{}}
 	var err error
-	l.sh, err = New(Config{FS: l.tree.fs(), Stdout: &l.out, Stderr: &l.err, Sleep: l.tree.sleep, CPUs: 4, Host: l.host,
-		Proc: map[string]func() string{"/proc/kallsyms": func() string { return "ffffffff81000000 T kernel_clone\n" }}})
+	l.sh, err = New(Config{
+		FS: l.tree.fs(), Stdout: &l.out, Stderr: &l.err, Sleep: l.tree.sleep, CPUs: 4, Host: l.host,
+		Proc: map[string]func() string{"/proc/kallsyms": func() string { return "ffffffff81000000 T kernel_clone\n" }},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,13 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return 1, fmt.Errorf("shell: %w", err)
 	}
-	s := session{sh: sh, runner: runner, in: terminal,
+	s := session{
+		sh: sh, runner: runner, in: terminal,
 		line: term.NewTerminal(struct {
 			io.Reader
 			io.Writer
-		}{terminal, sh.cfg.Stdout}, "")}
+		}{terminal, sh.cfg.Stdout}, ""),
+	}
 	return s.run(ctx)
 }
 

@@ -174,7 +174,7 @@ func setByte(s string) (byte, int) {
 
 // classBytes are the members of a character class of the C locale.
 func classBytes(name string) ([]byte, bool) {
-	in := func(b byte) bool { return false }
+	var in func(b byte) bool
 	letter := func(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 	digit := func(b byte) bool { return b >= '0' && b <= '9' }
 	switch name {

@@ -52,10 +52,12 @@ func known(name string) string {
 	return ""
 }
 
-var latencyHead = regexp.MustCompile(`# latency: .*, CPU#(\d+) \|`)
-var latencyTime = regexp.MustCompile(`^.{8}-\d+ +\d+.{5} +(\d+)(us.: |: )`)
-var taskColumn = regexp.MustCompile(`(?m)^ *(\S.*)-(\d+) +\[\d+\] `)
-var verboseTime = regexp.MustCompile(`^ *\S.* \[[0-9a-f]+\] (\d+)\.(\d\d\d)ms `)
+var (
+	latencyHead = regexp.MustCompile(`# latency: .*, CPU#(\d+) \|`)
+	latencyTime = regexp.MustCompile(`^.{8}-\d+ +\d+.{5} +(\d+)(us.: |: )`)
+	taskColumn  = regexp.MustCompile(`(?m)^ *(\S.*)-(\d+) +\[\d+\] `)
+	verboseTime = regexp.MustCompile(`^ *\S.* \[[0-9a-f]+\] (\d+)\.(\d\d\d)ms `)
+)
 
 // learnTimeStart finds a time of the buffer's reset that is consistent with the
 // times since then in a text of the latency format, which no file tells.

@@ -53,7 +53,8 @@
 //
 // What cannot be read ends the capture with an [Error] that names file and line or
 // offset, or is passed over and counted with Options.KeepGoing. Input never panics,
-// and whatever it holds memory stays within a few ten MiB.
+// and whatever it holds, memory stays bounded: a few ten MiB for text, below 256 MiB
+// with the largest zstd windows and sub-buffers.
 //
 // # Kernel
 //

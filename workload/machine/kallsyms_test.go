@@ -118,8 +118,10 @@ func TestKallsymsEncode(t *testing.T) {
 
 func FuzzDecodeKallsyms(f *testing.F) {
 	f.Add(EncodeKallsyms([]Symbol{
-		{Addr: 0x1000, Type: 't', Name: "__pfx_a"}, {Addr: 0x1010, Type: 't', Name: "a", Traceable: true},
-		{Addr: 0x1020, Type: 'T', Name: "b", Module: "m"}, {Addr: 0x1030, Type: '-'},
+		{Addr: 0x1000, Type: 't', Name: "__pfx_a"},
+		{Addr: 0x1010, Type: 't', Name: "a", Traceable: true},
+		{Addr: 0x1020, Type: 'T', Name: "b", Module: "m"},
+		{Addr: 0x1030, Type: '-'},
 	}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {

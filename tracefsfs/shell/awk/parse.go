@@ -50,7 +50,6 @@ type parser struct {
 	err     error
 	depth   int
 	loops   int
-	noIn    bool // inside for (x in …): "in" ends the expression
 	noGreat bool // inside print: > would be output
 }
 

@@ -51,8 +51,10 @@ const (
 )
 
 func specials() []string {
-	return []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP",
-		"RSTART", "RLENGTH", "CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV"}
+	return []string{
+		"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP",
+		"RSTART", "RLENGTH", "CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV",
+	}
 }
 
 // Limits on what a program can make, so that memory stays bounded.
@@ -102,9 +104,11 @@ func (m *machine) fail(format string, args ...any) {
 // Run runs the program. status is that of exit, or 2 if an input file could
 // not be read. err is a fault of the program, of Stdout, or ctx's.
 func (p *Program) Run(ctx context.Context, cfg Config) (status int, err error) {
-	m := &machine{prog: p, cfg: cfg, ctx: ctx, out: cfg.Stdout,
+	m := &machine{
+		prog: p, cfg: cfg, ctx: ctx, out: cfg.Stdout,
 		vars: make([]value, len(p.names)), arrays: make([]array, len(p.names)),
-		inRange: make([]bool, len(p.rules)), cache: map[string]*regexp.Regexp{}}
+		inRange: make([]bool, len(p.rules)), cache: map[string]*regexp.Regexp{},
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(fault)

@@ -48,7 +48,14 @@ func TestRefused(t *testing.T) {
 		{`(a)\1`, Extended, ErrBackReference},
 		{`a\{1001\}`, Basic, ErrRepetition},
 		{`a{1,2000}`, Extended, ErrRepetition},
-		{`\(a`, Basic, nil}, {`a\)`, Basic, nil}, {`(a`, Extended, nil}, {`[a`, Basic, nil}, {`[[:foo:]]`, Basic, nil}, {`a\`, Basic, nil}, {`[z-a]`, Basic, nil}, {`a\{1`, Basic, nil},
+		{`\(a`, Basic, nil},
+		{`a\)`, Basic, nil},
+		{`(a`, Extended, nil},
+		{`[a`, Basic, nil},
+		{`[[:foo:]]`, Basic, nil},
+		{`a\`, Basic, nil},
+		{`[z-a]`, Basic, nil},
+		{`a\{1`, Basic, nil},
 	} {
 		_, err := Compile(c.pattern, c.syntax, false)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) {
