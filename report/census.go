@@ -2,6 +2,7 @@ package report
 
 import (
 	"ftracelab/tracer"
+	"ftracelab/unwind"
 )
 
 // maxDepth is the deepest stack with a row of its own in the depth table; deeper
@@ -21,13 +22,21 @@ type census struct {
 	kernel, user             *uniqueSet
 	kernelGrowth, userGrowth growth
 	depth                    [maxDepth + 1]uint64 // kernel stacks of that depth
+	deferred                 Joined
+	join                     unwind.Join[struct{}]
 }
 
 func newCensus() *census {
-	return &census{
+	c := &census{
 		kernel: newUniqueSet(maxUnique, maxKernelFrames),
 		user:   newUniqueSet(maxUnique, maxUserFrames),
 	}
+	c.join = unwind.Join[struct{}]{Deliver: func(_ struct{}, _ []uint64, found bool) {
+		if found {
+			c.deferred.Joined++
+		}
+	}}
+	return c
 }
 
 func (c *census) consume(b *batch) error {
@@ -79,6 +88,26 @@ func (c *census) event(r *tracer.Record) {
 	}
 	c.eventsOnCPU[r.CPU]++
 	c.events++
+	if r.Type != nil && r.Type.System == "ftrace" {
+		c.joinStack(r)
+	}
+}
+
+// joinStack follows the cookies of a trace whose user stacks were deferred.
+func (c *census) joinStack(r *tracer.Record) {
+	field := r.Type.Field("cookie")
+	if field == nil || len(r.Data) < field.Offset+field.Size {
+		return
+	}
+	cookie := unwind.Cookie(field.Uint(r.Data))
+	switch r.Type.Name {
+	case "user_unwind_cookie":
+		c.deferred.Cookies++
+		c.join.Add(r.Common.PID, cookie, struct{}{})
+	case "user_unwind_stack":
+		c.deferred.Stacks++
+		c.join.Stack(r.Common.PID, cookie, nil)
+	}
 }
 
 // seconds is the span of the events' time stamps.

@@ -69,10 +69,19 @@ type Input struct {
 	UserAtLeast      bool    `json:"unique_user_at_least,omitempty"`
 	UserMeanDepth    float64 `json:"user_mean_depth"`
 
+	Deferred *Joined `json:"deferred,omitempty"` // of a trace whose user stacks were deferred
+
 	Lost    uint64  `json:"lost"`   // events known to be missing
 	Losses  uint64  `json:"losses"` // places where some are
 	CPUs    int     `json:"cpus"`   // that have records
 	Seconds float64 `json:"seconds"`
+}
+
+// Joined says how the cookies of a trace found the user stacks they stand for.
+type Joined struct {
+	Cookies uint64 `json:"cookies"` // events that wait for a stack
+	Stacks  uint64 `json:"stacks"`  // stacks that came
+	Joined  uint64 `json:"joined"`  // cookies that found theirs
 }
 
 // Settings are what the report was asked for.

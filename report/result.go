@@ -51,6 +51,9 @@ func (r *run) input() Input {
 	}
 	in.UniqueKernelStacks, in.KernelAtLeast = c.kernel.len()
 	in.UniqueUserStacks, in.UserAtLeast = c.user.len()
+	if c.deferred.Cookies+c.deferred.Stacks > 0 {
+		in.Deferred = &c.deferred
+	}
 	in.UniqueStacks = in.UniqueKernelStacks + in.UniqueUserStacks
 	return in
 }

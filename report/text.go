@@ -79,6 +79,9 @@ func (t *text) input(r *Report) {
 	if in.UserStacks > 0 {
 		t.line("  %s user stacks, %s%s unique, %.1f addresses on average", Group(in.UserStacks), atLeast(in.UserAtLeast), Group(in.UniqueUserStacks), in.UserMeanDepth)
 	}
+	if d := in.Deferred; d != nil {
+		t.line("  %s events wait for a deferred user stack, %s found theirs among %s", Group(d.Cookies), Group(d.Joined), Group(d.Stacks))
+	}
 	t.wrap("  ", "    ", "verified: "+Verified(r))
 	if d := r.Best(); d != nil {
 		short := fmt.Sprintf("in short: with %s an event takes %.1f %% less, and the same buffer holds %.2f times the events", d.Name, d.SavingPct, d.RetainedTimes)

@@ -36,7 +36,7 @@ func (ft *Ftrace) hooksChanged() {
 func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
 	ft.running = c
 	for _, i := range ft.tracing {
-		if i.records(c) && ft.traces(f.Func) {
+		if ft.traces(f.Func) {
 			i.current.call(i, c, f)
 		}
 	}

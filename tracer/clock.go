@@ -59,6 +59,19 @@ func (i *Instance) showClock() string {
 	return strings.Join(words, " ") + "\n"
 }
 
+// clockWord bounds a write to trace_clock.
+const clockWord = 64
+
+// writeClock is a write to trace_clock, blanks around the name allowed.
+//
+// Kernel: tracing_clock_write, kernel/trace/trace.c.
+func (i *Instance) writeClock(s string) error {
+	if len(s) >= clockWord {
+		return fmt.Errorf("trace_clock: %d bytes: %w", len(s), syscall.EINVAL)
+	}
+	return i.setClock(strings.TrimSpace(s))
+}
+
 // setClock switches to another clock. Old stamps would make no sense beside
 // new ones, so the buffer is emptied.
 //

@@ -21,24 +21,47 @@ type cmdlines struct {
 	tgids map[int32]int32
 }
 
-// record remembers t. The idle task needs no entry: it is known.
-func (s *cmdlines) record(t *machine.Task) {
+// remember keeps the name of t for as long as options/record-cmd is on, and its
+// thread group while an instance has options/record-tgid. The idle task needs no
+// entry: it is known.
+//
+// Kernel: tracing_record_taskinfo, kernel/trace/trace_sched_switch.c.
+func (ft *Ftrace) remember(t *machine.Task) {
 	if t.PID == 0 {
 		return
 	}
-	s.set(int32(t.PID), int32(t.TGID), t.Comm)
+	if ft.top.opts.Has(OptRecordCmd) {
+		ft.cmdlines.setComm(int32(t.PID), t.Comm)
+	}
+	if ft.recordTGID {
+		ft.cmdlines.setTGID(int32(t.PID), int32(t.TGID))
+	}
 }
 
-func (s *cmdlines) set(pid, tgid int32, comm string) {
+func (s *cmdlines) setComm(pid int32, comm string) {
 	if s.comms[pid] == comm {
 		return
 	}
 	if s.comms == nil {
-		s.comms, s.tgids = map[int32]string{}, map[int32]int32{}
+		s.comms = map[int32]string{}
 	}
 	s.comms[pid] = comm
+}
+
+func (s *cmdlines) setTGID(pid, tgid int32) {
+	if s.tgids[pid] == tgid {
+		return
+	}
+	if s.tgids == nil {
+		s.tgids = map[int32]int32{}
+	}
 	s.tgids[pid] = tgid
 }
+
+// tgid returns the thread group recorded for pid, 0 if none was.
+//
+// Kernel: trace_find_tgid, kernel/trace/trace_sched_switch.c.
+func (s *cmdlines) tgid(pid int32) int32 { return s.tgids[pid] }
 
 // comm returns the name recorded for pid, "<...>" if none was.
 //

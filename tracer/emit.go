@@ -23,7 +23,7 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 	ft.scratch = d.Append(ft.scratch[:0], h, v)
 	h.Type = uint16(t.ID)
 	h.Put(ft.scratch)
-	ft.cmdlines.record(c.Current)
+	ft.remember(c.Current)
 	ft.emitBytes(c, t, h, ft.scratch)
 }
 
@@ -48,7 +48,7 @@ func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec [
 		switch {
 		case i.deferred != nil:
 			i.requestStack(c, h)
-		case i.opts.Has(OptUserStacktrace) && !c.Current.Kernel && !c.InNMI:
+		case i.opts.Has(OptUserStacktrace) && !c.InNMI:
 			i.userStack(c, ctx, h)
 		}
 	}
@@ -61,9 +61,15 @@ func (i *Instance) kernelStack(c *machine.CPU, ctx ringbuf.Context, h event.Comm
 	_, _ = i.rec.KernelStack(c.ID, ctx, &i.stack)
 }
 
-// userStack walks the user stack and records it.
+// userStack walks the user stack and records it: an empty one for a task that
+// has none.
+//
+// Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
 func (i *Instance) userStack(c *machine.CPU, ctx ringbuf.Context, h event.Common) {
-	i.stack.IPs, _ = unwind.Walk(i.stack.IPs[:0], c.Current.User, c.Current.Memory, userStackFrames)
+	i.stack.IPs = i.stack.IPs[:0]
+	if !c.Current.Kernel {
+		i.stack.IPs, _ = unwind.Walk(i.stack.IPs, c.Current.User, c.Current.Memory, userStackFrames)
+	}
 	i.stack.Common, i.stack.TGID = h, uint32(c.Current.TGID)
 	_, _ = i.rec.UserStack(c.ID, ctx, &i.stack)
 }

@@ -60,11 +60,7 @@ func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 	if switchable(t) {
 		nodes = append(nodes, i.flag("enable",
 			func() bool { return i.enabled[t.ID] },
-			func(on bool) error {
-				i.enableEvent(t, on)
-				i.ft.hooksChanged()
-				return nil
-			}))
+			func(on bool) error { return i.setEvent(t, on) }))
 	}
 	return nodes
 }
@@ -73,7 +69,10 @@ func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 func (i *Instance) enableFile(system string) tracefile.Node {
 	return i.value("enable", 0o640, func() string { return i.state(system) }, func(s string) error {
 		n, err := tracefile.ParseUlong(s, 10)
-		if err != nil || n > 1 {
+		if err != nil {
+			return fmt.Errorf("events/%s/enable: %w", system, err)
+		}
+		if n > 1 {
 			return fmt.Errorf("events/%s/enable: %q: %w", system, s, syscall.EINVAL)
 		}
 		return i.setEvents(system, "", n == 1)

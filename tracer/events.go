@@ -15,6 +15,18 @@ func (i *Instance) enableEvent(t *event.Type, on bool) {
 	i.enabled[t.ID] = on
 }
 
+// setEvent is a write to an event's enable file.
+//
+// Kernel: event_enable_write, kernel/trace/trace_events.c.
+func (i *Instance) setEvent(t *event.Type, on bool) error {
+	if err := i.expand(); err != nil {
+		return err
+	}
+	i.enableEvent(t, on)
+	i.ft.hooksChanged()
+	return nil
+}
+
 // disableAllEvents is what removing an instance starts with.
 func (i *Instance) disableAllEvents() {
 	clear(i.enabled)
@@ -30,6 +42,9 @@ func switchable(t *event.Type) bool { return t.System != "ftrace" }
 //
 // Kernel: __ftrace_set_clr_event_nolock, kernel/trace/trace_events.c.
 func (i *Instance) setEvents(system, name string, on bool) error {
+	if err := i.expand(); err != nil {
+		return err
+	}
 	found := false
 	for _, t := range i.ft.types.All() {
 		if !switchable(t) || system != "" && t.System != system || name != "" && t.Name != name {
@@ -58,6 +73,9 @@ func (i *Instance) setEventWord(word string) error {
 	}
 	if wildcard(word) == "" {
 		return i.setEvents("", "", !off)
+	}
+	if err := i.expand(); err != nil {
+		return err
 	}
 	// A bare name selects the events of that name and the system of that name.
 	found := false

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"ftracelab/internal/tracefile"
 )
@@ -28,7 +27,7 @@ func (ft *Ftrace) instanceDirs() []tracefile.Node {
 	defer ft.mu.Unlock()
 	var dirs []tracefile.Node
 	for _, i := range ft.instances {
-		dirs = append(dirs, &tracefile.Dir{Name: i.name, Mode: 0o750, Children: i.files})
+		dirs = append(dirs, &tracefile.Dir{Name: i.name, Mode: 0o750, Children: func() []tracefile.Node { return i.held(i.files()) }})
 	}
 	return dirs
 }
@@ -44,7 +43,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 		i.seq("available_filter_functions", 0o440, func() ([]byte, error) { return showFunctions(k), nil }),
 		i.filterFile("set_ftrace_filter", &ft.filter, "#### all functions enabled ####\n"),
 		i.filterFile("set_ftrace_notrace", &ft.notrace, "#### no functions disabled ####\n"),
-		i.value("max_graph_depth", 0o640, func() string { return strconv.Itoa(ft.maxDepth) + "\n" }, ft.setMaxDepth),
+		i.value("max_graph_depth", 0o640, func() string { return strconv.FormatUint(uint64(ft.maxDepth), 10) + "\n" }, ft.setMaxDepth),
 		i.value("saved_cmdlines", 0o440, ft.cmdlines.show, nil),
 	)
 }
@@ -55,7 +54,7 @@ func (i *Instance) files() []tracefile.Node {
 		i.value("current_tracer", 0o640, func() string { return i.current.Name + "\n" }, i.writeTracer),
 		i.value("tracing_on", 0o640, i.showTracingOn, i.writeTracingOn),
 		i.traceFile(-1),
-		i.pipeFile("trace_pipe", -1, takeText),
+		i.textPipe(-1),
 		i.marker("trace_marker", i.writeMarker),
 		i.marker("trace_marker_raw", i.writeRawMarker),
 		i.value("trace_options", 0o640, i.showOptions, i.writeOptions),
@@ -65,7 +64,8 @@ func (i *Instance) files() []tracefile.Node {
 		i.value("buffer_size_kb", 0o640, func() string { return i.showSize(-1) }, func(s string) error { return i.writeSize(-1, s) }),
 		i.value("buffer_total_size_kb", 0o440, i.showTotalSize, nil),
 		&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: i.cpuDirs},
-		i.value("trace_clock", 0o640, i.showClock, i.setClock),
+		i.freeBuffer(),
+		i.value("trace_clock", 0o640, i.showClock, i.writeClock),
 		i.value("tracing_cpumask", 0o640, i.showCPUMask, i.writeCPUMask),
 		i.clearable("error_log", 0o640, i.errors.show, i.errors.clear),
 	}
@@ -78,8 +78,8 @@ func (i *Instance) cpuDirs() []tracefile.Node {
 		dirs = append(dirs, &tracefile.Dir{Name: fmt.Sprintf("cpu%d", cpu), Mode: 0o750, Children: func() []tracefile.Node {
 			return []tracefile.Node{
 				i.traceFile(cpu),
-				i.pipeFile("trace_pipe", cpu, takeText),
-				i.pipeFile("trace_pipe_raw", cpu, takePage),
+				i.textPipe(cpu),
+				i.rawPipe(cpu),
 				i.value("stats", 0o440, func() string { return i.showStats(cpu) }, nil),
 				i.value("buffer_size_kb", 0o640, func() string { return i.showSize(cpu) }, func(s string) error { return i.writeSize(cpu, s) }),
 			}
@@ -98,7 +98,7 @@ func (i *Instance) optionFiles() []tracefile.Node {
 		}
 		files = append(files, i.flag(options[o].name,
 			func() bool { return i.opts.Has(o) },
-			func(on bool) error { return i.SetOption(o, on) }))
+			func(on bool) error { return i.setOption(o, on) }))
 	}
 	return files
 }
@@ -119,37 +119,15 @@ func (i *Instance) writeTracingOn(s string) error {
 	if err != nil {
 		return fmt.Errorf("tracing_on: %w", err)
 	}
-	i.buf.SetRecording(n != 0)
+	on := n != 0
+	if on == i.buf.Recording() {
+		return nil
+	}
+	i.buf.SetRecording(on)
+	if on && i.current.start != nil {
+		i.current.start(i)
+	}
 	return nil
-}
-
-// showSize is the text of buffer_size_kb; X if the CPUs differ.
-func (i *Instance) showSize(cpu int) string {
-	if cpu >= 0 {
-		return strconv.Itoa(i.sizeShown(cpu)) + "\n"
-	}
-	for n := range i.buf.CPUs() {
-		if i.sizeShown(n) != i.sizeShown(0) {
-			return "X\n"
-		}
-	}
-	return strconv.Itoa(i.sizeShown(0)) + "\n"
-}
-
-func (i *Instance) writeSize(cpu int, s string) error {
-	kb, err := tracefile.ParseUlong(s, 10)
-	if err != nil {
-		return fmt.Errorf("buffer_size_kb: %w", err)
-	}
-	return i.resizeBuffer(cpu, kb)
-}
-
-func (i *Instance) showTotalSize() string {
-	total := 0
-	for cpu := range i.buf.CPUs() {
-		total += i.sizeShown(cpu)
-	}
-	return strconv.Itoa(total) + "\n"
 }
 
 // showStats is the text of per_cpu/cpuN/stats.
@@ -171,44 +149,14 @@ func (i *Instance) stamp(ts uint64) string {
 	return fmt.Sprintf("%5d.%06d", us/1e6, us%1e6)
 }
 
-// showCPUMask is the text of tracing_cpumask: hexadecimal digits, in groups of
-// eight.
-func (i *Instance) showCPUMask() string {
-	digits := (i.buf.CPUs() + 3) / 4
-	text := fmt.Sprintf("%0*x", digits, i.cpumask)
-	if n := len(text); n > 8 {
-		text = text[:n-8] + "," + text[n-8:]
-	}
-	return text + "\n"
-}
-
-// writeCPUMask takes a mask; CPUs that leave it stop recording, those that
-// enter it start.
+// setMaxDepth is a write to max_graph_depth, of which the low 32 bits count.
 //
-// Kernel: tracing_cpumask_write, kernel/trace/trace.c.
-func (i *Instance) writeCPUMask(s string) error {
-	text := strings.ReplaceAll(strings.TrimSpace(s), ",", "")
-	mask, err := strconv.ParseUint(text, 16, 64)
-	if err != nil {
-		return fmt.Errorf("tracing_cpumask %q: %w", text, syscall.EINVAL)
-	}
-	cpus := i.buf.CPUs()
-	if cpus < 64 && mask>>((cpus+3)/4*4) != 0 {
-		return fmt.Errorf("tracing_cpumask %q names CPUs beyond %d: %w", text, cpus-1, syscall.EOVERFLOW)
-	}
-	i.cpumask = mask
-	for cpu := range cpus {
-		i.buf.SetCPURecording(cpu, mask>>cpu&1 != 0)
-	}
-	return nil
-}
-
-// setMaxDepth is a write to max_graph_depth.
+// Kernel: graph_depth_write, kernel/trace/trace_functions_graph.c.
 func (ft *Ftrace) setMaxDepth(s string) error {
 	n, err := tracefile.ParseUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("max_graph_depth: %w", err)
 	}
-	ft.maxDepth = int(min(n, 1<<31-1))
+	ft.maxDepth = uint32(n)
 	return nil
 }

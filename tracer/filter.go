@@ -3,7 +3,6 @@ package tracer
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"

@@ -25,7 +25,17 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// BootOptions is the boot parameter trace_options=: names of options with
+	// commas between, a leading no switches off. With it the run begins while the
+	// kernel boots: until InitcallTime there is no stack map, and stacks are
+	// recorded in full whatever options/stackmap says.
+	BootOptions string
+	// InitcallTime is when the kernel makes the stack map, in ns after the
+	// start; 0 means 5 ms. It counts only with BootOptions.
+	InitcallTime machine.Time
 }
+
+const defaultInitcallTime = 5 * machine.Millisecond
 
 const defaultBufferSizeKB = 1408
 
@@ -43,25 +53,32 @@ type Ftrace struct {
 	cmdlines  cmdlines
 	filter    functionFilter // set_ftrace_filter
 	notrace   functionFilter // set_ftrace_notrace
-	maxDepth  int            // max_graph_depth; 0: no limit
+	maxDepth  uint32         // max_graph_depth; 0: no limit
 	maxID     int            // the highest event id
 	top       *Instance
 	instances []*Instance // the others, by name
 	// tracing holds the instances that want function entries, kept up to date
 	// by whoever changes a tracer, so that the hook does not search.
-	tracing   []*Instance
-	running   *machine.CPU // the CPU whose hook runs
-	listening []bool       // by event id: some instance has it enabled
-	probes    []uint64     // by event id: the innermost frame of its stacks
-	syscalls  syscallEvents
-	recs      records
-	scratch   []byte
+	tracing []*Instance
+	running *machine.CPU // the CPU whose hook runs
+	// recordTGID says that some instance has options/record-tgid.
+	recordTGID bool
+	mapped     bool         // the map is there: initcalls have run
+	bootEnd    machine.Time // when they do
+	listening  []bool       // by event id: some instance has it enabled
+	probes     []uint64     // by event id: the innermost frame of its stacks
+	syscalls   syscallEvents
+	recs       records
+	scratch    []byte
 }
 
 // New attaches tracing to m. The machine's hooks belong to it from then on.
 func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.BufferSizeKB == 0 {
 		cfg.BufferSizeKB = defaultBufferSizeKB
+	}
+	if cfg.BufferSizeKB < 0 || cfg.BufferSizeKB > maxBufferSizeKB {
+		return nil, fmt.Errorf("tracer: Config.BufferSizeKB %d: want 1 to %d: %w", cfg.BufferSizeKB, maxBufferSizeKB, syscall.EINVAL)
 	}
 	types, err := event.NewTable(events.All()...)
 	if err != nil {
@@ -93,6 +110,9 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		return nil, err
 	}
 	ft.hooksChanged()
+	if err := ft.boot(); err != nil {
+		return nil, err
+	}
 	return ft, nil
 }
 
@@ -109,6 +129,11 @@ func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.stackmap }
 func (ft *Ftrace) Run(d machine.Time) {
 	ft.mu.Lock()
 	defer ft.mu.Unlock()
+	if end := ft.machine.Now() + d; !ft.mapped && end >= ft.bootEnd {
+		ft.machine.Run(ft.bootEnd - ft.machine.Now())
+		ft.initcalls()
+		d = end - ft.machine.Now()
+	}
 	ft.machine.Run(d)
 }
 
@@ -150,11 +175,14 @@ func (ft *Ftrace) rmdir(name string) error {
 		return fmt.Errorf("instances/%s: %w", name, syscall.ENOENT)
 	}
 	i := ft.instances[at]
-	if i.readers > 0 {
+	if i.refs > 0 {
 		return fmt.Errorf("instances/%s has open files: %w", name, syscall.EBUSY)
 	}
 	i.disableAllEvents()
 	if err := i.setTracer("nop"); err != nil {
+		return err
+	}
+	if err := i.setOption(OptUserStacktraceDelay, false); err != nil {
 		return err
 	}
 	ft.instances = slices.Delete(ft.instances, at, at+1)

@@ -56,7 +56,7 @@ func (i *Instance) graphEntry(c *machine.CPU, _ *fgraph.Stack, call fgraph.Call)
 	if !i.opts.Has(OptGraphIRQs) && c.InHardIRQ {
 		return false
 	}
-	if depth := i.ft.maxDepth; depth > 0 && call.Depth >= depth {
+	if depth := i.ft.maxDepth; depth > 0 && uint32(call.Depth) >= depth {
 		return false
 	}
 	if !i.records(c) {
@@ -65,7 +65,7 @@ func (i *Instance) graphEntry(c *machine.CPU, _ *fgraph.Stack, call fgraph.Call)
 	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
 	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], common(c), &rec)
 	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
-	i.ft.cmdlines.record(c.Current)
+	i.ft.remember(c.Current)
 	return true
 }
 

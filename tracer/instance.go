@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"fmt"
-	"syscall"
 
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
@@ -25,12 +24,16 @@ type Instance struct {
 	current    *Tracer
 	clock      *clock
 	clockCalls uint64
-	cpumask    uint64
+	cpumask    cpuMask
+	expanded   bool         // the buffer has its size
 	enabled    []bool       // by event id
+	repeats    []funcRepeat // by CPU; of func-no-repeats
 	graph      *fgraph.Ops  // while function_graph is current
 	deferred   *unwind.Work // while userstacktrace_delay is on
 	errors     errorLog
-	readers    int // open trace_pipe files
+	refs       int    // open files, of an instance that can be removed
+	readers    int    // open trace_pipe and trace_pipe_raw files
+	piped      []bool // by CPU: its trace_pipe is open
 	scratch    []byte
 	stack      Stack
 }
@@ -38,18 +41,22 @@ type Instance struct {
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	cpus := len(ft.machine.CPUs())
 	i := &Instance{
-		ft:      ft,
-		name:    name,
-		opts:    defaultOptions(),
-		current: tracerByName("nop"),
-		clock:   &clocks[0],
-		cpumask: 1<<cpus - 1,
-		enabled: make([]bool, ft.maxID+1),
+		ft:       ft,
+		name:     name,
+		opts:     ft.newOptions(name == ""),
+		current:  tracerByName("nop"),
+		clock:    &clocks[0],
+		cpumask:  allCPUs(cpus),
+		enabled:  make([]bool, ft.maxID+1),
+		repeats:  make([]funcRepeat, cpus),
+		piped:    make([]bool, cpus),
+		expanded: name != "",
 	}
-	if name != "" {
-		i.opts.set(OptPrintkDest, false)
+	size := minBufferSize
+	if i.expanded {
+		size = ft.cfg.BufferSizeKB << 10
 	}
-	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: ft.cfg.BufferSizeKB << 10, Clock: i.now})
+	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: size, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now})
 	if err != nil {
 		return nil, fmt.Errorf("instance %q: %w", name, err)
 	}
@@ -125,39 +132,5 @@ func contextOf(c *machine.CPU) ringbuf.Context {
 // records reports whether the instance records on c at all; tracing_cpumask
 // and tracing_on decide.
 func (i *Instance) records(c *machine.CPU) bool {
-	return i.cpumask>>c.ID&1 != 0 && i.buf.Recording()
-}
-
-// resizeBuffer does what a number written to buffer_size_kb asks for; cpu < 0
-// means all.
-//
-// Kernel: tracing_entries_write, kernel/trace/trace.c.
-func (i *Instance) resizeBuffer(cpu int, kb uint64) error {
-	if kb == 0 {
-		return fmt.Errorf("buffer_size_kb 0: %w", syscall.EINVAL)
-	}
-	if kb > maxBufferSizeKB {
-		return fmt.Errorf("buffer_size_kb %d is more than %d: %w", kb, maxBufferSizeKB, syscall.ENOMEM)
-	}
-	first, last := cpu, cpu
-	if cpu < 0 {
-		first, last = 0, i.buf.CPUs()-1
-	}
-	for n := first; n <= last; n++ {
-		if err := i.buf.Resize(n, int(kb)<<10); err != nil {
-			return fmt.Errorf("buffer_size_kb of CPU %d: %w: %w", n, err, syscall.EINVAL)
-		}
-	}
-	return nil
-}
-
-// maxBufferSizeKB bounds what one CPU's buffer may take of this process.
-//
-// Departure: a kernel fails with ENOMEM when its memory is used up; the
-// emulation refuses above 4 GiB per CPU.
-const maxBufferSizeKB = 4 << 20
-
-// sizeShown is the figure buffer_size_kb shows for cpu: what its pages hold.
-func (i *Instance) sizeShown(cpu int) int {
-	return i.buf.Pages(cpu) * (i.buf.SubbufSize() - 16) >> 10
+	return i.cpumask[c.ID] && i.buf.Recording()
 }

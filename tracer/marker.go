@@ -18,52 +18,67 @@ const (
 	writerCPU  = 0
 )
 
-// markerMax is the longest text of one marker; a longer write is cut and its
-// count says so.
-const markerMax = 4054
+// faulted is the length of what the kernel writes into a record whose text it
+// cannot read; it makes room for it before it knows.
+//
+// Kernel: FAULTED_SIZE, kernel/trace/trace.c.
+const faulted = len("<faulted>")
 
 // writeMarker records what was written to trace_marker and returns how many
-// bytes it took.
+// bytes it took: a text that no event can hold is cut. Behind the text there is
+// room for a newline, which is added if it is missing, and a NUL.
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
 func (i *Instance) writeMarker(p []byte) (int, error) {
 	if !i.opts.Has(OptMarkers) {
 		return 0, fmt.Errorf("trace_marker: options/markers is off: %w", syscall.EINVAL)
 	}
-	text := p[:min(len(p), markerMax)]
-	// The kernel makes room for a newline and a NUL behind the text before it
-	// knows whether it needs the newline.
-	end := "\n"
-	if bytes.HasSuffix(text, []byte{'\n'}) {
-		end = "\x00"
+	text := p[:min(len(p), i.buf.MaxEventSize()-printSize-2)]
+	buf := append(make([]byte, 0, len(text)+faulted+1), text...)
+	if !bytes.HasSuffix(text, []byte{'\n'}) {
+		buf = append(buf, '\n')
 	}
-	rec := events.PrintRecord{IP: i.ft.markerIP(), Buf: string(text) + end}
+	for len(buf) < max(len(text), faulted)+1 {
+		buf = append(buf, 0)
+	}
+	// The last NUL is the encoder's.
+	rec := events.PrintRecord{IP: i.ft.markerIP(), Buf: string(buf)}
 	i.scratch = events.Print.Append(i.scratch[:0], event.Common{PID: writerPID}, &rec)
-	if err := i.rec.Event(writerCPU, ringbuf.Normal, i.scratch); err != nil {
-		return 0, fmt.Errorf("trace_marker: %w: %w", err, syscall.EBADF)
-	}
-	i.ft.cmdlines.set(writerPID, writerPID, writerComm)
-	return len(text), nil
+	return len(text), i.writeAsShell("trace_marker")
 }
 
+// Sizes of the records of markers before their text.
+const (
+	printSize   = event.CommonSize + 8 // ip
+	rawDataSize = event.CommonSize + 4 // id
+)
+
 // writeRawMarker records what was written to trace_marker_raw: a 4-byte id and
-// data.
+// data. The kernel counts the id twice, so four bytes more follow the data.
 //
 // Kernel: tracing_mark_raw_write, kernel/trace/trace.c.
 func (i *Instance) writeRawMarker(p []byte) (int, error) {
+	size := rawDataSize + max(len(p), faulted+4)
 	switch {
 	case !i.opts.Has(OptMarkers):
 		return 0, fmt.Errorf("trace_marker_raw: options/markers is off: %w", syscall.EINVAL)
-	case len(p) < 4 || event.CommonSize+len(p) > i.buf.SubbufSize()-24:
+	case len(p) < 4 || size > i.buf.MaxEventSize():
 		return 0, fmt.Errorf("trace_marker_raw: %d bytes: %w", len(p), syscall.EINVAL)
 	}
 	id := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16 | uint32(p[3])<<24
-	i.scratch = events.RawData.Append(i.scratch[:0], event.Common{PID: writerPID}, &events.RawDataRecord{ID: id, Buf: p[4:]})
+	buf := make([]byte, size-rawDataSize)
+	copy(buf, p[4:])
+	i.scratch = events.RawData.Append(i.scratch[:0], event.Common{PID: writerPID}, &events.RawDataRecord{ID: id, Buf: buf})
+	return len(p), i.writeAsShell("trace_marker_raw")
+}
+
+// writeAsShell records i.scratch on behalf of whoever writes to the tracefs.
+func (i *Instance) writeAsShell(file string) error {
 	if err := i.rec.Event(writerCPU, ringbuf.Normal, i.scratch); err != nil {
-		return 0, fmt.Errorf("trace_marker_raw: %w: %w", err, syscall.EBADF)
+		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
-	i.ft.cmdlines.set(writerPID, writerPID, writerComm)
-	return len(p), nil
+	i.ft.cmdlines.setComm(writerPID, writerComm)
+	return nil
 }
 
 // markerIP is the address that makes a marker's line begin with

@@ -97,36 +97,6 @@ func (i *Instance) stackMapFile() tracefile.Node {
 		OnWrite(func(p []byte) error { return i.locked(func() error { return i.resetStackmap(p) }) })
 }
 
-// pipeFile is a file that takes what it reads out of the buffer. While one is
-// open the tracer cannot be changed.
-//
-// Kernel: tracing_open_pipe, kernel/trace/trace.c.
-func (i *Instance) pipeFile(name string, cpu int, take func(*pipe) []byte) tracefile.Node {
-	return &tracefile.File{Name: name, Mode: 0o440, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
-		p := &pipe{i: i, cpu: cpu}
-		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait).Open(ctx, flags)
-		if err != nil {
-			return nil, err
-		}
-		_ = i.locked(func() error { i.readers++; return nil })
-		return &pipeHandle{Handle: h, i: i}, nil
-	}}
-}
-
-type pipeHandle struct {
-	tracefile.Handle
-	i      *Instance
-	closed bool
-}
-
-func (h *pipeHandle) Close() error {
-	if !h.closed {
-		h.closed = true
-		_ = h.i.locked(func() error { h.i.readers--; return nil })
-	}
-	return h.Handle.Close()
-}
-
 // optionWords bounds a write to trace_options.
 const optionWords = 64
 
@@ -138,4 +108,51 @@ func (i *Instance) writeOptions(s string) error {
 		return fmt.Errorf("trace_options: %d bytes: %w", len(s), syscall.EINVAL)
 	}
 	return i.writeOption(strings.TrimSpace(s))
+}
+
+// openFile is a handle that says when it is closed.
+type openFile struct {
+	tracefile.Handle
+	closed func()
+}
+
+// Waits says whether a read may have to wait; see [tracefile.Waiter].
+func (h *openFile) Waits() bool {
+	w, ok := h.Handle.(tracefile.Waiter)
+	return ok && w.Waits()
+}
+
+func (h *openFile) Close() error {
+	if h.closed != nil {
+		h.closed()
+		h.closed = nil
+	}
+	return h.Handle.Close()
+}
+
+// held returns the nodes with the open files of an instance counted: it cannot
+// be removed while there are any.
+//
+// Kernel: trace_array_get and trace_array_put, kernel/trace/trace.c.
+func (i *Instance) held(nodes []tracefile.Node) []tracefile.Node {
+	for n, node := range nodes {
+		switch node := node.(type) {
+		case *tracefile.Dir:
+			dir := *node
+			dir.Children = func() []tracefile.Node { return i.held(node.Children()) }
+			nodes[n] = &dir
+		case *tracefile.File:
+			file := *node
+			file.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+				h, err := node.Open(ctx, flags)
+				if err != nil {
+					return nil, err
+				}
+				_ = i.locked(func() error { i.refs++; return nil })
+				return &openFile{h, func() { _ = i.locked(func() error { i.refs--; return nil }) }}, nil
+			}
+			nodes[n] = &file
+		}
+	}
+	return nodes
 }

@@ -71,6 +71,15 @@ type option struct {
 
 // options is the table from which trace_options, the options folder and the
 // defaults come.
+//
+// Departure: some options change nothing here, as what they act on is left out:
+// block (poll), event-fork and function-fork (set_event_pid, set_ftrace_pid),
+// trace_printk_dest (the simulated kernel calls no trace_printk), function-trace
+// and display-graph (the latency tracers), sym-userobj (simulated memory has no
+// files behind it), pause-on-trace (trace is a text of one moment anyway).
+//
+// Departure: a kernel has one set of each tracer's options for all instances;
+// here each instance has its own.
 var options = [numOptions]option{
 	OptPrintParent:         {name: "print-parent", on: true},
 	OptSymOffset:           {name: "sym-offset"},
@@ -133,11 +142,30 @@ func (s *Options) set(o Option, on bool) {
 	}
 }
 
-// defaultOptions returns what a new instance starts with.
-func defaultOptions() Options {
+// newOptions returns what an instance starts with: the top one with the
+// defaults, another with what the top one has.
+//
+// Kernel: trace_array_create_systems and ZEROED_TRACE_FLAGS,
+// kernel/trace/trace.c.
+func (ft *Ftrace) newOptions(top bool) Options {
 	var s Options
 	for o, row := range options {
 		s.set(Option(o), row.on)
+	}
+	if top {
+		return s
+	}
+	for o, row := range options {
+		if row.tracer == "" {
+			s.set(Option(o), ft.top.opts.Has(Option(o)))
+		}
+	}
+	s.set(OptEventFork, false)
+	s.set(OptFunctionFork, false)
+	s.set(OptPrintkDest, false)
+	s.set(OptUserStacktraceDelay, false)
+	if ft.stackmap != nil && ft.stackmap.Config().TopLevelOnly {
+		s.set(OptStackmap, false)
 	}
 	return s
 }
@@ -172,9 +200,6 @@ func (i *Instance) listed(o Option) bool {
 	return i.ft.built(o) && (options[o].tracer == "" || options[o].tracer == i.current.Name)
 }
 
-// Options returns the options that are on.
-func (i *Instance) Options() Options { return i.opts }
-
 // showOptions is the text of trace_options.
 //
 // Kernel: tracing_trace_options_show, kernel/trace/trace.c.
@@ -202,16 +227,16 @@ func (i *Instance) writeOption(word string) error {
 	}
 	for o := range numOptions {
 		if options[o].name == name && i.listed(o) {
-			return i.SetOption(o, on)
+			return i.setOption(o, on)
 		}
 	}
 	return fmt.Errorf("trace_options: no option %q: %w", name, syscall.EINVAL)
 }
 
-// SetOption turns an option on or off, with the effects it has.
+// setOption turns an option on or off, with the effects it has.
 //
 // Kernel: set_tracer_flag and __set_tracer_option, kernel/trace/trace.c.
-func (i *Instance) SetOption(o Option, on bool) error {
+func (i *Instance) setOption(o Option, on bool) error {
 	if i.opts.Has(o) == on {
 		return nil
 	}
@@ -219,11 +244,6 @@ func (i *Instance) SetOption(o Option, on bool) error {
 	case OptStackmap:
 		if on && !i.top() && i.ft.stackmap.Config().TopLevelOnly {
 			return fmt.Errorf("options/stackmap belongs to the top instance: %w", syscall.EINVAL)
-		}
-		// v2 lets an instance set the option, but only the top one has a map.
-		i.rec.stacks.Kernel = FullStack
-		if on && i.top() {
-			i.rec.stacks.Kernel = StackID
 		}
 	case OptNopRefuse:
 		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
@@ -235,5 +255,19 @@ func (i *Instance) SetOption(o Option, on bool) error {
 		}
 	}
 	i.opts.set(o, on)
+	i.ft.optionChanged(i)
 	return nil
+}
+
+// optionChanged brings what depends on an instance's options up to date.
+func (ft *Ftrace) optionChanged(i *Instance) {
+	// v2 lets an instance set the option, but only the top one has a map.
+	i.rec.stacks.Kernel = FullStack
+	if i.top() && i.opts.Has(OptStackmap) && ft.mapped {
+		i.rec.stacks.Kernel = StackID
+	}
+	ft.recordTGID = false
+	for other := range ft.all {
+		ft.recordTGID = ft.recordTGID || other.opts.Has(OptRecordTGID)
+	}
 }

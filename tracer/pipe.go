@@ -6,15 +6,17 @@ import (
 	"io"
 	"syscall"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracer/output"
 )
 
 // pipe is an open trace_pipe or trace_pipe_raw: it takes events out of the
 // buffer as they are read.
 type pipe struct {
-	i    *Instance
-	cpu  int  // -1: all CPUs
-	took bool // something was read before
+	i        *Instance
+	cpu      int  // -1: all CPUs
+	nonBlock bool // an empty buffer is EAGAIN, whatever the state
+	took     bool // something was read before
 
 	// of trace_pipe
 	printer *output.Printer
@@ -22,15 +24,78 @@ type pipe struct {
 	text    []byte
 }
 
+// textPipe is trace_pipe, of which one at a time may be open for each CPU.
+//
+// Kernel: tracing_open_pipe and open_pipe_on_cpu, kernel/trace/trace.c.
+func (i *Instance) textPipe(cpu int) tracefile.Node {
+	return i.pipeFile("trace_pipe", cpu, takeText, func() error { return i.claimPipe(cpu) }, func() { i.releasePipe(cpu) })
+}
+
+// rawPipe is trace_pipe_raw, of which any number may be open.
+//
+// Kernel: tracing_buffers_open, kernel/trace/trace.c.
+func (i *Instance) rawPipe(cpu int) tracefile.Node {
+	return i.pipeFile("trace_pipe_raw", cpu, takePage, func() error { return nil }, func() {})
+}
+
+// pipeFile is a file that takes what it reads out of the buffer. While one is
+// open the tracer cannot be changed. claim and release run under the lock.
+func (i *Instance) pipeFile(name string, cpu int, take func(*pipe) []byte, claim func() error, release func()) tracefile.Node {
+	return &tracefile.File{Name: name, Mode: 0o440, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		err := i.locked(func() error {
+			if err := claim(); err != nil {
+				return err
+			}
+			i.readers++
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		close := func() { _ = i.locked(func() error { release(); i.readers--; return nil }) }
+		p := &pipe{i: i, cpu: cpu, nonBlock: flags&tracefile.NonBlock != 0}
+		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait).Open(ctx, flags)
+		if err != nil {
+			close()
+			return nil, err
+		}
+		return &openFile{h, close}, nil
+	}}
+}
+
+// claimPipe takes the trace_pipe of one CPU, or with cpu < 0 of all.
+func (i *Instance) claimPipe(cpu int) error {
+	for n := range i.piped {
+		if i.piped[n] && (cpu < 0 || cpu == n) {
+			return fmt.Errorf("trace_pipe is open: %w", syscall.EBUSY)
+		}
+	}
+	i.markPipe(cpu, true)
+	return nil
+}
+
+func (i *Instance) releasePipe(cpu int) { i.markPipe(cpu, false) }
+
+func (i *Instance) markPipe(cpu int, open bool) {
+	for n := range i.piped {
+		if cpu < 0 || cpu == n {
+			i.piped[n] = open
+		}
+	}
+}
+
 // take gives what the buffer has. With tracing off and something read already
 // the pipe is at its end; otherwise its reader waits.
+//
+// Departure: trace_pipe_raw ends like trace_pipe; the kernel's waits on, as
+// somebody may switch tracing on again.
 //
 // Kernel: tracing_wait_pipe, kernel/trace/trace.c.
 func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
 	p.i.ft.mu.Lock()
 	defer p.i.ft.mu.Unlock()
 	data := from(p)
-	if len(data) == 0 && p.took && !p.i.buf.Recording() {
+	if len(data) == 0 && p.took && !p.nonBlock && !p.i.buf.Recording() {
 		return nil, io.EOF
 	}
 	p.took = p.took || len(data) > 0

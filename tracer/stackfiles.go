@@ -13,7 +13,7 @@ import (
 // Kernel: the stackmap patches' trace_stackmap.c; modes as measured.
 func (i *Instance) stackmapFiles() []tracefile.Node {
 	m := i.ft.stackmap
-	if m == nil || !i.top() {
+	if m == nil || !i.top() || !i.madeMap() {
 		return nil
 	}
 	return []tracefile.Node{
@@ -21,6 +21,12 @@ func (i *Instance) stackmapFiles() []tracefile.Node {
 		i.seq("stack_map_stat", 0o440, func() ([]byte, error) { return m.AppendStat(nil), nil }),
 		i.seq("stack_map_bin", 0o440, func() ([]byte, error) { return m.AppendBinary(nil), nil }),
 	}
+}
+
+// madeMap reports whether the boot has come so far that there is a map.
+func (i *Instance) madeMap() (made bool) {
+	_ = i.locked(func() error { made = i.ft.mapped; return nil })
+	return made
 }
 
 // showStackmap is the text of stack_map.

@@ -52,7 +52,7 @@ func (i *Instance) printer() (*output.Printer, error) {
 		Symbols:      ft.machine.Kallsyms(),
 		HashPtr:      ft.hashPtr,
 		Comm:         ft.cmdlines.comm,
-		TGID:         func(pid int32) int32 { return ft.cmdlines.tgids[pid] },
+		TGID:         ft.cmdlines.tgid,
 		CPUs:         i.buf.CPUs(),
 		CounterClock: !i.clock.inNS,
 		Overrun:      overrun,

@@ -20,6 +20,8 @@ type Tracer struct {
 	// init and reset run when it is selected and left; nil for nothing to do.
 	init  func(*Instance) error
 	reset func(*Instance)
+	// start runs when tracing_on is switched on again.
+	start func(*Instance)
 }
 
 // tracers lists them in the order of available_tracers.
@@ -28,7 +30,7 @@ type Tracer struct {
 // mmiotrace) are not listed.
 var tracers = []Tracer{
 	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
-	{Name: "function", instances: true, call: functionCall},
+	{Name: "function", instances: true, call: functionCall, start: (*Instance).resetBuffer},
 	{Name: "nop", instances: true},
 }
 
@@ -58,6 +60,9 @@ func showTracers() string {
 //
 // Kernel: tracing_set_tracer, kernel/trace/trace.c.
 func (i *Instance) setTracer(name string) error {
+	if err := i.expand(); err != nil {
+		return err
+	}
 	t := tracerByName(name)
 	switch {
 	case t == nil:
@@ -74,6 +79,9 @@ func (i *Instance) setTracer(name string) error {
 	}
 	old := i.current
 	i.current = tracerByName("nop")
+	if !i.keepsBuffer(old, t) {
+		i.resetBuffer()
+	}
 	if t.init != nil {
 		if err := t.init(i); err != nil {
 			i.ft.hooksChanged()
@@ -82,9 +90,6 @@ func (i *Instance) setTracer(name string) error {
 	}
 	i.current = t
 	i.ft.hooksChanged()
-	if !i.keepsBuffer(old, t) {
-		i.resetBuffer()
-	}
 	return nil
 }
 

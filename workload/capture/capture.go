@@ -33,6 +33,10 @@ type Capture struct {
 	imp    importer
 	in     *stream
 	failed error
+
+	// of entersKernel: the last answer
+	lastType   *event.Type
+	lastEnters bool
 }
 
 // importer is what reads one format.
@@ -167,8 +171,30 @@ func (c *Capture) Next(r *tracer.Record) error {
 		c.failed = err
 		return err
 	}
+	if r.Kind == tracer.Event {
+		r.NewEntry = c.entersKernel(r.Type)
+	}
 	c.info.count(r)
 	return nil
+}
+
+// entersKernel reports whether an event of t is by its nature the first of a stay
+// in the kernel: the entry of a system call, a fault of user space.
+func (c *Capture) entersKernel(t *event.Type) bool {
+	if t == c.lastType {
+		return c.lastEnters
+	}
+	c.lastType, c.lastEnters = t, false
+	if t == nil {
+		return false
+	}
+	switch t.System {
+	case "raw_syscalls", "syscalls":
+		c.lastEnters = strings.HasPrefix(t.Name, "sys_enter")
+	case "exceptions":
+		c.lastEnters = t.Name == "page_fault_user"
+	}
+	return c.lastEnters
 }
 
 // Close ends the goroutines of the capture and closes its files.

@@ -126,8 +126,10 @@ const (
 var flagColumns = [3]map[byte]uint8{
 	{'.': 0, 'd': flagIRQsOff, 'b': flagBHOff, 'D': flagIRQsOff | flagBHOff, 'X': flagIRQsNoSupport},
 	// l, L, b and B are the lazy marks of later kernels; 6.12 has no bit for them.
-	{'.': 0, 'N': flagNeedResched | flagPreemptResch, 'n': flagNeedResched, 'p': flagPreemptResch,
-		'l': 0, 'b': 0, 'L': flagPreemptResch, 'B': flagNeedResched | flagPreemptResch},
+	{
+		'.': 0, 'N': flagNeedResched | flagPreemptResch, 'n': flagNeedResched, 'p': flagPreemptResch,
+		'l': 0, 'b': 0, 'L': flagPreemptResch, 'B': flagNeedResched | flagPreemptResch,
+	},
 	{'.': 0, 'Z': flagNMI | flagHardIRQ, 'z': flagNMI, 'H': flagHardIRQ | flagSoftIRQ, 'h': flagHardIRQ, 's': flagSoftIRQ},
 }
 

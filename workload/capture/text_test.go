@@ -91,27 +91,37 @@ func TestFtraceText(t *testing.T) {
 			"cpu0 26449673000 pid=155 flags=0x20 preempt=0x0 unknown:f 9",
 			"cpu2 13080628000 pid=156 flags=0x0 preempt=0x0 unknown:f 9",
 		}},
-		"no irq-info": {"   bash-155     [000]     13.080627: vfs_read <-ksys_read\n   bash-155     [000]     13.080628: vfs_read\n",
+		"no irq-info": {
+			"   bash-155     [000]     13.080627: vfs_read <-ksys_read\n   bash-155     [000]     13.080628: vfs_read\n",
 			[]string{
 				"cpu0 13080627000 pid=155 flags=0x0 preempt=0x0 ftrace:function 24",
 				"cpu0 13080628000 pid=155 flags=0x0 preempt=0x0 ftrace:function 24",
-			}},
-		"counter": {"   wl-658     [000] .....            6: vfs_readlink <-do_readlinkat\n",
-			[]string{"cpu0 6 pid=658 flags=0x0 preempt=0x0 ftrace:function 24"}},
-		"lost": {"CPU:1 [LOST 34 EVENTS]\n   wl-658     [001] .....     0.000006: a <-b\nCPU:1 [LOST EVENTS]\n   wl-658     [001] .....     0.000007: a <-b\n",
+			},
+		},
+		"counter": {
+			"   wl-658     [000] .....            6: vfs_readlink <-do_readlinkat\n",
+			[]string{"cpu0 6 pid=658 flags=0x0 preempt=0x0 ftrace:function 24"},
+		},
+		"lost": {
+			"CPU:1 [LOST 34 EVENTS]\n   wl-658     [001] .....     0.000006: a <-b\nCPU:1 [LOST EVENTS]\n   wl-658     [001] .....     0.000007: a <-b\n",
 			[]string{
 				"cpu1 0 lost 34",
 				"cpu1 6000 pid=658 flags=0x0 preempt=0x0 ftrace:function 24",
 				"cpu1 6000 lost -1",
 				"cpu1 7000 pid=658 flags=0x0 preempt=0x0 ftrace:function 24",
-			}},
-		"markers": {"   wl-1     [000] .....     0.000006: tracing_mark_write: hi local\n   wl-1     [000] .....     0.000007: tracing_mark_write: two\n\nlines\n",
+			},
+		},
+		"markers": {
+			"   wl-1     [000] .....     0.000006: tracing_mark_write: hi local\n   wl-1     [000] .....     0.000007: tracing_mark_write: two\n\nlines\n",
 			[]string{
 				"cpu0 6000 pid=1 flags=0x0 preempt=0x0 ftrace:print 26",
 				"cpu0 7000 pid=1 flags=0x0 preempt=0x0 ftrace:print 28",
-			}},
-		"stack id": {"   wl-1     [000] .....     0.000006: <stack_id 5477>\n",
-			[]string{"cpu0 6000 pid=1 flags=0x0 preempt=0x0 ftrace:stack_id 12"}},
+			},
+		},
+		"stack id": {
+			"   wl-1     [000] .....     0.000006: <stack_id 5477>\n",
+			[]string{"cpu0 6000 pid=1 flags=0x0 preempt=0x0 ftrace:stack_id 12"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := fromText(t, tt.text, Options{})
@@ -131,37 +141,45 @@ func TestPerfForms(t *testing.T) {
 		text string
 		want []string
 	}{
-		"default": {"go 21404  4747.513818:    2004008 cpu-clock: \n" + frame +
-			"\tffffffffc0123456 ext4_foo+0x1 ([ext4])\n" +
-			"\t           24a79 cmd.(*C[go.shape.struct { a int; b error }]).Do+0x122 (/usr/local/go/bin/go)\n" +
-			"\tdd4a75d05b723149 [unknown] ([unknown])\n" +
-			"\tffff8dd05b723149 [unknown] ([unknown])\n\n",
+		"default": {
+			"go 21404  4747.513818:    2004008 cpu-clock: \n" + frame +
+				"\tffffffffc0123456 ext4_foo+0x1 ([ext4])\n" +
+				"\t           24a79 cmd.(*C[go.shape.struct { a int; b error }]).Do+0x122 (/usr/local/go/bin/go)\n" +
+				"\tdd4a75d05b723149 [unknown] ([unknown])\n" +
+				"\tffff8dd05b723149 [unknown] ([unknown])\n\n",
 			[]string{
 				"cpu0 4747513818000 pid=21404 flags=0x0 preempt=0x0 perf:cpu-clock 24",
 				"cpu0 4747513818000 pid=21404 kernel ext4_search_dir+0xcd ext4_foo+0x1",
 				"cpu0 4747513818000 pid=21404 user cmd.(*C[go.shape.struct { a int; b error }]).Do+0x122 0xdd4a75d05b723149 0xffff8dd05b723149",
-			}},
-		"cpu, pid/tid, modifiers": {"# captured on x\n#\nWeb Content 12/34 [003] 1.5: cycles:ppp: \n" + frame + "\nmy 4.5: x 1/2 [000] 2.000000001: 7 sched:sched_switch: prev_comm=a ==> b\n" + frame + "\n",
+			},
+		},
+		"cpu, pid/tid, modifiers": {
+			"# captured on x\n#\nWeb Content 12/34 [003] 1.5: cycles:ppp: \n" + frame + "\nmy 4.5: x 1/2 [000] 2.000000001: 7 sched:sched_switch: prev_comm=a ==> b\n" + frame + "\n",
 			[]string{
 				"cpu3 1500000000 pid=34 flags=0x0 preempt=0x0 perf:cycles:ppp 24",
 				"cpu3 1500000000 pid=34 kernel ext4_search_dir+0xcd",
 				"cpu0 2000000001 pid=2 flags=0x0 preempt=0x0 perf:sched:sched_switch 24",
 				"cpu0 2000000001 pid=2 kernel ext4_search_dir+0xcd",
-			}},
-		"one line": {"         swapper     0 [001]  1.000001:     1 cycles:  ffffffff8104f45a native_safe_halt+0x2 ([kernel.kallsyms])\n" +
-			"            perf    10 [001]  1.000002:     1 cycles:      7f1234567890 main (/usr/bin/with blank (deleted))\n",
+			},
+		},
+		"one line": {
+			"         swapper     0 [001]  1.000001:     1 cycles:  ffffffff8104f45a native_safe_halt+0x2 ([kernel.kallsyms])\n" +
+				"            perf    10 [001]  1.000002:     1 cycles:      7f1234567890 main (/usr/bin/with blank (deleted))\n",
 			[]string{
 				"cpu1 1000001000 pid=0 flags=0x0 preempt=0x0 perf:cycles 24",
 				"cpu1 1000001000 pid=0 kernel native_safe_halt+0x2",
 				"cpu1 1000002000 pid=10 flags=0x0 preempt=0x0 perf:cycles 24",
 				"cpu1 1000002000 pid=10 user main",
-			}},
-		"no frames, no dso, no offset, inlined": {"a 1 1.0: e: \n\na 1 1.1: e: \n\t    7f0000000001 main\n\t    7f0000000001 inner (inlined)\n\t    7f0000000002\n\n",
+			},
+		},
+		"no frames, no dso, no offset, inlined": {
+			"a 1 1.0: e: \n\na 1 1.1: e: \n\t    7f0000000001 main\n\t    7f0000000001 inner (inlined)\n\t    7f0000000002\n\n",
 			[]string{
 				"cpu0 1000000000 pid=1 flags=0x0 preempt=0x0 perf:e 24",
 				"cpu0 1100000000 pid=1 flags=0x0 preempt=0x0 perf:e 24",
 				"cpu0 1100000000 pid=1 user main 0x7f0000000002",
-			}},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := fromText(t, tt.text, Options{})

@@ -1,0 +1,125 @@
+package tracer
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/ringbuf"
+)
+
+// A buffer begins with the smallest size there is and gets the one it was
+// configured with when it is used: when a tracer is selected, an event is
+// enabled, or a size is written.
+
+// minBufferSize makes the ring buffer take the fewest sub-buffers it can, two.
+const minBufferSize = 1
+
+// maxBufferSizeKB bounds what one CPU's buffer may take of this process.
+//
+// Departure: a kernel fails with ENOMEM when its memory is used up; the
+// emulation refuses above 1 GiB per CPU.
+const maxBufferSizeKB = 1 << 20
+
+// expand gives the buffer its configured size when it is first used.
+//
+// Kernel: tracing_update_buffers, kernel/trace/trace.c.
+func (i *Instance) expand() error {
+	if i.expanded {
+		return nil
+	}
+	i.expanded = true
+	if err := i.buf.ResizeAll(i.ft.cfg.BufferSizeKB << 10); err != nil {
+		return fmt.Errorf("buffer of %d kB: %w", i.ft.cfg.BufferSizeKB, err)
+	}
+	return nil
+}
+
+// showSize is the text of buffer_size_kb; X if the CPUs differ.
+//
+// Kernel: tracing_entries_read, kernel/trace/trace.c.
+func (i *Instance) showSize(cpu int) string {
+	if cpu >= 0 {
+		return strconv.Itoa(i.buf.SizeKB(cpu)) + "\n"
+	}
+	for n := range i.buf.CPUs() {
+		if i.buf.SizeKB(n) != i.buf.SizeKB(0) {
+			return "X\n"
+		}
+	}
+	return strconv.Itoa(i.buf.SizeKB(0)) + i.showExpanded(1) + "\n"
+}
+
+// showTotalSize is the text of buffer_total_size_kb.
+func (i *Instance) showTotalSize() string {
+	total := 0
+	for cpu := range i.buf.CPUs() {
+		total += i.buf.SizeKB(cpu)
+	}
+	return strconv.Itoa(total) + i.showExpanded(i.buf.CPUs()) + "\n"
+}
+
+// showExpanded says what so many CPUs' buffers will be when they are used.
+func (i *Instance) showExpanded(cpus int) string {
+	if i.expanded {
+		return ""
+	}
+	return fmt.Sprintf(" (expanded: %d)", cpus*i.ft.cfg.BufferSizeKB)
+}
+
+// writeSize is a write to buffer_size_kb; cpu < 0 means all.
+//
+// Kernel: tracing_entries_write, kernel/trace/trace.c.
+func (i *Instance) writeSize(cpu int, s string) error {
+	kb, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("buffer_size_kb: %w", err)
+	}
+	if kb == 0 {
+		return fmt.Errorf("buffer_size_kb 0: %w", syscall.EINVAL)
+	}
+	return i.resizeBuffer(cpu, kb<<10) // bits that are shifted out are gone, as in the kernel
+}
+
+// resizeBuffer gives one CPU's buffer, or with cpu < 0 all, room for size bytes.
+//
+// Kernel: __tracing_resize_ring_buffer, kernel/trace/trace.c.
+func (i *Instance) resizeBuffer(cpu int, size uint64) error {
+	i.expanded = true
+	// The kernel rounds up to whole sub-buffers, which can wrap around to none.
+	room := uint64(i.buf.SubbufSize() - ringbuf.PageHeaderSize)
+	if size+room-1 < size {
+		size = minBufferSize
+	}
+	if size > maxBufferSizeKB<<10 {
+		return fmt.Errorf("a buffer of %d kB is more than %d kB: %w", size>>10, maxBufferSizeKB, syscall.ENOMEM)
+	}
+	if cpu < 0 {
+		return i.buf.ResizeAll(max(int(size), minBufferSize))
+	}
+	return i.buf.Resize(cpu, max(int(size), minBufferSize))
+}
+
+// freeBuffer is free_buffer: closing it gives the buffer's memory back, and with
+// options/disable_on_free stops the recording first.
+//
+// Kernel: tracing_free_buffer_release, kernel/trace/trace.c.
+func (i *Instance) freeBuffer() tracefile.Node {
+	file := tracefile.Marker("free_buffer", 0o200, func(p []byte) (int, error) { return len(p), nil })
+	return &tracefile.File{Name: file.Name, Mode: file.Mode, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		h, err := file.Open(ctx, flags)
+		if err != nil {
+			return nil, err
+		}
+		return &openFile{h, func() {
+			_ = i.locked(func() error {
+				if i.opts.Has(OptDisableOnFree) {
+					i.buf.SetRecording(false)
+				}
+				return i.resizeBuffer(-1, 0)
+			})
+		}}, nil
+	}}
+}

@@ -1,0 +1,310 @@
+package tracer_test
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"ftracelab/stackmap"
+	"ftracelab/tracer"
+	"ftracelab/workload/machine"
+)
+
+// tree is the listing of a folder, a line for each entry: type, mode, path.
+func (l *lab) tree(dir string) []string {
+	l.t.Helper()
+	var text strings.Builder
+	if err := l.fs.List(&text, dir); err != nil {
+		l.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(text.String()), "\n")
+}
+
+// Every file of the tree is one of the kernel's, with its type and mode. Only
+// what no kernel of the captures has may be beside them.
+func TestTreeIsTheKernels(t *testing.T) {
+	t.Run("all", func(t *testing.T) { checkTree(t, oracle(t, "debian/static/tree_find.txt"), oracle(t, "debian/static/tree_instance.txt"), nil) })
+	t.Run("golden", func(t *testing.T) {
+		events := []string{"sched/sched_switch", "irq/irq_handler_entry", "syscalls/sys_enter_openat", "ftrace/function"}
+		checkTree(t, golden(t, "tree_find.txt"), golden(t, "tree_instance.txt"), events)
+	})
+}
+
+func checkTree(t *testing.T, top, instance string, events []string) {
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: stackmap.V4()})
+	if err := l.fs.Mkdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	// The modes of stack_map and its kin are those of the patched kernels, and
+	// stack_id and the unwind records have a folder as all records have.
+	extra := []string{
+		"f 640 ./stack_map", "f 440 ./stack_map_stat", "f 440 ./stack_map_bin", "f 640 ./options/stackmap",
+	}
+	for _, name := range []string{"stack_id", "user_unwind_cookie", "user_unwind_stack"} {
+		extra = append(extra, "d 755 ./events/ftrace/"+name, "f 440 ./events/ftrace/"+name+"/format", "f 440 ./events/ftrace/"+name+"/id")
+	}
+	compareTree(t, l.tree("."), append(strings.Split(top, "\n"), extra...), events)
+	compareTree(t, l.tree("instances/foo"), append(strings.Split(instance, "\n"), extra[4:]...), events)
+}
+
+// compareTree looks up each line of ours; with events, of the events only those.
+func compareTree(t *testing.T, ours, theirs, events []string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, line := range theirs {
+		known[line] = true
+	}
+	seen := 0
+	for _, line := range ours {
+		path := line[strings.IndexByte(line, '.'):]
+		if event, ok := strings.CutPrefix(path, "./events/"); ok && events != nil && strings.Count(event, "/") > 0 {
+			parts := strings.Split(event, "/")
+			if !slices.Contains(events, parts[0]+"/"+parts[1]) {
+				continue
+			}
+		} else if strings.HasPrefix(path, "./events/") && events != nil && !strings.Contains(event, "_page") {
+			continue
+		}
+		if strings.HasPrefix(path, "./instances/") {
+			continue
+		}
+		seen++
+		if !known[line] {
+			t.Errorf("the kernel has no %q", line)
+		}
+	}
+	if seen < 90 {
+		t.Errorf("only %d files were compared", seen)
+	}
+}
+
+// Format files are the kernel's, byte for byte.
+func TestFormats(t *testing.T) {
+	l := newLab(t, tracer.Config{Stackmap: stackmap.V4()})
+	theirs := map[string]string{}
+	for _, section := range strings.Split(oracle(t, "debian/static/formats_all.txt.gz"), "==== ")[1:] {
+		dir, text, _ := strings.Cut(section, "\n")
+		theirs[dir] = text
+	}
+	theirs["events/ftrace/stack_id"] = oracle(t, "stackmap/v4/static/stack_id.format")
+	compared := 0
+	for _, typ := range l.ft.Types().All() {
+		dir := "events/" + typ.System + "/" + typ.Name
+		want, ok := theirs[dir]
+		if !ok {
+			if typ.System != "ftrace" || !strings.HasPrefix(typ.Name, "user_unwind") {
+				t.Errorf("%s: no kernel has it", dir)
+			}
+			continue
+		}
+		compared++
+		if got := l.read(dir + "/format"); strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("%s/format:\n%s\nwant:\n%s", dir, got, want)
+		}
+		if got := l.read(dir + "/id"); got != fmt.Sprintln(typ.ID) {
+			t.Errorf("%s/id reads %q", dir, got)
+		}
+	}
+	t.Logf("%d formats", compared)
+}
+
+// available_events lists what the kernel lists, in its order.
+func TestAvailableEvents(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	theirs := strings.Fields(oracle(t, "debian/static/files/available_events"))
+	at := 0
+	for _, name := range strings.Fields(l.read("available_events")) {
+		next := slices.Index(theirs[at:], name)
+		if next < 0 {
+			t.Fatalf("available_events: %s is out of order or unknown", name)
+		}
+		at += next + 1
+	}
+}
+
+func TestHeaderFiles(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	l.want("events/header_page", oracle(t, "debian/static/header_page.txt"))
+	l.want("events/header_event", oracle(t, "debian/static/header_event.txt"))
+}
+
+// traceOptions is the text of trace_options for each tracer, on one line as the
+// captures have it.
+func (l *lab) traceOptions(dir string) map[string]string {
+	options := map[string]string{}
+	for _, name := range []string{"function", "function_graph", "nop"} {
+		l.write(dir+"current_tracer", name)
+		options[name] = strings.Join(strings.Fields(l.read(dir+"trace_options")), " ")
+	}
+	return options
+}
+
+// trace_options of a kernel without the map is Debian's, with it the patched
+// kernels', whose function_graph has three options that Debian's is built without.
+func TestTraceOptions(t *testing.T) {
+	plain := newLab(t, tracer.Config{NoStackmap: true}).traceOptions("")
+	name, compared := "", 0
+	for line := range strings.Lines(oracle(t, "debian/static/tracer_headers.txt")) {
+		line = strings.TrimSpace(line)
+		if next, ok := strings.CutPrefix(line, "== "); ok {
+			name = next
+		}
+		if want, ok := plain[name]; ok && strings.HasPrefix(line, "print-parent ") {
+			compared++
+			if line != want {
+				t.Errorf("%s: trace_options\n%s\nwant\n%s", name, want, line)
+			}
+		}
+	}
+	for version, cfg := range map[string]stackmap.Config{"v2": stackmap.V2(), "v4": stackmap.V4()} {
+		l := newLab(t, tracer.Config{Stackmap: cfg})
+		l.want("trace_options", oracle(t, "stackmap/"+version+"/static/trace_options.txt"))
+		ours := l.traceOptions("")
+		for line := range strings.Lines(oracle(t, "stackmap/"+version+"/static/trace_options_per_tracer.txt")) {
+			name, options, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			for _, other := range []string{"nofuncgraph-retval ", "nofuncgraph-retval-hex ", "graph-time"} {
+				options = strings.Replace(options, other, "", 1)
+			}
+			if got, ok := ours[name]; ok {
+				compared++
+				if got != strings.TrimSpace(options) {
+					t.Errorf("%s: %s: trace_options\n%s\nwant\n%s", version, name, got, options)
+				}
+			}
+		}
+		if err := l.fs.Mkdir("instances/foo"); err != nil {
+			t.Fatal(err)
+		}
+		l.want("instances/foo/trace_options", oracle(t, "stackmap/"+version+"/static/instance_trace_options.txt"))
+		if err := l.fs.Rmdir("instances/foo"); err != nil {
+			t.Fatal(err)
+		}
+		l.write("options/stackmap", "1")
+		if err := l.fs.Mkdir("instances/foo"); err != nil {
+			t.Fatal(err)
+		}
+		inherited := strings.TrimSpace(oracle(t, "stackmap/"+version+"/static/instance_created_while_set.txt"))
+		if !slices.Contains(strings.Fields(l.read("instances/foo/trace_options")), inherited) {
+			t.Errorf("%s: a new instance has not %s", version, inherited)
+		}
+	}
+	if compared != 9 {
+		t.Errorf("%d texts were compared, want 9", compared)
+	}
+}
+
+// The values of options, of a fresh instance too.
+func TestOptionDefaults(t *testing.T) {
+	l := newLab(t, tracer.Config{NoStackmap: true})
+	if err := l.fs.Mkdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		"":               oracle(t, "debian/static/options.txt"),
+		"instances/foo/": oracle(t, "debian/static/instance_options.txt"),
+	} {
+		values := map[string]string{}
+		for _, row := range strings.Fields(want) {
+			name, value, _ := strings.Cut(row, "=")
+			values[strings.TrimPrefix(name, "options/")] = value
+		}
+		entries, err := l.fs.ReadDir(dir + "options")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if got := strings.TrimSpace(l.read(dir + "options/" + e.Name())); got != values[e.Name()] {
+				t.Errorf("%soptions/%s is %s, want %q", dir, e.Name(), got, values[e.Name()])
+			}
+			delete(values, e.Name())
+		}
+		for name := range values {
+			if !strings.HasPrefix(name, "blk_") { // of the blk tracer
+				t.Errorf("%soptions has no %s", dir, name)
+			}
+		}
+	}
+}
+
+// A fresh tree shows what a fresh kernel shows.
+func TestDefaults(t *testing.T) {
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{})
+	for _, name := range []string{
+		"buffer_size_kb", "buffer_total_size_kb", "current_tracer", "error_log", "max_graph_depth", "set_event",
+		"set_ftrace_filter", "set_ftrace_notrace", "trace", "trace_clock", "tracing_cpumask", "tracing_on",
+	} {
+		l.want(name, oracle(t, "debian/static/files/"+name))
+	}
+	l.want("per_cpu/cpu0/buffer_size_kb", oracle(t, "debian/static/percpu/per_cpu_cpu0_buffer_size_kb"))
+	stats := oracle(t, "debian/static/percpu/per_cpu_cpu0_stats")
+	if got := l.read("per_cpu/cpu0/stats"); withoutNow(got) != withoutNow(stats) {
+		t.Errorf("stats\n%s\nwant\n%s", got, stats)
+	}
+}
+
+// withoutNow is a stats file without its line of the present time.
+func withoutNow(stats string) string {
+	before, after, _ := strings.Cut(stats, "now ts:")
+	_, after, _ = strings.Cut(after, "\n")
+	return before + after
+}
+
+// buffer_size_kb reads back whole sub-buffers.
+func TestBufferSizes(t *testing.T) {
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{})
+	compared := 0
+	for line := range strings.Lines(oracle(t, "debian/static/buffer_size.txt")) {
+		var written, size, total int
+		if _, err := fmt.Sscanf(line, "w %d -> %d total %d", &written, &size, &total); err != nil {
+			continue
+		}
+		compared++
+		l.write("buffer_size_kb", fmt.Sprint(written))
+		l.want("buffer_size_kb", fmt.Sprintln(size))
+		l.want("buffer_total_size_kb", fmt.Sprintln(total))
+	}
+	l.write("per_cpu/cpu1/buffer_size_kb", "64")
+	l.want("buffer_size_kb", "X\n")
+	l.want("per_cpu/cpu0/buffer_size_kb", "5000\n")
+	l.want("per_cpu/cpu1/buffer_size_kb", "67\n")
+	l.want("buffer_total_size_kb", "5067\n")
+	if compared != 8 {
+		t.Errorf("%d sizes were compared, want 8", compared)
+	}
+}
+
+// The buffer gets its size when it is first used, and by what.
+func TestBufferExpands(t *testing.T) {
+	for _, use := range []struct{ file, text, size string }{
+		{"trace_marker", "hello", "7 (expanded: 1408)\n"},
+		{"options/raw", "1", "7 (expanded: 1408)\n"},
+		{"set_event", "sched:sched_switch", "1410\n"},
+		{"events/sched/enable", "1", "1410\n"},
+		{"events/sched/sched_switch/enable", "0", "1410\n"},
+		{"current_tracer", "nop", "1410\n"},
+		{"buffer_size_kb", "100", "103\n"},
+	} {
+		l := newLab(t, tracer.Config{})
+		l.write(use.file, use.text)
+		if got := l.read("buffer_size_kb"); got != use.size {
+			t.Errorf("after a write to %s buffer_size_kb reads %q, want %q", use.file, got, use.size)
+		}
+	}
+}
+
+// Every file that can be read gives something or nothing, and fails at nothing.
+func TestEveryFileReads(t *testing.T) {
+	l := newLab(t, tracer.Config{DeferredUnwind: true})
+	err := fs.WalkDir(l.fs, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.Contains(name, "trace_pipe") || d.Name() == "free_buffer" || strings.HasPrefix(d.Name(), "trace_marker") {
+			return err
+		}
+		l.read(name)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
