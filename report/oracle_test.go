@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
@@ -126,14 +127,7 @@ func appendWords(dst []uint64, b []byte) []uint64 {
 // oracle is the folder of the real kernels' captures.
 func oracle(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("FTRACELAB_ORACLE")
-	if dir == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		t.Skip("FTRACELAB_ORACLE does not name the captures of real kernels")
-	}
-	return dir
+	return testutil.Oracle(t)
 }
 
 // rawTypes names the ids of the captures' kernels.

@@ -15,24 +15,15 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 )
-
-// oracleVar names the folder with the captures of real kernels.
-const oracleVar = "FTRACELAB_ORACLE"
 
 // oracle returns the captures of the two kernels with a stack map. Without the
 // whole oracle the test is skipped, in CI it fails.
 func oracle(t testing.TB) fs.FS {
 	t.Helper()
-	dir := os.Getenv(oracleVar)
-	if dir == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(oracleVar + " is not set")
-		}
-		t.Skip("needs the captures of real kernels: " + oracleVar + " is not set")
-	}
-	return os.DirFS(path.Join(dir, "stackmap"))
+	return os.DirFS(path.Join(testutil.Oracle(t), "stackmap"))
 }
 
 // selection is the part of the captures that is checked in.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/internal/tracefile"
 )
 
@@ -134,13 +135,7 @@ func TestWriteAll(t *testing.T) {
 // The listing is in the form of the kernel's capture: a tree built of a captured
 // listing prints that listing.
 func TestListLikeTheKernels(t *testing.T) {
-	oracle := os.Getenv("FTRACELAB_ORACLE")
-	if oracle == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		t.Skip("FTRACELAB_ORACLE is not set: no captured tree to compare with")
-	}
+	oracle := testutil.Oracle(t)
 	text, err := os.ReadFile(filepath.Join(oracle, "debian/static/tree_find.txt"))
 	if err != nil {
 		t.Fatal(err)

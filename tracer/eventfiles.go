@@ -8,6 +8,7 @@ import (
 	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
 )
 
 // eventDirs is the content of events: a folder for each system, and the files
@@ -51,11 +52,16 @@ func (i *Instance) systemFiles(system string, types []*event.Type) []tracefile.N
 	return nodes
 }
 
-// eventFiles is the content of events/SYSTEM/EVENT.
+// eventFiles is the content of events/SYSTEM/EVENT. Of the tracers' own records
+// only those that something can hook to show their id.
+//
+// Kernel: event_callback, kernel/trace/trace_events.c.
 func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 	nodes := []tracefile.Node{
 		i.seq("format", 0o440, func() ([]byte, error) { return t.Format(), nil }),
-		i.value("id", 0o440, func() string { return strconv.Itoa(t.ID) + "\n" }, nil),
+	}
+	if switchable(t) || t == events.Function.Type || t == events.Print.Type {
+		nodes = append(nodes, i.value("id", 0o440, func() string { return strconv.Itoa(t.ID) + "\n" }, nil))
 	}
 	if switchable(t) {
 		nodes = append(nodes, i.flag("enable",

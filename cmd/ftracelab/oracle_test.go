@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/report"
 	"ftracelab/tracer"
 	"ftracelab/workload/capture"
@@ -22,7 +23,7 @@ import (
 
 func oracle(t *testing.T, path string) string {
 	t.Helper()
-	return filepath.Join(fromEnv(t, "FTRACELAB_ORACLE", "the folder with the captures of real kernels"), path)
+	return filepath.Join(testutil.Oracle(t), path)
 }
 
 // estimate runs the command and reads its JSON.
@@ -168,7 +169,7 @@ func TestTextAgainstPages(t *testing.T) {
 // TestUsersCaptures: perf script texts as users bring them, and their folded
 // form.
 func TestUsersCaptures(t *testing.T) {
-	dir := fromEnv(t, "FTRACELAB_CAPTURES", "the folder with perf script texts")
+	dir := testutil.FromEnv(t, "FTRACELAB_CAPTURES", "the folder with perf script texts")
 	for _, c := range []struct {
 		name   string
 		events uint64

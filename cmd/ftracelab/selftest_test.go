@@ -8,22 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// fromEnv returns a path that CI provides; on a user's machine the test is
-// skipped without it.
-func fromEnv(t *testing.T, name, what string) string {
-	t.Helper()
-	path := os.Getenv(name)
-	switch {
-	case path != "":
-		return path
-	case os.Getenv("CI") == "true":
-		t.Fatalf("%s is not set: CI has to provide %s", name, what)
-	}
-	t.Skipf("%s is not set: it names %s", name, what)
-	return ""
-}
+	"ftracelab/internal/testutil"
+)
 
 // driver does for one test what the kernel's ftracetest does: helpers sourced,
 // tracing put into its initial state, the test sourced in the tracefs.
@@ -39,7 +26,7 @@ initialize_ftrace 2>/dev/null
 // runSelftest runs one selftest in the shell and returns its transcript.
 func runSelftest(t *testing.T, preset, test string) (status int, transcript string) {
 	t.Helper()
-	helpers := filepath.Join(fromEnv(t, "FTRACELAB_SELFTESTS", "tools/testing/selftests/ftrace of a Linux 6.12 source"), "test.d", "functions")
+	helpers := filepath.Join(testutil.FromEnv(t, "FTRACELAB_SELFTESTS", "tools/testing/selftests/ftrace of a Linux 6.12 source"), "test.d", "functions")
 	script := filepath.Join(t.TempDir(), "driver.sh")
 	if err := os.WriteFile(script, fmt.Appendf(nil, driver, helpers, test), 0o644); err != nil {
 		t.Fatal(err)
@@ -54,7 +41,7 @@ func runSelftest(t *testing.T, preset, test string) (status int, transcript stri
 // failed it, and so do their presets, with the same words. With scheduler events
 // in place of the function tracer it passed on both.
 func TestStackmapSelftest(t *testing.T) {
-	basic := fromEnv(t, "FTRACELAB_STACKMAP_TC", "the stackmap patches' stackmap-basic.tc")
+	basic := testutil.FromEnv(t, "FTRACELAB_STACKMAP_TC", "the stackmap patches' stackmap-basic.tc")
 	text, err := os.ReadFile(basic)
 	if err != nil {
 		t.Fatal(err)

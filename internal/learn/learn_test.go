@@ -9,19 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/workload/machine"
 )
 
 func captures(t *testing.T) oracle {
 	t.Helper()
-	dir := os.Getenv("FTRACELAB_ORACLE")
-	if dir == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		t.Skip("FTRACELAB_ORACLE is not set: no captures to learn from")
-	}
-	return oracle(filepath.Join(dir, "debian"))
+	return oracle(filepath.Join(testutil.Oracle(t), "debian"))
 }
 
 // The embedded files are what the captures give, byte for byte.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ftracelab/internal/testutil"
 )
 
 // Sessions with the tree: what a script prints, says on standard error, and its
@@ -164,10 +166,7 @@ func (l *lab) drive(t *testing.T, helpers, test string) {
 // The kernel's own helper file runs unmodified, and a test through the driver.
 // FTRACELAB_SELFTESTS names tools/testing/selftests/ftrace of a kernel tree.
 func TestKernelHelpers(t *testing.T) {
-	selftests := os.Getenv("FTRACELAB_SELFTESTS")
-	if selftests == "" {
-		t.Skip("FTRACELAB_SELFTESTS does not name the kernel's tools/testing/selftests/ftrace")
-	}
+	selftests := testutil.FromEnv(t, "FTRACELAB_SELFTESTS", "tools/testing/selftests/ftrace of a Linux 6.12 source")
 	l := newLab(t)
 	l.sh.ns.host = osFiles{}
 	functions := filepath.Join(selftests, "test.d/functions")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/tracer/event"
 )
 
@@ -16,14 +17,7 @@ import (
 // is skipped, except in CI, which must have it.
 func oracleDir(tb testing.TB) string {
 	tb.Helper()
-	dir := os.Getenv("FTRACELAB_ORACLE")
-	if dir == "" {
-		if os.Getenv("CI") == "true" {
-			tb.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		tb.Skip("needs the kernel captures: FTRACELAB_ORACLE is not set")
-	}
-	return dir
+	return testutil.Oracle(tb)
 }
 
 // readFile reads a file or, if there is none, its gzipped form.

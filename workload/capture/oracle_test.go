@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer"
 )
@@ -17,14 +18,7 @@ import (
 // oracle is the folder of the captures of real kernels.
 func oracle(t testing.TB, elem ...string) string {
 	t.Helper()
-	root := os.Getenv("FTRACELAB_ORACLE")
-	if root == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		t.Skip("FTRACELAB_ORACLE is not set")
-	}
-	return filepath.Join(append([]string{root}, elem...)...)
+	return filepath.Join(append([]string{testutil.Oracle(t)}, elem...)...)
 }
 
 // shared is the folder beside the oracle with captures users bring.
