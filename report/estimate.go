@@ -62,6 +62,9 @@ func (o *Options) nrPages() int {
 	return max(2, (o.BufferSizeKB*1024+room-1)/room)
 }
 
+// Validate names what cannot be estimated with: the command line's mistakes.
+func (o Options) Validate() error { return o.complete() }
+
 // complete fills in the defaults and refuses what cannot be.
 func (o *Options) complete() error {
 	if o.BufferSizeKB == 0 {

@@ -72,6 +72,9 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 		}
 		f.opt.Designs = append(f.opt.Designs, d)
 	}
+	if err := f.opt.Validate(); err != nil {
+		return usageError{err}
+	}
 	if len(paths) == 0 {
 		paths = []string{""}
 	}
@@ -114,7 +117,12 @@ func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err
 	info := c.Info()
 	o.Path, o.Format = info.Path, info.Format
 	o.Types = c.Types()
-	o.Pages = c.Pages
+	if f.keepGoing {
+		// Where something is skipped, the pages after it are not the capture's.
+		o.Caveats = []string{"with --keep-going the pages are not held against the capture's own"}
+	} else {
+		o.Pages = c.Pages
+	}
 	o.Symbols = c
 	return report.Estimate(c, o)
 }

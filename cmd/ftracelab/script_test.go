@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +23,25 @@ func TestSessions(t *testing.T) {
 		Dir:                 "../../docs/sessions",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"damage": damage},
 	})
+}
+
+// damage inverts the byte of a file at an offset.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: damage FILE OFFSET")
+	}
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if at >= len(data) {
+		ts.Fatalf("%s has only %d bytes", args[0], len(data))
+	}
+	data[at] ^= 0xff
+	ts.Check(os.WriteFile(path, data, 0o644))
 }
 
 // TestDocumentedCommands runs every ftracelab command of the README and of
