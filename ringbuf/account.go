@@ -48,13 +48,15 @@ func (l *ledger) giveBack(size, extend int) {
 	l.extend -= uint64(extend)
 }
 
-// Ledger accounts for the bytes of cpu. It is right when no event is reserved.
+// Ledger accounts for the bytes of cpu. It is for the writer's goroutine, and
+// right when no event is reserved.
 func (b *Buffer) Ledger(cpu int) Ledger {
-	c := b.cpus[cpu]
+	c := b.writer(cpu)
+	entries, _ := c.written()
 	l := Ledger{
-		Events:      c.entries,
+		Events:      entries,
 		Pages:       c.ledger.pagesLeft,
-		EventHeader: headerSize * c.entries,
+		EventHeader: headerSize * entries,
 		LengthWord:  c.ledger.lengthWord,
 		Payload:     c.ledger.payload,
 		Extend:      c.ledger.extend,

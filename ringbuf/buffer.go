@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -85,72 +87,101 @@ func pagesFor(size, subbufSize int) int {
 
 // A Buffer is a set of per-CPU rings of sub-buffers.
 //
-// One goroutine at a time may use the ring of one CPU; rings of different CPUs
-// are independent. What concerns all CPUs (SetRecording, SetOverwrite,
-// SetClock, ResizeAll, SetSubbufSize) must be alone.
+// One goroutine at a time writes to the ring of one CPU: Reserve, Commit,
+// Discard, NestStart, NestEnd and Ledger are that goroutine's. Any
+// others may read beside it: Peek, Consume, ReadPage, Iter, Stats, Wait, State,
+// Map. What changes rings (Reset, Resize, SetSubbufSize, SwapCPU, SetClock,
+// SetAbsoluteTime) stops a writer that has called Online; of one that has not,
+// the caller knows that it does not write just now. SetRecording,
+// SetCPURecording and SetOverwrite may be called at any time.
 //
 // Kernel: struct trace_buffer, kernel/trace/ring_buffer.c.
 type Buffer struct {
-	cpus       []*cpuBuffer
+	cpus       []atomic.Pointer[cpuBuffer]
 	clock      func(cpu int) uint64
 	subbufSize int
 	maxData    int // payload of the biggest event
-	overwrite  bool
 	absolute   bool
-	disabled   bool // tracing_on is 0
+	off        atomic.Uint32 // recordOff while tracing_on is 0
+	overwrite  atomic.Bool
+
+	control sync.Mutex // of who stops writers
+	all     waitQueue  // readers that wait for any CPU
 }
 
-// cpuBuffer is the ring of one CPU.
+// cpuBuffer is the ring of one CPU. Its words are grouped by who stores them,
+// and the groups share no cache line, nor do two CPUs.
 //
 // Kernel: struct ring_buffer_per_cpu, kernel/trace/ring_buffer.c.
 type cpuBuffer struct {
-	_ [64]byte // its hot words share no cache line with another CPU's
+	_ [64]byte
 
+	// Seldom stored, loaded by all.
 	buf      *Buffer
 	cpu      int
-	capacity int // of a page, without its header
-	disabled int // recording is off while above 0
+	capacity int           // of a page, without its header
+	control  atomic.Uint32 // see control.go
+	waiting  atomic.Uint32 // see wait.go
+	shortest atomic.Int32  // percentage waited for
 	hook     func(point)
+	table    []*page // by id
+	nrPages  int     // of the ring, so without the reader page
 
-	// Where the three ends of the ring are. The reader page is outside of it;
+	_ [64]byte
+
+	// The writer's own; contexts nest on it. Since they end in the opposite
+	// order they begin, as interrupts do, plain words are enough.
+	tail        *page   // the writer is here
+	commitPage  *page   // the last finished event is here
+	commitSub   *subbuf // of commitPage
+	data        []byte  // of tail
+	context     uint64  // who is writing, see enter
+	nest        uint    // shift of the bits in context, see NestStart
+	committing  int     // reservations not yet ended
+	commits     uint64  // reservations begun inside of others
+	beforeStamp uint64  // time of the last attempt to write
+	writeStamp  uint64  // time of the last event written; the next delta starts here
+	ledger      ledger
+	open        [maxNest]openEvent
+
+	_ [64]byte
+
+	// Stored by the writer when it changes pages or refuses an event, loaded by
+	// readers.
+	commitAt      atomic.Uint64 // serial and id of commitPage, see commitSeenAt
+	overrun       atomic.Uint64 // data events overwritten
+	overrunBytes  atomic.Uint64 // bytes of the pages that held them
+	keptBytes     atomic.Uint64 // bytes of discarded events that still count
+	commitOverrun atomic.Uint64
+	dropped       atomic.Uint64
+	pagesTouched  atomic.Uint64
+	pagesLost     atomic.Uint64
+	serial        uint64 // pages ever entered
+	spare         atomic.Pointer[subbuf]
+
+	_ [64]byte
+
+	// The readers', under their lock. The reader page is outside of the ring;
 	// its next still points into it, which is how a writer that is on it gets
 	// back into the ring.
-	tail       *page // the writer is here
-	commitPage *page // the last finished event is here
-	head       *page // the oldest page of the ring
-	reader     *page
-	nrPages    int // of the ring, so without the reader page
-
-	// The writer's own: contexts nest on it.
-	context     uint64 // who is writing, see enter
-	nest        uint   // shift of the bits in context, see NestStart
-	committing  int    // reservations not yet ended
-	open        [maxNest]openEvent
-	commits     uint64 // reservations ever begun
-	beforeStamp uint64 // time of the last attempt to write
-	writeStamp  uint64 // time of the last event written; the next delta starts here
-
-	entries       uint64 // data events committed
-	entriesBytes  uint64 // bytes reserved, less those overwritten
-	overrun       uint64 // data events overwritten
-	commitOverrun uint64
-	dropped       uint64
-	pagesTouched  uint64
-	pagesLost     uint64
-
-	// The reader's own.
+	lock        sync.Mutex
+	head        *page // the head, or a page before it: a hint, see findHead
+	reader      *page
+	read        int // index of the next unread byte on the reader page
 	readStamp   uint64
 	readEvents  uint64
 	readBytes   uint64
-	pagesRead   uint64
-	lastOverrun uint64 // overrun when the reader page was taken
-	lost        uint64 // events lost just before the reader page, not yet told
-
-	generation uint64 // grows when pages go otherwise than by being read; tells iterators
-	pinned     int    // Resize is refused while above 0
-
-	spare  [][]byte // data of emptied pages, for pages the writer will enter
-	ledger ledger
+	pagesRead   atomic.Uint64 // the writer looks at it
+	lastOverrun uint64        // events lost before the reader page
+	lost        uint64        // events lost just before the reader page, not yet told
+	generation  uint64        // grows when pages go otherwise than by being read; tells iterators
+	pinned      int           // Resize is refused while above 0
+	freeIDs     []uint32
+	readHook    func(readPoint)
+	waitAny     waitQueue
+	waitFull    waitQueue
+	parked      chan struct{}
+	resume      chan struct{}
 }
 
 // New makes an empty buffer that records.
@@ -170,15 +201,16 @@ func New(cfg Config) (*Buffer, error) {
 		return nil, err
 	}
 	b := &Buffer{
-		cpus:      make([]*cpuBuffer, cfg.CPUs),
-		clock:     cfg.Clock,
-		overwrite: !cfg.NoOverwrite,
-		absolute:  cfg.AbsoluteTime,
+		cpus:     make([]atomic.Pointer[cpuBuffer], cfg.CPUs),
+		clock:    cfg.Clock,
+		absolute: cfg.AbsoluteTime,
 	}
+	b.overwrite.Store(!cfg.NoOverwrite)
 	b.setSubbufSize(cfg.SubbufSize)
 	for cpu := range b.cpus {
-		b.cpus[cpu] = &cpuBuffer{buf: b, cpu: cpu}
-		b.cpus[cpu].rebuild(pagesFor(cfg.Size, cfg.SubbufSize))
+		c := &cpuBuffer{buf: b, cpu: cpu, parked: make(chan struct{}), resume: make(chan struct{})}
+		c.rebuild(pagesFor(cfg.Size, cfg.SubbufSize))
+		b.cpus[cpu].Store(c)
 	}
 	return b, nil
 }
@@ -188,36 +220,44 @@ func (b *Buffer) setSubbufSize(size int) {
 	b.maxData = size - PageHeaderSize - minEventSize
 }
 
+// writer is the ring of cpu for the goroutine that writes it.
+func (b *Buffer) writer(cpu int) *cpuBuffer { return b.cpus[cpu].Load() }
+
+// readers is the ring of cpu with the readers' lock taken.
+func (b *Buffer) readers(cpu int) *cpuBuffer {
+	for {
+		c := b.cpus[cpu].Load()
+		c.lock.Lock()
+		if b.cpus[cpu].Load() == c {
+			return c
+		}
+		c.lock.Unlock() // swapped meanwhile
+	}
+}
+
 // rebuild gives the CPU a ring of n empty pages of the buffer's size.
 func (c *cpuBuffer) rebuild(n int) {
 	c.capacity = c.buf.subbufSize - PageHeaderSize
 	c.nrPages = n
-	c.spare = nil
-	c.head = ring(n)
-	c.tail, c.commitPage = c.head, c.head
-	c.reader = &page{}
-	c.provide(c.tail)
+	c.spare.Store(nil)
+	c.table, c.freeIDs = make([]*page, 0, n+1), nil
+	c.reader = c.newPages(1)
+	c.head = c.newPages(n)
+	c.rewind()
 }
 
-// provide gives a page that the writer enters memory for its data.
-func (c *cpuBuffer) provide(p *page) {
-	if p.data != nil {
-		return
-	}
-	if n := len(c.spare); n > 0 {
-		p.data, c.spare[n-1] = c.spare[n-1], nil
-		c.spare = c.spare[:n-1]
-		return
-	}
-	p.data = make([]byte, c.capacity)
-}
-
-// release takes the memory of an emptied page for another one.
-func (c *cpuBuffer) release(p *page) {
-	if p.data != nil {
-		c.spare = append(c.spare, p.data)
-		p.data = nil
-	}
+// rewind puts the writer on the head page of a ring without data.
+func (c *cpuBuffer) rewind() {
+	before := c.before(c.head)
+	before.next.Store(linkTo(c.head, linkHead))
+	c.read = 0
+	c.enterPage(c.head)
+	c.commitPage, c.commitSub = c.tail, c.tail.sub.Load()
+	c.commitSub.entriesBefore.Store(0)
+	c.commitSub.bytesBefore.Store(0)
+	c.commitAt.Store(c.tail.serial.Load()<<idBits | uint64(c.tail.id))
+	c.pagesTouched.Store(0)
+	c.generation++
 }
 
 // CPUs is the number of CPUs.
@@ -246,54 +286,74 @@ func (b *Buffer) MaxEventSize() int {
 // Empty reports whether a reader would find nothing on cpu.
 //
 // Kernel: rb_per_cpu_empty, kernel/trace/ring_buffer.c.
-func (b *Buffer) Empty(cpu int) bool { return b.cpus[cpu].empty() }
+func (b *Buffer) Empty(cpu int) bool {
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	return c.empty()
+}
 
 func (c *cpuBuffer) empty() bool {
-	if c.reader.read != c.reader.committed() {
+	if c.read != c.reader.committed() {
 		return false
 	}
-	if c.commitPage == c.reader {
+	commit := c.commitSeenAt()
+	if commit == c.reader {
 		return true
 	}
-	return c.commitPage == c.head && c.commitPage.committed() == 0
+	return commit == c.findHead() && commit.committed() == 0
 }
 
 // Reset empties the ring of cpu and sets its counters to zero. It panics
 // between a Reserve and its end.
 //
-// Kernel: rb_reset_cpu, kernel/trace/ring_buffer.c.
+// Kernel: ring_buffer_reset_cpu, rb_reset_cpu, kernel/trace/ring_buffer.c.
 func (b *Buffer) Reset(cpu int) {
-	c := b.cpus[cpu]
+	b.stop(cpu, cpu+1)
+	defer b.start(cpu, cpu+1)
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	c.reset()
+}
+
+func (c *cpuBuffer) reset() {
 	if c.committing != 0 {
 		panic("ringbuf: invariant: reset while an event is being written")
 	}
-	for p := c.head.next; p != c.head; p = p.next {
-		p.clear()
-		c.release(p)
+	c.head = c.findHead()
+	p := c.head
+	for range c.nrPages {
+		c.emptyPage(p)
+		p = c.after(p)
 	}
-	c.head.clear()
-	c.reader.clear()
-	c.release(c.reader)
-	c.tail, c.commitPage = c.head, c.head
-	c.provide(c.tail)
+	c.emptyPage(c.reader)
+	c.rewind()
 
 	c.beforeStamp, c.writeStamp = 0, 0
 	c.commits = 0
-	c.entries, c.entriesBytes, c.overrun, c.commitOverrun, c.dropped = 0, 0, 0, 0, 0
-	c.pagesTouched, c.pagesLost, c.pagesRead = 0, 0, 0
-	c.readEvents, c.readBytes, c.lastOverrun, c.lost = 0, 0, 0, 0
-	c.generation++
 	c.ledger = ledger{}
+	for _, n := range []*atomic.Uint64{
+		&c.overrun, &c.overrunBytes, &c.keptBytes, &c.commitOverrun, &c.dropped, &c.pagesLost,
+	} {
+		n.Store(0)
+	}
+	c.pagesRead.Store(0)
+	c.readEvents, c.readBytes, c.lastOverrun, c.lost = 0, 0, 0, 0
 }
 
 // SetRecording switches all CPUs (the file tracing_on). Switched off, Reserve
 // answers ErrDisabled; events already reserved can be committed.
 //
 // Kernel: ring_buffer_record_off and _on, kernel/trace/ring_buffer.c.
-func (b *Buffer) SetRecording(on bool) { b.disabled = !on }
+func (b *Buffer) SetRecording(on bool) {
+	if on {
+		b.off.Store(0)
+	} else {
+		b.off.Store(recordOff)
+	}
+}
 
 // Recording tells what SetRecording set.
-func (b *Buffer) Recording() bool { return !b.disabled }
+func (b *Buffer) Recording() bool { return b.off.Load() == 0 }
 
 // SetCPURecording switches one CPU (tracing_cpumask).
 //
@@ -301,31 +361,42 @@ func (b *Buffer) Recording() bool { return !b.disabled }
 //
 // Kernel: ring_buffer_record_disable_cpu, kernel/trace/ring_buffer.c.
 func (b *Buffer) SetCPURecording(cpu int, on bool) {
-	b.cpus[cpu].disabled = 1
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
 	if on {
-		b.cpus[cpu].disabled = 0
+		c.control.And(^uint32(recordOff))
+	} else {
+		c.control.Or(recordOff)
 	}
 }
 
 // CPURecording tells what SetCPURecording set.
-func (b *Buffer) CPURecording(cpu int) bool { return b.cpus[cpu].disabled == 0 }
+func (b *Buffer) CPURecording(cpu int) bool { return b.cpus[cpu].Load().control.Load()&recordOff == 0 }
 
 // SetOverwrite chooses what a full ring keeps: the newest events or, with on
 // false, the oldest (the option overwrite).
 //
 // Kernel: ring_buffer_change_overwrite, kernel/trace/ring_buffer.c.
-func (b *Buffer) SetOverwrite(on bool) { b.overwrite = on }
+func (b *Buffer) SetOverwrite(on bool) { b.overwrite.Store(on) }
 
 // SetClock chooses another clock. Times of two clocks cannot be compared: the
 // caller resets the buffer, as trace_clock does.
 //
 // Kernel: ring_buffer_set_clock, kernel/trace/ring_buffer.c.
-func (b *Buffer) SetClock(clock func(cpu int) uint64) { b.clock = clock }
+func (b *Buffer) SetClock(clock func(cpu int) uint64) {
+	b.stop(0, len(b.cpus))
+	defer b.start(0, len(b.cpus))
+	b.clock = clock
+}
 
 // SetAbsoluteTime makes every event carry an absolute stamp (timestamp_mode).
 //
 // Kernel: ring_buffer_set_time_stamp_abs, kernel/trace/ring_buffer.c.
-func (b *Buffer) SetAbsoluteTime(on bool) { b.absolute = on }
+func (b *Buffer) SetAbsoluteTime(on bool) {
+	b.stop(0, len(b.cpus))
+	defer b.start(0, len(b.cpus))
+	b.absolute = on
+}
 
 // AbsoluteTime tells what SetAbsoluteTime or Config set.
 func (b *Buffer) AbsoluteTime() bool { return b.absolute }

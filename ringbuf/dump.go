@@ -49,30 +49,3 @@ func (e PageEvent) String() string {
 	}
 	return fmt.Sprintf("data[%d] type_len=%d +%d = %d: % x%s", len(e.Data), e.TypeLen, e.Delta, e.Time, data, more)
 }
-
-// PageState is one sub-buffer of a ring for drawing, see Buffer.State.
-type PageState struct {
-	Reader, Head, Commit, Tail bool // which of the pointers are on it
-	Time                       uint64
-	Committed, Write, Read     int // indexes into its data
-	Entries                    int
-}
-
-// State shows the sub-buffers of cpu: the reader page, then the ring from its
-// head on. It copies no data and changes nothing.
-func (b *Buffer) State(cpu int) []PageState {
-	c := b.cpus[cpu]
-	list := make([]PageState, 0, c.nrPages+1)
-	list = append(list, c.state(c.reader), c.state(c.head))
-	for p := c.head.next; p != c.head; p = p.next {
-		list = append(list, c.state(p))
-	}
-	return list
-}
-
-func (c *cpuBuffer) state(p *page) PageState {
-	return PageState{
-		Reader: p == c.reader, Head: p == c.head, Commit: p == c.commitPage, Tail: p == c.tail,
-		Time: p.stamp, Committed: p.committed(), Write: p.write, Read: p.read, Entries: p.entries,
-	}
-}

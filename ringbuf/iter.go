@@ -1,21 +1,39 @@
 package ringbuf
 
 // Iter reads the ring of one CPU without consuming (the file trace). It starts
-// at the oldest unread event. The writer may go on; if it overwrites what the
-// iterator is at, the iterator goes to the start of that page and the next
-// entry is marked LostUnknown. Consuming, Reset and shrinking send it back to
-// the oldest event.
+// at the oldest unread event, and the writer goes on. Consuming, Reset, shrinking
+// and SwapCPU send the iterator back to the oldest event.
+//
+// An iterator holds the memory of the page it is on. A writer that comes round to
+// that page finds it held and takes other memory for the page, so the iterator
+// reads the page to its end, as it was, and no byte is read while it is being
+// written. Then it finds that the page behind has been overwritten too, and goes
+// on at the oldest there is; that entry is marked LostUnknown. An iterator so
+// costs the writer nothing per event, and the memory of one page.
+//
+// An Iter is for one goroutine. One that is no longer used needs no closing: the
+// memory it holds is the page's as long as nobody overwrites it.
+//
+// Departure: the kernel copies each event and then looks whether the writer has
+// come by, which the memory model of Go does not allow (it is a data race); and
+// it goes on at the start of the page that the writer is on, whereby it misses
+// what is behind that page and older.
 //
 // Departure: an Iter does not forbid Resize by being there; who keeps one open
 // over time and wants that calls PinSize.
 //
 // Kernel: struct ring_buffer_iter, kernel/trace/ring_buffer.c.
 type Iter struct {
+	buf *Buffer
+	cpu int
+
 	c      *cpuBuffer
 	page   *page
-	head   int    // offset of the next item on page
-	stamp  uint64 // of page when we came to it
-	now    uint64 // time so far
+	sub    *subbuf // of page, held; nil if the page has no memory yet
+	serial uint64  // of page when we came to it
+	expect uint64  // serial of the page to come next
+	head   int     // offset of the next item on page
+	now    uint64  // time so far
 	missed bool
 	event  []byte // copy of the payload of the last entry
 
@@ -29,7 +47,7 @@ type Iter struct {
 //
 // Kernel: ring_buffer_read_start, kernel/trace/ring_buffer.c.
 func (b *Buffer) Iter(cpu int) *Iter {
-	it := &Iter{c: b.cpus[cpu]}
+	it := &Iter{buf: b, cpu: cpu}
 	it.Reset()
 	return it
 }
@@ -38,13 +56,44 @@ func (b *Buffer) Iter(cpu int) *Iter {
 //
 // Kernel: rb_iter_reset, kernel/trace/ring_buffer.c.
 func (it *Iter) Reset() {
-	c := it.c
-	it.page, it.head, it.missed = c.reader, c.reader.read, false
+	c := it.buf.readers(it.cpu)
+	defer c.lock.Unlock()
+	it.restart(c)
+}
+
+func (it *Iter) restart(c *cpuBuffer) {
+	it.c, it.missed = c, false
 	it.reader, it.readEvents, it.generation = c.reader, c.readEvents, c.generation
-	it.stamp = c.reader.stamp
-	it.now = it.stamp
+	it.hold(c.reader)
+	it.expect = max(it.serial+1, c.findHead().serial.Load())
+	it.head = c.read
 	if it.head != 0 {
 		it.now = c.readStamp
+	}
+}
+
+// hold moves the iterator to the start of a page. Its memory is held before the
+// serial number is looked at again; see enterPage for the other side.
+func (it *Iter) hold(p *page) {
+	if it.sub != nil {
+		it.sub.held.Add(-1)
+		it.sub = nil
+	}
+	it.page, it.head, it.now = p, 0, 0
+	for {
+		it.serial = p.serial.Load()
+		s := p.sub.Load()
+		if s == nil {
+			return
+		}
+		it.c.atRead(readPage)
+		s.held.Add(1)
+		it.c.atRead(readHeld)
+		if p.serial.Load() == it.serial && p.sub.Load() == s {
+			it.sub = s
+			return
+		}
+		s.held.Add(-1)
 	}
 }
 
@@ -53,7 +102,9 @@ func (it *Iter) Reset() {
 //
 // Kernel: ring_buffer_iter_peek, rb_iter_peek, kernel/trace/ring_buffer.c.
 func (it *Iter) Peek() (Entry, bool) {
-	if i, ok := it.find(); ok {
+	c := it.buf.readers(it.cpu)
+	defer c.lock.Unlock()
+	if i, ok := it.find(c); ok {
 		return it.entry(i), true
 	}
 	return Entry{}, false
@@ -63,7 +114,9 @@ func (it *Iter) Peek() (Entry, bool) {
 //
 // Kernel: ring_buffer_iter_advance, kernel/trace/ring_buffer.c.
 func (it *Iter) Next() (Entry, bool) {
-	i, ok := it.find()
+	c := it.buf.readers(it.cpu)
+	defer c.lock.Unlock()
+	i, ok := it.find(c)
 	if !ok {
 		return Entry{}, false
 	}
@@ -74,8 +127,8 @@ func (it *Iter) Next() (Entry, bool) {
 }
 
 func (it *Iter) entry(i item) Entry {
-	it.event = append(it.event[:0], it.page.data[i.data:it.head+i.size]...)
-	e := Entry{CPU: it.c.cpu, Time: it.now + i.delta, Data: it.event}
+	it.event = append(it.event[:0], it.sub.data[i.data:it.head+i.size]...)
+	e := Entry{CPU: it.cpu, Time: it.now + i.delta, Data: it.event}
 	if it.missed {
 		e.Lost = LostUnknown
 	}
@@ -83,22 +136,26 @@ func (it *Iter) entry(i item) Entry {
 }
 
 // find goes to the next data event.
-func (it *Iter) find() (item, bool) {
-	c := it.c
-	if it.readEvents != c.readEvents || it.reader != c.reader || it.generation != c.generation {
-		it.Reset()
+func (it *Iter) find(c *cpuBuffer) (item, bool) {
+	if it.c != c || it.readEvents != c.readEvents || it.reader != c.reader || it.generation != c.generation {
+		it.restart(c)
 	}
-	for !it.atEnd() && !c.empty() {
-		size := it.page.committed()
-		if it.head >= size {
-			it.nextPage()
+	for {
+		// If the page is not the commit page now, it is complete.
+		at := c.commitAt.Load()
+		if it.sub == nil || it.head >= it.sub.committed() {
+			if at == it.serial<<idBits|uint64(it.page.id) {
+				return item{}, false
+			}
+			if it.sub == nil || it.head >= it.sub.committed() {
+				it.nextPage(c)
+			}
 			continue
 		}
-		i, fault := decodeItem(it.page.data, it.head, size)
-		if it.stamp != it.page.stamp || fault != "" && it.head != 0 {
-			it.restartPage()
-			continue
+		if it.head == 0 {
+			it.now = it.sub.stamp.Load()
 		}
+		i, fault := decodeItem(it.sub.data, it.head, it.sub.committed())
 		if fault != "" {
 			panic("ringbuf: invariant: committed data holds " + fault)
 		}
@@ -107,19 +164,6 @@ func (it *Iter) find() (item, bool) {
 		}
 		it.advance(i)
 	}
-	return item{}, false
-}
-
-// atEnd reports whether the iterator has come to the commit.
-//
-// Kernel: ring_buffer_iter_empty, kernel/trace/ring_buffer.c.
-func (it *Iter) atEnd() bool {
-	c := it.c
-	commit := c.commitPage.committed()
-	if it.page == c.commitPage {
-		return it.head >= commit
-	}
-	return it.page == c.reader && it.head == c.reader.committed() && c.commitPage == c.head && commit == 0
 }
 
 func (it *Iter) advance(i item) {
@@ -132,21 +176,22 @@ func (it *Iter) advance(i item) {
 	it.head += i.size
 }
 
-// nextPage goes on to the next page of the ring; from the reader page, which is
-// outside, to the oldest.
+// nextPage goes on to the page that the writer entered next; from the reader
+// page, which is outside of the ring, to the oldest. If that page has been
+// overwritten, to what is the oldest now.
 //
 // Kernel: rb_inc_iter, kernel/trace/ring_buffer.c.
-func (it *Iter) nextPage() {
-	if it.page == it.c.reader {
-		it.page = it.c.head
-	} else {
-		it.page = it.page.next
+func (it *Iter) nextPage(c *cpuBuffer) {
+	expect := it.expect
+	next := c.after(it.page)
+	if it.page == c.reader {
+		next = c.findHead()
 	}
-	it.stamp, it.now, it.head = it.page.stamp, it.page.stamp, 0
-}
-
-// restartPage goes to the start of a page that the writer has come to meanwhile.
-func (it *Iter) restartPage() {
-	it.stamp, it.now, it.head = it.page.stamp, it.page.stamp, 0
-	it.missed = true
+	for it.hold(next); it.serial != expect; it.hold(next) {
+		if next = c.findHead(); next == it.page && next.serial.Load() == it.serial {
+			it.missed = true
+			break
+		}
+	}
+	it.expect = it.serial + 1
 }

@@ -3,8 +3,8 @@ package ringbuf
 // openEvent is where an Event is. Contexts nest like a stack, so the CPU keeps
 // these on one, and an Event stays small enough to be passed in registers.
 type openEvent struct {
-	page *page
-	off  int // of the event on its page, its time extend included
+	page uint32 // its id
+	off  uint32 // of the event on its page, its time extend included
 }
 
 // maxNest bounds the events open on one CPU: five contexts, and those of
@@ -42,14 +42,14 @@ func (c *cpuBuffer) leave() { c.context &= c.context - 1<<(c.nest&63) }
 //
 // Kernel: ring_buffer_nest_start, kernel/trace/ring_buffer.c.
 func (b *Buffer) NestStart(cpu int) {
-	c := b.cpus[cpu]
+	c := b.writer(cpu)
 	if c.nest += nestedBits; c.nest+nestedBits > 64 {
 		panic("ringbuf: invariant: NestStart without NestEnd")
 	}
 }
 
 // NestEnd ends what NestStart began.
-func (b *Buffer) NestEnd(cpu int) { b.cpus[cpu].nest -= nestedBits }
+func (b *Buffer) NestEnd(cpu int) { b.writer(cpu).nest -= nestedBits }
 
 // A point is a place in the writer where an interrupt that writes as well
 // makes a difference; tests go there. The letters are the kernel's.
@@ -62,6 +62,9 @@ const (
 	pointD                   // write_stamp is set
 	pointE                   // after an interruption: new time taken, before_stamp set
 	pointF                   // after an interruption: write_stamp read again
+	pointUpdate              // the link to the head is update
+	pointHead                // the next page is the head
+	pointTail                // about to enter the next page
 	pointCommit              // the commit index has moved, committing has not
 )
 

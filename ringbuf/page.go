@@ -1,208 +1,159 @@
 package ringbuf
 
-import (
-	"encoding/binary"
-	"fmt"
-	"sync/atomic"
-)
-
-// PageHeaderSize is the size of a sub-buffer's header: a 64-bit time stamp and
-// a 64-bit commit word.
-//
-// Kernel: struct buffer_data_page, kernel/trace/ring_buffer.c.
-const PageHeaderSize = 16
-
-// Flags in the commit word of a page image.
-const (
-	missedEvents = 1 << 31 // events were lost just before this page
-	missedStored = 1 << 30 // their number follows the data, 64 bits
-	missedMask   = missedEvents | missedStored
-
-	missedCountSize = 8
-)
+import "sync/atomic"
 
 // maxSubbufSize is what the write index of the kernel can count.
 //
 // Kernel: RB_WRITE_MASK, kernel/trace/ring_buffer.c.
 const maxSubbufSize = 1 << 20
 
-// page is one sub-buffer of a ring (struct buffer_page and what it points to).
-//
-// The data of a page is there only from the moment the writer enters the page
-// until a reader has emptied it; then another page may have it.
+// page is one place of a ring (struct buffer_page). It is 64 bytes, so that no
+// two share a cache line.
 type page struct {
-	next, prev *page
+	id   uint32        // its index in cpuBuffer.table
+	next atomic.Uint32 // a link; see there who changes it
+	prev atomic.Uint32 // id; changed by readers, under their lock
 
-	data  []byte // the sub-buffer without its header
-	stamp uint64 // time of the first event on it
+	// serial says which page this is of all that the writer has ever entered.
+	// The writer stores it before it touches the memory, see enterPage.
+	serial atomic.Uint64
 
+	// sub is there only from the moment the writer enters the page until a
+	// reader has emptied it; then another page may have it.
+	sub atomic.Pointer[subbuf]
+
+	// The writer's, until it has moved the commit to another page; then the
+	// reader's who takes the page.
 	write   int // index of the next reservation; past the capacity: one is failing
 	entries int // data events reserved and not discarded
-	read    int // index of the reader
 	realEnd int // where data ended when the rest was padded; 0: to the last byte
 
-	// commit is the index up to which events are finished. The writer stores
-	// it when its outermost event ends, after all bytes below it are in place;
-	// a reader loads it and looks at nothing above.
+	_ [8]byte
+}
+
+// subbuf is the memory of a page (struct buffer_data_page).
+type subbuf struct {
+	stamp atomic.Uint64 // time of the first event; stored before the commit that publishes it
+
+	// commit is what readers may look at: the number of finished bytes and,
+	// from bit 32 on, the number of data events in them. The writer stores it
+	// when its outermost event ends, after all bytes below are in place, and
+	// never writes below it again while the page is the same.
 	commit atomic.Uint64
+
+	// What all pages before this one held, stored when the commit comes here.
+	entriesBefore atomic.Uint64
+	bytesBefore   atomic.Uint64
+
+	held atomic.Int32 // iterators that look at it; see Iter
+	next *subbuf      // while it is spare
+	data []byte       // the sub-buffer without its header
 }
 
-func (p *page) committed() int { return int(p.commit.Load()) }
+const commitMask = 1<<32 - 1 // of subbuf.commit: the bytes
 
-// clear makes the page an empty one.
+func (s *subbuf) committed() int { return int(s.commit.Load() & commitMask) }
+
+// committed is the number of finished bytes on a page; of one without memory 0.
+func (p *page) committed() int {
+	if s := p.sub.Load(); s != nil {
+		return s.committed()
+	}
+	return 0
+}
+
+// Links are the next pointers of a ring: the id of a page, and in the two low
+// bits what the kernel keeps in those of the pointer.
 //
-// Kernel: rb_clear_buffer_page, kernel/trace/ring_buffer.c.
-func (p *page) clear() {
-	p.write, p.entries, p.read = 0, 0, 0
-	p.commit.Store(0)
-}
+//	normal  just the next page
+//	head    the next page is the head: a reader takes it by exchanging this
+//	        link for one to its empty page
+//	update  the writer is about to move the head from the next page on; until it
+//	        is done no reader can take it
+//
+// Reader and writer compete for the head by compare-and-swap of the one link
+// that leads to it. The writer only ever changes the bits, the reader the id.
+//
+// Kernel: RB_PAGE_HEAD and RB_PAGE_UPDATE, kernel/trace/ring_buffer.c.
+const (
+	linkNormal = 0
+	linkHead   = 1
+	linkUpdate = 2
+	linkFlags  = 3
+	linkShift  = 2
+)
 
-// ring makes n empty pages, linked in a circle, and returns one of them.
-func ring(n int) *page {
+func linkTo(p *page, flag uint32) uint32 { return p.id<<linkShift | flag }
+
+// after is the page that p's link leads to.
+func (c *cpuBuffer) after(p *page) *page { return c.table[p.next.Load()>>linkShift] }
+
+func (c *cpuBuffer) before(p *page) *page { return c.table[p.prev.Load()] }
+
+// newPages adds n empty pages to the table, linked in a circle, and returns one
+// of them. They use the ids of removed pages first.
+func (c *cpuBuffer) newPages(n int) *page {
 	pages := make([]page, n)
 	for i := range pages {
-		next := &pages[(i+1)%n]
-		pages[i].next, next.prev = next, &pages[i]
+		p := &pages[i]
+		if k := len(c.freeIDs); k > 0 {
+			p.id = c.freeIDs[k-1]
+			c.freeIDs = c.freeIDs[:k-1]
+			c.table[p.id] = p
+		} else {
+			p.id = uint32(len(c.table))
+			c.table = append(c.table, p)
+		}
+	}
+	for i := range pages {
+		c.join(&pages[i], &pages[(i+1)%n], linkNormal)
 	}
 	return &pages[0]
 }
 
-func putPageHeader(image []byte, stamp, commit uint64) {
-	binary.LittleEndian.PutUint64(image, stamp)
-	binary.LittleEndian.PutUint64(image[8:], commit)
+// join makes b the page after a.
+func (c *cpuBuffer) join(a, b *page, flag uint32) {
+	a.next.Store(linkTo(b, flag))
+	b.prev.Store(a.id)
 }
 
-// A PageReader decodes one page image as per_cpu/cpuN/trace_pipe_raw gives it.
-// It shares nothing with the code that writes pages. It stays inside of the
-// image whatever the image holds, and every call of Next moves it forward.
-type PageReader struct {
-	page   []byte // header included
-	end    int    // page offset where the data ends
-	off    int    // page offset of the next item
-	stamp  uint64 // of the page
-	now    uint64 // time so far
-	prefix uint8  // type_len of the item before, if it was a time extend or stamp
-
-	commit uint64
-	err    error
-}
-
-// PageEvent is one item of a page: a data event, a discarded event, or the time
-// extend or stamp in front of one.
-type PageEvent struct {
-	Offset, Size int    // on the page, its header included; of the item with its own header
-	TypeLen      uint8  // as stored
-	Time         uint64 // of the event, or after a time extend or stamp
-	Delta        uint64 // as stored: 27 bits, of time extends and stamps 59
-	Data         []byte // payload of a data event as stored (a multiple of 4), nil otherwise
-	Absolute     bool   // the item before is the absolute stamp that belongs to it
-	Extended     bool   // the item before is the time extend that belongs to it
-}
-
-// IsData reports whether the item is an event that a reader is to see.
-func (e PageEvent) IsData() bool { return e.TypeLen <= TypeDataMax }
-
-// ReadPageImage starts to decode a page image, which the reader keeps and does
-// not change. The error names what is impossible in the page header.
-func ReadPageImage(page []byte) (*PageReader, error) {
-	r := new(PageReader)
-	if err := r.Reset(page); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// Reset starts on another page, so that one PageReader serves a whole capture.
-func (r *PageReader) Reset(page []byte) error {
-	*r = PageReader{}
-	if len(page) < PageHeaderSize {
-		return fmt.Errorf("ringbuf: page of %d bytes is shorter than its header", len(page))
-	}
-	stamp, commit := binary.LittleEndian.Uint64(page), binary.LittleEndian.Uint64(page[8:])
-	size := commit &^ missedMask
-	switch capacity := uint64(len(page) - PageHeaderSize); {
-	case size > capacity:
-		return fmt.Errorf("ringbuf: offset 8: commit word %#x has %d bytes on a page of %d", commit, size, capacity)
-	case size%alignment != 0:
-		return fmt.Errorf("ringbuf: offset 8: commit word %#x is no multiple of 4", commit)
-	case commit&missedMask == missedStored:
-		return fmt.Errorf("ringbuf: offset 8: commit word %#x has a count of missed events but none missed", commit)
-	case commit&missedStored != 0 && capacity-size < missedCountSize:
-		return fmt.Errorf("ringbuf: offset 8: commit word %#x leaves no room for the count of missed events", commit)
-	}
-	*r = PageReader{
-		page: page, off: PageHeaderSize, end: PageHeaderSize + int(size),
-		stamp: stamp, now: stamp, commit: commit,
-	}
-	return nil
-}
-
-// Next returns the next item of the page. False: the page ends, or Err tells
-// why it cannot be read further.
+// provide is memory for a page that the writer enters: a spare one or new.
 //
-// A discarded event does not move time forward, even though it keeps a delta:
-// so it is with the kernel's own readers.
+// Spare memory is a list to which readers add and from which only the writer
+// takes, so that what it has seen at the front stays there.
+func (c *cpuBuffer) provide() *subbuf {
+	for {
+		s := c.spare.Load()
+		if s == nil {
+			return &subbuf{data: make([]byte, c.capacity)}
+		}
+		if c.spare.CompareAndSwap(s, s.next) {
+			s.next = nil
+			return s
+		}
+	}
+}
+
+// release makes the memory of an emptied page spare, or leaves it to the
+// iterators that look at it.
+func (c *cpuBuffer) release(p *page) {
+	s := p.sub.Swap(nil)
+	if s == nil || s.held.Load() != 0 {
+		return
+	}
+	s.commit.Store(0)
+	for {
+		s.next = c.spare.Load()
+		if c.spare.CompareAndSwap(s.next, s) {
+			return
+		}
+	}
+}
+
+// empty makes a page that has been read, or whose data is given up, free.
 //
-// Kernel: rb_update_read_stamp, rb_buffer_peek, kernel/trace/ring_buffer.c.
-func (r *PageReader) Next() (PageEvent, bool) {
-	if r.err != nil || r.off >= r.end {
-		if r.err == nil && r.prefix != 0 {
-			return r.fail(r.off-stampSize, "a time extend or stamp without an event")
-		}
-		return PageEvent{}, false
-	}
-	it, fault := decodeItem(r.page, r.off, r.end)
-	if fault != "" {
-		return r.fail(r.off, fault)
-	}
-	e := PageEvent{
-		Offset: r.off, Size: it.size, TypeLen: it.typeLen, Delta: it.delta,
-		Absolute: r.prefix == TypeTimeStamp, Extended: r.prefix == TypeTimeExtend,
-	}
-	if it.typeLen >= TypeTimeExtend && r.prefix != 0 {
-		return r.fail(r.off, "two time extends or stamps for one event")
-	}
-	r.prefix = 0
-	switch {
-	case it.typeLen == TypeTimeStamp:
-		stamp := fixAbsolute(it.delta, r.now)
-		if stamp < r.now {
-			return r.fail(r.off, "an absolute stamp before the time so far")
-		}
-		r.now, r.prefix = stamp, it.typeLen
-	case it.typeLen == TypeTimeExtend:
-		r.now, r.prefix = r.now+it.delta, it.typeLen
-	case it.typeLen <= TypeDataMax:
-		r.now += it.delta
-		e.Data = r.page[it.data : r.off+it.size : r.off+it.size]
-	}
-	e.Time = r.now
-	r.off += it.size
-	return e, true
-}
-
-func (r *PageReader) fail(off int, fault string) (PageEvent, bool) {
-	r.err = fmt.Errorf("ringbuf: page offset %d: %s", off, fault)
-	return PageEvent{}, false
-}
-
-// Err tells why Next stopped before the end of the data; it names the offset.
-func (r *PageReader) Err() error { return r.err }
-
-// Time is the page's time stamp.
-func (r *PageReader) Time() uint64 { return r.stamp }
-
-// Commit is the number of bytes of data on the page.
-func (r *PageReader) Commit() int { return r.end - PageHeaderSize }
-
-// Missed tells whether events were lost just before this page, and how many if
-// the page has room for the number.
-func (r *PageReader) Missed() (missed bool, count uint64, known bool) {
-	if r.commit&missedEvents == 0 {
-		return false, 0, false
-	}
-	if r.commit&missedStored == 0 {
-		return true, 0, false
-	}
-	return true, binary.LittleEndian.Uint64(r.page[r.end:]), true
+// Kernel: rb_clear_buffer_page, kernel/trace/ring_buffer.c.
+func (c *cpuBuffer) emptyPage(p *page) {
+	p.write, p.entries, p.realEnd = 0, 0, 0
+	c.release(p)
 }

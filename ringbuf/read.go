@@ -24,42 +24,29 @@ const LostUnknown = ^uint64(0)
 func (c *cpuBuffer) readerPage() *page {
 	for {
 		p := c.reader
-		if size := p.committed(); p.read < size {
-			if p.read == 0 {
-				c.readStamp = p.stamp
+		if size := p.committed(); c.read < size {
+			if c.read == 0 {
+				c.readStamp = p.sub.Load().stamp.Load()
 			}
 			return p
 		}
-		if c.commitPage == p || c.unread() == 0 {
+		if c.commitSeenAt() == p {
 			return nil
 		}
-		c.swapReader()
-	}
-}
-
-// swapReader exchanges the read reader page for the head page.
-func (c *cpuBuffer) swapReader() {
-	empty, oldest := c.reader, c.head
-	empty.clear()
-	empty.realEnd = 0
-	c.release(empty)
-
-	empty.next, empty.prev = oldest.next, oldest.prev
-	oldest.prev.next, oldest.next.prev = empty, empty
-	c.head = oldest.next
-	c.reader = oldest
-	oldest.read = 0
-	c.pagesRead++
-
-	if c.overrun != c.lastOverrun {
-		c.lost = c.overrun - c.lastOverrun
-		c.lastOverrun = c.overrun
+		if c.read < p.committed() {
+			continue // committed after the first look, before the writer went on
+		}
+		if c.unread() == 0 {
+			return nil
+		}
+		c.emptyPage(p)
+		c.takeHead()
 	}
 }
 
 // readItem decodes what the reader is at.
 func (c *cpuBuffer) readItem(p *page) item {
-	it, fault := decodeItem(p.data, p.read, p.committed())
+	it, fault := decodeItem(p.sub.Load().data, c.read, p.committed())
 	if fault != "" {
 		panic("ringbuf: invariant: committed data holds " + fault)
 	}
@@ -69,7 +56,7 @@ func (c *cpuBuffer) readItem(p *page) item {
 // advance moves the reader behind it.
 //
 // Kernel: rb_advance_reader, rb_update_read_stamp, kernel/trace/ring_buffer.c.
-func (c *cpuBuffer) advance(p *page, it item) {
+func (c *cpuBuffer) advance(it item) {
 	switch {
 	case it.typeLen <= TypeDataMax:
 		c.readEvents++
@@ -79,7 +66,7 @@ func (c *cpuBuffer) advance(p *page, it item) {
 	case it.typeLen == TypeTimeStamp:
 		c.readStamp = fixAbsolute(it.delta, c.readStamp)
 	}
-	p.read += it.size
+	c.read += it.size
 	c.readBytes += uint64(it.size)
 }
 
@@ -93,16 +80,17 @@ func (c *cpuBuffer) next() (*page, item) {
 		if it.typeLen <= TypeDataMax {
 			return p, it
 		}
-		c.advance(p, it)
+		c.advance(it)
 	}
 	return nil, item{}
 }
 
 func (c *cpuBuffer) entry(p *page, it item) Entry {
+	end := c.read + it.size
 	return Entry{
 		CPU:  c.cpu,
 		Time: c.readStamp + it.delta,
-		Data: p.data[it.data : p.read+it.size : p.read+it.size],
+		Data: p.sub.Load().data[it.data:end:end],
 		Lost: c.lost,
 	}
 }
@@ -112,7 +100,8 @@ func (c *cpuBuffer) entry(p *page, it item) Entry {
 //
 // Kernel: ring_buffer_peek, kernel/trace/ring_buffer.c.
 func (b *Buffer) Peek(cpu int) (Entry, bool) {
-	c := b.cpus[cpu]
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
 	p, it := c.next()
 	if p == nil {
 		return Entry{}, false
@@ -127,14 +116,15 @@ func (b *Buffer) Peek(cpu int) (Entry, bool) {
 //
 // Kernel: ring_buffer_consume, kernel/trace/ring_buffer.c.
 func (b *Buffer) Consume(cpu int) (Entry, bool) {
-	c := b.cpus[cpu]
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
 	p, it := c.next()
 	if p == nil {
 		return Entry{}, false
 	}
 	e := c.entry(p, it)
 	c.lost = 0
-	c.advance(p, it)
+	c.advance(it)
 	return e, true
 }
 
@@ -159,7 +149,8 @@ func (b *Buffer) ReadPage(cpu int, page []byte, full bool) bool {
 // more is read in part, as many events as fit in n with the page header. The
 // rest of page is zero. False also if not even one event fits.
 func (b *Buffer) ReadPageN(cpu int, page []byte, n int, full bool) bool {
-	c := b.cpus[cpu]
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
 	if len(page) > b.subbufSize {
 		page = page[:b.subbufSize]
 	}
@@ -174,10 +165,11 @@ func (b *Buffer) ReadPageN(cpu int, page []byte, n int, full bool) bool {
 	var stamp uint64
 	var size int
 	data := page[PageHeaderSize:]
-	if p.read == 0 && limit >= p.committed() && p != c.commitPage {
-		stamp, size = p.stamp, c.takePage(p, data)
+	open := p == c.commitSeenAt() // so before looking at its size
+	if c.read == 0 && limit >= p.committed() && !open {
+		stamp, size = p.sub.Load().stamp.Load(), c.takePage(p, data)
 	} else {
-		if full && p == c.commitPage {
+		if full && open {
 			return false
 		}
 		stamp = c.readStamp
@@ -200,37 +192,40 @@ func (b *Buffer) ReadPageN(cpu int, page []byte, n int, full bool) bool {
 	return true
 }
 
-// takePage empties the whole reader page and returns the bytes of its data
-// without the padding at the end.
+// takePage empties the whole reader page, which the writer has left, and returns
+// the bytes of its data without the padding at the end.
 func (c *cpuBuffer) takePage(p *page, data []byte) int {
-	size := p.committed()
+	sub := p.sub.Load()
+	size := sub.committed()
 	c.readEvents += uint64(p.entries)
 	c.readBytes += uint64(size)
 	if p.realEnd != 0 {
 		size = p.realEnd
 	}
-	copy(data, p.data[:size])
-	p.clear()
+	copy(data, sub.data[:size])
+	p.write, p.entries, p.realEnd = 0, 0, 0
+	sub.commit.Store(0)
 	return size
 }
 
 // copyEvents consumes as many events of the reader page as fit in data and
 // returns their bytes. A time extend is not parted from its event.
 func (c *cpuBuffer) copyEvents(p *page, data []byte) int {
+	from := p.sub.Load().data
 	n, size := 0, p.committed()
-	for p.read < size {
+	for c.read < size {
 		it := c.readItem(p)
 		need := it.size
 		if it.typeLen >= TypeTimeExtend {
-			event, _ := decodeItem(p.data, p.read+it.size, size)
+			event, _ := decodeItem(from, c.read+it.size, size)
 			need += event.size
 		}
 		if need > len(data)-n {
 			break
 		}
-		copy(data[n:], p.data[p.read:p.read+it.size])
+		copy(data[n:], from[c.read:c.read+it.size])
 		n += it.size
-		c.advance(p, it)
+		c.advance(it)
 	}
 	return n
 }

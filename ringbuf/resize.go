@@ -7,13 +7,13 @@ import (
 
 // Pages is the number of sub-buffers in the ring of cpu, the reader page not
 // counted (nr_pages).
-func (b *Buffer) Pages(cpu int) int { return b.cpus[cpu].nrPages }
+func (b *Buffer) Pages(cpu int) int { return b.writer(cpu).nrPages }
 
 // Size is the number of bytes of data that the ring of cpu holds.
 //
 // Kernel: ring_buffer_size, kernel/trace/ring_buffer.c.
 func (b *Buffer) Size(cpu int) int {
-	return b.cpus[cpu].nrPages * (b.subbufSize - PageHeaderSize)
+	return b.Pages(cpu) * (b.subbufSize - PageHeaderSize)
 }
 
 // SizeKB is what per_cpu/cpuN/buffer_size_kb reads: whole sub-buffers without
@@ -24,11 +24,17 @@ func (b *Buffer) SizeKB(cpu int) int { return b.Size(cpu) >> 10 }
 // many times, as an open trace file does.
 //
 // Kernel: resize_disabled in ring_buffer_read_start, kernel/trace/ring_buffer.c.
-func (b *Buffer) PinSize(cpu int) { b.cpus[cpu].pinned++ }
+func (b *Buffer) PinSize(cpu int) {
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	c.pinned++
+}
 
 // UnpinSize ends one PinSize.
 func (b *Buffer) UnpinSize(cpu int) {
-	if b.cpus[cpu].pinned--; b.cpus[cpu].pinned < 0 {
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	if c.pinned--; c.pinned < 0 {
 		panic("ringbuf: invariant: UnpinSize without PinSize")
 	}
 }
@@ -42,50 +48,41 @@ func (b *Buffer) UnpinSize(cpu int) {
 // event forbids it, EBUSY. Nothing has changed then.
 //
 // Kernel: ring_buffer_resize, kernel/trace/ring_buffer.c.
-func (b *Buffer) Resize(cpu, size int) error {
-	n, err := b.resizeTo(size)
-	if err != nil {
-		return err
-	}
-	c := b.cpus[cpu]
-	if n == c.nrPages {
-		return nil
-	}
-	if err := c.resizable(); err != nil {
-		return err
-	}
-	c.resize(n)
-	return nil
-}
+func (b *Buffer) Resize(cpu, size int) error { return b.resize(cpu, cpu+1, size) }
 
 // ResizeAll is Resize for all CPUs: either all are resized or none.
-func (b *Buffer) ResizeAll(size int) error {
-	n, err := b.resizeTo(size)
-	if err != nil {
+func (b *Buffer) ResizeAll(size int) error { return b.resize(0, len(b.cpus), size) }
+
+func (b *Buffer) resize(first, end, size int) error {
+	if size < 0 {
+		return fmt.Errorf("ringbuf: resize to %d bytes: %w", size, syscall.EINVAL)
+	}
+	b.stop(first, end)
+	defer b.start(first, end)
+	n := pagesFor(size, b.subbufSize)
+	if err := checkPages(n); err != nil {
 		return err
 	}
-	for _, c := range b.cpus {
-		if err := c.resizable(); err != nil {
-			return err
+	return b.change(first, end, func(c *cpuBuffer) bool { return n != c.nrPages }, func(c *cpuBuffer) {
+		c.resize(n)
+		c.wakeAll()
+	})
+}
+
+// change runs do for the CPUs from first up to end that need it, or for none:
+// all of these must be resizable. Their writers are stopped; their readers wait.
+func (b *Buffer) change(first, end int, need func(*cpuBuffer) bool, do func(*cpuBuffer)) error {
+	for cpu := first; cpu < end; cpu++ {
+		c := b.readers(cpu)
+		defer c.lock.Unlock()
+		if need(c) && (c.pinned != 0 || c.committing != 0) {
+			return fmt.Errorf("ringbuf: resize cpu %d: %w", cpu, syscall.EBUSY)
 		}
 	}
-	for _, c := range b.cpus {
-		c.resize(n)
-	}
-	return nil
-}
-
-func (b *Buffer) resizeTo(size int) (pages int, err error) {
-	if size < 0 {
-		return 0, fmt.Errorf("ringbuf: resize to %d bytes: %w", size, syscall.EINVAL)
-	}
-	n := pagesFor(size, b.subbufSize)
-	return n, checkPages(n)
-}
-
-func (c *cpuBuffer) resizable() error {
-	if c.pinned != 0 || c.committing != 0 {
-		return fmt.Errorf("ringbuf: resize cpu %d: %w", c.cpu, syscall.EBUSY)
+	for cpu := first; cpu < end; cpu++ {
+		if c := b.writer(cpu); need(c) {
+			do(c)
+		}
 	}
 	return nil
 }
@@ -105,11 +102,12 @@ func (c *cpuBuffer) resize(n int) {
 //
 // Kernel: rb_insert_pages, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) insertPages(n int) {
-	first := ring(n)
-	last := first.prev
-	before := c.head.prev
-	before.next, first.prev = first, before
-	last.next, c.head.prev = c.head, last
+	head := c.findHead()
+	before := c.before(head)
+	first := c.newPages(n)
+	last := c.before(first)
+	c.join(before, first, linkNormal)
+	c.join(last, head, linkHead)
 }
 
 // removePages takes the n pages behind the writer out of the ring. While the
@@ -117,28 +115,31 @@ func (c *cpuBuffer) insertPages(n int) {
 //
 // Kernel: rb_remove_pages, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) removePages(n int) {
-	keep := c.tail
+	keep, head := c.tail, c.findHead()
 	if keep == c.reader {
-		keep = keep.next
+		keep = c.after(keep)
 	}
-	p, headGone := keep.next, false
+	p := c.after(keep)
 	for range n {
-		headGone = headGone || p == c.head
-		if p.entries != 0 {
-			c.overrun += uint64(p.entries)
-			c.entriesBytes -= p.commit.Load()
-			c.pagesLost++
+		gone := p
+		p = c.after(p)
+		if gone == head {
+			head = p
 		}
-		p.clear()
-		p.data = nil
-		p = p.next
+		if gone.entries != 0 {
+			add(&c.overrun, uint64(gone.entries))
+			add(&c.overrunBytes, uint64(gone.committed()))
+			add(&c.pagesLost, 1)
+		}
+		c.table[gone.id] = nil
+		c.freeIDs = append(c.freeIDs, gone.id)
 	}
-	keep.next, p.prev = p, keep
-	if headGone {
-		c.head = p
-	}
+	c.join(keep, p, linkNormal)
+	c.before(head).next.Store(linkTo(head, linkHead))
+	c.head = head
+	c.reader.prev.Store(c.reader.id) // the page that was there may be gone, see isReader
 	c.generation++
-	c.spare = nil
+	c.spare.Store(nil)
 }
 
 // SetSubbufSize changes the size of all sub-buffers (buffer_subbuf_size_kb). All
@@ -155,25 +156,23 @@ func (b *Buffer) SetSubbufSize(size int) error {
 	if err := validSubbufSize(size); err != nil {
 		return err
 	}
+	b.stop(0, len(b.cpus))
+	defer b.start(0, len(b.cpus))
 	if size == b.subbufSize {
 		return nil
 	}
-	for _, c := range b.cpus {
-		if err := c.resizable(); err != nil {
+	pages := make([]int, len(b.cpus))
+	for cpu := range pages {
+		pages[cpu] = pagesFor(b.Size(cpu), size)
+		if err := checkPages(pages[cpu]); err != nil {
 			return err
 		}
-		if err := checkPages(pagesFor(b.Size(c.cpu), size)); err != nil {
-			return err
-		}
 	}
-	keep := make([]int, len(b.cpus))
-	for cpu := range b.cpus {
-		keep[cpu] = pagesFor(b.Size(cpu), size)
-	}
-	b.setSubbufSize(size)
-	for cpu, c := range b.cpus {
-		c.rebuild(keep[cpu])
-		b.Reset(cpu)
-	}
-	return nil
+	all := func(*cpuBuffer) bool { return true }
+	return b.change(0, len(b.cpus), all, func(c *cpuBuffer) {
+		b.setSubbufSize(size)
+		c.rebuild(pages[c.cpu])
+		c.reset()
+		c.wakeAll()
+	})
 }

@@ -23,42 +23,77 @@ type Stats struct {
 // Kernel: ring_buffer_entries_cpu and following, ring_buffer_oldest_event_ts,
 // kernel/trace/ring_buffer.c.
 func (b *Buffer) Stats(cpu int) Stats {
-	c := b.cpus[cpu]
-	oldest := c.head
-	if c.tail == c.reader {
-		oldest = c.reader
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	oldest := c.reader
+	if c.commitSeenAt() != c.reader {
+		oldest = c.findHead()
 	}
-	return Stats{
-		Entries:       c.unread(),
-		Overrun:       c.overrun,
-		CommitOverrun: c.commitOverrun,
-		Bytes:         c.entriesBytes - c.readBytes,
-		OldestTS:      oldest.stamp,
-		Dropped:       c.dropped,
-		Read:          c.readEvents,
+	s := Stats{CommitOverrun: c.commitOverrun.Load(), Dropped: c.dropped.Load(), Read: c.readEvents}
+	for {
+		s.Overrun = c.overrun.Load()
+		lost := c.overrunBytes.Load()
+		entries, bytes := c.written()
+		s.Entries, s.Bytes = entries-s.Overrun-s.Read, bytes-lost-c.readBytes
+		if s.Overrun == c.overrun.Load() {
+			break
+		}
+	}
+	if sub := oldest.sub.Load(); sub != nil {
+		s.OldestTS = sub.stamp.Load()
+	}
+	return s
+}
+
+// written is how many data events the writer has ever published, and the bytes
+// of all it has.
+func (c *cpuBuffer) written() (entries, bytes uint64) {
+	for {
+		at := c.commitAt.Load()
+		s := c.table[at&idMask].sub.Load()
+		if s == nil {
+			continue // overwritten and emptied meanwhile
+		}
+		entries, bytes = s.entriesBefore.Load(), s.bytesBefore.Load()
+		commit := s.commit.Load()
+		if c.commitAt.Load() == at {
+			return entries + commit>>32, bytes + commit&commitMask + c.keptBytes.Load()
+		}
 	}
 }
 
 // unread is the number of events in the ring and on the reader page.
 //
 // Kernel: rb_num_of_entries, kernel/trace/ring_buffer.c.
-func (c *cpuBuffer) unread() uint64 { return c.entries - c.overrun - c.readEvents }
+func (c *cpuBuffer) unread() uint64 {
+	for {
+		overrun := c.overrun.Load()
+		entries, _ := c.written()
+		if overrun == c.overrun.Load() {
+			return entries - overrun - c.readEvents
+		}
+	}
+}
 
 // WatermarkHit reports whether a reader that waits until percent of the pages
 // hold data (the file buffer_percent) is to be woken. 0 means any data.
 //
 // Kernel: rb_watermark_hit and full_hit, kernel/trace/ring_buffer.c.
 func (b *Buffer) WatermarkHit(cpu, percent int) bool {
-	c := b.cpus[cpu]
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	return c.watermarkHit(percent)
+}
+
+func (c *cpuBuffer) watermarkHit(percent int) bool {
 	if c.empty() {
 		return false
 	}
-	if percent == 0 {
-		return true
-	}
-	if c.reader == c.commitPage {
-		return false
-	}
+	return percent <= 0 || c.reader != c.commitSeenAt() && c.fullHit(percent)
+}
+
+// fullHit is the part of it that the writer looks at as well.
+func (c *cpuBuffer) fullHit(percent int) bool {
 	return (c.dirtyPages()+1)*100 >= uint64(percent)*uint64(c.nrPages)
 }
 
@@ -66,9 +101,9 @@ func (b *Buffer) WatermarkHit(cpu, percent int) bool {
 //
 // Kernel: ring_buffer_nr_dirty_pages, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) dirtyPages() uint64 {
-	dirty := c.pagesTouched - c.pagesLost
-	if dirty < c.pagesRead {
-		return 0 // the reader can take the page that the writer is still on
+	lost := c.pagesLost.Load() + c.pagesRead.Load()
+	if touched := c.pagesTouched.Load(); touched > lost {
+		return touched - lost
 	}
-	return dirty - c.pagesRead
+	return 0 // the reader can take the page that the writer is still on
 }

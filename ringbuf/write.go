@@ -1,5 +1,7 @@
 package ringbuf
 
+import "sync/atomic"
+
 // Event is a place in a sub-buffer, reserved and not yet committed. Data is to
 // be filled completely: what it holds before is undefined. Both end with
 // Commit or Discard.
@@ -34,9 +36,12 @@ type Event struct {
 // Kernel: ring_buffer_lock_reserve, rb_reserve_next_event,
 // kernel/trace/ring_buffer.c.
 func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
-	c := b.cpus[cpu]
-	if b.disabled || c.disabled != 0 {
-		return Event{}, ErrDisabled
+	c := b.writer(cpu)
+	if (b.off.Load()|c.control.Load())&(recordOff|stopping) != 0 {
+		var err error
+		if c, err = b.attend(cpu); err != nil {
+			return Event{}, err
+		}
 	}
 	if uint(length) > uint(b.maxData) {
 		return Event{}, ErrTooBig
@@ -44,8 +49,9 @@ func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 	if c.committing >= maxNest || !c.enter(ctx) {
 		return Event{}, ErrRecursion
 	}
-	c.committing++
-	c.commits++
+	if c.committing++; c.committing > 1 {
+		c.commits++
+	}
 
 	e, err := Event{}, ErrTooBig
 	if !b.absolute || EventSize(length)+stampSize <= b.maxData {
@@ -63,18 +69,20 @@ func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 //
 // Kernel: ring_buffer_unlock_commit, kernel/trace/ring_buffer.c.
 func (b *Buffer) Commit(cpu int, e Event) {
-	c := b.cpus[cpu]
+	c := b.writer(cpu)
 	if c.committing == 0 {
 		panic("ringbuf: invariant: commit of an event that is not reserved")
 	}
-	c.entries++
-	if c.committing == 1 && c.commitPage == c.tail && c.hook == nil {
-		c.commitPage.commit.Store(uint64(c.tail.write)) // endCommit in the plain case
+	if p := c.tail; c.committing == 1 && c.commitPage == p && c.hook == nil {
+		c.commitSub.commit.Store(uint64(p.entries)<<32 | uint64(p.write)) // endCommit in the plain case
 		c.committing = 0
 	} else {
 		c.endCommit()
 	}
 	c.leave()
+	if c.waiting.Load()&(waitAny|waitAll) != 0 {
+		c.wakeAfterCommit()
+	}
 }
 
 // Discard ends an event that nobody shall read. If nothing was written behind
@@ -85,7 +93,7 @@ func (b *Buffer) Commit(cpu int, e Event) {
 // Kernel: ring_buffer_discard_commit, rb_try_to_discard, rb_event_discard,
 // kernel/trace/ring_buffer.c.
 func (b *Buffer) Discard(cpu int, e Event) {
-	c := b.cpus[cpu]
+	c := b.writer(cpu)
 	if c.committing == 0 {
 		panic("ringbuf: invariant: discard of an event that is not reserved")
 	}
@@ -100,7 +108,7 @@ func (b *Buffer) Discard(cpu int, e Event) {
 // Kernel: __rb_reserve_next, rb_update_event, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) reserve(length int) (Event, error) {
 again:
-	p := c.tail
+	p, data := c.tail, c.data
 	w, before, after := p.write, c.beforeStamp, c.writeStamp
 	ts := c.buf.clock(c.cpu)
 	c.at(pointA)
@@ -115,7 +123,7 @@ again:
 	end := p.write
 	off := end - size
 	c.at(pointC)
-	if end > c.capacity {
+	if end > len(data) {
 		if err := c.moveTail(p, off, size); err != nil {
 			return Event{}, err
 		}
@@ -132,14 +140,14 @@ again:
 		ts, delta, stamp = c.interrupted(p, end, stamp)
 	}
 
-	c.open[(c.committing-1)%maxNest] = openEvent{p, off}
+	c.open[(c.committing-1)%maxNest] = openEvent{p.id, uint32(off)}
 	p.entries++
-	c.entriesBytes += uint64(size)
 	c.ledger.payload += uint64(length)
 	if off == 0 {
-		p.stamp, delta = ts, 0
+		p.sub.Load().stamp.Store(ts)
+		delta = 0
 	}
-	at := p.data[off:end]
+	at := data[off:end]
 	if stamp != 0 {
 		c.putStamp(at, stamp, ts, delta)
 		at, delta = at[stampSize:], 0
@@ -218,25 +226,33 @@ func (c *cpuBuffer) putStamp(at []byte, stamp uint8, ts, delta uint64) {
 //
 // Kernel: rb_move_tail, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) moveTail(p *page, off, size int) error {
-	next := p.next
+	link := p.next.Load()
+	next := c.table[link>>linkShift]
 	if next == c.commitPage {
 		return c.overrunCommit(p, off, size)
 	}
-	// While the tail is on the reader page the whole ring is free, and the
-	// head is just where the writer comes back into it.
-	if next == c.head && p != c.reader {
+	// The page that the writer is on when it is the reader page has a link
+	// without flag: the whole ring is free then.
+	moved := false
+	if link&linkFlags == linkHead {
 		switch {
-		case c.commitPage == c.reader:
-			return c.overrunCommit(p, off, size)
-		case !c.buf.overwrite:
-			c.dropped++
+		case c.isReader(c.commitPage):
+			if c.commitPage != c.tail {
+				return c.overrunCommit(p, off, size)
+			}
+			moved = true // readers have read the whole ring since we loaded the link
+		case !c.buf.overwrite.Load():
+			add(&c.dropped, 1)
 			c.resetTail(p, off, size)
 			return ErrFull
+		default:
+			moved = !c.overwriteHead(p, next)
 		}
-		c.overwriteHead()
 	}
-	if p == c.tail {
-		c.advanceTail(next)
+	c.at(pointTail)
+	if p == c.tail && !moved {
+		c.enterPage(next)
+		c.ledger.pagesLeft++
 	}
 	if left := c.capacity - off; left > 0 && left < minEventSize {
 		c.ledger.tail += uint64(left)
@@ -248,32 +264,39 @@ func (c *cpuBuffer) moveTail(p *page, off, size int) error {
 }
 
 func (c *cpuBuffer) overrunCommit(p *page, off, size int) error {
-	c.commitOverrun++
+	add(&c.commitOverrun, 1)
 	c.resetTail(p, off, size)
 	return ErrCommitOverrun
 }
 
-// overwriteHead gives up the oldest page.
+// isReader reports whether a reader has taken the page out of the ring: then the
+// page that was before it leads elsewhere.
 //
-// Kernel: rb_handle_head_page, kernel/trace/ring_buffer.c.
-func (c *cpuBuffer) overwriteHead() {
-	p := c.head
-	c.overrun += uint64(p.entries)
-	c.entriesBytes -= p.commit.Load()
-	c.pagesLost++
-	c.head = p.next
-}
+// Kernel: rb_is_reader_page, kernel/trace/ring_buffer.c.
+func (c *cpuBuffer) isReader(p *page) bool { return c.after(c.before(p)) != p }
 
-// advanceTail lets the writer enter a page.
+// enterPage lets the writer enter a page.
+//
+// The order is for iterators, which do it the other way round: the writer
+// stores the serial number and then looks whether the memory is held; they
+// hold it and then look at the number. So one of the two notices. Memory that
+// is held is left to the iterator as it is, and the page gets other memory.
 //
 // Kernel: rb_tail_page_update, kernel/trace/ring_buffer.c.
-func (c *cpuBuffer) advanceTail(next *page) {
-	c.provide(next)
-	next.write, next.entries = 0, 0
-	next.commit.Store(0)
-	c.tail = next
-	c.pagesTouched++
-	c.ledger.pagesLeft++
+func (c *cpuBuffer) enterPage(p *page) {
+	c.serial++
+	p.serial.Store(c.serial)
+	s := p.sub.Load()
+	switch {
+	case s == nil || s.held.Load() != 0:
+		s = c.provide()
+		p.sub.Store(s)
+	default:
+		s.commit.Store(0)
+	}
+	p.write, p.entries, p.realEnd = 0, 0, 0
+	c.tail, c.data = p, s.data
+	add(&c.pagesTouched, 1)
 }
 
 // resetTail takes back the room that a failing reservation took past the end of
@@ -291,21 +314,22 @@ func (c *cpuBuffer) resetTail(p *page, off, size int) {
 		return
 	}
 	p.realEnd = off
+	data := p.sub.Load().data
 	if left < minEventSize {
-		putHeader(p.data[off:], TypePadding, 0)
+		putHeader(data[off:], TypePadding, 0)
 		p.write -= size
 		return
 	}
-	putHeader(p.data[off:], TypePadding, 1)
-	putWord(p.data[off+headerSize:], uint32(left-headerSize))
-	c.entriesBytes += uint64(left)
+	putHeader(data[off:], TypePadding, 1)
+	putWord(data[off+headerSize:], uint32(left-headerSize))
 	c.ledger.tail += uint64(left)
 	p.write -= size - left
 }
 
 // endCommit ends what committing++ began; the outermost writer publishes all
 // that was written. An interrupt between moving the commit and lowering the
-// count cannot publish its own event, so we look again.
+// count cannot publish its own event, so we look again. (It is one that began
+// inside, so commits tells.)
 //
 // Kernel: rb_end_commit, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) endCommit() {
@@ -323,18 +347,30 @@ func (c *cpuBuffer) endCommit() {
 	}
 }
 
-// moveCommit moves the commit to the tail. The atomic store is what a reader
-// waits for: all bytes below it are written.
+// moveCommit moves the commit to the tail. The atomic store of the commit word
+// publishes all bytes below it, that of commitAt all words of the pages left.
 //
 // Kernel: rb_set_commit_to_write, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) moveCommit() {
-	p := c.commitPage
-	for ; p != c.tail; p = p.next {
-		p.commit.Store(uint64(p.write))
-		c.commitPage = p.next
-	}
-	if w := uint64(p.write); p.commit.Load() != w {
-		p.commit.Store(w)
+	for p := c.commitPage; ; {
+		s := c.commitSub
+		commit := uint64(p.entries)<<32 | uint64(p.write)
+		if s.commit.Load() != commit {
+			s.commit.Store(commit)
+		}
+		if p == c.tail {
+			return
+		}
+		entries, bytes := s.entriesBefore.Load(), s.bytesBefore.Load()
+		p = c.after(p)
+		next := p.sub.Load()
+		next.entriesBefore.Store(entries + commit>>32)
+		next.bytesBefore.Store(bytes + commit&commitMask)
+		c.commitPage, c.commitSub = p, next
+		c.commitAt.Store(p.serial.Load()<<idBits | uint64(p.id))
+		if c.waiting.Load()&waitFull != 0 {
+			c.wakeAfterPage()
+		}
 	}
 }
 
@@ -342,29 +378,31 @@ func (c *cpuBuffer) moveCommit() {
 // and gives its room back if it is the last event.
 func (c *cpuBuffer) discard(length int) {
 	e := c.open[c.committing-1]
-	p, off := e.page, e.off
-	head := word(p.data, off)
-	first := stampSize // what the kernel takes for the length of the whole
+	p, off := c.table[e.page], int(e.off)
+	data := p.sub.Load().data
+	head := word(data, off)
 	if head&31 >= TypeTimeExtend {
 		off += stampSize
-		head = word(p.data, off)
+		head = word(data, off)
 	}
-	it, fault := decodeItem(p.data, off, c.capacity)
+	it, fault := decodeItem(data, off, c.capacity)
 	if fault != "" || it.typeLen > TypeDataMax {
 		panic("ringbuf: invariant: discard of an event whose header is gone")
 	}
-	putHeader(p.data[off:], TypePadding, max(it.delta, 1))
-	putWord(p.data[off+headerSize:], uint32(it.size-headerSize))
-	if off == e.off {
-		first = it.size
-	}
+	putHeader(data[off:], TypePadding, max(it.delta, 1))
+	putWord(data[off+headerSize:], uint32(it.size-headerSize))
 	p.entries--
 	c.ledger.discard(it, length)
 
 	if end := off + it.size; p == c.tail && p.write == end {
 		c.beforeStamp = 0
-		p.write = e.off
-		c.entriesBytes -= uint64(first)
-		c.ledger.giveBack(it.size, off-e.off)
+		p.write = int(e.off)
+		if off != int(e.off) {
+			add(&c.keptBytes, uint64(it.size)) // the kernel gives back the time extend only
+		}
+		c.ledger.giveBack(it.size, off-int(e.off))
 	}
 }
+
+// add is for words that only one goroutine stores.
+func add(n *atomic.Uint64, by uint64) { n.Store(n.Load() + by) }

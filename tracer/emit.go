@@ -34,7 +34,7 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
 	ctx := contextOf(c)
 	for i := range ft.all {
-		if !i.enabled[t.ID] || !i.records(c) || i.rec.Event(c.ID, ctx, rec) != nil {
+		if !i.enabled[t.ID] || !i.records(c) || !i.passes(c, t, rec) || i.rec.Event(c.ID, ctx, rec) != nil {
 			continue
 		}
 		if i.opts.Has(OptStacktrace) {

@@ -25,6 +25,7 @@ type errorCase struct {
 	file   string
 	text   string
 	answer string // the line of results
+	shown  bool   // the capture shows the file afterwards
 	after  string
 }
 
@@ -52,7 +53,7 @@ func parseErrorCases(t testing.TB, text string) []errorCase {
 		case strings.HasPrefix(line, "open("):
 			c.answer = line
 		case line == "--- first lines of file after:":
-			inAfter = true
+			inAfter, c.shown = true, true
 		case strings.HasPrefix(line, "--- "):
 			inAfter = false
 		case inAfter:
@@ -97,7 +98,7 @@ var openModes = map[string]struct {
 var errnoNames = map[syscall.Errno]string{
 	syscall.EINVAL: "EINVAL", syscall.EBUSY: "EBUSY", syscall.ENOENT: "ENOENT", syscall.ENOMEM: "ENOMEM",
 	syscall.EOVERFLOW: "EOVERFLOW", syscall.EBADF: "EBADF", syscall.EAGAIN: "EAGAIN", syscall.ERANGE: "ERANGE",
-	syscall.EACCES: "EACCES", syscall.EIO: "EIO",
+	syscall.EACCES: "EACCES", syscall.EIO: "EIO", syscall.EPERM: "EPERM", syscall.ESRCH: "ESRCH",
 }
 
 func result(n int, err error) string {
@@ -135,77 +136,92 @@ func (l *lab) firstLines(file string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "")
 }
 
-// replay does the cases whose files exist here and names those that came out
+// replay does the cases whose files exist here. It names those of another
+// answer, which none should have, and those after which the file reads
 // otherwise. before holds what other commands of the capture changed meanwhile.
-func replay(l *lab, cases []errorCase, before map[int]func()) (equal int, differ map[int]string) {
-	differ = map[int]string{}
+func replay(l *lab, cases []errorCase, before map[int]func()) (done int, answers, contents map[int]string) {
+	answers, contents = map[int]string{}, map[int]string{}
 	for _, c := range cases {
 		if set := before[c.number]; set != nil {
 			set()
 		}
 		_, err := l.fs.Lookup(c.file)
-		if err != nil && !strings.Contains(c.answer, "ENOENT") {
+		if err != nil && !strings.HasSuffix(c.answer, "): -1 ENOENT") {
 			continue
 		}
-		got := l.do(c.how, c.file, c.text) + "\n"
-		want := c.answer + "\n"
-		if c.after != "" {
-			got += l.firstLines(c.file, strings.Count(c.after, "\n"))
-			want += c.after
+		done++
+		what := fmt.Sprintf("%s %s %q", c.how, c.file, c.text)
+		if got := l.do(c.how, c.file, c.text); got != c.answer {
+			answers[c.number] = fmt.Sprintf("%s\n%s\nwant\n%s", what, got, c.answer)
 		}
-		if got != want {
-			differ[c.number] = fmt.Sprintf("%s %s %q\n%s", c.how, c.file, c.text, got)
+		if !c.shown {
 			continue
 		}
-		equal++
+		want := functionCommand.ReplaceAllString(c.after, "")
+		if got := l.firstLines(c.file, strings.Count(want, "\n")); got != want {
+			contents[c.number] = fmt.Sprintf("%s\n%s\nwant\n%s", what, got, want)
+		}
 	}
-	return equal, differ
+	return done, answers, contents
 }
 
-// What our answers to the captured error cases differ in, and why.
+// functionCommand is a line of set_ftrace_filter that shows a command, which is
+// refused here.
+var functionCommand = regexp.MustCompile(`(?m)^vfs_read:(traceoff|enable_event):.*\n`)
+
+// Why some files read otherwise after a case.
 const (
-	notACommand = "function commands are refused; the kernel takes them at close and goes on showing them"
 	notLoaded   = "mod: of a module that is not loaded is not kept"
 	softEnabled = "a function command of the capture keeps sched_switch enabled softly, and its system X"
-	otherSet    = "the catalogue and the symbol table are not the whole kernel's"
+	otherEvents = "the catalogue has fewer events"
 	ownText     = "README is our own"
 	fewTracers  = "blk and mmiotrace are not there"
-	contents    = "the file shows what was recorded"
+	recorded    = "the file shows what was recorded meanwhile"
 )
 
-var differingCases = map[int]string{
-	94: notACommand, 95: notACommand, 96: notACommand, 97: notLoaded, 98: notLoaded, 99: notACommand,
+// otherContents are the cases after which a file reads otherwise.
+var otherContents = map[int]string{
+	97: notLoaded, 98: notLoaded,
+	128: softEnabled, 129: softEnabled, 130: softEnabled, 132: softEnabled, 134: softEnabled, 135: softEnabled,
+	136: softEnabled, 137: softEnabled, 138: softEnabled, 139: softEnabled, 140: softEnabled, 141: softEnabled,
+	142: softEnabled, 143: softEnabled, 144: softEnabled, 145: softEnabled, 147: softEnabled,
+	133: otherEvents, 482: otherEvents, 480: ownText, 481: fewTracers,
+	484: recorded, 499: recorded, 500: recorded, 501: recorded,
 }
 
-// TestErrorCases replays the captured cases on files we have: same errno, same
-// count, same content afterwards. The table of differences is exact both ways.
+// TestErrorCases replays the captured cases on the files we have: all answers
+// are the kernel's, and so is what the files read afterwards but for a table of
+// cases, which is exact both ways.
 func TestErrorCases(t *testing.T) {
-	t.Run("all", func(t *testing.T) { checkErrorCases(t, oracle(t, "errors/errors_sequential.txt"), 100) })
-	t.Run("golden", func(t *testing.T) { checkErrorCases(t, golden(t, "errors_sequential.txt"), 100) })
+	t.Run("all", func(t *testing.T) { checkErrorCases(t, oracle(t, "errors/errors_sequential.txt")) })
+	t.Run("golden", func(t *testing.T) { checkErrorCases(t, golden(t, "errors_sequential.txt")) })
 }
 
-func checkErrorCases(t *testing.T, text string, least int) {
+func checkErrorCases(t *testing.T, text string) {
 	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true})
 	l.write("buffer_size_kb", "256")
 	cases := parseErrorCases(t, text)
-	equal, differ := replay(l, cases, map[int]func(){
+	done, answers, contents := replay(l, cases, map[int]func(){
 		49:  func() { l.write("current_tracer", "function") },
 		52:  func() { l.write("current_tracer", "nop") },
 		490: func() { l.write("tracing_on", "0") }, // a traceoff trigger of the capture fired
 		499: func() { l.write("tracing_on", "1") },
 	})
-	for number, got := range differ {
-		if differingCases[number] == "" {
+	for number, got := range answers {
+		t.Errorf("case %d: %s", number, got)
+	}
+	for number, got := range contents {
+		if otherContents[number] == "" {
 			t.Errorf("case %d: %s", number, got)
 		}
 	}
-	for _, c := range cases {
-		if differingCases[c.number] != "" && differ[c.number] == "" {
-			t.Errorf("case %d does not differ any more", c.number)
+	for number, why := range otherContents {
+		if contents[number] == "" {
+			t.Errorf("case %d reads as the kernel's does, though %s", number, why)
 		}
 	}
-	t.Logf("%d cases equal, %d differ", equal, len(differ))
-	if equal < least {
-		t.Errorf("only %d cases were equal", equal)
+	t.Logf("%d cases, %d other answers, %d other contents", done, len(answers), len(contents))
+	if done < 110 {
+		t.Errorf("only %d cases were done", done)
 	}
 }

@@ -42,7 +42,7 @@ func (i *Instance) eventDirs() []tracefile.Node {
 func (i *Instance) systemFiles(system string, types []*event.Type) []tracefile.Node {
 	var nodes []tracefile.Node
 	if system != "ftrace" {
-		nodes = append(nodes, i.enableFile(system))
+		nodes = append(nodes, i.enableFile(system), i.systemFilterFile(types))
 	}
 	for _, t := range types {
 		nodes = append(nodes, &tracefile.Dir{Name: t.Name, Mode: 0o755, Children: func() []tracefile.Node {
@@ -66,7 +66,8 @@ func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 	if switchable(t) {
 		nodes = append(nodes, i.flag("enable",
 			func() bool { return i.enabled[t.ID] },
-			func(on bool) error { return i.setEvent(t, on) }))
+			func(on bool) error { return i.setEvent(t, on) }),
+			i.eventFilterFile(t))
 	}
 	return nodes
 }

@@ -146,10 +146,18 @@ func (ft *Ftrace) cpuTime(cpu int) machine.Time {
 	return ft.machine.Now()
 }
 
+// maxName is the longest name of an instance.
+//
+// Kernel: NAME_MAX, include/uapi/linux/limits.h.
+const maxName = 255
+
 // mkdir makes an instance.
 //
 // Kernel: instance_mkdir, kernel/trace/trace.c.
 func (ft *Ftrace) mkdir(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("instances: a name of %d bytes: %w", len(name), syscall.ENAMETOOLONG)
+	}
 	ft.mu.Lock()
 	defer ft.mu.Unlock()
 	at, exists := ft.findInstance(name)

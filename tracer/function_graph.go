@@ -51,7 +51,8 @@ func graphReset(i *Instance) {
 // graphEntry records a call. Without funcgraph-irqs, calls inside interrupts
 // are left out.
 //
-// Kernel: trace_graph_entry, kernel/trace/trace_functions_graph.c.
+// Kernel: trace_graph_entry, kernel/trace/trace_functions_graph.c, under the
+// recursion lock of function_graph_enter, kernel/trace/fgraph.c.
 func (i *Instance) graphEntry(c *machine.CPU, _ *fgraph.Stack, call fgraph.Call) bool {
 	if !i.opts.Has(OptGraphIRQs) && c.InHardIRQ {
 		return false
@@ -62,8 +63,12 @@ func (i *Instance) graphEntry(c *machine.CPU, _ *fgraph.Stack, call fgraph.Call)
 	if !i.records(c) {
 		return true
 	}
+	h := common(c)
+	if h.PreemptCount&0xf < 0xf {
+		h.PreemptCount++ // the tracer's own: it runs with preemption disabled
+	}
 	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
-	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], common(c), &rec)
+	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], h, &rec)
 	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
 	i.ft.remember(c.Current)
 	return true

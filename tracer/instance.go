@@ -6,6 +6,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -25,11 +26,12 @@ type Instance struct {
 	clock      *clock
 	clockCalls uint64
 	cpumask    cpuMask
-	expanded   bool         // the buffer has its size
-	enabled    []bool       // by event id
-	repeats    []funcRepeat // by CPU; of func-no-repeats
-	graph      *fgraph.Ops  // while function_graph is current
-	deferred   *unwind.Work // while userstacktrace_delay is on
+	expanded   bool           // the buffer has its size
+	enabled    []bool         // by event id
+	filters    []*filter.File // by event id; nil: none was ever written
+	repeats    []funcRepeat   // by CPU; of func-no-repeats
+	graph      *fgraph.Ops    // while function_graph is current
+	deferred   *unwind.Work   // while userstacktrace_delay is on
 	errors     errorLog
 	refs       int    // open files, of an instance that can be removed
 	readers    int    // open trace_pipe and trace_pipe_raw files
@@ -48,6 +50,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		clock:    &clocks[0],
 		cpumask:  allCPUs(cpus),
 		enabled:  make([]bool, ft.maxID+1),
+		filters:  make([]*filter.File, ft.maxID+1),
 		repeats:  make([]funcRepeat, cpus),
 		piped:    make([]bool, cpus),
 		expanded: name != "",

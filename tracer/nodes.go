@@ -116,12 +116,6 @@ type openFile struct {
 	closed func()
 }
 
-// Waits says whether a read may have to wait; see [tracefile.Waiter].
-func (h *openFile) Waits() bool {
-	w, ok := h.Handle.(tracefile.Waiter)
-	return ok && w.Waits()
-}
-
 func (h *openFile) Close() error {
 	if h.closed != nil {
 		h.closed()

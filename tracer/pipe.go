@@ -106,6 +106,11 @@ func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
 // nothing else to wait for.
 const idleStep = 1_000_000
 
+// wait lets simulated time pass until there may be something to read.
+//
+// Departure: a kernel's time passes by itself. Here a reader that waits moves it
+// on; if other readers or a sleep run beside it, what each of them reads is the
+// same in every run, but how far time has come when one of them ends is not.
 func (p *pipe) wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return syscall.EINTR

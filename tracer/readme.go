@@ -28,6 +28,7 @@ This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
   events/			- a folder for each event: enable, format, id
   buffer_size_kb		- of each CPU's buffer
   buffer_total_size_kb		- of all of them
+  free_buffer			- closing it gives the buffer's memory back
   per_cpu/			- the same files for one CPU, with its stats
   tracing_cpumask		- the CPUs that record
   set_ftrace_filter		- trace only these functions; glob-matching-pattern

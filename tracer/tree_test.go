@@ -25,7 +25,9 @@ func (l *lab) tree(dir string) []string {
 // Every file of the tree is one of the kernel's, with its type and mode. Only
 // what no kernel of the captures has may be beside them.
 func TestTreeIsTheKernels(t *testing.T) {
-	t.Run("all", func(t *testing.T) { checkTree(t, oracle(t, "debian/static/tree_find.txt"), oracle(t, "debian/static/tree_instance.txt"), nil) })
+	t.Run("all", func(t *testing.T) {
+		checkTree(t, oracle(t, "debian/static/tree_find.txt"), oracle(t, "debian/static/tree_instance.txt"), nil)
+	})
 	t.Run("golden", func(t *testing.T) {
 		events := []string{"sched/sched_switch", "irq/irq_handler_entry", "syscalls/sys_enter_openat", "ftrace/function"}
 		checkTree(t, golden(t, "tree_find.txt"), golden(t, "tree_instance.txt"), events)

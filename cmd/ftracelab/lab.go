@@ -19,6 +19,7 @@ type labFlags struct {
 	seed     uint64
 	preset   string
 	bits     string
+	options  string
 	deferred bool
 	set      []string
 }
@@ -28,6 +29,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
 	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none")
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
+	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }
@@ -40,7 +42,7 @@ type lab struct {
 }
 
 func (f *labFlags) build(scenario string) (*lab, error) {
-	cfg := tracer.Config{DeferredUnwind: f.deferred, NoStackmap: f.preset == "none"}
+	cfg := tracer.Config{DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options}
 	switch f.preset {
 	case "documented":
 		cfg.Stackmap = stackmap.Documented()
@@ -72,7 +74,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	ft, err := tracer.New(m, cfg)
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	l := &lab{m, ft, tracefsfs.New(ft.Root())}
 	for _, assignment := range f.set {

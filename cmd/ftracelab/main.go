@@ -71,6 +71,7 @@ func rootCommand() *cobra.Command {
 
   ftracelab estimate                     what would stackmap save on this capture?
   ftracelab estimate perf.txt            … and on yours
+  ftracelab report DIR                   a capture's pages as the text of trace
   ftracelab shell                        a tracefs to play with; no root, no kernel
   ftracelab run --out DIR                a capture of the simulated machine`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +85,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(estimateCommand(), shellCommand(), runCommand(), stackmapDumpCommand())
+	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), stackmapDumpCommand())
 	return root
 }
 

@@ -131,14 +131,19 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 	}
 	add := func(name, from string) error {
 		data, err := l.fs.ReadFile(from)
-		files = append(files, captureFile{name, data})
+		if err == nil {
+			files = append(files, captureFile{name, data})
+		}
 		return err
 	}
 	names := [][2]string{
 		{"header_page.txt", "events/header_page"},
 		{"trace.txt", "trace"},
 		{"trace_options", "trace_options"},
+		{"current_tracer", "current_tracer"},
+		{"trace_clock", "trace_clock"},
 		{"saved_cmdlines", "saved_cmdlines"},
+		{"saved_tgids", "saved_tgids"},
 		{"stack_map", "stack_map"},
 		{"stack_map_stat", "stack_map_stat"},
 		{"stack_map_bin", "stack_map_bin"},

@@ -20,11 +20,7 @@ type handle struct {
 	write func(ctx context.Context, p []byte) (int, error)
 	flush func() error
 	close func() error
-	waits bool
 }
-
-// Waits says whether a read may have to wait; see Waiter.
-func (h *handle) Waits() bool { return h.waits }
 
 func (h *handle) Read(ctx context.Context, p []byte) (int, error) {
 	switch {

@@ -84,7 +84,6 @@ func Stream(name string, mode fs.FileMode, show func(w io.Writer) error) *File {
 func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(ctx context.Context) error) *File {
 	return open(name, mode, func(h *handle) {
 		var rest []byte
-		h.waits = wait != nil && h.flags&NonBlock == 0
 		h.read = func(ctx context.Context, p []byte) (int, error) {
 			for len(rest) == 0 {
 				if ctx.Err() != nil {

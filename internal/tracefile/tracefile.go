@@ -43,11 +43,6 @@ type Handle interface {
 	Close() error
 }
 
-// Waiter is a Handle whose reads may have to wait for data to come, such as that
-// of a Pipe. A reader may then want a buffer of its own between it and a slow
-// consumer.
-type Waiter interface{ Waits() bool }
-
 // Dir is a folder. Children is asked at each lookup, so a folder may change.
 type Dir struct {
 	Name     string

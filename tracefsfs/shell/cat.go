@@ -4,15 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"ftracelab/tracefsfs"
 )
 
 // catBlock is how much cat reads at a time.
 const catBlock = 128 << 10
-
-// followBlock is the room between a file that waits and a reader that is slow.
-const followBlock = 4096
 
 // cat writes through what it reads, so that a trace_pipe is seen as it comes.
 func cat(c *call) int {
@@ -72,9 +67,6 @@ func (c *call) numbered(files []string) int {
 
 // copy writes all of f to standard output and closes it.
 func (c *call) copy(f io.ReadCloser) error {
-	if v, ok := f.(*virtualFile); ok && v.waits() {
-		f = tracefsfs.Follow(c.ctx, v.take(), followBlock)
-	}
 	defer f.Close()
 	buf := make([]byte, catBlock)
 	for {

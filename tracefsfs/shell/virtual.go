@@ -65,21 +65,6 @@ func (f *virtualFile) Close() error {
 	return err
 }
 
-// waits: may a read of the handle have to wait for data to come?
-func (f *virtualFile) waits() bool {
-	w, ok := f.h.(tracefile.Waiter)
-	return ok && w.Waits()
-}
-
-// take gives the handle away, for Follow: the file is closed without it.
-func (f *virtualFile) take() tracefile.Handle {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	f.cancel()
-	return f.h
-}
-
 // virtualTree hangs the tracefs, the files given by their paths, and the
 // shell's own /dev and /proc into one tree.
 func virtualTree(tracefs *tracefsfs.FS, files map[string]*tracefile.File) *tracefsfs.FS {

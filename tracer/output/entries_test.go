@@ -29,13 +29,7 @@ func header(id, flags, preempt, pid uint64) []byte {
 func printOne(t *testing.T, cfg output.Config, rec []byte, next uint64) string {
 	t.Helper()
 	if cfg.Types == nil {
-		k, err := loadKernel("testdata/graph_retval")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if cfg.Types, err = event.NewTable(k.types...); err != nil {
-			t.Fatal(err)
-		}
+		cfg.Types = selected(t, "graph_retval").cfg.Types
 	}
 	cfg.Comm = func(pid int32) string { return map[int32]string{1558: "wl", 62: "bash"}[pid] }
 	p, err := output.New(cfg)
@@ -150,14 +144,7 @@ func TestUnwind(t *testing.T) {
 // TestLatencyGraph prints a leaf of capture full/latency/lat_irqsoff_fn0_graph1
 // under the header of that capture.
 func TestLatencyGraph(t *testing.T) {
-	k, err := loadKernel("testdata/graph_retval")
-	if err != nil {
-		t.Fatal(err)
-	}
-	types, err := event.NewTable(k.types...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	types := selected(t, "graph_retval").cfg.Types
 	const fn = 0x1234
 	call := append(header(11, 1, 0, 214), bytesOf([2]uint64{fn, 8}, [2]uint64{0, 4})...)
 	ret := append(header(10, 1, 0, 214), bytesOf([2]uint64{fn, 8}, [2]uint64{0, 24}, [2]uint64{0, 8})...)

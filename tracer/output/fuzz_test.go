@@ -43,14 +43,7 @@ func split(data []byte, cpu int) *records {
 // FuzzPrinter prints arbitrary records of a kernel's event types in all forms:
 // it may not panic, nor make of an entry more than the kernel would.
 func FuzzPrinter(f *testing.F) {
-	k, err := loadKernel("testdata/graph_events_marker")
-	if err != nil {
-		f.Fatal(err)
-	}
-	types, err := event.NewTable(k.types...)
-	if err != nil {
-		f.Fatal(err)
-	}
+	c := selected(f, "graph_events_marker")
 	for _, id := range []byte{1, 2, 4, 5, 6, 10, 11, 12, 13, 14, 17, 18, 19, 99} {
 		rec := make([]byte, 61)
 		rec[0], rec[1] = 60, id
@@ -62,7 +55,7 @@ func FuzzPrinter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, options, graph uint32, isGraph bool, data []byte) {
 		cfg := output.Config{
 			Tracer: "nop", Options: output.Options(options), Graph: fgraph.Options(graph),
-			Types: types, Symbols: &k.syms, CPUs: 2, Overrun: options%3 == 0, CounterClock: options%5 == 0,
+			Types: c.cfg.Types, Symbols: c.cfg.Symbols, CPUs: 2, Overrun: options%3 == 0, CounterClock: options%5 == 0,
 			String: func(addr uint64) (string, bool) {
 				return "%s %d %-*.*lx %pS %c %5u%%\n", addr%2 == 0
 			},
@@ -145,19 +138,16 @@ func TestConsumer(t *testing.T) {
 }
 
 // printAll prints a capture once into a buffer that is reused.
-func (c *capture) printAll(b testing.TB, buf []byte) (text []byte, entries int) {
-	p, err := output.New(c.config(setting{cpu: -1}))
+func (s *inMemory) printAll(b testing.TB, buf []byte) (entries int) {
+	p, err := output.New(s.cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := c.merge(-1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := output.NewMerge(s.readers()...)
 	for more := true; more; entries++ {
 		buf, more = p.AppendNext(buf[:0], m)
 	}
-	return buf, entries - 1
+	return entries - 1
 }
 
 // TestNoAllocs prints all records of a capture a second time, when all names
@@ -165,24 +155,12 @@ func (c *capture) printAll(b testing.TB, buf []byte) (text []byte, entries int) 
 func TestNoAllocs(t *testing.T) {
 	for _, name := range []string{"fn_func_stack", "graph_events_marker"} {
 		c := selected(t, name)
-		p, err := output.New(c.config(setting{cpu: -1}))
+		p, err := output.New(c.cfg)
 		if err != nil {
 			t.Fatal(err)
-		}
-		list := &records{}
-		m, err := c.merge(-1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			e, _, ok := m.Next()
-			if !ok {
-				break
-			}
-			list.list = append(list.list, e)
 		}
 		buf := make([]byte, 0, 1<<14)
-		all := list.list
+		list, all := &records{}, c.all()
 		again := output.NewLiveMerge(list)
 		n := testing.AllocsPerRun(3, func() {
 			list.list = all
@@ -204,7 +182,7 @@ func BenchmarkPrint(b *testing.B) {
 			var n int
 			b.ReportAllocs()
 			for b.Loop() {
-				_, n = c.printAll(b, buf)
+				n = c.printAll(b, buf)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/entry")
 		})
@@ -231,7 +209,7 @@ func BenchmarkFunction(b *testing.B) {
 		readers[cpu] = &records{}
 		merged = append(merged, readers[cpu])
 	}
-	p, err := output.New(c.config(setting{cpu: -1}))
+	p, err := output.New(c.cfg)
 	if err != nil {
 		b.Fatal(err)
 	}

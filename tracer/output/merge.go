@@ -20,6 +20,9 @@ type Merge struct {
 	readers []Reader
 	heads   []head
 	live    bool
+	// leader is the reader that Next took from last; it stays first while its next
+	// record is not later than rival's, the first of the others (-1: there is none).
+	leader, rival int
 }
 
 type head struct {
@@ -30,7 +33,7 @@ type head struct {
 
 // NewMerge merges what readers give. They must not change under it; see NewLiveMerge.
 func NewMerge(readers ...Reader) *Merge {
-	return &Merge{readers: readers, heads: make([]head, len(readers))}
+	return &Merge{readers: readers, heads: make([]head, len(readers)), leader: -1, rival: -1}
 }
 
 // NewLiveMerge merges readers of buffers that are still written to: each step
@@ -43,18 +46,45 @@ func NewLiveMerge(readers ...Reader) *Merge {
 
 // first is the index of the reader with the earliest record, -1 at the end.
 func (m *Merge) first() int {
-	best := -1
-	for i := range m.heads {
-		h := &m.heads[i]
-		if !h.known || m.live {
-			e, ok := m.readers[i].Peek()
-			*h = head{time: e.Time, known: true, empty: !ok}
-		}
-		if !h.empty && (best < 0 || h.time < m.heads[best].time) {
-			best = i
+	if l := m.leader; l >= 0 && !m.live {
+		if m.look(l); m.before(l, m.rival) {
+			return l
 		}
 	}
-	return best
+	m.leader, m.rival = -1, -1
+	for i := range m.heads {
+		m.look(i)
+		switch {
+		case m.before(i, m.leader):
+			m.leader, m.rival = i, m.leader
+		case m.before(i, m.rival):
+			m.rival = i
+		}
+	}
+	return m.leader
+}
+
+// look makes sure of the next record of a reader.
+func (m *Merge) look(i int) {
+	if h := &m.heads[i]; !h.known || m.live {
+		e, ok := m.readers[i].Peek()
+		*h = head{time: e.Time, known: true, empty: !ok}
+	}
+}
+
+// before says whether reader i has a record, and that before reader j; j < 0 is a
+// reader without records.
+func (m *Merge) before(i, j int) bool {
+	switch h := &m.heads[i]; {
+	case h.empty:
+		return false
+	case j < 0 || m.heads[j].empty:
+		return true
+	case h.time == m.heads[j].time:
+		return i < j
+	default:
+		return h.time < m.heads[j].time
+	}
 }
 
 // Empty says whether there is nothing (more) to read.

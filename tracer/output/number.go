@@ -88,14 +88,24 @@ func left(dst []byte, v int64, width int) []byte {
 
 // zeros appends the low digits of v, exactly width of them.
 func zeros(dst []byte, v uint64, width int) []byte {
-	start := len(dst)
 	dst = append(dst, "00000000000000000000"[:width]...)
-	for i := len(dst) - 1; i >= start; i-- {
-		dst[i] = byte('0' + v%10)
-		v /= 10
+	i := len(dst)
+	for ; width >= 2; width -= 2 {
+		i -= 2
+		pair := 2 * (v % 100)
+		v /= 100
+		dst[i], dst[i+1] = digitPairs[pair], digitPairs[pair+1]
+	}
+	if width > 0 {
+		dst[i-1] = byte('0' + v%10)
 	}
 	return dst
 }
+
+const digitPairs = "" +
+	"00010203040506070809" + "10111213141516171819" + "20212223242526272829" + "30313233343536373839" +
+	"40414243444546474849" + "50515253545556575859" + "60616263646566676869" + "70717273747576777879" +
+	"80818283848586878889" + "90919293949596979899"
 
 const hexDigits = "0123456789abcdef"
 

@@ -1,5 +1,7 @@
 package output
 
+import "ftracelab/fgraph"
+
 // Options are the trace_options that change how the trace file reads.
 type Options uint32
 
@@ -44,6 +46,28 @@ func OptionNames() []string {
 func OptionByName(name string) Options {
 	for i, n := range OptionNames() {
 		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// graphOptionNames are the names of the bits of fgraph.Options, the lowest first;
+// RelTime is the latency tracers' and has none.
+//
+// Kernel: trace_opts, kernel/trace/trace_functions_graph.c.
+func graphOptionNames() []string {
+	return []string{
+		"funcgraph-overrun", "funcgraph-cpu", "funcgraph-overhead", "funcgraph-proc", "funcgraph-duration",
+		"funcgraph-abstime", "", "funcgraph-irqs", "funcgraph-tail", "funcgraph-retval", "funcgraph-retval-hex",
+	}
+}
+
+// GraphOptionByName finds an option of the call graph, 0 if the name is not one
+// of these.
+func GraphOptionByName(name string) fgraph.Options {
+	for i, n := range graphOptionNames() {
+		if n == name && n != "" {
 			return 1 << i
 		}
 	}

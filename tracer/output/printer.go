@@ -166,7 +166,7 @@ func (p *Printer) appendEntry(dst []byte, e Entry, m *Merge, reader int) []byte 
 		dst = appendLost(dst, e.CPU, e.Lost)
 	}
 	r := &p.rec
-	*r = record{Entry: e}
+	r.Entry, r.common = e, event.Common{}
 	if len(e.Data) >= event.CommonSize {
 		r.common = event.ParseCommon(e.Data)
 	}

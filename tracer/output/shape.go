@@ -118,6 +118,8 @@ func ftraceEntries(name string) (ftraceEntry, bool) {
 		return ftraceEntry{rawData, []string{"id", "buf"}}, true
 	case "func_repeats":
 		return ftraceEntry{funcRepeats, []string{"ip", "parent_ip", "count", "top_delta_ts", "bottom_delta_ts"}}, true
+	case "blk":
+		return ftraceEntry{blkEntry, nil}, true
 	case "user_unwind_cookie":
 		return ftraceEntry{unwindCookie, []string{"cookie"}}, true
 	case "user_unwind_stack":
@@ -130,7 +132,8 @@ func switchFields() []string {
 	return []string{"prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio", "next_state", "next_cpu"}
 }
 
-// blkType is the id of block layer entries, which have no format file.
+// blkType is the id of block layer entries, which have no format file: a table
+// of types may know them or not.
 //
 // Kernel: TRACE_BLK, kernel/trace/trace.h.
 const blkType = 13

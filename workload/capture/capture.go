@@ -48,14 +48,9 @@ type importer interface {
 
 // Open opens a file or a folder.
 func Open(name string, opt Options) (*Capture, error) {
-	abs, err := filepath.Abs(name)
+	l, err := locate(name, opt)
 	if err != nil {
-		return nil, fileError(name, "cannot open", err)
-	}
-	root, inRoot := splitRoot(abs)
-	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
-	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir = os.DirFS(opt.Kernel), "."
+		return nil, err
 	}
 	return open(l, opt)
 }
@@ -89,6 +84,20 @@ type location struct {
 	name, shown string
 	kernelFS    fs.FS // of Options.Kernel; nil: none
 	kernelDir   string
+}
+
+// locate finds a path of the host.
+func locate(name string, opt Options) (location, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return location{}, fileError(name, "cannot open", err)
+	}
+	root, inRoot := splitRoot(abs)
+	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
+	if opt.Kernel != "" {
+		l.kernelFS, l.kernelDir = os.DirFS(opt.Kernel), "."
+	}
+	return l, nil
 }
 
 // splitRoot divides an absolute path into the root of its volume and the rest as

@@ -41,13 +41,25 @@
 //	cpuN.raw[.gz|.zst]   what per_cpu/cpuN/trace_pipe_raw gave
 //	stats.cpuN           per_cpu/cpuN/stats, taken before
 //	saved_cmdlines
-//	state.txt            may have a line buffer_subbuf_size_kb: N
+//	state.txt            may have lines FILE: CONTENT, such as buffer_subbuf_size_kb: N
 //	events/*/*/format    of events the kernel's files do not have
 //	formats_all.txt      all format files, each behind a line ==== events/SYSTEM/NAME
 //	kallsyms.txt, kallsyms.modules.txt, header_page.txt
 //
-// The last two lines may also lie in a folder static beside it, in the folders above,
-// or where Options.Kernel says.
+// [OpenTrace] makes of it again the text that the file trace had. For that it also
+// reads, where they are, trace_options, current_tracer and trace_clock (or their lines
+// in state.txt), saved_tgids, printk_formats and dynamic_events. What no file of a
+// kernel tells has lines of its own in state.txt: time_start and latency_cpu, for the
+// latency format, whose header also wants uname.txt.
+//
+//	t, err := capture.OpenTrace("cap", capture.Options{})
+//	if err != nil { … }
+//	defer t.Close()
+//	err = t.SetOption("sym-offset")
+//	err = t.WriteText(ctx, os.Stdout, -1)
+//
+// The kernel's files (the last two lines of the list and uname.txt) may also lie in a
+// folder static beside it, in the folders above, or where Options.Kernel says.
 //
 // # Damage
 //
@@ -64,7 +76,8 @@
 // # Left out
 //
 // Text of the function_graph tracer: it has durations, but not the times of the
-// records nor their stacks, so a record could only be guessed; it is refused, its raw
-// pages are read. Text with options latency-format, raw, hex, bin or without
-// context-info. Captures of big-endian and 32-bit machines. trace.dat and perf.data.
+// records nor their stacks, so a record could only be guessed; it is refused. Its raw
+// pages are read, and [Trace] draws them again. Text with options latency-format, raw,
+// hex, bin or without context-info. Captures of big-endian and 32-bit machines.
+// trace.dat and perf.data.
 package capture

@@ -182,12 +182,17 @@ func (f *folder) openCPUs() (err error) {
 		if ok {
 			f.info.Stats = append(f.info.Stats, stats)
 		}
-		if c.in, err = openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, len(f.cpus) > 16); err != nil {
+		if c.in, err = f.openPages(c, len(f.cpus) > 16); err != nil {
 			return err
 		}
 		c.image = make([]byte, f.info.SubbufSize)
 	}
 	return nil
+}
+
+// openPages opens the file of a CPU; many: it is one of many.
+func (f *folder) openPages(c *cpuPages, many bool) (*stream, error) {
+	return openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, many)
 }
 
 // next gives the earliest record of all CPUs, at equal times that of the lower CPU.
@@ -263,7 +268,7 @@ func (p *pageImages) Read(b []byte) (int, error) {
 		return 0, p.at
 	}
 	if p.in == nil {
-		if p.in, p.at = openStream(p.f.loc.fsys, path.Join(p.f.loc.name, p.c.file), p.c.shown, true); p.at != nil {
+		if p.in, p.at = p.f.openPages(p.c, true); p.at != nil {
 			return 0, p.at
 		}
 	}

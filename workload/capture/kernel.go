@@ -22,6 +22,7 @@ const maxKernelFile = 64 << 20
 // --kernel names, else in the capture, its parents and the folder static of each.
 type kernelFiles struct {
 	places []place
+	near   []place // the capture and what is above it, also if --kernel names another
 }
 
 // place is a folder that may hold files of the kernel.
@@ -34,21 +35,21 @@ type place struct {
 // findKernel lists the places, the nearest first. dir is the capture's folder.
 func findKernel(l location, dir string) kernelFiles {
 	var k kernelFiles
-	if l.kernelFS != nil {
-		k.places = append(k.places,
-			place{l.kernelFS, l.kernelDir, "kernel"},
-			place{l.kernelFS, path.Join(l.kernelDir, "static"), "kernel/static"})
-		return k
-	}
-	if l.fsys == nil {
-		return k
-	}
-	for range parents + 1 {
-		k.places = append(k.places, place{l.fsys, dir, dir}, place{l.fsys, path.Join(dir, "static"), path.Join(dir, "static")})
-		if dir == "." {
-			break
+	if l.fsys != nil {
+		for range parents + 1 {
+			k.near = append(k.near, place{l.fsys, dir, dir}, place{l.fsys, path.Join(dir, "static"), path.Join(dir, "static")})
+			if dir == "." {
+				break
+			}
+			dir = path.Dir(dir)
 		}
-		dir = path.Dir(dir)
+	}
+	k.places = k.near
+	if l.kernelFS != nil {
+		k.places = []place{
+			{l.kernelFS, l.kernelDir, "kernel"},
+			{l.kernelFS, path.Join(l.kernelDir, "static"), "kernel/static"},
+		}
 	}
 	return k
 }
@@ -56,7 +57,11 @@ func findKernel(l location, dir string) kernelFiles {
 // read gives the content of the first of names that a place has, with compression
 // undone, and where it was.
 func (k kernelFiles) read(names ...string) (text []byte, shown string, err error) {
-	for _, p := range k.places {
+	return readFirst(k.places, names...)
+}
+
+func readFirst(places []place, names ...string) (text []byte, shown string, err error) {
+	for _, p := range places {
 		for _, name := range names {
 			for _, suffix := range []string{"", ".gz", ".zst"} {
 				full := path.Join(p.dir, name+suffix)

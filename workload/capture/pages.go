@@ -30,28 +30,12 @@ type cpuPages struct {
 
 // advance puts the next record into rec, or sets done.
 func (c *cpuPages) advance() error {
-	for !c.done {
-		if !c.open {
-			lost, err := c.load()
-			if err != nil || lost {
-				return err
-			}
-			continue
+	for {
+		e, lost, err := c.item()
+		if err != nil || lost || c.done {
+			return err
 		}
-		e, ok := c.page.Next()
-		if !ok {
-			c.open = false
-			if err := c.page.Err(); err != nil {
-				if lost, err := c.damaged(err); err != nil || lost {
-					return err
-				}
-			}
-			continue
-		}
-		if !e.IsData() {
-			continue
-		}
-		err := c.decode(e)
+		err = c.decode(e)
 		if err != nil && c.f.opt.KeepGoing { // the page itself is sound
 			c.f.info.skip(c.fault(err), 1, uint64(e.Size), 0)
 			continue
@@ -61,7 +45,33 @@ func (c *cpuPages) advance() error {
 		}
 		return nil
 	}
-	return nil
+}
+
+// item gives the next event as it lies on its page. lost: it is not that but the
+// gap in rec. At the end done is set.
+func (c *cpuPages) item() (e ringbuf.PageEvent, lost bool, err error) {
+	for !c.done {
+		if !c.open {
+			if lost, err = c.load(); err != nil || lost {
+				return e, lost, err
+			}
+			continue
+		}
+		e, ok := c.page.Next()
+		switch {
+		case ok && e.IsData():
+			return e, false, nil
+		case ok:
+			continue
+		}
+		c.open = false
+		if err := c.page.Err(); err != nil {
+			if lost, err := c.damaged(err); err != nil || lost {
+				return e, lost, err
+			}
+		}
+	}
+	return e, false, nil
 }
 
 // load reads the next page. lost: rec is the gap in front of it.

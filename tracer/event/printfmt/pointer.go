@@ -28,7 +28,11 @@ func (c *conversion) appendPointer(dst []byte, v value, env *Env) []byte {
 		}
 		return appendHex(dst, slice(v.s, 0, min(n, 64)), hexSeparator(ext))
 	case 'b':
-		return appendBitmask(dst, slice(v.s, 0, (c.width+7)/8))
+		mask := slice(v.s, 0, (c.width+7)/8)
+		if hasFlag(ext, 1, 'l') {
+			return appendBitList(dst, mask, c.width)
+		}
+		return appendBitmask(dst, mask)
 	case 'I', 'i':
 		dst = appendIP(dst, ext, v.s)
 	case 'M', 'm':

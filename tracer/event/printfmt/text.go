@@ -140,6 +140,34 @@ func appendBitmask(dst, mask []byte) []byte {
 	return dst
 }
 
+// appendBitList writes the bits that are set of the first n as ranges, 0-1,4, as
+// the kernel's %*pbl does.
+//
+// Kernel: bitmap_list_string, lib/vsprintf.c.
+func appendBitList(dst, mask []byte, n int) []byte {
+	n = min(n, 8*len(mask))
+	set := func(i int) bool { return i < n && mask[i/8]>>(i%8)&1 != 0 }
+	first := true
+	for i := 0; i < n; i++ {
+		if !set(i) {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = strconv.AppendInt(dst, int64(i), 10)
+		from := i
+		for set(i + 1) {
+			i++
+		}
+		if i > from {
+			dst = strconv.AppendInt(append(dst, '-'), int64(i), 10)
+		}
+	}
+	return dst
+}
+
 // cString is b up to its first NUL.
 func cString(b []byte) []byte {
 	if i := bytes.IndexByte(b, 0); i >= 0 {

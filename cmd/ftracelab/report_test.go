@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ftracelab/internal/golden"
+)
+
+// reportText runs the command.
+func reportText(t testing.TB, args ...string) []byte {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if status := run(context.Background(), append([]string{"report"}, args...), strings.NewReader(""), &out, &errs); status != 0 {
+		t.Fatalf("report %v: status %d: %s", args, status, errs.String())
+	}
+	return out.Bytes()
+}
+
+// reportDifference prints a capture in the form of a text and compares.
+func reportDifference(t testing.TB, text *golden.Text, kernel string) string {
+	t.Helper()
+	args := []string{"--kernel", kernel, "--cpu", strconv.Itoa(text.CPU)}
+	for _, option := range text.Options {
+		args = append(args, "--trace-option", option)
+	}
+	return text.Difference(reportText(t, append(args, text.Folder(t, kernel))...))
+}
+
+// captureFolders lists the folders with pages of the oracle whose texts show the
+// same buffer, and the folder of each one's kernel.
+func captureFolders(t *testing.T, root string) (list [][2]string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(d.Name(), "cpu0.raw") {
+			return err
+		}
+		dir := filepath.Dir(path)
+		rel, err := filepath.Rel(root, dir)
+		if err != nil || strings.HasPrefix(rel, filepath.Join("full", "latency")) {
+			return err // text of the max buffer, pages of the live one
+		}
+		kernel := filepath.Dir(dir)
+		for ; kernel != root; kernel = filepath.Dir(kernel) {
+			if _, err := os.Stat(filepath.Join(kernel, "static")); err == nil {
+				break
+			}
+		}
+		list = append(list, [2]string{rel, kernel})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestReport compares the text of every capture of the oracle, in every form that
+// the oracle has, with what the command prints. testdata/different.txt lists those
+// that are known to differ, with reasons; the list is exact.
+func TestReport(t *testing.T) {
+	root := oracle(t, "")
+	different, err := golden.Reasons("testdata/different.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same, differ, skipped int
+	folders, ran := captureFolders(t, root), 0
+	for _, f := range folders {
+		t.Run(filepath.ToSlash(f[0]), func(t *testing.T) {
+			ran++
+			texts, unknown, err := golden.Texts(filepath.Join(root, f[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			skipped += len(unknown)
+			for _, text := range texts {
+				name := filepath.ToSlash(filepath.Join(f[0], filepath.Base(text.File)))
+				diff := reportDifference(t, &text, f[1])
+				reason, listed := different[name]
+				delete(different, name)
+				switch {
+				case diff == "":
+					same++
+					if listed {
+						t.Errorf("%s is listed as different (%s) but is identical", name, reason)
+					}
+				case listed:
+					differ++
+					t.Logf("different %s: %s: %s", name, reason, diff)
+				default:
+					differ++
+					t.Errorf("different %s: %s", name, diff)
+				}
+			}
+		})
+	}
+	t.Logf("%d identical, %d different, %d of unknown form", same, differ, skipped)
+	for name := range different {
+		if ran == len(folders) {
+			t.Errorf("%s is listed as different but was not compared", name)
+		}
+	}
+}
+
+const exampleCapture = "../../workload/capture/testdata/kmem_stack"
+
+// copyOf is a copy of the example with 20 plain pages of each CPU.
+func copyOf(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "cap")
+	if err := os.CopyFS(dir, os.DirFS(exampleCapture)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cpu0.raw", "cpu1.raw"} {
+		pages, err := golden.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Remove(filepath.Join(dir, name+".gz")), os.WriteFile(filepath.Join(dir, name), pages[:20*4096], 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// runReport runs the command whatever comes of it.
+func runReport(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(ctx, append([]string{"report"}, args...), strings.NewReader(""), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func TestReportMistakes(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, tt := range []struct {
+		ctx    context.Context
+		args   []string
+		status int
+		want   string
+	}{
+		{context.Background(), []string{"--trace-option", "nonsense", exampleCapture}, exitUsage, `no option "nonsense"`},
+		{context.Background(), []string{"--trace-option", "", exampleCapture}, exitUsage, `no option ""`},
+		{context.Background(), nil, exitUsage, "accepts 1 arg"},
+		{context.Background(), []string{"--cpu", "7", exampleCapture}, exitFailed, "no CPU 7: there are 0…1"},
+		{context.Background(), []string{t.TempDir()}, exitFailed, "formats_all"},
+		{context.Background(), []string{"report_test.go"}, exitFailed, "not a folder"},
+		{context.Background(), []string{"nowhere"}, exitFailed, "nowhere: cannot open"},
+		{ended, []string{exampleCapture}, exitFailed, "canceled"},
+	} {
+		if status, _, errs := runReport(tt.ctx, tt.args...); status != tt.status || !strings.Contains(errs, tt.want) {
+			t.Errorf("report %v: status %d, %s", tt.args, status, errs)
+		}
+	}
+}
+
+// TestReportDamage: a page that cannot be read is named with its file and offset;
+// what is before it is printed, with --keep-going what is behind it, too.
+func TestReportDamage(t *testing.T) {
+	dir := copyOf(t)
+	_, whole, _ := runReport(context.Background(), dir)
+	file := filepath.Join(dir, "cpu0.raw")
+	pages, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages[2*4096+9] = 0xff // in the commit word
+	if err := os.WriteFile(file, pages, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, text, errs := runReport(context.Background(), dir)
+	if status != exitFailed || !strings.Contains(errs, "cpu0.raw: offset 8192: bad page") || !strings.Contains(text, "kmem_cache_alloc: ") {
+		t.Errorf("status %d, %d bytes, %s", status, len(text), errs)
+	}
+	status, text, errs = runReport(context.Background(), "--keep-going", dir)
+	if status != 0 || !strings.Contains(errs, "skipped the rest of 1 pages") || strings.Count(text, "CPU:0 [LOST EVENTS]\n") != 1 {
+		t.Errorf("keep going: status %d, %s", status, errs)
+	}
+	last := whole[strings.LastIndex(strings.TrimSuffix(whole, "\n"), "\n"):]
+	if !strings.HasSuffix(text, last) || len(text) < len(whole)*9/10 {
+		t.Errorf("keep going: %d of %d bytes", len(text), len(whole))
+	}
+}
+
+// TestReportCounts: without stats.cpuN the header counts what is on the pages.
+func TestReportCounts(t *testing.T) {
+	dir := copyOf(t)
+	for _, cpu := range []string{"0", "1"} {
+		if err := os.Remove(filepath.Join(dir, "stats.cpu"+cpu)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, text, _ := runReport(context.Background(), dir)
+	n := strings.Count(text, "kmem_cache_alloc: ") + strings.Count(text, "<stack trace>\n")
+	if want := fmt.Sprintf("# entries-in-buffer/entries-written: %d/%d   #P:2\n", n, n); n == 0 || !strings.Contains(text, want) {
+		t.Errorf("%d entries under %.120q", n, text)
+	}
+}
+
+// TestReportRun: a capture of the simulated machine reads as its own file trace.
+func TestReportRun(t *testing.T) {
+	for _, set := range [][]string{
+		{"current_tracer=function", "options/func_stack_trace=1", "set_ftrace_filter=vfs_*"},
+		{"current_tracer=function_graph", "set_event=sched:*", "options/funcgraph-proc=1"},
+		{"set_event=kmem:kmem_cache_alloc sched:sched_switch", "options/stacktrace=1"},
+		{"set_event=*:*", "options/stacktrace=1", "options/stackmap=1", "trace_clock=x86-tsc"},
+		{"set_event=raw_syscalls:*", "options/userstacktrace=1", "buffer_size_kb=8"},
+	} {
+		dir := filepath.Join(t.TempDir(), "cap")
+		args := []string{"run", "--duration", "20ms", "--out", dir}
+		for _, s := range set {
+			args = append(args, "--set", s)
+		}
+		var out, errs bytes.Buffer
+		if status := run(context.Background(), args, strings.NewReader(""), &out, &errs); status != 0 {
+			t.Fatalf("%v: %s", args, errs.String())
+		}
+		content, err := os.ReadFile(filepath.Join(dir, "trace.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := golden.Text{Content: content}
+		if diff := want.Difference(reportText(t, dir)); diff != "" || bytes.Count(content, []byte("\n")) < 100 {
+			t.Errorf("%v: %d bytes: %s", set, len(content), diff)
+		}
+	}
+}

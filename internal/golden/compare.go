@@ -1,0 +1,99 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Difference describes the first line in which got and t differ; "": they do not.
+func (t *Text) Difference(got []byte) string {
+	want := t.Content
+	if t.Part {
+		// Where the kept part ends inside of a line, so ends ours.
+		lines := bytes.Count(want, []byte("\n"))
+		got = firstLines(got, lines+1)
+		if n := bytes.LastIndexByte(want, '\n'); n >= 0 {
+			want = want[:n+1]
+			got = firstLines(got, lines)
+		}
+	}
+	p := pointers{}
+	g, w := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := 0; i < max(len(g), len(w)); i++ {
+		var a, b []byte
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if i >= len(g) || i >= len(w) || !p.same(a, b) {
+			return fmt.Sprintf("line %d of %d, kernel %d:\n  got  %.200q\n  want %.200q", i+1, len(g), len(w), a, b)
+		}
+	}
+	return ""
+}
+
+func firstLines(text []byte, n int) []byte {
+	end := 0
+	for ; n > 0; n-- {
+		i := bytes.IndexByte(text[end:], '\n')
+		if i < 0 {
+			return text
+		}
+		end += i + 1
+	}
+	return text[:end]
+}
+
+// pointers are what the kernel printed for the pointers that we print as they are.
+// Its hash has a key and gives 32 bits, or (____ptrval____) as long as there is no
+// key; each pointer must have been printed the same everywhere.
+type pointers map[string]string
+
+const (
+	pointerDigits = 16
+	noKey         = "(____ptrval____)"
+)
+
+// same says whether two lines are the same but for pointers.
+func (p pointers) same(got, want []byte) bool {
+	for !bytes.Equal(got, want) {
+		n := 0
+		for n < len(got) && n < len(want) && got[n] == want[n] {
+			n++
+		}
+		for n > 0 && isHex(got[n-1]) {
+			n--
+		}
+		got, want = got[n:], want[n:]
+		if len(got) < pointerDigits || len(want) < pointerDigits {
+			return false
+		}
+		ptr, text := got[:pointerDigits], string(want[:pointerDigits])
+		got, want = got[pointerDigits:], want[pointerDigits:]
+		switch {
+		case !allHex(ptr) || len(got) > 0 && isHex(got[0]):
+			return false
+		case text == noKey:
+		case !allHex([]byte(text)) || text[:8] != "00000000":
+			return false
+		case p[string(ptr)] == "":
+			p[string(ptr)] = text
+		case p[string(ptr)] != text:
+			return false
+		}
+	}
+	return true
+}
+
+func allHex(b []byte) bool {
+	for _, c := range b {
+		if !isHex(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' }

@@ -1,0 +1,130 @@
+// Package golden compares our text of a capture with the one its kernel gave.
+//
+// A capture of the oracle holds the same buffer in many forms: trace.txt,
+// trace.percpu0.txt, trace.sym-offset.txt, trace.proc+abstime.txt. What a text
+// tells that no file of the capture does (when the buffer was reset) is read off
+// it and added; pointers that the kernel hashed are compared by where they occur.
+package golden
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ftracelab/tracer/output"
+)
+
+// Text is a text that a kernel gave of a capture.
+type Text struct {
+	File    string   // its path
+	Options []string // of which it shows the effect, as written to trace_options
+	CPU     int      // of per_cpu/cpuN/trace; -1: trace
+	Content []byte
+	Part    bool // only the beginning was kept
+}
+
+// Texts reads the texts of a capture folder. skipped names those whose form is
+// not known.
+func Texts(dir string) (texts []Text, skipped []string, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "trace.*txt*"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range files {
+		t := Text{File: file, CPU: -1}
+		if !t.form() {
+			skipped = append(skipped, file)
+			continue
+		}
+		if t.Content, err = ReadFile(file); err != nil {
+			return nil, nil, err
+		}
+		// The oracle kept at most 250,000 lines of a text.
+		t.Part = strings.Contains(file, ".head") || bytes.Count(t.Content, []byte("\n")) == 250000
+		texts = append(texts, t)
+	}
+	return texts, skipped, nil
+}
+
+// form reads the setting off the file's name.
+func (t *Text) form() bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(t.File), ".gz"), ".txt")
+	name = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(name, ".head"), "trace"), ".")
+	if name == "" || name == "head2000" {
+		return true
+	}
+	if n, found := strings.CutPrefix(name, "percpu"); found {
+		cpu, err := strconv.Atoi(n)
+		t.CPU = cpu
+		return err == nil
+	}
+	for word := range strings.SplitSeq(name, "+") {
+		option, no := known(word), ""
+		if option == "" {
+			option, no = known(strings.TrimPrefix(word, "no")), "no"
+		}
+		if option == "" {
+			return false
+		}
+		t.Options = append(t.Options, no+option)
+	}
+	return true
+}
+
+// known is the full name of an option that concerns text.
+func known(name string) string {
+	switch {
+	case output.OptionByName(name) != 0 || output.GraphOptionByName(name) != 0:
+		return name
+	case output.GraphOptionByName("funcgraph-"+name) != 0:
+		return "funcgraph-" + name
+	}
+	return ""
+}
+
+// ReadFile reads path, unpacked if it is named so, or else path.gz.
+func ReadFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err == nil && !strings.HasSuffix(path, ".gz") {
+		return b, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = os.ReadFile(path + ".gz")
+	}
+	if err != nil {
+		return nil, err
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return io.ReadAll(zr)
+}
+
+// Reasons reads a list of texts that are known to differ: lines "reason:" and,
+// indented, the files.
+func Reasons(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]string{}
+	reason := ""
+	for line := range strings.SplitSeq(string(text), "\n") {
+		switch {
+		case strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "":
+		case strings.HasPrefix(line, "\t"):
+			list[strings.TrimSpace(line)] = reason
+		default:
+			reason = strings.TrimSuffix(line, ":")
+		}
+	}
+	return list, nil
+}

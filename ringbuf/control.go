@@ -1,0 +1,117 @@
+package ringbuf
+
+// Bits of cpuBuffer.control. A writer looks at them, one load, when its
+// outermost event begins.
+const (
+	recordOff = 1 << iota // see SetCPURecording
+	stopping              // somebody waits until the writer pauses
+	online                // a goroutine of its own is this CPU, see Online
+	paused                // its writer has paused; only the one who stopped it looks
+)
+
+// Online says that from now on the calling goroutine is cpu: it alone writes
+// there, and others may change the ring meanwhile. What they ask for (Reset,
+// Resize, SetSubbufSize, SwapCPU, SetClock, SetAbsoluteTime) waits until the
+// goroutine begins its next event, calls Idle or calls Offline, and holds it up
+// there until it is done; so the goroutine must not ask for these itself, and
+// calls Offline before it blocks for long.
+//
+// A CPU that is not online is changed at once, by whoever asks; its writer must
+// not be in the middle of a call then. Writing and reading are the same in both
+// cases.
+//
+// Departure: a kernel runs ring_buffer_resize on the CPU itself by a work item
+// and waits for writers with synchronize_rcu. The effect is this.
+func (b *Buffer) Online(cpu int) {
+	for {
+		c := b.writer(cpu)
+		old := c.control.Load()
+		switch {
+		case old&online != 0:
+			panic("ringbuf: invariant: Online of a CPU that is online")
+		case old&stopping != 0: // being changed: the lock is free when it is done
+			b.control.Lock()
+			b.control.Unlock() //nolint:staticcheck // nothing to do inside
+		case c.control.CompareAndSwap(old, old|online):
+			if b.writer(cpu) == c {
+				return
+			}
+			if c.control.And(^uint32(online))&stopping != 0 { // swapped meanwhile
+				c.park()
+			}
+		}
+	}
+}
+
+// Idle lets those go ahead who wait for the calling goroutine's CPU.
+func (b *Buffer) Idle(cpu int) {
+	if c := b.writer(cpu); c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
+		c.park()
+	}
+}
+
+// Offline ends what Online began.
+func (b *Buffer) Offline(cpu int) {
+	c := b.writer(cpu)
+	if c.committing != 0 {
+		panic("ringbuf: invariant: Offline while an event is being written")
+	}
+	old := c.control.And(^uint32(online))
+	switch {
+	case old&online == 0:
+		panic("ringbuf: invariant: Offline without Online")
+	case old&stopping != 0:
+		c.park()
+	}
+}
+
+// park holds the writer up while somebody changes the ring. The channels order
+// all that both do: the ring's plain words are the other's in between.
+func (c *cpuBuffer) park() {
+	c.parked <- struct{}{}
+	<-c.resume
+}
+
+// attend is the slow way into Reserve: something is to be looked at first.
+func (b *Buffer) attend(cpu int) (*cpuBuffer, error) {
+	c := b.writer(cpu)
+	for c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
+		c.park()
+		c = b.writer(cpu)
+	}
+	if (b.off.Load()|c.control.Load())&recordOff != 0 {
+		return c, ErrDisabled
+	}
+	return c, nil
+}
+
+// stop stops the writers of the CPUs from first up to end, and keeps others
+// from stopping any until start.
+func (b *Buffer) stop(first, end int) {
+	b.control.Lock()
+	b.pause(first, end)
+}
+
+func (b *Buffer) start(first, end int) {
+	b.unpause(first, end)
+	b.control.Unlock()
+}
+
+func (b *Buffer) pause(first, end int) {
+	for cpu := first; cpu < end; cpu++ {
+		c := b.writer(cpu)
+		if c.control.Or(stopping)&online != 0 {
+			<-c.parked
+			c.control.Or(paused)
+		}
+	}
+}
+
+func (b *Buffer) unpause(first, end int) {
+	for cpu := first; cpu < end; cpu++ {
+		c := b.writer(cpu)
+		if c.control.And(^uint32(stopping|paused))&paused != 0 {
+			c.resume <- struct{}{}
+		}
+	}
+}

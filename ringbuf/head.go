@@ -1,0 +1,118 @@
+package ringbuf
+
+import "runtime"
+
+// commitAt holds the id of the commit page in its low bits, its serial above.
+const (
+	idBits = 24
+	idMask = 1<<idBits - 1
+)
+
+// commitSeenAt is the commit page as readers see it. What they read of it or of
+// pages before it comes after this.
+func (c *cpuBuffer) commitSeenAt() *page { return c.table[c.commitAt.Load()&idMask] }
+
+// overwriteHead moves the head from next, the oldest page, on which the writer
+// enters from p. False: a reader has just taken next, and p leads elsewhere.
+//
+// The link to the head goes from head to update, so that no reader can take it;
+// the page behind becomes the head; then the link becomes normal. An interrupt in
+// between finds update and does the rest itself, perhaps many times round; only
+// who has set update takes it away.
+//
+// Kernel: rb_handle_head_page, kernel/trace/ring_buffer.c.
+func (c *cpuBuffer) overwriteHead(p, next *page) bool {
+	outermost := p.next.CompareAndSwap(linkTo(next, linkHead), linkTo(next, linkUpdate))
+	if outermost {
+		add(&c.overrun, uint64(next.entries))
+		add(&c.overrunBytes, uint64(next.committed()))
+		add(&c.pagesLost, 1)
+	} else if p.next.Load() != linkTo(next, linkUpdate) {
+		return false // an interrupt has done it, or a reader was faster
+	}
+	c.at(pointUpdate)
+
+	head := c.after(next)
+	set := next.next.CompareAndSwap(linkTo(head, linkNormal), linkTo(head, linkHead))
+	c.at(pointHead)
+	// Interrupts may have moved the head on from there before we set it.
+	if set && c.tail != p && c.tail != next {
+		next.next.CompareAndSwap(linkTo(head, linkHead), linkTo(head, linkNormal))
+	}
+	if outermost && !p.next.CompareAndSwap(linkTo(next, linkUpdate), linkTo(next, linkNormal)) {
+		panic("ringbuf: invariant: the link to the overwritten head is not update")
+	}
+	return true
+}
+
+// findHead is the oldest page of the ring. While the writer moves the head there
+// is none: a reader waits for it, which is a few instructions.
+//
+// Kernel: rb_set_head_page, kernel/trace/ring_buffer.c.
+func (c *cpuBuffer) findHead() *page {
+	p := c.head
+	for n := 1; ; n++ {
+		if c.before(p).next.Load() == linkTo(p, linkHead) {
+			c.head = p
+			return p
+		}
+		p = c.after(p)
+		if n%c.nrPages == 0 {
+			c.atRead(readSpin)
+			runtime.Gosched()
+		}
+	}
+}
+
+// takeHead exchanges the empty reader page for the head page: the one link that
+// leads to the head is made to lead to the empty page, which leads to the new
+// head. It fails while the writer is moving the head, and then looks for the head
+// again.
+//
+// How many events were lost before the page follows from how many were written
+// before it: what was not read was lost.
+//
+// Departure: the kernel reads the count of overwritten events before the exchange,
+// and trusts that the exchange fails if the writer has overwritten more since. It
+// does not fail if the writer has come round to the same head again.
+//
+// Kernel: rb_get_reader_page, rb_head_page_replace, kernel/trace/ring_buffer.c.
+func (c *cpuBuffer) takeHead() {
+	empty := c.reader
+	for {
+		oldest := c.findHead()
+		before, next := c.before(oldest), c.after(oldest)
+		empty.prev.Store(before.id)
+		empty.next.Store(linkTo(next, linkHead))
+		c.atRead(readHead)
+		if before.next.CompareAndSwap(linkTo(oldest, linkHead), linkTo(empty, linkNormal)) {
+			c.atRead(readTaken)
+			next.prev.Store(empty.id)
+			c.head, c.reader, c.read = next, oldest, 0
+			add(&c.pagesRead, 1)
+			overrun := oldest.sub.Load().entriesBefore.Load() - c.readEvents
+			if overrun != c.lastOverrun {
+				c.lost, c.lastOverrun = overrun-c.lastOverrun, overrun
+			}
+			return
+		}
+	}
+}
+
+// A readPoint is a place in a reader where what the writer does meanwhile makes
+// a difference; tests go there.
+type readPoint uint8
+
+const (
+	readSpin  readPoint = iota // no head found: the writer is moving it
+	readHead                   // the head has been found
+	readTaken                  // the head page is out of the ring
+	readPage                   // an iterator has found the memory of a page
+	readHeld                   // and holds it
+)
+
+func (c *cpuBuffer) atRead(p readPoint) {
+	if c.readHook != nil {
+		c.readHook(p)
+	}
+}

@@ -1,0 +1,67 @@
+package tracer_test
+
+import (
+	"regexp"
+	"syscall"
+	"testing"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer"
+	"ftracelab/workload/machine"
+)
+
+// With trace_options=stackmap,stacktrace at boot, stacks are full until the
+// initcalls have run and ids from then on; no zone is mixed and nothing is lost.
+func TestBootCrossover(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 8000, BootOptions: "stackmap,stacktrace", InitcallTime: 10 * machine.Millisecond})
+	l.want("options/stackmap", "1\n")
+	l.want("options/stacktrace", "1\n")
+	l.write("set_event", "kmem:kmem_cache_alloc sched:sched_switch")
+	if _, err := l.fs.Lookup("stack_map"); err == nil {
+		t.Error("stack_map is there before the map")
+	}
+	for range 100 { // however the run is cut
+		l.ft.Run(300 * machine.Microsecond)
+	}
+	l.write("tracing_on", "0")
+	full, ids, events := 0, 0, 0
+	line := regexp.MustCompile(`^ .*\] \S+ +(\d+\.\d+): (<stack trace>|<stack_id|\w+:)`)
+	for _, text := range body(l.read("trace")) {
+		m := line.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		early := m[1] < "0.010000"
+		switch m[2] {
+		case "<stack trace>":
+			full++
+			if !early {
+				t.Errorf("a full stack after the initcalls: %s", text)
+			}
+		case "<stack_id":
+			ids++
+			if early {
+				t.Errorf("an id before the initcalls: %s", text)
+			}
+		default:
+			events++
+		}
+	}
+	if full == 0 || ids == 0 || full+ids != events {
+		t.Errorf("%d events, %d full stacks, %d ids", events, full, ids)
+	}
+	l.read("stack_map_stat")
+}
+
+func TestBootOptions(t *testing.T) {
+	l := newLab(t, tracer.Config{BootOptions: "sym-offset,,noannotate"})
+	l.want("options/sym-offset", "1\n")
+	l.want("options/annotate", "0\n")
+	m, err := machine.New(machine.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tracer.New(m, tracer.Config{BootOptions: "nosuch"}); tracefile.Errno(err) != syscall.EINVAL {
+		t.Errorf("trace_options=nosuch: %v", err)
+	}
+}

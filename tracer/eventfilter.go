@@ -1,0 +1,87 @@
+package tracer
+
+import (
+	"errors"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
+	"ftracelab/workload/machine"
+)
+
+// filterOf is the filter of an event in this instance.
+func (i *Instance) filterOf(t *event.Type) *filter.File {
+	f := i.filters[t.ID]
+	if f == nil {
+		f = new(filter.File)
+		i.filters[t.ID] = f
+	}
+	return f
+}
+
+// passes reports whether an event's filter lets a record through. A record that
+// it stops never reaches the buffer.
+//
+// Kernel: trace_trigger_soft_disabled and call_filter_check_discard,
+// kernel/trace/trace.h and trace.c.
+func (i *Instance) passes(c *machine.CPU, t *event.Type, rec []byte) bool {
+	f := i.filters[t.ID]
+	return f == nil || f.Filter() == nil || f.Filter().Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm})
+}
+
+// filterEnv is what a filter may ask when it is written.
+func (i *Instance) filterEnv() filter.Env {
+	return filter.Env{CPUs: i.buf.CPUs(), Symbols: symbols{i.ft.machine.Kallsyms()}}
+}
+
+// symbols is kallsyms with the way back from a name.
+type symbols struct{ *machine.Kallsyms }
+
+func (s symbols) Address(name string) (uint64, bool) {
+	sym, ok := s.ByName(name)
+	return sym.Addr, ok
+}
+
+// eventFilterFile is events/SYSTEM/EVENT/filter.
+//
+// Kernel: event_filter_write, kernel/trace/trace_events.c.
+func (i *Instance) eventFilterFile(t *event.Type) tracefile.Node {
+	return i.value("filter", 0o640,
+		func() string { return i.filterOf(t).Show() },
+		func(s string) error {
+			err := i.filterOf(t).Write(t, s, i.filterEnv())
+			var fault *filter.Error
+			if errors.As(err, &fault) {
+				i.logFilterFault(fault)
+			}
+			return err
+		})
+}
+
+// systemFilterFile is events/SYSTEM/filter: a write goes to all events of the
+// system that have the fields.
+//
+// Kernel: subsystem_filter_write, kernel/trace/trace_events.c.
+func (i *Instance) systemFilterFile(types []*event.Type) tracefile.Node {
+	return i.value("filter", 0o640,
+		func() string { return filter.SystemText },
+		func(s string) error {
+			var members []filter.Member
+			for _, t := range types {
+				members = append(members, filter.Member{Type: t, File: i.filterOf(t)})
+			}
+			faults, err := filter.WriteSystem(members, s, i.filterEnv())
+			for _, fault := range faults {
+				i.logFilterFault(fault)
+			}
+			return err
+		})
+}
+
+// logFilterFault puts a fault into error_log.
+func (i *Instance) logFilterFault(fault *filter.Error) {
+	i.errors.add(errorEntry{
+		ns: i.ft.machine.Now(), location: filter.Location,
+		message: fault.Msg, command: fault.Command, pos: fault.Pos,
+	})
+}

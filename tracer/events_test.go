@@ -1,0 +1,304 @@
+package tracer_test
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/unwind"
+	"ftracelab/workload/machine"
+)
+
+// Each syntax of set_event.
+func TestSetEvent(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	available := strings.Fields(l.read("available_events"))
+	system := func(name string) (list []string) {
+		for _, e := range available {
+			if strings.HasPrefix(e, name+":") {
+				list = append(list, e)
+			}
+		}
+		return list
+	}
+	without := func(list []string, out ...string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(e string) bool { return slices.Contains(out, e) })
+	}
+	for _, c := range []struct {
+		write string
+		want  []string
+	}{
+		{"sched:sched_switch", []string{"sched:sched_switch"}},
+		{"sched:*", system("sched")},
+		{"sched:", system("sched")},
+		{"sched", system("sched")},
+		{"sched_switch", []string{"sched:sched_switch"}},
+		{"*:sched_switch", []string{"sched:sched_switch"}},
+		{":sched_switch", []string{"sched:sched_switch"}},
+		{"*:*", available},
+		{"*", available},
+		{"sched irq", without(available, without(available, append(system("sched"), system("irq")...)...)...)},
+		{"sched !sched:sched_switch", without(system("sched"), "sched:sched_switch")},
+		{"*:* !sched", without(available, system("sched")...)},
+		{"", nil},
+		{" \t ", nil},
+	} {
+		l.write("set_event", c.write)
+		if got := strings.Fields(l.read("set_event")); !slices.Equal(got, c.want) {
+			t.Errorf("%q enables %v, want %v", c.write, got, c.want)
+		}
+	}
+	l.write("set_event", "sched:sched_switch")
+	l.append("set_event", "irq:irq_handler_entry")
+	l.append("set_event", "!sched:sched_switch")
+	l.want("set_event", "irq:irq_handler_entry\n")
+	for _, bad := range []string{"nosuch", "sched:nosuch", "nosuch:*", "ftrace:function", "sched:sched_*", "!nosuch", strings.Repeat("x", 200)} {
+		if err := l.errno("set_event", bad); err != syscall.EINVAL {
+			t.Errorf("%.20q: %v, want EINVAL", bad, err)
+		}
+	}
+}
+
+// The enable files of an event, a system and all: 0, 1 and X.
+func TestEnableFiles(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	all := func(event, system, every string) {
+		t.Helper()
+		l.want("events/sched/sched_switch/enable", event+"\n")
+		l.want("events/sched/enable", system+"\n")
+		l.want("events/enable", every+"\n")
+	}
+	all("0", "0", "0")
+	l.write("events/sched/sched_switch/enable", "1")
+	all("1", "X", "X")
+	l.write("events/sched/enable", "1")
+	all("1", "1", "X")
+	l.write("events/enable", "1")
+	all("1", "1", "1")
+	l.write("events/sched/enable", "0")
+	all("0", "0", "X")
+	l.write("events/enable", "0")
+	all("0", "0", "0")
+	for _, bad := range []string{"2", "x", "", "-1", " 1"} {
+		for _, name := range []string{"events/enable", "events/sched/enable", "events/sched/sched_switch/enable"} {
+			if err := l.errno(name, bad); err != syscall.EINVAL {
+				t.Errorf("%s: %q: %v, want EINVAL", name, bad, err)
+			}
+		}
+	}
+	if err := l.errno("events/sched/enable", "99999999999999999999"); err != syscall.ERANGE {
+		t.Errorf("a number beyond 64 bits: %v, want ERANGE", err)
+	}
+}
+
+// Only what is enabled is recorded, in each instance for itself.
+func TestEventsOfInstances(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	if err := l.fs.Mkdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	l.write("set_event", "sched:sched_switch")
+	l.write("instances/foo/set_event", "sched:sched_waking")
+	l.ft.Run(10 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	l.ft.Run(10 * machine.Millisecond)
+	l.write("instances/foo/tracing_on", "0")
+	for dir, names := range map[string][2]string{"": {"sched_switch", "sched_waking"}, "instances/foo/": {"sched_waking", "sched_switch"}} {
+		trace := l.read(dir + "trace")
+		if strings.Count(trace, names[0]+":") == 0 || strings.Count(trace, names[1]+":") > 0 {
+			t.Errorf("%strace:\n%s", dir, firstLines(trace, 30))
+		}
+	}
+	if strings.Contains(l.read("trace"), " 0.01") || !strings.Contains(l.read("instances/foo/trace"), " 0.01") {
+		t.Error("tracing_on of the top instance is not its own")
+	}
+}
+
+// The syscalls events are those of the same raw_syscalls events.
+func TestSyscallEvents(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 8000})
+	l.write("set_event", "syscalls raw_syscalls")
+	l.ft.Run(30 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	enters, exits, raw := 0, 0, 0
+	var nr int64
+	for _, r := range l.records() {
+		id := int(event.ParseCommon(r.data).Type)
+		typ := l.ft.Types().ByID(id)
+		switch {
+		case id == events.SysEnter.ID:
+			var e events.SysEnterRecord
+			if err := events.SysEnter.Decode(r.data, &e); err != nil {
+				t.Fatal(err)
+			}
+			nr = e.ID
+			raw++
+		case strings.HasPrefix(typ.Name, "sys_enter_"):
+			got := int64(r.data[8]) | int64(r.data[9])<<8
+			if got != nr && len(l.m.CPUs()) == 1 {
+				t.Fatalf("%s has number %d after sys_enter of %d", typ.Name, got, nr)
+			}
+			enters++
+		case strings.HasPrefix(typ.Name, "sys_exit_"):
+			exits++
+		}
+	}
+	if enters == 0 || exits == 0 || enters > raw {
+		t.Errorf("%d sys_enter_*, %d sys_exit_* and %d sys_enter", enters, exits, raw)
+	}
+}
+
+// userstacktrace records the 8 innermost addresses of a task, and an empty stack
+// of a task that has none; each behind its event.
+func TestUserStacktrace(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 8000})
+	l.write("options/userstacktrace", "1")
+	l.write("set_event", "raw_syscalls:sys_enter sched:sched_switch")
+	l.ft.Run(30 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	perCPU := map[int]int{} // the type before
+	filled, empty := 0, 0
+	for _, r := range l.records() {
+		id := int(event.ParseCommon(r.data).Type)
+		if id == events.UserStack.ID {
+			var s events.UserStackRecord
+			if err := events.UserStack.Decode(r.data, &s); err != nil {
+				t.Fatal(err)
+			}
+			if s.Caller[0] != 0 {
+				filled++
+			} else {
+				empty++
+			}
+		} else if last, ok := perCPU[r.cpu]; ok && last != events.UserStack.ID {
+			t.Fatal("an event has no user stack")
+		}
+		perCPU[r.cpu] = id
+	}
+	if filled == 0 || empty == 0 {
+		t.Errorf("%d stacks with and %d without addresses", filled, empty)
+	}
+}
+
+// userstacktrace_delay: every event's cookie gets its stack when the task returns
+// to user space, once for each stay.
+func TestDeferredUserStacks(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 8000, DeferredUnwind: true})
+	l.write("options/userstacktrace_delay", "1")
+	l.write("set_event", "raw_syscalls:* kmem:kmem_cache_alloc")
+	l.ft.Run(30 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	joined, alone, perCookie := 0, 0, map[unwind.Cookie]int{}
+	waiting := map[int32]unwind.Cookie{}
+	join := unwind.Join[unwind.Cookie]{Deliver: func(c unwind.Cookie, stack []uint64, found bool) {
+		if found && len(stack) > 0 {
+			joined++
+		} else {
+			alone++
+		}
+	}}
+	for _, r := range l.records() {
+		common := event.ParseCommon(r.data)
+		switch int(common.Type) {
+		case events.UserUnwindCookie.ID:
+			var c events.UserUnwindCookieRecord
+			if err := events.UserUnwindCookie.Decode(r.data, &c); err != nil {
+				t.Fatal(err)
+			}
+			waiting[common.PID] = unwind.Cookie(c.Cookie)
+			join.Add(common.PID, unwind.Cookie(c.Cookie), unwind.Cookie(c.Cookie))
+		case events.UserUnwindStack.ID:
+			var s events.UserUnwindStackRecord
+			if err := events.UserUnwindStack.Decode(r.data, &s); err != nil {
+				t.Fatal(err)
+			}
+			if waiting[common.PID] != unwind.Cookie(s.Cookie) {
+				t.Fatalf("task %d: a stack of cookie %#x, its last is %#x", common.PID, s.Cookie, waiting[common.PID])
+			}
+			perCookie[unwind.Cookie(s.Cookie)]++
+			delete(waiting, common.PID)
+			join.Stack(common.PID, unwind.Cookie(s.Cookie), s.Stack)
+		}
+	}
+	for cookie, n := range perCookie {
+		if n != 1 {
+			t.Errorf("cookie %#x has %d stacks", uint64(cookie), n)
+		}
+	}
+	open := join.Waiting() // of tasks that have not returned yet
+	if joined == 0 || alone != 0 || len(waiting) > len(l.m.Tasks()) || open > 0 && len(waiting) == 0 {
+		t.Errorf("%d events joined, %d alone, %d wait for %d tasks", joined, alone, open, len(waiting))
+	}
+	if joined <= len(perCookie) {
+		t.Errorf("%d events and %d stacks: no stay had two events", joined, len(perCookie))
+	}
+	// An instance that goes away takes its requests along.
+	if err := l.fs.Mkdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	l.write("instances/foo/options/userstacktrace_delay", "1")
+	l.write("instances/foo/set_event", "raw_syscalls:*")
+	l.ft.Run(5 * machine.Millisecond)
+	if err := l.fs.Rmdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	l.ft.Run(5 * machine.Millisecond)
+}
+
+// record-cmd and record-tgid: a name is known only of tasks seen while the
+// option was on.
+func TestRecordCmdAndTGID(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	l.write("options/record-cmd", "0")
+	l.write("set_event", "sched:sched_switch")
+	l.ft.Run(10 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	if trace := l.read("trace"); !strings.Contains(trace, "<...>-") || strings.Contains(trace, " bash-") {
+		t.Errorf("without record-cmd:\n%s", firstLines(trace, 20))
+	}
+	l.want("saved_cmdlines", "")
+	l.write("options/record-cmd", "1")
+	l.write("options/record-tgid", "1")
+	if trace := l.read("trace"); !strings.Contains(trace, "(-------)") {
+		t.Errorf("record-tgid shows what nobody recorded:\n%s", firstLines(trace, 20))
+	}
+	l.write("trace", "")
+	l.write("tracing_on", "1")
+	l.ft.Run(10 * machine.Millisecond)
+	for _, line := range body(l.read("trace")) {
+		if strings.Contains(line, "(-------)") && !strings.Contains(line, "<idle>") {
+			t.Fatalf("a task without its thread group: %s", line)
+		}
+	}
+}
+
+// CPUs outside of tracing_cpumask record nothing.
+func TestCPUMask(t *testing.T) {
+	l := newLabOn(t, machine.Config{CPUs: 40}, tracer.Config{})
+	l.want("tracing_cpumask", "ff,ffffffff\n")
+	l.write("tracing_cpumask", "80,00000005")
+	l.want("tracing_cpumask", "80,00000005\n")
+	for _, c := range []struct {
+		text string
+		want syscall.Errno
+	}{{"100,00000000", syscall.EOVERFLOW}, {"123456789", syscall.EOVERFLOW}, {"g", syscall.EINVAL}, {"0,,1", syscall.EINVAL}, {"", syscall.EINVAL}} {
+		if err := l.errno("tracing_cpumask", c.text); err != c.want {
+			t.Errorf("%q: %v, want %v", c.text, err, c.want)
+		}
+	}
+	l.write("current_tracer", "function")
+	l.write("events/enable", "1")
+	l.ft.Run(5 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	seen := map[int]bool{}
+	for _, r := range l.records() {
+		seen[r.cpu] = true
+	}
+	if len(seen) != 3 || !seen[0] || !seen[2] || !seen[39] {
+		t.Errorf("CPUs that recorded: %v", seen)
+	}
+}

@@ -1,0 +1,26 @@
+package tracer
+
+import "ftracelab/tracer/output"
+
+// Render is the text of raw sub-buffers, one image for each CPU, as the
+// instance's trace would show them, without the header.
+func (i *Instance) Render(images [][]byte) (string, error) {
+	p, err := i.printer()
+	if err != nil {
+		return "", err
+	}
+	var readers []output.Reader
+	for cpu, image := range images {
+		pages, err := output.NewPages(cpu, image, i.buf.SubbufSize())
+		if err != nil {
+			return "", err
+		}
+		readers = append(readers, pages)
+	}
+	m := output.NewMerge(readers...)
+	var text []byte
+	for more := true; more; {
+		text, more = p.AppendNext(text, m)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,170 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"ftracelab/tracer/output"
+)
+
+// entries gives the records of one CPU as they lie on its pages, for the printer.
+// It is an output.Reader.
+type entries struct {
+	c     *cpuPages
+	head  output.Entry
+	ready bool
+	begun bool // a page was opened
+	err   error
+}
+
+// Peek shows the next record.
+func (e *entries) Peek() (output.Entry, bool) {
+	if !e.ready {
+		e.ready = e.advance()
+	}
+	return e.head, e.ready
+}
+
+// Next takes the next record.
+func (e *entries) Next() (output.Entry, bool) {
+	if !e.ready && !e.advance() {
+		return output.Entry{}, false
+	}
+	e.ready = false
+	return e.head, true
+}
+
+// advance puts the next record into head. What was lost before the first page is
+// in the counts of the header; a later loss stands before the record behind it.
+//
+// Kernel: tracing_open reads in place and forgets losses; trace_pipe_raw has noted
+// the overrun on the first page that was taken.
+func (e *entries) advance() bool {
+	c, lost := e.c, uint64(0)
+	for e.err == nil {
+		for c.open { // the usual case; what is unusual is left to item
+			item, ok := c.page.Next()
+			if !ok && c.page.Err() != nil {
+				break
+			}
+			if c.open = ok; ok && item.IsData() {
+				e.head = output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost}
+				return true
+			}
+		}
+		item, gap, err := c.item()
+		switch {
+		case err != nil:
+			e.err = err
+		case gap && e.begun:
+			lost = addLost(lost, c.rec.Count)
+		case gap:
+		case c.done:
+			return false
+		default:
+			e.begun = true
+			e.head = output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost}
+			return true
+		}
+	}
+	return false
+}
+
+// addLost adds two numbers of lost events, of which one may not be known.
+func addLost(a, b uint64) uint64 {
+	const unknown = ^uint64(0)
+	if a == unknown || b == unknown {
+		return unknown
+	}
+	return a + b
+}
+
+// Merge gives the records in the order of time, those of one CPU if cpu ≥ 0. What
+// it gives it gives once.
+func (t *Trace) Merge(cpu int) (*output.Merge, error) {
+	if cpu >= t.cpus {
+		return nil, fileError(t.shown, fmt.Sprintf("no CPU %d: there are 0…%d", cpu, t.cpus-1), fs.ErrNotExist)
+	}
+	var readers []output.Reader
+	for _, r := range t.readers {
+		if cpu < 0 || r.c.cpu == cpu {
+			readers = append(readers, r)
+		}
+	}
+	return output.NewMerge(readers...), nil
+}
+
+// failure is what ended the reading of a CPU before its last page.
+func (t *Trace) failure() error {
+	var err error
+	for _, r := range t.readers {
+		err = errors.Join(err, r.err)
+	}
+	return err
+}
+
+// timeStart is when the buffer was reset, for times that are relative to it.
+func (t *Trace) timeStart(o output.Options) uint64 {
+	if v, ok := parseUint([]byte(t.state["time_start"])); ok {
+		return v
+	}
+	if o&(output.LatencyFormat|output.DisplayGraph) == 0 {
+		return 0
+	}
+	first := ^uint64(0)
+	for _, r := range t.readers {
+		if e, ok := r.Peek(); ok {
+			first = min(first, e.Time)
+		}
+	}
+	return first
+}
+
+// counts are those of the header: the kernel's, or with a CPU of which there is no
+// stats.cpuN what its pages hold, which are then read twice.
+func (t *Trace) counts() (n output.Counts, err error) {
+	known := map[int]bool{}
+	for _, s := range t.info.Stats {
+		known[s.CPU] = true
+		n.Entries += s.Entries
+		n.Written += s.Entries + s.Overrun
+	}
+	for _, c := range t.folder.cpus {
+		if known[c.cpu] {
+			continue
+		}
+		held, lost, err := c.count()
+		if err != nil {
+			return n, err
+		}
+		n.Entries += held
+		n.Written += held + lost
+	}
+	return n, nil
+}
+
+// count reads the pages of a CPU from a file of its own.
+func (c *cpuPages) count() (held, lost uint64, err error) {
+	f := &folder{base: &base{opt: c.f.opt}, loc: c.f.loc}
+	twin := &cpuPages{f: f, cpu: c.cpu, file: c.file, shown: c.shown, image: make([]byte, len(c.image))}
+	if twin.in, err = f.openPages(twin, true); err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, twin.in.Close()) }()
+	for {
+		_, gap, err := twin.item()
+		switch {
+		case err != nil:
+			return held, lost, nil // reported when the text comes there
+		case gap:
+			if n := twin.rec.Count; n != ^uint64(0) {
+				lost += n
+			}
+		case twin.done:
+			return held, lost, nil
+		default:
+			held++
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"ftracelab/fgraph"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/output"
+)
+
+// Trace is a capture folder as its kernel would show it in the file trace: the
+// pages, with what else makes text of them. It is read once.
+//
+// Departure: %p prints the pointer itself, as with nohash-ptr: the key of the
+// kernel's hash is secret, so no capture can have it. [Trace.Hashed] says whether
+// that has happened.
+//
+// Departure: the times of latency-format count from the first entry, unless
+// state.txt has a line time_start: no file of a kernel tells when its buffer was
+// reset.
+type Trace struct {
+	base
+	folder *folder
+	shown  string
+	cpus   int // the header's #P
+
+	state   map[string]string // state.txt
+	options map[string]bool   // trace_options
+	tgids   map[int32]int32   // saved_tgids
+	strings map[uint64]string // printk_formats
+	eprobes map[string]string // SYSTEM/NAME of an eprobe → SYSTEM.EVENT it sits on
+	latency output.Latency
+	readers []*entries
+	hashed  bool
+	recent  [64]task // by the low bits of the pid
+}
+
+// OpenTrace opens the folder name.
+func OpenTrace(name string, opt Options) (*Trace, error) {
+	l, err := locate(name, opt)
+	if err != nil {
+		return nil, err
+	}
+	return openTrace(l, opt)
+}
+
+func openTrace(l location, opt Options) (_ *Trace, err error) {
+	info, err := fs.Stat(l.fsys, l.name)
+	if err != nil {
+		return nil, fileError(l.shown, "cannot open", cause(err))
+	}
+	if !info.IsDir() {
+		return nil, fileError(l.shown, "is a file, not a folder with cpuN.raw pages", nil)
+	}
+	t := &Trace{base: newBase(l, opt, FormatFolder), shown: l.shown}
+	if t.folder, err = newFolder(&t.base, l); err != nil {
+		return nil, err
+	}
+	if err := t.loadState(l); err != nil {
+		return nil, errors.Join(err, t.folder.close())
+	}
+	for _, c := range t.folder.cpus {
+		t.readers = append(t.readers, &entries{c: c})
+		t.cpus = max(t.cpus, c.cpu+1)
+	}
+	for _, s := range t.info.Stats {
+		t.cpus = max(t.cpus, s.CPU+1)
+	}
+	return t, nil
+}
+
+// Close closes the files.
+func (t *Trace) Close() error { return t.folder.close() }
+
+// SetOption does what writing word to trace_options would: NAME sets an option,
+// noNAME clears it. Those that do not concern text are taken if the capture's own
+// trace_options lists them.
+//
+// Kernel: trace_set_options, kernel/trace/trace.c.
+func (t *Trace) SetOption(word string) error {
+	name, clear := strings.CutPrefix(word, "no")
+	if _, listed := t.options[name]; !listed && output.OptionByName(name) == 0 && output.GraphOptionByName(name) == 0 {
+		return fmt.Errorf("trace_options: no option %q", word)
+	}
+	t.options[name] = !clear
+	if name == "blk_classic" { // blk_tracer_set_flag, kernel/trace/blktrace.c
+		t.options["context-info"] = clear
+	}
+	return nil
+}
+
+// Config is what a printer needs to know of the capture.
+func (t *Trace) Config() output.Config {
+	cfg := output.Config{
+		Tracer:       t.state["current_tracer"],
+		Types:        t.types.table,
+		HashPtr:      func(ptr uint64) uint64 { t.hashed = true; return ptr },
+		Comm:         t.comm,
+		TGID:         func(pid int32) int32 { return t.tgids[pid] },
+		String:       func(addr uint64) (string, bool) { s, ok := t.strings[addr]; return s, ok },
+		ProbedEvent:  func(typ *event.Type) string { return t.eprobes[typ.String()] },
+		CPUs:         t.cpus,
+		CounterClock: countsOther(t.state["trace_clock"]),
+		Latency:      t.latency,
+	}
+	if t.kallsyms != nil {
+		cfg.Symbols = t.kallsyms
+		cfg.IRQStart, _ = t.kallsyms.Address("__irqentry_text_start")
+		cfg.IRQEnd, _ = t.kallsyms.Address("__irqentry_text_end")
+	}
+	for _, s := range t.info.Stats {
+		cfg.Overrun = cfg.Overrun || s.Overrun > 0
+	}
+	cfg.Options, cfg.Graph = output.DefaultOptions, fgraph.DefaultOptions
+	for name, on := range t.options {
+		bit, graph := output.OptionByName(name), output.GraphOptionByName(name)
+		cfg.Options &^= bit
+		cfg.Graph &^= graph
+		if on {
+			cfg.Options |= bit
+			cfg.Graph |= graph
+		}
+	}
+	cfg.TimeStart = t.timeStart(cfg.Options)
+	return cfg
+}
+
+// task is the name of one.
+type task struct {
+	pid  int32
+	comm string
+}
+
+// comm is the name of a task. What ran lately is found without the map, which would
+// be a tenth of the time that a function entry takes.
+func (t *Trace) comm(pid int32) string {
+	r := &t.recent[uint32(pid)%uint32(len(t.recent))]
+	if r.pid != pid {
+		*r = task{pid, t.comms.byPID[pid]}
+	}
+	return r.comm
+}
+
+// Hashed says whether a pointer was printed that the kernel would have hashed.
+func (t *Trace) Hashed() bool { return t.hashed }
+
+// Info tells what was read, and with Options.KeepGoing what was skipped.
+func (t *Trace) Info() Info { return t.info }
+
+// textChunk is about how much text is written at a time.
+const textChunk = 64 << 10
+
+// WriteText writes the text of trace, or with cpu ≥ 0 of per_cpu/cpuN/trace. It
+// ends early when ctx does, with its error. Before the error of a damaged page
+// comes what could be read.
+//
+// Kernel: tracing_open and s_show, kernel/trace/trace.c.
+func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
+	n, err := t.counts()
+	if err != nil {
+		return err
+	}
+	m, err := t.Merge(cpu)
+	if err != nil {
+		return err
+	}
+	p, err := output.New(t.Config())
+	if err != nil {
+		return err
+	}
+	text := p.AppendHeader(make([]byte, 0, 2*textChunk), m, n)
+	for more := true; more; {
+		text, more = p.AppendNext(text, m)
+		if len(text) < textChunk && more {
+			continue
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		text = text[:0]
+		if err := errors.Join(t.failure(), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

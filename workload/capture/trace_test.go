@@ -1,0 +1,120 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"ftracelab/internal/testutil"
+)
+
+// traceFS opens the capture cap of fsys.
+func traceFS(tb testing.TB, fsys fstest.MapFS, opt Options) *Trace {
+	tb.Helper()
+	t, err := openTrace(location{fsys: fsys, name: "cap", shown: "cap"}, opt)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// inMemory is a capture of the oracle without compression; its pages come n times.
+func inMemory(tb testing.TB, name string, n int) fstest.MapFS {
+	tb.Helper()
+	l, err := locate(path.Join(testutil.Oracle(tb), name), Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := fstest.MapFS{}
+	for _, file := range []string{"cpu0.raw", "cpu1.raw", "state.txt", "trace_options", "saved_cmdlines", "stats.cpu0", "stats.cpu1"} {
+		text, err := readAll(l.fsys, path.Join(l.name, file), file)
+		if err != nil {
+			text, err = readAll(l.fsys, path.Join(l.name, file+".gz"), file)
+		}
+		if err == nil {
+			m["cap/"+file] = &fstest.MapFile{Data: text}
+		}
+		if strings.HasSuffix(file, ".raw") {
+			m["cap/"+file].Data = bytes.Repeat(text, n)
+		}
+	}
+	for _, file := range []string{"formats_all.txt", "kallsyms.txt"} {
+		text, _, err := findKernel(l, l.name).read(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		m["cap/"+file] = &fstest.MapFile{Data: text}
+	}
+	return m
+}
+
+// BenchmarkTrace is the way from pages to text, without reading the kernel's files.
+func BenchmarkTrace(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		repeat int
+	}{
+		{"full/function/fn_wrap", 300},
+		{"debian/callgraphs/big_mix", 1},
+		{"debian/stacks/kmem_stack", 1},
+		{"debian/stacks/sched_stack", 1},
+		{"debian/stacks/user_stack", 1},
+	} {
+		b.Run(path.Base(c.name), func(b *testing.B) {
+			m := inMemory(b, c.name, c.repeat)
+			b.ReportAllocs()
+			var entries uint64
+			for b.Loop() {
+				b.StopTimer()
+				t := traceFS(b, m, Options{})
+				t.Config() // reads kallsyms
+				entries = 0
+				for _, s := range t.info.Stats {
+					entries += s.Entries * uint64(c.repeat)
+				}
+				b.StartTimer()
+				if err := t.WriteText(context.Background(), io.Discard, -1); err != nil {
+					b.Fatal(err)
+				}
+				t.Close()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(entries), "ns/entry")
+		})
+	}
+}
+
+// FuzzTrace makes text of pages of any content with notes of any content beside
+// them.
+func FuzzTrace(f *testing.F) {
+	clean := exampleFS(f)
+	f.Add(clean["cap/cpu0.raw"].Data[:600], "current_tracer: function_graph\ntrace_clock: local [counter]\ntime_start: 5\n",
+		"nosym-offset latency-format verbose", "0xffffffff81000000 : \"%s\\n\"\n", "e:x/kmem_cache_alloc kmem/kfree\n", "1 2\n")
+	f.Fuzz(func(t *testing.T, data []byte, state, options, formats, dynamic, tgids string) {
+		m := maps.Clone(clean)
+		image := make([]byte, 2*defaultSubbuf)
+		copy(image, data)
+		delete(m, "cap/cpu1.raw")
+		for name, text := range map[string]string{
+			"cpu0.raw": string(image), "state.txt": state, "trace_options": options,
+			"printk_formats": formats, "dynamic_events": dynamic, "saved_tgids": tgids,
+		} {
+			m["cap/"+name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		for _, keep := range []bool{false, true} {
+			c, err := openTrace(location{fsys: m, name: "cap", shown: "cap"}, Options{KeepGoing: keep})
+			if err == nil {
+				err = errors.Join(c.WriteText(context.Background(), io.Discard, -1), c.Close())
+			}
+			var at *Error
+			if err != nil && !errors.As(err, &at) {
+				t.Errorf("keep going %v: %v", keep, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"ftracelab/tracer/output"
+)
+
+// loadState reads what the files beside the pages say of the moment the text was
+// or could have been read.
+func (t *Trace) loadState(l location) error {
+	t.state = map[string]string{"current_tracer": "nop"}
+	t.options = map[string]bool{}
+	t.tgids = map[int32]int32{}
+	t.strings = map[uint64]string{}
+	t.eprobes = map[string]string{}
+	for _, f := range []struct {
+		name string
+		line func(line string)
+	}{
+		{"current_tracer", func(line string) { t.state["current_tracer"] = line }},
+		{"trace_clock", func(line string) { t.state["trace_clock"] = line }},
+		{"state.txt", t.stateLine},
+		{"trace_options", t.optionsLine},
+		{"saved_tgids", t.tgidLine},
+		{"printk_formats", t.formatLine},
+		{"dynamic_events", t.dynamicLine},
+	} {
+		text, err := readAll(l.fsys, path.Join(l.name, f.name), path.Join(l.shown, f.name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			f.line(strings.TrimRight(string(line), "\r\n"))
+		}
+	}
+	cpu, _ := strconv.Atoi(t.state["latency_cpu"])
+	t.latency = output.Latency{CPU: cpu, Release: "unknown", Model: "preempt"}
+	text, _, err := findKernel(l, l.name).read("uname.txt", "uname")
+	if err == nil {
+		t.latency.Release, t.latency.Model = release(string(text))
+	}
+	return nil
+}
+
+// stateLine reads "FILE: CONTENT".
+func (t *Trace) stateLine(line string) {
+	if name, value, ok := strings.Cut(line, ": "); ok {
+		t.state[name] = strings.TrimSpace(value)
+	}
+}
+
+// optionsLine reads the words NAME and noNAME.
+func (t *Trace) optionsLine(line string) {
+	for word := range strings.FieldsSeq(line) {
+		name, clear := strings.CutPrefix(word, "no")
+		t.options[name] = !clear
+	}
+}
+
+// tgidLine reads "PID TGID".
+func (t *Trace) tgidLine(line string) {
+	a, b, _ := strings.Cut(line, " ")
+	pid, err1 := strconv.ParseInt(a, 10, 32)
+	tgid, err2 := strconv.ParseInt(strings.TrimSpace(b), 10, 32)
+	if err1 == nil && err2 == nil && len(t.tgids) < maxComms {
+		t.tgids[int32(pid)] = int32(tgid)
+	}
+}
+
+// formatLine reads `0xADDRESS : "STRING"`.
+//
+// Kernel: t_show, kernel/trace/trace_printk.c.
+func (t *Trace) formatLine(line string) {
+	addr, quoted, ok := strings.Cut(line, " : ")
+	n, known := parseHex([]byte(strings.TrimPrefix(addr, "0x")))
+	if s, err := strconv.Unquote(quoted); ok && known && err == nil {
+		t.strings[n] = s
+	}
+}
+
+// dynamicLine reads "e:SYSTEM/NAME SYSTEM/EVENT …"; other probes tell themselves
+// apart by their formats.
+func (t *Trace) dynamicLine(line string) {
+	if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[0], "e:") {
+		t.eprobes[f[0][2:]] = strings.ReplaceAll(f[1], "/", ".")
+	}
+}
+
+// countsOther says whether a clock counts something else than nanoseconds; text is
+// the content of trace_clock, with the current one in brackets.
+//
+// Kernel: trace_clocks, kernel/trace/trace.c.
+func countsOther(text string) bool {
+	if _, after, ok := strings.Cut(text, "["); ok {
+		text, _, _ = strings.Cut(after, "]")
+	}
+	switch text {
+	case "counter", "uptime", "x86-tsc":
+		return true
+	}
+	return false
+}
+
+// release reads "Linux HOST RELEASE #1 SMP PREEMPT …", what uname -a prints. How a
+// kernel with PREEMPT_DYNAMIC was started it does not tell: Debian's is voluntary.
+//
+// Kernel: print_trace_header, kernel/trace/trace.c.
+func release(uname string) (version, model string) {
+	f := strings.Fields(uname)
+	if len(f) < 3 {
+		return "unknown", "preempt"
+	}
+	version, model = f[2], "server"
+	for _, word := range f[3:] {
+		switch word {
+		case "PREEMPT_RT":
+			model = "preempt_rt"
+		case "PREEMPT_DYNAMIC":
+			model = "desktop"
+		case "PREEMPT":
+			model = "preempt"
+		}
+	}
+	return version, model
+}
