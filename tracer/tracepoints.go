@@ -150,7 +150,28 @@ func (ft *Ftrace) traceIRQ(c *machine.CPU, tp machine.Tracepoint) {
 	case *machine.SoftIRQ:
 		ft.recs.softirq = events.SoftirqEntryRecord{Vec: tp.Vec}
 		emitAs(ft, c, events.SoftirqEntry, pick(tp.ID, machine.EvSoftIRQRaise, events.SoftirqRaise.Type, machine.EvSoftIRQExit, events.SoftirqExit.Type, events.SoftirqEntry.Type), &ft.recs.softirq)
+	case *machine.Vector:
+		ft.recs.vector = events.LocalTimerEntryRecord{Vector: tp.Vector}
+		emitAs(ft, c, events.LocalTimerEntry, vectorEvent(tp.ID), &ft.recs.vector)
 	}
+}
+
+// vectorEvent is the event of an interrupt vector's tracepoint; they are all of
+// one class.
+func vectorEvent(id machine.Event) *event.Type {
+	switch id {
+	case machine.EvLocalTimerExit:
+		return events.LocalTimerExit.Type
+	case machine.EvRescheduleEntry:
+		return events.RescheduleEntry.Type
+	case machine.EvRescheduleExit:
+		return events.RescheduleExit.Type
+	case machine.EvCallFunctionSingleEntry:
+		return events.CallFunctionSingleEntry.Type
+	case machine.EvCallFunctionSingleExit:
+		return events.CallFunctionSingleExit.Type
+	}
+	return events.LocalTimerEntry.Type
 }
 
 func (ft *Ftrace) traceHRTimer(c *machine.CPU, tp *machine.HRTimer) {

@@ -30,7 +30,6 @@ var (
 	errNoContext = errors.New("not a line of trace: no COMM-PID [CPU] in front")
 	errNoTime    = errors.New("not a line of trace: no TIMESTAMP: behind the CPU")
 	errCPU       = errors.New("an impossible CPU")
-	errPID       = errors.New("an impossible pid")
 )
 
 // parse reads line. A comm may hold anything, also what looks like a CPU: the first
