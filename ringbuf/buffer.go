@@ -141,6 +141,7 @@ type cpuBuffer struct {
 	commits     uint64  // reservations begun inside of others
 	beforeStamp uint64  // time of the last attempt to write
 	writeStamp  uint64  // time of the last event written; the next delta starts here
+	headSet     bool    // of the update that goes on, see overwriteHead
 	ledger      ledger
 	open        [maxNest]openEvent
 

@@ -10,6 +10,11 @@ func Check(b *Buffer, cpu int) error {
 		return err
 	}
 	entries, _ := c.written()
+	for p, n := c.head, 0; n < c.nrPages; p, n = c.after(p), n+1 {
+		if p == c.reader {
+			return fmt.Errorf("the reader page is in the ring")
+		}
+	}
 	switch {
 	case c.committing != 0 || c.context != 0:
 		return fmt.Errorf("committing %d, context %b at rest", c.committing, c.context)
@@ -32,54 +37,47 @@ func Check(b *Buffer, cpu int) error {
 // pages are as many as they should be and distinct, the reader page is outside,
 // the head is marked, and commit and tail are where they may be.
 func checkRing(c *cpuBuffer) error {
-	seen := map[*page]int{}
-	var marks []string
-	p := c.head
-	for n := 0; ; n++ {
-		if p == nil {
-			return fmt.Errorf("page %d is not in the table", n)
-		}
-		if _, twice := seen[p]; twice {
-			if n != c.nrPages || seen[p] != 0 {
-				return fmt.Errorf("%d pages in a ring of %d, back at page %d", n, c.nrPages, seen[p])
-			}
-			break
-		}
-		seen[p] = n
+	var tail, commit, reader bool // found in the ring
+	heads, updates := 0, 0
+	first := c.after(c.tail)
+	p := first
+	for n := range c.nrPages {
 		link := p.next.Load()
 		switch link & linkFlags {
 		case linkHead:
-			marks = append(marks, "head")
+			heads++
 		case linkUpdate:
-			marks = append(marks, "update")
+			updates++
 		case linkFlags:
 			return fmt.Errorf("page %d: link with flags 3", n)
 		}
 		if sub := p.sub.Load(); sub != nil && len(sub.data) != c.capacity {
 			return fmt.Errorf("page %d has %d bytes of memory", n, len(sub.data))
 		}
-		p = c.table[link>>linkShift]
+		tail, commit, reader = tail || p == c.tail, commit || p == c.commitPage, reader || p == c.reader
+		if p = c.after(p); p == nil || p == first && n+1 < c.nrPages {
+			return fmt.Errorf("%d pages in a ring of %d", n+1, c.nrPages)
+		}
 	}
-	if _, in := seen[c.reader]; in {
-		return fmt.Errorf("the reader page is in the ring")
-	}
-	if _, in := seen[c.tail]; !in && c.tail != c.reader {
+	switch {
+	case p != first:
+		return fmt.Errorf("more than %d pages, or a ring that does not close", c.nrPages)
+	case !commit && tail:
+		// A reader has it, and will know that it is the reader page.
+	case !tail && commit:
 		return fmt.Errorf("the tail page is lost")
-	}
-	if _, in := seen[c.commitPage]; !in && c.commitPage != c.reader {
-		return fmt.Errorf("the commit page is lost")
-	}
-	if _, in := seen[c.after(c.tail)]; !in {
-		return fmt.Errorf("the tail page does not lead into the ring")
-	}
-	if len(seen)+1 != len(c.table)-len(c.freeIDs) {
-		return fmt.Errorf("%d pages, the table has %d", len(seen)+1, len(c.table)-len(c.freeIDs))
-	}
-	if len(marks) == 0 || len(marks) > 3 || c.committing == 0 && (len(marks) != 1 || marks[0] != "head") {
-		return fmt.Errorf("links are marked %q", marks)
-	}
-	if c.commitPage.committed() > c.commitPage.write {
+	case c.nrPages+1 != len(c.table)-len(c.freeIDs):
+		return fmt.Errorf("%d pages, the table has %d", c.nrPages+1, len(c.table)-len(c.freeIDs))
+	case heads+updates == 0 || updates > c.committing || c.committing == 0 && (heads != 1 || updates != 0):
+		return fmt.Errorf("%d links are head, %d update", heads, updates)
+	case c.commitPage.committed() > c.commitPage.write:
 		return fmt.Errorf("commit %d is past write %d", c.commitPage.committed(), c.commitPage.write)
+	}
+	if !reader && (!tail && c.tail != c.reader || !commit && c.commitPage != c.reader) {
+		return fmt.Errorf("tail or commit page are neither in the ring nor the reader page")
+	}
+	if updates > 0 {
+		return nil // whoever moves the head may just have set a mark that it takes back
 	}
 	return checkOrder(c)
 }
@@ -144,7 +142,7 @@ func unreadOn(c *cpuBuffer, p *page) (n uint64) {
 }
 
 // Points are the writer's, in the order of their numbers.
-var Points = []string{"A", "B", "C", "D", "E", "F", "update", "head", "tail", "commit"}
+var Points = []string{"A", "B", "C", "D", "E", "F", "link", "update", "head", "tail", "commit"}
 
 // Interrupt calls fn whenever the writer of cpu is at a named point; fn may
 // write. Nil ends it.
@@ -168,4 +166,36 @@ func HeldPages(b *Buffer, cpu int) (n int) {
 		}
 	}
 	return n
+}
+
+// CheckRunning tells which invariant that holds at every moment does not hold.
+func CheckRunning(b *Buffer, cpu int) error { return checkRing(b.writer(cpu)) }
+
+// Fingerprint is a hash of all that a reader or a writer could see of a ring.
+func Fingerprint(b *Buffer, cpu int) uint64 {
+	c := b.writer(cpu)
+	h := uint64(14695981039346656037)
+	mix := func(words ...uint64) {
+		for _, w := range words {
+			h = (h ^ w) * 1099511628211
+			h ^= h >> 29
+		}
+	}
+	mix(uint64(c.tail.id), uint64(c.commitPage.id), uint64(c.reader.id), uint64(c.read), uint64(c.committing),
+		c.context, c.beforeStamp, c.writeStamp, c.overrun.Load(), c.readEvents, c.lost)
+	for _, p := range c.table {
+		if p != nil {
+			mix(uint64(p.next.Load()), uint64(p.prev.Load()), uint64(p.write), uint64(p.committed()))
+		}
+	}
+	return h
+}
+
+// Pause calls fn whenever a reader of cpu is at a named point. Nil ends it.
+func Pause(b *Buffer, cpu int, fn func(point string)) {
+	names := [...]string{"spin", "head", "taken", "page", "held"}
+	b.writer(cpu).readHook = nil
+	if fn != nil {
+		b.writer(cpu).readHook = func(p readPoint) { fn(names[p]) }
+	}
 }

@@ -20,6 +20,11 @@ func (c *cpuBuffer) commitSeenAt() *page { return c.table[c.commitAt.Load()&idMa
 // between finds update and does the rest itself, perhaps many times round; only
 // who has set update takes it away.
 //
+// Departure: the writer remembers whether the new head is set. An interrupted
+// writer in the kernel sets it again, and looks at the tail whether to take that
+// back. That goes wrong if interrupts come, and a reader takes the new head,
+// between its setting and the end of update: then two links are head.
+//
 // Kernel: rb_handle_head_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) overwriteHead(p, next *page) bool {
 	outermost := p.next.CompareAndSwap(linkTo(next, linkHead), linkTo(next, linkUpdate))
@@ -27,18 +32,17 @@ func (c *cpuBuffer) overwriteHead(p, next *page) bool {
 		add(&c.overrun, uint64(next.entries))
 		add(&c.overrunBytes, uint64(next.committed()))
 		add(&c.pagesLost, 1)
+		c.headSet = false
 	} else if p.next.Load() != linkTo(next, linkUpdate) {
 		return false // an interrupt has done it, or a reader was faster
 	}
 	c.at(pointUpdate)
-
-	head := c.after(next)
-	set := next.next.CompareAndSwap(linkTo(head, linkNormal), linkTo(head, linkHead))
-	c.at(pointHead)
-	// Interrupts may have moved the head on from there before we set it.
-	if set && c.tail != p && c.tail != next {
-		next.next.CompareAndSwap(linkTo(head, linkHead), linkTo(head, linkNormal))
+	if !c.headSet {
+		head := c.after(next)
+		next.next.Store(linkTo(head, linkHead))
+		c.headSet = true
 	}
+	c.at(pointHead)
 	if outermost && !p.next.CompareAndSwap(linkTo(next, linkUpdate), linkTo(next, linkNormal)) {
 		panic("ringbuf: invariant: the link to the overwritten head is not update")
 	}

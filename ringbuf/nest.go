@@ -62,6 +62,7 @@ const (
 	pointD                   // write_stamp is set
 	pointE                   // after an interruption: new time taken, before_stamp set
 	pointF                   // after an interruption: write_stamp read again
+	pointLink                // the page is full, the link to the next page has been read
 	pointUpdate              // the link to the head is update
 	pointHead                // the next page is the head
 	pointTail                // about to enter the next page

@@ -34,7 +34,7 @@ func write(tb testing.TB, b *ringbuf.Buffer, ctx ringbuf.Context, data string) r
 // the order of their reservation, and time never goes backwards; an event has the
 // time taken for it, or that of the event before it.
 func TestInterruptsAtEveryPoint(t *testing.T) {
-	points := []string{"A", "B", "C", "D", "E", "F", "commit"}
+	points := ringbuf.Points
 	forced, zero := 0, 0
 	for _, absolute := range []bool{false, true} {
 		for _, outer := range points {

@@ -188,6 +188,11 @@ func (c *cpuBuffer) stampFor(w int, before, after, ts uint64) uint8 {
 // after its time was taken. If nothing came after it as well, the stamp of the
 // last of them is known; otherwise it gets that event's time.
 //
+// One case is between the two, here as in the kernel: if what came after it
+// found the page full to the last byte, nothing on the page tells of it, and the
+// delta is taken from an event on the next page. Then the time read is between
+// that of the event before and the right one.
+//
 // Departure: with absolute stamps switched on, such an event stores its time.
 // The kernel stores a delta there.
 func (c *cpuBuffer) interrupted(p *page, end int, stamp uint8) (ts, delta uint64, _ uint8) {
@@ -228,19 +233,24 @@ func (c *cpuBuffer) putStamp(at []byte, stamp uint8, ts, delta uint64) {
 func (c *cpuBuffer) moveTail(p *page, off, size int) error {
 	link := p.next.Load()
 	next := c.table[link>>linkShift]
+	c.at(pointLink)
 	if next == c.commitPage {
 		return c.overrunCommit(p, off, size)
 	}
 	// The page that the writer is on when it is the reader page has a link
-	// without flag: the whole ring is free then.
+	// without flag: the whole ring is free then. Update means that we interrupt
+	// another writer that is moving the head.
 	moved := false
-	if link&linkFlags == linkHead {
+	if link&linkFlags != linkNormal {
 		switch {
 		case c.isReader(c.commitPage):
 			if c.commitPage != c.tail {
 				return c.overrunCommit(p, off, size)
 			}
-			moved = true // readers have read the whole ring since we loaded the link
+			// Readers have taken our page. If the link is head they have taken
+			// the next page too, since we loaded it: look again. If it is update
+			// it leads to the page that is given up already: go there.
+			moved = link&linkFlags == linkHead
 		case !c.buf.overwrite.Load():
 			add(&c.dropped, 1)
 			c.resetTail(p, off, size)
@@ -380,8 +390,10 @@ func (c *cpuBuffer) discard(length int) {
 	e := c.open[c.committing-1]
 	p, off := c.table[e.page], int(e.off)
 	data := p.sub.Load().data
-	if word(data, off)&31 >= TypeTimeExtend {
+	head := word(data, off)
+	if head&31 >= TypeTimeExtend {
 		off += stampSize
+		head = word(data, off)
 	}
 	it, fault := decodeItem(data, off, c.capacity)
 	if fault != "" || it.typeLen > TypeDataMax {

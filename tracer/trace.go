@@ -82,11 +82,10 @@ func (i *Instance) text(cpu int) ([]byte, error) {
 	var readers []output.Reader
 	var n output.Counts
 	for c := range i.buf.CPUs() {
-		if cpu >= 0 && cpu != c {
-			continue
+		if cpu < 0 || cpu == c {
+			readers = append(readers, i.buf.Iter(c))
 		}
-		readers = append(readers, i.buf.Iter(c))
-		s := i.buf.Stats(c)
+		s := i.buf.Stats(c) // the header counts all CPUs, whichever is shown
 		n.Entries += s.Entries
 		n.Written += s.Entries + s.Overrun
 	}

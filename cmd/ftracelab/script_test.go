@@ -53,6 +53,7 @@ func TestDocumentedCommands(t *testing.T) {
 	docs := []string{"README.md"}
 	ran := 0
 	for _, doc := range docs {
+		scratch := t.TempDir()
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +74,7 @@ func TestDocumentedCommands(t *testing.T) {
 				continue
 			}
 			ran++
-			t.Run(command, func(t *testing.T) { runDocumented(t, command) })
+			t.Run(command, func(t *testing.T) { runDocumented(t, command, scratch) })
 		}
 	}
 	if ran == 0 {
@@ -81,15 +82,14 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// runDocumented runs a command line as a shell would split it; files it writes
-// land in a scratch folder.
-func runDocumented(t *testing.T, command string) {
+// runDocumented runs a command line as a shell would split it; /tmp is a scratch
+// folder that the commands of one document share.
+func runDocumented(t *testing.T, command, scratch string) {
 	command, _, _ = strings.Cut(command, " #")
 	args, err := shell.Fields(command, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scratch := t.TempDir()
 	for i, arg := range args {
 		if strings.HasPrefix(arg, "/tmp/") {
 			args[i] = scratch + "/" + strings.TrimPrefix(arg, "/tmp/")
