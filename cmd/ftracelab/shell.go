@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/workload/machine"
@@ -83,7 +84,11 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		status, err = runScript(cmd.Context(), sh, args)
 	default:
-		status, err = sh.Interactive(cmd.Context())
+		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "seed %d, %d CPUs; help lists the commands\n", f.lab.seed, f.lab.cpus)
+		}
+		// An interrupt ends the command in the shell, not the shell.
+		status, err = sh.Interactive(context.WithoutCancel(cmd.Context()))
 	}
 	if err != nil {
 		return fmt.Errorf("shell: %w", err)
