@@ -106,6 +106,7 @@ type Buffer struct {
 	overwrite  atomic.Bool
 
 	control sync.Mutex // of who stops writers
+	parking []parking  // by CPU
 	all     waitQueue  // readers that wait for any CPU
 }
 
@@ -178,11 +179,10 @@ type cpuBuffer struct {
 	generation  uint64        // grows when pages go otherwise than by being read; tells iterators
 	pinned      int           // Resize is refused while above 0
 	freeIDs     []uint32
+	mapping     *Mapping // see Map
 	readHook    func(readPoint)
 	waitAny     waitQueue
 	waitFull    waitQueue
-	parked      chan struct{}
-	resume      chan struct{}
 }
 
 // New makes an empty buffer that records.
@@ -203,15 +203,17 @@ func New(cfg Config) (*Buffer, error) {
 	}
 	b := &Buffer{
 		cpus:     make([]atomic.Pointer[cpuBuffer], cfg.CPUs),
+		parking:  make([]parking, cfg.CPUs),
 		clock:    cfg.Clock,
 		absolute: cfg.AbsoluteTime,
 	}
 	b.overwrite.Store(!cfg.NoOverwrite)
 	b.setSubbufSize(cfg.SubbufSize)
 	for cpu := range b.cpus {
-		c := &cpuBuffer{buf: b, cpu: cpu, parked: make(chan struct{}), resume: make(chan struct{})}
+		c := &cpuBuffer{buf: b, cpu: cpu}
 		c.rebuild(pagesFor(cfg.Size, cfg.SubbufSize))
 		b.cpus[cpu].Store(c)
+		b.parking[cpu] = parking{parked: make(chan struct{}), resume: make(chan struct{})}
 	}
 	return b, nil
 }

@@ -6,7 +6,6 @@ const (
 	recordOff = 1 << iota // see SetCPURecording
 	stopping              // somebody waits until the writer pauses
 	online                // a goroutine of its own is this CPU, see Online
-	paused                // its writer has paused; only the one who stopped it looks
 )
 
 // Online says that from now on the calling goroutine is cpu: it alone writes
@@ -37,7 +36,7 @@ func (b *Buffer) Online(cpu int) {
 				return
 			}
 			if c.control.And(^uint32(online))&stopping != 0 { // swapped meanwhile
-				c.park()
+				b.park(cpu)
 			}
 		}
 	}
@@ -46,7 +45,7 @@ func (b *Buffer) Online(cpu int) {
 // Idle lets those go ahead who wait for the calling goroutine's CPU.
 func (b *Buffer) Idle(cpu int) {
 	if c := b.writer(cpu); c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
-		c.park()
+		b.park(cpu)
 	}
 }
 
@@ -61,22 +60,28 @@ func (b *Buffer) Offline(cpu int) {
 	case old&online == 0:
 		panic("ringbuf: invariant: Offline without Online")
 	case old&stopping != 0:
-		c.park()
+		b.park(cpu)
 	}
+}
+
+// parking is where the writer of a CPU waits while somebody changes its ring.
+type parking struct {
+	parked, resume chan struct{}
+	paused         bool // the one who stopped it is to resume it
 }
 
 // park holds the writer up while somebody changes the ring. The channels order
 // all that both do: the ring's plain words are the other's in between.
-func (c *cpuBuffer) park() {
-	c.parked <- struct{}{}
-	<-c.resume
+func (b *Buffer) park(cpu int) {
+	b.parking[cpu].parked <- struct{}{}
+	<-b.parking[cpu].resume
 }
 
 // attend is the slow way into Reserve: something is to be looked at first.
 func (b *Buffer) attend(cpu int) (*cpuBuffer, error) {
 	c := b.writer(cpu)
 	for c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
-		c.park()
+		b.park(cpu)
 		c = b.writer(cpu)
 	}
 	if (b.off.Load()|c.control.Load())&recordOff != 0 {
@@ -99,19 +104,19 @@ func (b *Buffer) start(first, end int) {
 
 func (b *Buffer) pause(first, end int) {
 	for cpu := first; cpu < end; cpu++ {
-		c := b.writer(cpu)
-		if c.control.Or(stopping)&online != 0 {
-			<-c.parked
-			c.control.Or(paused)
+		if p := &b.parking[cpu]; b.writer(cpu).control.Or(stopping)&online != 0 {
+			<-p.parked
+			p.paused = true
 		}
 	}
 }
 
 func (b *Buffer) unpause(first, end int) {
 	for cpu := first; cpu < end; cpu++ {
-		c := b.writer(cpu)
-		if c.control.And(^uint32(stopping|paused))&paused != 0 {
-			c.resume <- struct{}{}
+		b.writer(cpu).control.And(^uint32(stopping))
+		if p := &b.parking[cpu]; p.paused {
+			p.paused = false
+			p.resume <- struct{}{}
 		}
 	}
 }

@@ -28,10 +28,52 @@
 // # Writing
 //
 // Reserve takes room at the tail and the time of the event, the caller fills it
-// in place, Commit makes it readable. An interrupt may come in between and do the
-// same: events nest like the contexts, and are in the order of their Reserve.
-// Only the end of the outermost moves the commit, so what a reader finds is
-// always complete. Discard takes an event back.
+// in place, Commit makes it readable, Discard takes it back. An interrupt may come
+// anywhere in between and do the same: contexts nest, and a write is made so that
+// each step leaves what an interrupt can work with.
+//
+//	A  read the write index w, the two stamps, and the clock
+//	B  before_stamp = time        "somebody is about to write"
+//	C  write index += size        the room is ours; if it was w before, nobody came in between
+//	D  write_stamp = time         "the last event has this time"
+//
+// Whoever finds the stamps unequal at A has interrupted somebody between B and D;
+// when the last event was is not known then, and an absolute stamp is stored. Whoever
+// finds at C that others were faster takes a new time (E), looks whether the last
+// of them told its own (F), and otherwise stores a delta of 0.
+//
+// If the room ends past the page, the writer gives it up, pads the page, moves the
+// tail to the next one and tries again. Is that the head, its oldest events are
+// overwritten: the head moves on first (see overwriteHead).
+//
+// Only the end of the outermost event moves the commit, up to where the tail is by
+// then: what a reader finds is always complete. See the examples of Buffer.Draw
+// and DumpPage.
+//
+// # Readers beside the writer
+//
+// One goroutine writes to a CPU's ring; any others read, at the same time. The
+// writer takes no lock and never waits for a reader. They meet in few words:
+//
+//	commit word of a page   stored for each event, after its bytes. A reader looks at
+//	                        nothing above it, and the writer changes nothing below.
+//	                        This one store, an XCHG on amd64, is half of what an
+//	                        event costs.
+//	commit page             stored when the writer leaves a page for good. Then the
+//	                        page is the reader's who takes it.
+//	link to the head        the index of a page, and two bits. Reader and writer
+//	                        compete for the head by compare-and-swap of this word: a
+//	                        reader to put its empty page there, the writer to mark it
+//	                        "update" while it moves the head. Whoever is second sees
+//	                        it, and tries again.
+//	held, serial of a page  an iterator holds the memory of the page it copies from;
+//	                        a writer that comes round leaves it that memory and takes
+//	                        other. So no byte is read while it is written, which the
+//	                        memory model of Go demands and the kernel does without.
+//
+// Readers of one CPU take turns by a lock. One that waits (Wait) sleeps, and is
+// woken from a commit. What changes the ring itself (Reset, Resize, SwapCPU …) stops
+// the writer between two events if it has called Online.
 //
 // # The bytes
 //
@@ -51,15 +93,18 @@
 //
 // # What is modelled
 //
-// The kernel's contexts nest on one goroutine: a Buffer's CPU is used by one
-// goroutine at a time, for writing as for reading. Nesting is real, though, and
-// the time stamp protocol of the kernel (before_stamp and write_stamp, points A
-// to F) is here, since its traces are on the pages: absolute stamps after a
-// discard, deltas of 0 after an interruption. The commit index is an atomic
-// word, stored by the writer after the bytes below it.
+// The kernel's contexts are nested calls on one goroutine. So the words that only
+// they share are plain ones, where the kernel needs local_t; readers are on other
+// goroutines, as they are on other CPUs. The tests run every interleaving, within
+// bounds, of interrupts at all the points of the writer, steps of a reader and
+// changes of the ring (TestEveryInterleaving), and all of it at full speed under
+// the race detector (concurrent_test.go).
 //
-// Left out: memory mapped and persistent buffers, sleeping readers (see
-// WatermarkHit for when to wake them), 8-byte alignment and big-endian hosts.
+// SwapCPU takes snapshots; Map shows the ring as a process sees it that maps it;
+// Image and Recover are the ring in memory that survives a crash; Wait is
+// buffer_percent.
+//
+// Left out: 8-byte alignment and big-endian hosts.
 //
 // Kernel: kernel/trace/ring_buffer.c, include/linux/ring_buffer.h,
 // Documentation/trace/ring-buffer-design.rst.

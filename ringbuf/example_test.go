@@ -144,3 +144,58 @@ func ExampleBuffer_State() {
 	// 12 more            [R   6] [H   6] [    6] [CT  2]
 	// 6 overwritten      [R   6] [H   6] [    6] [CT  2]
 }
+
+// A write step by step, on tiny pages. Ten events: two pages are full, the third
+// is written. A reader takes the oldest page out of the ring and puts its empty
+// one there. Then an event is begun and not ended: what is written (the second
+// number) is ahead of what is finished (the first), and an interrupt that comes
+// now moves on to the next page, but the commit stays behind until the outermost
+// event ends.
+func ExampleBuffer_Draw() {
+	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 3 * 48, SubbufSize: 64, Clock: func(int) uint64 { return 1 }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	record := func(n int, ctx ringbuf.Context) {
+		for range n {
+			e, _ := b.Reserve(0, ctx, 8) // 16 bytes with its header, three on a page
+			clear(e.Data)
+			b.Commit(0, e)
+		}
+	}
+	record(8, ringbuf.Normal)
+	fmt.Printf("eight events\n%s\n", b.Draw(0))
+	b.Consume(0)
+	fmt.Printf("one is read\n%s\n", b.Draw(0))
+	e, _ := b.Reserve(0, ringbuf.Normal, 8)
+	record(1, ringbuf.IRQ)
+	fmt.Printf("one is begun, and interrupted by another\n%s\n", b.Draw(0))
+	clear(e.Data)
+	b.Commit(0, e)
+	fmt.Printf("it ends\n%s", b.Draw(0))
+	// Output:
+	// eight events
+	//     R             H                           CT
+	// [ page 0 ]    [ page 1 ]--> [ page 2 ]--> [ page 3 ]-H>
+	//   0 events      3 events      3 events      2 events
+	//   0/0 B         48/48 B       48/48 B       32/32 B
+	//
+	// one is read
+	//     R             H             CT
+	// [ page 1 ]    [ page 2 ]--> [ page 3 ]--> [ page 0 ]-H>
+	//   3 events      3 events      2 events      0 events
+	//   48/48 B       48/48 B       32/32 B       0/0 B
+	//
+	// one is begun, and interrupted by another
+	//     R             H             C             T
+	// [ page 1 ]    [ page 2 ]--> [ page 3 ]--> [ page 0 ]-H>
+	//   3 events      3 events      2 events      0 events
+	//   48/48 B       48/48 B       32/48 B       0/16 B
+	//
+	// it ends
+	//     R             H                           CT
+	// [ page 1 ]    [ page 2 ]--> [ page 3 ]--> [ page 0 ]-H>
+	//   3 events      3 events      3 events      1 events
+	//   48/48 B       48/48 B       48/48 B       16/16 B
+}

@@ -310,6 +310,7 @@ var scenes = []scene{
 	{name: "swap against overwriting", pages: 2, fill: 6, events: 4, steps: 4, read: "page", runs: 135527, states: 406},
 	{name: "swap against refusing", pages: 2, fill: 5, events: 3, steps: 4, read: "page", noOver: true, runs: 16715, states: 95},
 	{name: "iterator against overwriting", pages: 2, fill: 6, events: 4, steps: 4, read: "iterate", runs: 148995, states: 30},
+	{name: "the whole ring read at a point", pages: 2, fill: 6, events: 1, steps: 7, read: "page", runs: 196772, states: 163},
 	{name: "control between events", pages: 3, fill: 8, events: 3, interrupts: 1, depth: 1, steps: 2, read: "page", control: true, runs: 49705, states: 3056},
 }
 

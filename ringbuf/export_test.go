@@ -1,6 +1,12 @@
 package ringbuf
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrLedger is what Check says of a ring whose ledger does not know all events.
+var ErrLedger = errors.New("the ledger is wrong")
 
 // Check tells which invariant of cpu's ring does not hold, if any. No event may
 // be reserved.
@@ -117,7 +123,7 @@ func checkLedger(l Ledger, subbufSize int) error {
 	sum := l.PageHeader + l.EventHeader + l.LengthWord + l.Payload + l.Align +
 		l.Extend + l.Discarded + l.Tail + l.Unused
 	if sum != l.Pages*uint64(subbufSize) || l.Align > 12*l.Events {
-		return fmt.Errorf("ledger of %d pages sums to %d bytes: %+v", l.Pages, sum, l)
+		return fmt.Errorf("%w: %d pages sum to %d bytes: %+v", ErrLedger, l.Pages, sum, l)
 	}
 	return nil
 }
@@ -198,4 +204,15 @@ func Pause(b *Buffer, cpu int, fn func(point string)) {
 	if fn != nil {
 		b.writer(cpu).readHook = func(p readPoint) { fn(names[p]) }
 	}
+}
+
+// HasHead reports whether a reader would find the head, or wait for the writer.
+func HasHead(b *Buffer, cpu int) bool {
+	c := b.writer(cpu)
+	for _, p := range c.table {
+		if p != nil && p != c.reader && p.next.Load()&linkFlags == linkHead {
+			return true
+		}
+	}
+	return false
 }

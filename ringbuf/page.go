@@ -31,15 +31,21 @@ type page struct {
 	_ [8]byte
 }
 
-// subbuf is the memory of a page (struct buffer_data_page).
+// subbuf is the memory of a page (struct buffer_data_page). The commit word,
+// which the writer stores for every event, has a cache line of its own, so that
+// readers who look for the page do not disturb it.
 type subbuf struct {
-	stamp atomic.Uint64 // time of the first event; stored before the commit that publishes it
+	_ [64]byte
 
 	// commit is what readers may look at: the number of finished bytes and,
 	// from bit 32 on, the number of data events in them. The writer stores it
 	// when its outermost event ends, after all bytes below are in place, and
 	// never writes below it again while the page is the same.
 	commit atomic.Uint64
+
+	_ [64]byte
+
+	stamp atomic.Uint64 // time of the first event; stored before the commit that publishes it
 
 	// What all pages before this one held, stored when the commit comes here.
 	entriesBefore atomic.Uint64

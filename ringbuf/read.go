@@ -36,7 +36,7 @@ func (c *cpuBuffer) readerPage() *page {
 		if c.read < p.committed() {
 			continue // committed after the first look, before the writer went on
 		}
-		if c.unread() == 0 {
+		if c.nothingUnread() {
 			return nil
 		}
 		c.emptyPage(p)

@@ -82,10 +82,10 @@ func (b *Buffer) Draw(cpu int) string {
 		default:
 			arrow = "-->"
 		}
-		fmt.Fprintf(&letters, "   %-4s      ", mark)
+		fmt.Fprintf(&letters, "    %-10s", mark)
 		fmt.Fprintf(&boxes, "[ page %-2d]%s ", p.ID, arrow)
-		fmt.Fprintf(&events, "  %-3d ev    ", p.Entries)
-		fmt.Fprintf(&bytes, "  %-11s", fmt.Sprintf("%d/%d B", p.Committed, p.Write))
+		fmt.Fprintf(&events, "  %-12s", fmt.Sprintf("%d events", p.Entries))
+		fmt.Fprintf(&bytes, "  %-12s", fmt.Sprintf("%d/%d B", p.Committed, p.Write))
 	}
 	var s strings.Builder
 	for _, line := range []string{letters.String(), boxes.String(), events.String(), bytes.String()} {

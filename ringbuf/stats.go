@@ -75,6 +75,19 @@ func (c *cpuBuffer) unread() uint64 {
 	}
 }
 
+// nothingUnread reports whether unread is 0. It looks at the word that the writer
+// stores for each event only if all that is before the commit page has been read.
+func (c *cpuBuffer) nothingUnread() bool {
+	at := c.commitAt.Load()
+	if s := c.table[at&idMask].sub.Load(); s != nil {
+		before := s.entriesBefore.Load()
+		if overrun := c.overrun.Load(); c.commitAt.Load() == at && before > overrun+c.readEvents {
+			return false
+		}
+	}
+	return c.unread() == 0
+}
+
 // WatermarkHit reports whether a reader that waits until percent of the pages
 // hold data (the file buffer_percent) is to be woken. 0 means any data.
 //

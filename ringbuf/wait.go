@@ -16,7 +16,11 @@ const (
 	waitAny  = 1 << iota // for any event
 	waitFull             // for a part of the pages
 	waitAll              // for an event on any CPU
+	waitTurn             // the percentage may be reached: look at the next commit
 )
+
+// wakeAtCommit is what a commit looks at.
+const wakeAtCommit = waitAny | waitAll | waitTurn
 
 // waitQueue is readers that sleep, woken all at once by closing a channel.
 type waitQueue struct {
@@ -54,9 +58,9 @@ const AllCPUs = -1
 //
 // With AllCPUs it waits for an event on any of them, whatever percent is.
 //
-// A waiting reader does not poll: who waits for a percentage is woken when the
-// writer goes to another page, and costs it a load and a comparison there; who
-// waits for any event is woken by the next commit.
+// A waiting reader does not poll. The writer looks at one word after each commit,
+// which is not stored but when somebody begins to wait, or it has left a page
+// while somebody waits for a percentage.
 //
 // Errors: EINVAL wrapped (percent is not 0 to 100), or ctx.Err().
 //
@@ -103,7 +107,7 @@ func (b *Buffer) watch(cpu, percent int) (woken <-chan struct{}, kicks int, hit 
 		if c.waiting.Load()&waitFull == 0 || c.shortest.Load() > int32(percent) {
 			c.shortest.Store(int32(percent))
 		}
-		c.waiting.Or(waitFull)
+		c.waiting.Or(waitFull | waitTurn)
 	}
 	return woken, kicks, c.watermarkHit(percent)
 }
@@ -124,27 +128,23 @@ func (c *cpuBuffer) wakeAll() {
 	c.buf.all.wake(1)
 }
 
-// wakeAfterCommit wakes who waits for any event.
+// wakeAfterCommit wakes who waits for any event, and who waits for a percentage
+// if the smallest is reached. That can only be when a page has been left, and it
+// needs an event on the next: so it is looked at in the first commit behind.
 //
 // Kernel: rb_wakeups, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) wakeAfterCommit() {
 	if c.committing != 0 {
 		return // nothing to be read yet
 	}
-	kinds := c.waiting.And(^uint32(waitAny | waitAll))
+	kinds := c.waiting.And(^uint32(wakeAtCommit))
 	if kinds&waitAny != 0 {
 		c.waitAny.wake(0)
 	}
 	if kinds&waitAll != 0 {
 		c.buf.all.wake(0)
 	}
-}
-
-// wakeAfterPage wakes who waits for a percentage, if the smallest is reached.
-//
-// Kernel: rb_wakeups, kernel/trace/ring_buffer.c.
-func (c *cpuBuffer) wakeAfterPage() {
-	if c.fullHit(int(c.shortest.Load())) {
+	if kinds&waitTurn != 0 && c.fullHit(int(c.shortest.Load())) {
 		c.waiting.And(^uint32(waitFull))
 		c.waitFull.wake(0)
 	}

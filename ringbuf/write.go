@@ -80,7 +80,7 @@ func (b *Buffer) Commit(cpu int, e Event) {
 		c.endCommit()
 	}
 	c.leave()
-	if c.waiting.Load()&(waitAny|waitAll) != 0 {
+	if c.waiting.Load()&wakeAtCommit != 0 {
 		c.wakeAfterCommit()
 	}
 }
@@ -379,7 +379,7 @@ func (c *cpuBuffer) moveCommit() {
 		c.commitPage, c.commitSub = p, next
 		c.commitAt.Store(p.serial.Load()<<idBits | uint64(p.id))
 		if c.waiting.Load()&waitFull != 0 {
-			c.wakeAfterPage()
+			c.waiting.Or(waitTurn)
 		}
 	}
 }

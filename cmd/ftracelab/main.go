@@ -85,7 +85,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), stackmapDumpCommand())
+	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), stackmapDumpCommand(), benchCommand())
 	return root
 }
 

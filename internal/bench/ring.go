@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ftracelab/ringbuf"
+)
+
+const ringSize = 1408 << 10 // the kernel's default for one CPU
+
+// virtual is a clock that costs an addition. It shares no cache line with
+// another.
+func virtual() func() uint64 {
+	clock := new(struct {
+		_   [64]byte
+		now uint64
+		_   [64]byte
+	})
+	return func() uint64 { clock.now += 100; return clock.now }
+}
+
+// monotonic is the real one.
+func monotonic() func() uint64 {
+	start := time.Now()
+	return func() uint64 { return uint64(time.Since(start)) }
+}
+
+func newRing(cpus int, clock func() func() uint64) (*ringbuf.Buffer, error) {
+	clocks := make([]func() uint64, cpus)
+	for cpu := range clocks {
+		clocks[cpu] = clock()
+	}
+	return ringbuf.New(ringbuf.Config{CPUs: cpus, Size: ringSize, Clock: func(cpu int) uint64 { return clocks[cpu]() }})
+}
+
+// write is the loop of a writer.
+func write(b *ringbuf.Buffer, cpu int, data []byte, n int) {
+	for range n {
+		e, err := b.Reserve(cpu, ringbuf.Normal, len(data))
+		if err != nil {
+			panic("bench: invariant: " + err.Error())
+		}
+		copy(e.Data, data)
+		b.Commit(cpu, e)
+	}
+}
+
+func ring(size int, clock func() func() uint64) func() (runner, error) {
+	return func() (runner, error) {
+		now := clock()
+		b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: ringSize, Clock: func(int) uint64 { return now() }})
+		if err != nil {
+			return nil, err
+		}
+		data := make([]byte, size)
+		return timed(func(n int) { write(b, 0, data, n) }), nil
+	}
+}
+
+// drain reads pages until the context ends, and then what is left. It returns how
+// many events there were.
+func drain(ctx context.Context, b *ringbuf.Buffer) (events int) {
+	page := make([]byte, b.SubbufSize())
+	var r ringbuf.PageReader
+	read := func(full bool) {
+		for b.ReadPage(0, page, full) {
+			if err := r.Reset(page); err != nil {
+				panic("bench: invariant: " + err.Error())
+			}
+			for e, ok := r.Next(); ok; e, ok = r.Next() {
+				if e.IsData() {
+					events++
+				}
+			}
+		}
+	}
+	for b.Wait(ctx, 0, 50) == nil {
+		read(true)
+	}
+	read(false)
+	return events
+}
+
+// besideReader runs a writer and a reader; the time is the writer's, and that of
+// both.
+func besideReader(b *ringbuf.Buffer, data []byte, n int) (writer, both time.Duration, delivered int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	start := time.Now()
+	wg.Go(func() { delivered = drain(ctx, b) })
+	write(b, 0, data, n)
+	writer = time.Since(start)
+	cancel()
+	wg.Wait()
+	return writer, time.Since(start), delivered
+}
+
+func ringDelivered() (runner, error) {
+	b, err := newRing(1, virtual)
+	data := make([]byte, 32)
+	return func(n int) (time.Duration, int) {
+		_, both, delivered := besideReader(b, data, n)
+		return both, delivered
+	}, err
+}
+
+func writerRead() (runner, error) {
+	b, err := newRing(1, virtual)
+	data := make([]byte, 32)
+	return func(n int) (time.Duration, int) {
+		writer, _, _ := besideReader(b, data, n)
+		return writer, n
+	}, err
+}
+
+func twoCPUs() (runner, error) {
+	b, err := newRing(2, virtual)
+	return timed(func(n int) {
+		var wg sync.WaitGroup
+		for cpu := range 2 {
+			wg.Go(func() { write(b, cpu, make([]byte, 32), n/2) })
+		}
+		wg.Wait()
+	}), err
+}
