@@ -390,10 +390,8 @@ func (c *cpuBuffer) discard(length int) {
 	e := c.open[c.committing-1]
 	p, off := c.table[e.page], int(e.off)
 	data := p.sub.Load().data
-	head := word(data, off)
-	if head&31 >= TypeTimeExtend {
+	if word(data, off)&31 >= TypeTimeExtend {
 		off += stampSize
-		head = word(data, off)
 	}
 	it, fault := decodeItem(data, off, c.capacity)
 	if fault != "" || it.typeLen > TypeDataMax {
