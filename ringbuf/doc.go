@@ -57,8 +57,7 @@
 //
 //	commit word of a page   stored for each event, after its bytes. A reader looks at
 //	                        nothing above it, and the writer changes nothing below.
-//	                        This one store, an XCHG on amd64, is half of what an
-//	                        event costs.
+//	                        It is the only atomic store that an event needs.
 //	commit page             stored when the writer leaves a page for good. Then the
 //	                        page is the reader's who takes it.
 //	link to the head        the index of a page, and two bits. Reader and writer
