@@ -31,10 +31,7 @@ func (i *Instance) expand() error {
 		return nil
 	}
 	i.expanded = true
-	if err := i.buf.ResizeAll(i.ft.cfg.BufferSizeKB << 10); err != nil {
-		return fmt.Errorf("buffer of %d kB: %w", i.ft.cfg.BufferSizeKB, err)
-	}
-	return nil
+	return i.resizeBuffer(-1, uint64(i.ft.cfg.BufferSizeKB)<<10)
 }
 
 // showSize is the text of buffer_size_kb; X if the CPUs differ.
@@ -96,10 +93,22 @@ func (i *Instance) resizeBuffer(cpu int, size uint64) error {
 	if size > maxBufferSizeKB<<10 {
 		return fmt.Errorf("a buffer of %d kB is more than %d kB: %w", size>>10, maxBufferSizeKB, syscall.ENOMEM)
 	}
-	if cpu < 0 {
-		return i.buf.ResizeAll(max(int(size), minBufferSize))
+	bufs := []*ringbuf.Buffer{i.buf}
+	if i.snap.allocated {
+		bufs = append(bufs, i.snap.buf)
 	}
-	return i.buf.Resize(cpu, max(int(size), minBufferSize))
+	for _, buf := range bufs {
+		var err error
+		if cpu < 0 {
+			err = buf.ResizeAll(max(int(size), minBufferSize))
+		} else {
+			err = buf.Resize(cpu, max(int(size), minBufferSize))
+		}
+		if err != nil {
+			return fmt.Errorf("buffer of %d kB: %w", size>>10, err)
+		}
+	}
+	return nil
 }
 
 // freeBuffer is free_buffer: closing it gives the buffer's memory back, and with

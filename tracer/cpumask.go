@@ -90,6 +90,7 @@ func (i *Instance) writeCPUMask(s string) error {
 	i.cpumask = mask
 	for cpu, on := range mask {
 		i.buf.SetCPURecording(cpu, on)
+		i.snap.buf.SetCPURecording(cpu, on)
 	}
 	return nil
 }

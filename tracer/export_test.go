@@ -5,7 +5,7 @@ import "ftracelab/tracer/output"
 // Render is the text of raw sub-buffers, one image for each CPU, as the
 // instance's trace would show them, without the header.
 func (i *Instance) Render(images [][]byte) (string, error) {
-	p, err := i.printer()
+	p, err := i.printer(i.buf)
 	if err != nil {
 		return "", err
 	}

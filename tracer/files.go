@@ -55,6 +55,7 @@ func (i *Instance) files() []tracefile.Node {
 		i.value("tracing_on", 0o640, i.showTracingOn, i.writeTracingOn),
 		i.traceFile(-1),
 		i.textPipe(-1),
+		i.snapshotFile(-1),
 		i.marker("trace_marker", i.writeMarker),
 		i.marker("trace_marker_raw", i.writeRawMarker),
 		i.value("trace_options", 0o640, i.showOptions, i.writeOptions),
@@ -80,6 +81,8 @@ func (i *Instance) cpuDirs() []tracefile.Node {
 				i.traceFile(cpu),
 				i.textPipe(cpu),
 				i.rawPipe(cpu),
+				i.snapshotFile(cpu),
+				i.rawSnapshot(cpu),
 				i.value("stats", 0o440, func() string { return i.showStats(cpu) }, nil),
 				i.value("buffer_size_kb", 0o640, func() string { return i.showSize(cpu) }, func(s string) error { return i.writeSize(cpu, s) }),
 			}

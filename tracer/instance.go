@@ -21,6 +21,7 @@ type Instance struct {
 	name       string // "" for the top instance
 	buf        *ringbuf.Buffer
 	rec        *Recorder
+	snap       snapshot
 	opts       Options
 	current    *Tracer
 	clock      *clock
@@ -64,6 +65,9 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		return nil, fmt.Errorf("instance %q: %w", name, err)
 	}
 	i.buf = buf
+	if i.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now}); err != nil {
+		return nil, fmt.Errorf("instance %q: snapshot: %w", name, err)
+	}
 	i.rec = NewRecorder(buf, &Stacks{Kernel: FullStack, User: FullStack, IDs: CatalogueIDs(), kernelMap: ft.stackmap})
 	return i, nil
 }
@@ -79,9 +83,14 @@ func (i *Instance) Recorder() *Recorder { return i.rec }
 // resetBuffer empties the buffer on all CPUs (echo > trace).
 //
 // Kernel: tracing_reset_online_cpus, kernel/trace/trace.c.
-func (i *Instance) resetBuffer() {
-	for cpu := range i.buf.CPUs() {
-		i.buf.Reset(cpu)
+func (i *Instance) resetBuffer() { resetCPUs(i.buf, -1) }
+
+// resetCPUs empties a buffer on one CPU, or with cpu < 0 on all.
+func resetCPUs(buf *ringbuf.Buffer, cpu int) {
+	for n := range buf.CPUs() {
+		if cpu < 0 || cpu == n {
+			buf.Reset(n)
+		}
 	}
 }
 

@@ -78,14 +78,7 @@ func (i *Instance) setEventFile() tracefile.Node {
 func (i *Instance) traceFile(cpu int) tracefile.Node {
 	return i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).
 		OnTrunc(func() error {
-			return i.locked(func() error {
-				if cpu >= 0 {
-					i.buf.Reset(cpu)
-				} else {
-					i.resetBuffer()
-				}
-				return nil
-			})
+			return i.locked(func() error { resetCPUs(i.shown(), cpu); return nil })
 		}).
 		OnWrite(func([]byte) error { return nil })
 }

@@ -249,6 +249,7 @@ func (i *Instance) setOption(o Option, on bool) error {
 		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
 	case OptOverwrite:
 		i.buf.SetOverwrite(on)
+		i.snap.buf.SetOverwrite(on)
 	case OptUserStacktraceDelay:
 		if err := i.deferStacks(on); err != nil {
 			return err

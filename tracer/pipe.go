@@ -15,6 +15,7 @@ import (
 type pipe struct {
 	i        *Instance
 	cpu      int  // -1: all CPUs
+	snapshot bool // of the snapshot instead of the buffer
 	nonBlock bool // an empty buffer is EAGAIN, whatever the state
 	took     bool // something was read before
 
@@ -28,19 +29,21 @@ type pipe struct {
 //
 // Kernel: tracing_open_pipe and open_pipe_on_cpu, kernel/trace/trace.c.
 func (i *Instance) textPipe(cpu int) tracefile.Node {
-	return i.pipeFile("trace_pipe", cpu, takeText, func() error { return i.claimPipe(cpu) }, func() { i.releasePipe(cpu) })
+	return pipe{i: i, cpu: cpu}.file("trace_pipe", takeText, func() error { return i.claimPipe(cpu) }, func() { i.releasePipe(cpu) })
 }
 
 // rawPipe is trace_pipe_raw, of which any number may be open.
 //
 // Kernel: tracing_buffers_open, kernel/trace/trace.c.
 func (i *Instance) rawPipe(cpu int) tracefile.Node {
-	return i.pipeFile("trace_pipe_raw", cpu, takePage, func() error { return nil }, func() {})
+	return pipe{i: i, cpu: cpu}.file("trace_pipe_raw", takePage, func() error { return nil }, func() {})
 }
 
-// pipeFile is a file that takes what it reads out of the buffer. While one is
-// open the tracer cannot be changed. claim and release run under the lock.
-func (i *Instance) pipeFile(name string, cpu int, take func(*pipe) []byte, claim func() error, release func()) tracefile.Node {
+// file is a file that takes what it reads out of the buffer; each open gets a
+// pipe like p. While one is open the tracer cannot be changed. claim and release
+// run under the lock.
+func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, release func()) tracefile.Node {
+	i := p.i
 	return &tracefile.File{Name: name, Mode: 0o440, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		err := i.locked(func() error {
 			if err := claim(); err != nil {
@@ -53,7 +56,8 @@ func (i *Instance) pipeFile(name string, cpu int, take func(*pipe) []byte, claim
 			return nil, err
 		}
 		close := func() { _ = i.locked(func() error { release(); i.readers--; return nil }) }
-		p := &pipe{i: i, cpu: cpu, nonBlock: flags&tracefile.NonBlock != 0}
+		p := p
+		p.nonBlock = flags&tracefile.NonBlock != 0
 		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait).Open(ctx, flags)
 		if err != nil {
 			close()
@@ -95,7 +99,7 @@ func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
 	p.i.ft.mu.Lock()
 	defer p.i.ft.mu.Unlock()
 	data := from(p)
-	if len(data) == 0 && p.took && !p.nonBlock && !p.i.buf.Recording() {
+	if len(data) == 0 && !p.nonBlock && (p.snapshot || p.took && !p.i.buf.Recording()) {
 		return nil, io.EOF
 	}
 	p.took = p.took || len(data) > 0
@@ -137,7 +141,7 @@ func takeText(p *pipe) []byte {
 }
 
 func (p *pipe) open() {
-	printer, err := p.i.printer()
+	printer, err := p.i.printer(p.i.buf)
 	if err != nil {
 		panic(fmt.Sprintf("tracer: invariant: the catalogue prints: %v", err))
 	}
@@ -154,8 +158,12 @@ func (p *pipe) open() {
 //
 // Kernel: tracing_buffers_read, kernel/trace/trace.c.
 func takePage(p *pipe) []byte {
-	page := make([]byte, p.i.buf.SubbufSize())
-	if p.i.buf.ReadPage(p.cpu, page, false) {
+	buf := p.i.buf
+	if p.snapshot {
+		buf = p.i.snap.buf
+	}
+	page := make([]byte, buf.SubbufSize())
+	if buf.ReadPage(p.cpu, page, false) {
 		return page
 	}
 	return nil

@@ -17,6 +17,7 @@ This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
   README			- this text
   trace				- what was recorded; echo > trace empties it
   trace_pipe			- the same, taken out while it is read
+  snapshot			- a second buffer: echo 1 > snapshot exchanges the two
   current_tracer		- one of available_tracers
   available_tracers		- the tracers of this kernel
   tracing_on			- whether the buffer records

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ftracelab/fgraph"
+	"ftracelab/ringbuf"
 	"ftracelab/tracer/output"
 )
 
@@ -31,8 +32,8 @@ var printOptions = []struct {
 	{OptHashPtr, output.HashPtr},
 }
 
-// printer returns a printer for one reading of the instance's buffer.
-func (i *Instance) printer() (*output.Printer, error) {
+// printer returns a printer for one reading of a buffer of the instance.
+func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 	var opts output.Options
 	for _, row := range printOptions {
 		if i.opts.Has(row.opt) {
@@ -40,8 +41,8 @@ func (i *Instance) printer() (*output.Printer, error) {
 		}
 	}
 	overrun := false
-	for cpu := range i.buf.CPUs() {
-		overrun = overrun || i.buf.Stats(cpu).Overrun > 0
+	for cpu := range buf.CPUs() {
+		overrun = overrun || buf.Stats(cpu).Overrun > 0
 	}
 	ft := i.ft
 	return output.New(output.Config{
@@ -53,7 +54,7 @@ func (i *Instance) printer() (*output.Printer, error) {
 		HashPtr:      ft.hashPtr,
 		Comm:         ft.cmdlines.comm,
 		TGID:         ft.cmdlines.tgid,
-		CPUs:         i.buf.CPUs(),
+		CPUs:         buf.CPUs(),
 		CounterClock: !i.clock.inNS,
 		Overrun:      overrun,
 	})
@@ -72,20 +73,23 @@ func (i *Instance) graphOptions() fgraph.Options {
 
 // text is the content of trace, or of per_cpu/cpuN/trace for a cpu ≥ 0.
 // Reading it takes nothing out of the buffer.
+func (i *Instance) text(cpu int) ([]byte, error) { return i.textOf(i.shown(), cpu) }
+
+// textOf is the text of one of the instance's buffers.
 //
 // Kernel: tracing_open and s_show, kernel/trace/trace.c.
-func (i *Instance) text(cpu int) ([]byte, error) {
-	p, err := i.printer()
+func (i *Instance) textOf(buf *ringbuf.Buffer, cpu int) ([]byte, error) {
+	p, err := i.printer(buf)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
 	var readers []output.Reader
 	var n output.Counts
-	for c := range i.buf.CPUs() {
+	for c := range buf.CPUs() {
 		if cpu < 0 || cpu == c {
-			readers = append(readers, i.buf.Iter(c))
+			readers = append(readers, buf.Iter(c))
 		}
-		s := i.buf.Stats(c) // the header counts all CPUs, whichever is shown
+		s := buf.Stats(c) // the header counts all CPUs, whichever is shown
 		n.Entries += s.Entries
 		n.Written += s.Entries + s.Overrun
 	}

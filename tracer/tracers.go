@@ -14,6 +14,9 @@ type Tracer struct {
 	Name string
 	// instances says that an instance other than the top one may select it.
 	instances bool
+	// maxBuffer says that it keeps its longest latency in the snapshot, which
+	// trace then shows (use_max_tr and print_max).
+	maxBuffer bool
 	// call runs at the entry of each function that the filter lets through;
 	// nil for a tracer that does not look at functions.
 	call func(*Instance, *machine.CPU, *machine.Frame)
@@ -82,8 +85,23 @@ func (i *Instance) setTracer(name string) error {
 	if !i.keepsBuffer(old, t) {
 		i.resetBuffer()
 	}
+	switch {
+	case old.maxBuffer && !t.maxBuffer:
+		if err := i.freeSnapshot(); err != nil {
+			return err
+		}
+		i.disarmSnapshot()
+	case t.maxBuffer && !old.maxBuffer:
+		if err := i.armSnapshot(); err != nil {
+			i.ft.hooksChanged()
+			return err
+		}
+	}
 	if t.init != nil {
 		if err := t.init(i); err != nil {
+			if t.maxBuffer {
+				i.disarmSnapshot()
+			}
 			i.ft.hooksChanged()
 			return err
 		}

@@ -1,0 +1,251 @@
+package tracer
+
+import (
+	"fmt"
+	"math"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/ringbuf"
+)
+
+// snapshot is the second buffer of an instance: what it recorded until a moment,
+// kept by exchanging the two. Until it is allocated it has the smallest size
+// there is.
+//
+// Kernel: max_buffer of struct trace_array, kernel/trace/trace.h.
+type snapshot struct {
+	buf       *ringbuf.Buffer
+	allocated bool
+	armed     uint32 // triggers, commands and tracers that may take one
+}
+
+// perCPUSwap reports whether one CPU's buffer can be exchanged alone. The
+// kernel is built with it if it has a tracer that needs it.
+//
+// Kernel: CONFIG_RING_BUFFER_ALLOW_SWAP, which IRQSOFF_TRACER selects.
+func perCPUSwap() bool { return tracerByName("irqsoff") != nil }
+
+// allocSnapshot makes the snapshot as large as the buffer.
+//
+// Kernel: tracing_alloc_snapshot_instance, kernel/trace/trace.c.
+func (i *Instance) allocSnapshot() error {
+	if i.snap.allocated {
+		return nil
+	}
+	if err := i.snap.buf.SetSubbufSize(i.buf.SubbufSize()); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	if err := i.matchSnapshot(-1); err != nil {
+		return err
+	}
+	i.snap.allocated = true
+	return nil
+}
+
+// matchSnapshot gives the snapshot of one CPU, or with cpu < 0 of all, the size
+// of the buffer.
+//
+// Kernel: resize_buffer_duplicate_size, kernel/trace/trace.c.
+func (i *Instance) matchSnapshot(cpu int) error {
+	for n := range i.buf.CPUs() {
+		if cpu >= 0 && n != cpu {
+			continue
+		}
+		if err := i.snap.buf.Resize(n, i.buf.Size(n)); err != nil {
+			return fmt.Errorf("snapshot of CPU %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// freeSnapshot empties the snapshot and gives its memory back.
+//
+// Kernel: free_snapshot, kernel/trace/trace.c.
+func (i *Instance) freeSnapshot() error {
+	if err := i.snap.buf.ResizeAll(minBufferSize); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	resetCPUs(i.snap.buf, -1)
+	i.snap.allocated = false
+	return nil
+}
+
+// armSnapshot makes sure that a snapshot can be taken at any moment from now on,
+// until as many disarmSnapshot follow.
+//
+// Kernel: tracing_arm_snapshot_locked, kernel/trace/trace.c.
+func (i *Instance) armSnapshot() error {
+	if i.snap.armed == math.MaxUint32 {
+		return fmt.Errorf("snapshot: %w", syscall.EBUSY)
+	}
+	if err := i.allocSnapshot(); err != nil {
+		return err
+	}
+	i.snap.armed++
+	return nil
+}
+
+// Kernel: tracing_disarm_snapshot, kernel/trace/trace.c.
+func (i *Instance) disarmSnapshot() { i.snap.armed-- }
+
+// takeSnapshot exchanges the buffer and the snapshot, for one CPU or with
+// cpu < 0 for all. Nothing happens while none is allocated.
+//
+// Departure: the kernel exchanges the buffers whole but for irqsoff and its kin,
+// and an event that is half written then goes to the snapshot; here no event is
+// half written.
+//
+// Kernel: update_max_tr and update_max_tr_single, kernel/trace/trace.c.
+func (i *Instance) takeSnapshot(cpu int) error {
+	if !i.snap.allocated {
+		return nil
+	}
+	// A ring that does not record cannot be exchanged alone, a whole buffer can.
+	on := i.buf.Recording()
+	i.setRecordable(true, allCPUs(i.buf.CPUs()))
+	defer i.setRecordable(on, i.cpumask)
+	var err error
+	if cpu < 0 {
+		err = ringbuf.Swap(i.buf, i.snap.buf)
+	} else {
+		err = ringbuf.SwapCPU(i.buf, i.snap.buf, cpu)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	return nil
+}
+
+// setRecordable switches both buffers, as a whole and by CPU.
+func (i *Instance) setRecordable(on bool, mask cpuMask) {
+	for _, b := range []*ringbuf.Buffer{i.buf, i.snap.buf} {
+		b.SetRecording(on)
+		for cpu, on := range mask {
+			b.SetCPURecording(cpu, on)
+		}
+	}
+}
+
+// shown is the buffer that trace shows and empties: the snapshot of a tracer
+// that keeps its longest latency there.
+func (i *Instance) shown() *ringbuf.Buffer {
+	if i.current.maxBuffer {
+		return i.snap.buf
+	}
+	return i.buf
+}
+
+// snapshotFile is snapshot: reading shows it, 0 frees it, 1 takes one, any other
+// number empties it.
+func (i *Instance) snapshotFile(cpu int) tracefile.Node {
+	return i.seq("snapshot", 0o640, func() ([]byte, error) { return i.snapshotText(cpu) }).
+		OnWrite(func(p []byte) error { return i.locked(func() error { return i.writeSnapshot(cpu, string(p)) }) })
+}
+
+// Kernel: tracing_snapshot_write, kernel/trace/trace.c.
+func (i *Instance) writeSnapshot(cpu int, s string) error {
+	if err := i.expand(); err != nil {
+		return err
+	}
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	if i.current.maxBuffer {
+		return fmt.Errorf("snapshot: tracer %s uses it: %w", i.current.Name, syscall.EBUSY)
+	}
+	switch n {
+	case 0:
+		if cpu >= 0 {
+			return fmt.Errorf("snapshot of CPU %d: it is freed for all: %w", cpu, syscall.EINVAL)
+		}
+		if i.snap.allocated {
+			return i.freeSnapshot()
+		}
+	case 1:
+		if cpu >= 0 && !perCPUSwap() {
+			return fmt.Errorf("snapshot of CPU %d: no tracer swaps one CPU: %w", cpu, syscall.EINVAL)
+		}
+		return i.snapshotNow(cpu)
+	default:
+		if i.snap.allocated {
+			resetCPUs(i.snap.buf, cpu)
+		}
+	}
+	return nil
+}
+
+func (i *Instance) snapshotNow(cpu int) error {
+	if i.snap.allocated {
+		if err := i.matchSnapshot(cpu); err != nil {
+			return err
+		}
+	}
+	if err := i.armSnapshot(); err != nil {
+		return err
+	}
+	defer i.disarmSnapshot()
+	return i.takeSnapshot(cpu)
+}
+
+// snapshotText is the text of the snapshot, or what can be done with it.
+//
+// Kernel: s_show and print_snapshot_help, kernel/trace/trace.c.
+func (i *Instance) snapshotText(cpu int) ([]byte, error) {
+	for n := range i.snap.buf.CPUs() {
+		if (cpu < 0 || cpu == n) && !i.snap.buf.Empty(n) {
+			return i.textOf(i.snap.buf, cpu)
+		}
+	}
+	state := "freed"
+	if i.snap.allocated {
+		state = "allocated"
+	}
+	help := snapshotHelp
+	switch {
+	case cpu >= 0 && perCPUSwap():
+		help = snapshotHelpCPUSwap
+	case cpu >= 0:
+		help = snapshotHelpCPU
+	}
+	return fmt.Appendf(nil, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n%s", i.current.Name, state, help), nil
+}
+
+const (
+	snapshotHelp = `# echo 0 > snapshot : Clears and frees snapshot buffer
+# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.
+#                      Takes a snapshot of the main buffer.
+# echo 2 > snapshot : Clears snapshot buffer (but does not allocate or free)
+` + snapshotOther
+	snapshotHelpCPU = `# echo 0 > snapshot : Invalid for per_cpu snapshot file.
+# echo 1 > snapshot : Not supported with this kernel.
+#                     Must use main snapshot file to allocate.
+` + snapshotClearCPU
+	snapshotHelpCPUSwap = `# echo 0 > snapshot : Invalid for per_cpu snapshot file.
+# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.
+#                      Takes a snapshot of the main buffer for this cpu.
+` + snapshotClearCPU
+	snapshotClearCPU = `# echo 2 > snapshot : Clears this cpu's snapshot buffer (but does not allocate)
+` + snapshotOther
+	snapshotOther = `#                      (Doesn't have to be '2' works with any number that
+#                       is not a '0' or '1')
+`
+)
+
+// rawSnapshot is snapshot_raw, the snapshot's sub-buffers as they lie.
+//
+// Departure: it ends when the snapshot is empty; the kernel's waits for the next
+// one.
+//
+// Kernel: snapshot_raw_open and tracing_buffers_read, kernel/trace/trace.c.
+func (i *Instance) rawSnapshot(cpu int) tracefile.Node {
+	return pipe{i: i, cpu: cpu, snapshot: true}.file("snapshot_raw", takePage, i.snapshotIsOurs, func() {})
+}
+
+func (i *Instance) snapshotIsOurs() error {
+	if i.current.maxBuffer {
+		return fmt.Errorf("snapshot_raw: tracer %s uses the snapshot: %w", i.current.Name, syscall.EBUSY)
+	}
+	return nil
+}
