@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,20 +13,27 @@ import (
 
 func benchCommand() *cobra.Command {
 	var asJSON bool
+	var cfg bench.Config
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the ring buffer beside others on this machine",
 		Long: `bench measures writes and reads of the ring buffer beside a bounded copy, a
 channel, other rings and loggers, taking turns in one process, and prints the
-median ratios. Times are this machine's; ratios are what to quote.`,
+median ratios. Times are this machine's; ratios are what to quote.
+docs/performance.md explains the rows.`,
+		Example: `  ftracelab bench
+  ftracelab bench --only R1,R3 --json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !asJSON {
-				_, err := bench.Run(cmd.Context(), cmd.OutOrStdout())
-				return err
+			table := cmd.OutOrStdout()
+			if asJSON {
+				table = io.Discard
 			}
-			rows, err := bench.Run(cmd.Context(), io.Discard)
-			if err != nil {
+			rows, err := bench.Run(cmd.Context(), table, cfg)
+			if errors.Is(err, bench.ErrNoRow) {
+				return usageError{err}
+			}
+			if err != nil || !asJSON {
 				return err
 			}
 			text, err := json.MarshalIndent(rows, "", "  ")
@@ -37,5 +45,6 @@ median ratios. Times are this machine's; ratios are what to quote.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringSliceVar(&cfg.Only, "only", nil, "only these rows; R7 is all of R7/…")
 	return cmd
 }

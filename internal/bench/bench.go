@@ -9,12 +9,14 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
+	"strings"
 	"time"
 )
 
@@ -32,6 +34,13 @@ type Row struct {
 // Met reports whether the aim is met.
 func (r Row) Met() bool { return r.Goal == 0 || r.Ratio <= r.Goal }
 
+// Config chooses what [Run] measures.
+type Config struct {
+	Only   []string // ids of rows; "R7" stands for R7/mutex and its kin too; empty: all
+	Rounds int      // per row; 0: as many as a steady median takes
+	Events int      // per slice; 0: as many as the row's slice needs
+}
+
 // A runner is one side of a comparison: it handles n events and returns the time
 // that they took and how many were really delivered.
 type runner func(n int) (took time.Duration, delivered int)
@@ -39,23 +48,40 @@ type runner func(n int) (took time.Duration, delivered int)
 type comparison struct {
 	id, what, peer string
 	goal           float64
-	events         int // per slice
+	rounds, events int // 0: the usual
 	ours, theirs   func() (runner, error)
 }
 
-const rounds = 15
+// Many short slices are steadier than few long ones: most are over before the
+// scheduler gives the CPU to somebody else.
+const (
+	rounds = 101
+	slice  = 25_000 // a third of a millisecond
 
-// Run measures all rows, which takes some seconds, and writes them to w as they
+	// Two goroutines take turns in longer slices, in which starting and waking
+	// them is little, and in fewer rounds.
+	pairRounds = 15
+	pairSlice  = 1_000_000
+)
+
+// ErrNoRow is wrapped by Run's error for a name in Config.Only that is no row; the
+// text lists those that are.
+var ErrNoRow = errors.New("bench: no row")
+
+// Run measures the rows, which takes some seconds, and writes them to w as they
 // come (nil: nowhere). It ends early with the context's error.
-func Run(ctx context.Context, w io.Writer) ([]Row, error) {
+func Run(ctx context.Context, w io.Writer, cfg Config) ([]Row, error) {
 	if w == nil {
 		w = io.Discard
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "id\twhat\tns\tpeer\tns\tratio\tgoal\t")
+	list, err := chosen(cfg.Only)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(w, "%-13s %-29s %8s  %-29s %8s %6s  %s\n", "id", "what", "ns", "peer", "ns", "ratio", "goal")
 	var rows []Row
-	for _, c := range comparisons() {
-		r, err := c.measure(ctx)
+	for _, c := range list {
+		r, err := c.measure(ctx, cfg)
 		if err != nil {
 			return rows, fmt.Errorf("bench: %s: %w", c.id, err)
 		}
@@ -67,12 +93,33 @@ func Run(ctx context.Context, w io.Writer) ([]Row, error) {
 				goal += " missed"
 			}
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%.1f\t%s\t%.1f\t%.2f\t%s\t\n", r.ID, r.What, r.NS, r.Peer, r.PeerNS, r.Ratio, goal)
+		fmt.Fprintf(w, "%-13s %-29s %8.1f  %-29s %8.1f %6.2f  %s\n", r.ID, r.What, r.NS, r.Peer, r.PeerNS, r.Ratio, goal)
 	}
-	return rows, tab.Flush()
+	return rows, nil
 }
 
-func (c comparison) measure(ctx context.Context) (Row, error) {
+// chosen are the comparisons that names ask for, in the order of the table.
+func chosen(names []string) ([]comparison, error) {
+	all := comparisons()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var ids []string
+	for _, c := range all {
+		ids = append(ids, c.id)
+	}
+	asked := func(id, name string) bool { return id == name || strings.HasPrefix(id, name+"/") }
+	for _, name := range names {
+		if !slices.ContainsFunc(ids, func(id string) bool { return asked(id, name) }) {
+			return nil, fmt.Errorf("%w %q; there are %s", ErrNoRow, name, strings.Join(ids, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(c comparison) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return asked(c.id, name) })
+	}), nil
+}
+
+func (c comparison) measure(ctx context.Context, cfg Config) (Row, error) {
 	ours, err := c.ours()
 	if err != nil {
 		return Row{}, err
@@ -81,12 +128,13 @@ func (c comparison) measure(ctx context.Context) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	rounds, events := cmp.Or(cfg.Rounds, c.rounds, rounds), cmp.Or(cfg.Events, c.events, slice)
 	var a, b, ratio []float64
 	for round := range rounds + 2 {
 		if err := ctx.Err(); err != nil {
 			return Row{}, err
 		}
-		x, y := slice(ours, c.events), slice(theirs, c.events)
+		x, y := perEvent(ours, events), perEvent(theirs, events)
 		if round < 2 {
 			continue // memory is taken, branches are learnt
 		}
@@ -95,9 +143,9 @@ func (c comparison) measure(ctx context.Context) (Row, error) {
 	return Row{ID: c.id, What: c.what, NS: median(a), Peer: c.peer, PeerNS: median(b), Ratio: median(ratio), Goal: c.goal}, nil
 }
 
-func slice(run runner, n int) float64 {
+func perEvent(run runner, n int) float64 {
 	took, delivered := run(n)
-	return float64(took.Nanoseconds()) / float64(max(delivered, 1))
+	return float64(max(took.Nanoseconds(), 1)) / float64(max(delivered, 1))
 }
 
 func median(list []float64) float64 {
@@ -115,20 +163,18 @@ func timed(loop func(n int)) runner {
 }
 
 func comparisons() []comparison {
-	const n = 200_000
-	list := []comparison{
-		{id: "R1", what: "write 32 B, virtual clock", peer: "bounded copy", goal: 2.2, events: n, ours: ring(32, virtual), theirs: floor(32, nil)},
-		{id: "R1/16", what: "write 16 B, virtual clock", peer: "bounded copy", events: n, ours: ring(16, virtual), theirs: floor(16, nil)},
-		{id: "R1/64", what: "write 64 B, virtual clock", peer: "bounded copy", events: n, ours: ring(64, virtual), theirs: floor(64, nil)},
-		{id: "R3", what: "write 32 B, real clock", peer: "bounded copy, real clock", goal: 1.15, events: n / 4, ours: ring(32, monotonic), theirs: floor(32, monotonic)},
-		{id: "R5", what: "write 32 B, real clock", peer: "runtime/trace flight recorder", goal: 0.30, events: n / 10, ours: ring(32, monotonic), theirs: flightRecorder},
-		{id: "R6", what: "write 32 B, real clock", peer: "slog text, discarded", goal: 0.07, events: n / 40, ours: ring(32, monotonic), theirs: slogText},
-		{id: "R7/mutex", what: "write 32 B, virtual clock", peer: "mutex ring", goal: 0.6, events: n, ours: ring(32, virtual), theirs: mutexRing},
-		{id: "R7/smallnest", what: "write 32 B, virtual clock", peer: "smallnest/ringbuffer", goal: 0.4, events: n, ours: ring(32, virtual), theirs: smallnest},
-		{id: "R7/chan", what: "write 32 B, virtual clock", peer: "channel, drop oldest", events: n, ours: ring(32, virtual), theirs: dropOldest},
-		{id: "T1", what: "delivered, writer and reader", peer: "buffered channel", goal: 0.25, events: n, ours: ringDelivered, theirs: channelDelivered},
-		{id: "T2", what: "write beside a waiting reader", peer: "the same alone", goal: 1.2, events: n, ours: writerRead, theirs: ring(32, virtual)},
-		{id: "T3", what: "two CPUs, per event", peer: "one CPU", goal: 0.513, events: n, ours: twoCPUs, theirs: ring(32, virtual)},
+	return []comparison{
+		{id: "R1", what: "write 32 B, virtual clock", peer: "bounded copy", goal: 2.2, ours: ring(32, virtual), theirs: floor(32, nil)},
+		{id: "R1/16", what: "write 16 B, virtual clock", peer: "bounded copy", ours: ring(16, virtual), theirs: floor(16, nil)},
+		{id: "R1/64", what: "write 64 B, virtual clock", peer: "bounded copy", ours: ring(64, virtual), theirs: floor(64, nil)},
+		{id: "R3", what: "write 32 B, real clock", peer: "bounded copy, real clock", goal: 1.15, ours: ring(32, monotonic), theirs: floor(32, monotonic)},
+		{id: "R5", what: "write 32 B, real clock", peer: "runtime/trace flight recorder", goal: 0.30, ours: ring(32, monotonic), theirs: flightRecorder},
+		{id: "R6", what: "write 32 B, real clock", peer: "slog text, discarded", goal: 0.07, events: slice / 5, ours: ring(32, monotonic), theirs: slogText},
+		{id: "R7/mutex", what: "write 32 B, virtual clock", peer: "mutex ring", goal: 0.6, ours: ring(32, virtual), theirs: mutexRing},
+		{id: "R7/smallnest", what: "write 32 B, virtual clock", peer: "smallnest/ringbuffer", goal: 0.4, ours: ring(32, virtual), theirs: smallnest},
+		{id: "R7/chan", what: "write 32 B, virtual clock", peer: "channel, drop oldest", ours: ring(32, virtual), theirs: dropOldest},
+		{id: "T1", what: "delivered, writer and reader", peer: "buffered channel", goal: 0.25, rounds: pairRounds, events: pairSlice, ours: ringDelivered, theirs: channelDelivered},
+		{id: "T2", what: "write beside a waiting reader", peer: "the same alone", goal: 1.2, rounds: pairRounds, events: pairSlice, ours: writerRead, theirs: ring(32, virtual)},
+		{id: "T3", what: "two CPUs, per event", peer: "one CPU", goal: 0.513, rounds: pairRounds, events: pairSlice, ours: twoCPUs, theirs: ring(32, virtual)},
 	}
-	return list
 }
