@@ -1,0 +1,309 @@
+package tracer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload/machine"
+)
+
+// functionMatch is what a word of a filter file selects: the function at a place
+// of available_filter_functions if it begins with a digit, functions whose names
+// match a glob otherwise.
+//
+// Kernel: filter_parse_regex, kernel/trace/trace_events_filter.c.
+type functionMatch struct {
+	out     bool // !: take out
+	byIndex bool
+	index   uint64 // from 1; 0 is nowhere
+	glob    string
+}
+
+func parseMatch(word string) functionMatch {
+	var m functionMatch
+	m.glob, m.out = strings.CutPrefix(word, "!")
+	if m.glob != "" && m.glob[0] >= '0' && m.glob[0] <= '9' {
+		m.byIndex = true
+		m.index, _ = tracefile.ParseUlong(m.glob, 0) // 0 if it is no number
+	}
+	return m
+}
+
+// matching yields the functions that m selects and whose module is let through.
+//
+// Kernel: match_records and add_rec_by_index, kernel/trace/ftrace.c, where an
+// index pays no heed to the module either.
+func (ft *Ftrace) matching(m functionMatch, module func(machine.Symbol) bool) func(yield func(machine.Symbol) bool) {
+	return func(yield func(machine.Symbol) bool) {
+		line := uint64(0)
+		for s := range ft.functions {
+			line++
+			switch {
+			case m.byIndex && line == m.index:
+				yield(s)
+				return
+			case m.byIndex:
+			case module != nil && !module(s):
+			case module != nil && m.glob == "", globMatch(m.glob, s.Name):
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// matchInto puts what a word selects into a set or takes it out, and says how
+// many functions that were.
+func (ft *Ftrace) matchInto(h *functionHash, word string, module func(machine.Symbol) bool) (found int) {
+	m := parseMatch(word)
+	for s := range ft.matching(m, module) {
+		found++
+		if m.out {
+			h.remove(s.IP())
+		} else {
+			h.add(s.IP())
+		}
+	}
+	return found
+}
+
+// moduleMatch is the test behind mod:MODULE; an empty one is any module, and !
+// all that are not of it.
+//
+// Kernel: ftrace_match_record, kernel/trace/ftrace.c.
+func moduleMatch(pattern string) func(machine.Symbol) bool {
+	pattern, others := strings.CutPrefix(pattern, "!")
+	return func(s machine.Symbol) bool {
+		in := s.Module != "" && (pattern == "" || globMatch(pattern, s.Module))
+		return in != others
+	}
+}
+
+// functionFilter is set_ftrace_filter or set_ftrace_notrace of an instance.
+type functionFilter struct {
+	i       *Instance
+	set     *functionHash // a part of the instance's filterHash
+	pending []pendingModule
+	notrace bool
+}
+
+// pendingModule is FUNCTIONS:mod:MODULE for a module that is not there yet.
+//
+// Kernel: struct ftrace_mod_load, kernel/trace/ftrace.c.
+type pendingModule struct{ functions, module string }
+
+// word does what a word written says. What selects functions goes into edit; a
+// command acts at once.
+//
+// Kernel: ftrace_process_regex, kernel/trace/ftrace.c.
+func (f *functionFilter) word(edit *functionHash, word string) error {
+	functions, command, isCommand := strings.Cut(word, ":")
+	if isCommand {
+		name, param, hasParam := strings.Cut(command, ":")
+		if name == "mod" {
+			return f.module(edit, functions, param, hasParam)
+		}
+		return f.i.functionCommand(functions, name, param, hasParam, f.notrace)
+	}
+	if f.i.ft.matchInto(edit, functions, nil) == 0 {
+		return fmt.Errorf("no function matches %q: %w", word, syscall.EINVAL)
+	}
+	return nil
+}
+
+// module is FUNCTIONS:mod:MODULE. If nothing matches and there is no such
+// module, it waits for it.
+//
+// Kernel: ftrace_mod_callback and cache_mod, kernel/trace/ftrace.c.
+func (f *functionFilter) module(edit *functionHash, functions, module string, given bool) error {
+	var match func(machine.Symbol) bool
+	if given {
+		match = moduleMatch(module)
+	}
+	if f.i.ft.matchInto(edit, functions, match) > 0 {
+		return nil
+	}
+	functions, out := strings.CutPrefix(functions, "!")
+	if out {
+		kept := f.pending[:0]
+		for _, p := range f.pending {
+			if p.module != module || functions != "*" && functions != p.functions {
+				kept = append(kept, p)
+			}
+		}
+		if len(kept) == len(f.pending) {
+			return fmt.Errorf("no %s:mod:%s waits: %w", functions, module, syscall.EINVAL)
+		}
+		f.pending = kept
+		return nil
+	}
+	if !given || f.i.ft.hasModule(module) || len(f.pending) >= maxPending {
+		return fmt.Errorf("no function matches %s:mod:%s: %w", functions, module, syscall.EINVAL)
+	}
+	f.pending = append([]pendingModule{{functions, module}}, f.pending...)
+	return nil
+}
+
+// maxPending bounds the names that wait for modules.
+//
+// Departure: the kernel keeps any number.
+const maxPending = 1024
+
+func (ft *Ftrace) hasModule(name string) bool {
+	if name == "" {
+		return false
+	}
+	for _, s := range ft.machine.Kallsyms().All() {
+		if s.Module == name {
+			return true
+		}
+	}
+	return false
+}
+
+// settle makes what was written the set.
+//
+// Kernel: ftrace_regex_release and ftrace_hash_move_and_update_ops,
+// kernel/trace/ftrace.c.
+func (f *functionFilter) settle(edit *functionHash) {
+	if !f.notrace {
+		edit.modules = len(f.pending) > 0
+	}
+	*f.set = edit.settled()
+	f.i.ft.opsChanged()
+}
+
+// show is the text of the file: the functions in their order, what waits for
+// modules, the commands.
+//
+// Kernel: t_start and t_show, kernel/trace/ftrace.c.
+func (f *functionFilter) show() ([]byte, error) {
+	var text []byte
+	switch {
+	case !f.set.empty():
+		if f.set.count > 0 {
+			for s := range f.i.ft.functions {
+				if f.set.has(s.IP()) {
+					text = append(appendFunction(text, s), '\n')
+				}
+			}
+		}
+	case f.notrace:
+		text = append(text, "#### no functions disabled ####\n"...)
+	default:
+		text = append(text, "#### all functions enabled ####\n"...)
+	}
+	for _, p := range f.pending {
+		text = fmt.Appendf(text, "%s:mod:%s\n", p.functions, p.module)
+	}
+	if !f.notrace {
+		text = f.i.appendProbes(text)
+	}
+	return text, nil
+}
+
+// filterWord is how long a word of these files may be.
+//
+// Kernel: FTRACE_BUFF_MAX, kernel/trace/ftrace.c.
+const filterWord = 512
+
+// filterFile is a file that edits a set of functions. Who opens it for writing
+// gets a copy of the set, an empty one with >; each word written adds to the
+// copy or, with !, takes away, and closing the file makes the copy the set.
+type filterFile struct {
+	show   func() ([]byte, error)
+	edit   func(trunc bool) functionHash
+	word   func(edit *functionHash, word string) error
+	settle func(edit *functionHash)
+}
+
+// files are set_ftrace_filter and set_ftrace_notrace.
+func (f *functionFilter) file(name string) tracefile.Node {
+	return f.i.editFile(name, filterFile{
+		show: f.show,
+		edit: func(trunc bool) functionHash {
+			if !trunc {
+				return f.set.edit()
+			}
+			f.pending = nil
+			return functionHash{}
+		},
+		word: f.word, settle: f.settle,
+	})
+}
+
+func (i *Instance) editFile(name string, f filterFile) tracefile.Node {
+	shown := i.seq(name, 0o640, f.show)
+	return &tracefile.File{Name: name, Mode: 0o640, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		h, err := shown.Open(ctx, flags)
+		if err != nil || flags&tracefile.Write == 0 {
+			return h, err
+		}
+		w := &filterWriter{Handle: h, i: i, file: f, parser: tracefile.Parser{Size: filterWord}}
+		_ = i.locked(func() error { w.edit = f.edit(flags&tracefile.Trunc != 0); return nil })
+		return w, nil
+	}}
+}
+
+// filterWriter is such a file open for writing.
+//
+// Kernel: ftrace_regex_open, ftrace_regex_write and ftrace_regex_release,
+// kernel/trace/ftrace.c.
+type filterWriter struct {
+	tracefile.Handle
+	i       *Instance
+	file    filterFile
+	edit    functionHash
+	parser  tracefile.Parser
+	written bool // since it was settled
+	settled bool
+	closed  bool
+}
+
+func (w *filterWriter) Write(_ context.Context, p []byte) (int, error) {
+	w.written = true
+	n, word, err := w.parser.Get(p)
+	if err != nil || word == "" {
+		return n, err
+	}
+	if err := w.i.locked(func() error { return w.file.word(&w.edit, word) }); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Flush is what the kernel does when the last reference goes: a file system in
+// user space hears of that too late for the next command.
+func (w *filterWriter) Flush() error {
+	if w.written {
+		w.settle()
+	}
+	return w.Handle.Flush()
+}
+
+// settle takes the word that no blank ended; nobody is left to hear of its fault.
+func (w *filterWriter) settle() {
+	_ = w.i.locked(func() error {
+		if word := w.parser.Rest(); word != "" {
+			_ = w.file.word(&w.edit, word)
+		}
+		w.file.settle(&w.edit)
+		return nil
+	})
+	w.written, w.settled = false, true
+}
+
+func (w *filterWriter) Close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	if w.written || !w.settled {
+		w.settle()
+	}
+	return w.Handle.Close()
+}

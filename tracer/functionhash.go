@@ -1,0 +1,125 @@
+package tracer
+
+import "math/bits"
+
+// functionHash is a set of functions by the addresses of their patched calls, in
+// the kernel's buckets: where a file lists a set by walking the table, the order
+// is the kernel's too. The zero value is an empty set.
+//
+// Kernel: struct ftrace_hash, kernel/trace/ftrace.c.
+type functionHash struct {
+	bits    int        // log2 of the number of buckets
+	buckets [][]uint64 // each from the oldest to the latest entry; walked backwards
+	count   int
+	modules bool // names of modules that may yet come belong to the set
+}
+
+// How many bits a table has while it is written to, and at most.
+//
+// Kernel: FTRACE_HASH_DEFAULT_BITS and FTRACE_HASH_MAX_BITS, kernel/trace/trace.h
+// and ftrace.c.
+const (
+	defaultHashBits = 10
+	maxHashBits     = 12
+)
+
+// empty reports whether the set stands for every function.
+func (h *functionHash) empty() bool { return h.count == 0 && !h.modules }
+
+func (h *functionHash) bucket(ip uint64) int {
+	return int(ip * 0x61c8864680b583eb >> (64 - h.bits)) // hash_64; a shift by 64 gives 0
+}
+
+func (h *functionHash) has(ip uint64) bool {
+	if h.count == 0 {
+		return false
+	}
+	for _, have := range h.buckets[h.bucket(ip)] {
+		if have == ip {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *functionHash) add(ip uint64) {
+	if h.buckets == nil {
+		h.bits = defaultHashBits
+		h.buckets = make([][]uint64, 1<<h.bits)
+	}
+	if !h.has(ip) {
+		b := h.bucket(ip)
+		h.buckets[b] = append(h.buckets[b], ip)
+		h.count++
+	}
+}
+
+func (h *functionHash) remove(ip uint64) {
+	if h.count == 0 {
+		return
+	}
+	b := h.bucket(ip)
+	for n, have := range h.buckets[b] {
+		if have == ip {
+			h.buckets[b] = append(h.buckets[b][:n:n], h.buckets[b][n+1:]...)
+			h.count--
+			return
+		}
+	}
+}
+
+// all yields the set in the order in which the kernel walks the table. The set
+// must not change meanwhile.
+func (h *functionHash) all(yield func(ip uint64) bool) {
+	for _, b := range h.buckets {
+		for n := len(b) - 1; n >= 0; n-- {
+			if !yield(b[n]) {
+				return
+			}
+		}
+	}
+}
+
+// edit is a copy to be written to.
+//
+// Kernel: alloc_and_copy_ftrace_hash, kernel/trace/ftrace.c.
+func (h *functionHash) edit() functionHash {
+	e := h.resized(defaultHashBits)
+	e.modules = h.modules
+	return e
+}
+
+// settled is the set in a table of the size it gets when a file is closed.
+//
+// Kernel: __ftrace_hash_move, kernel/trace/ftrace.c.
+func (h *functionHash) settled() functionHash {
+	if h.empty() {
+		return functionHash{}
+	}
+	s := h.resized(min(bits.Len(uint(h.count/2)), maxHashBits))
+	s.modules = h.modules
+	return s
+}
+
+func (h *functionHash) resized(size int) functionHash {
+	r := functionHash{bits: size, buckets: make([][]uint64, 1<<size)}
+	for ip := range h.all {
+		r.add(ip)
+	}
+	return r
+}
+
+// filterHash says which functions a user of function entries wants.
+//
+// Kernel: struct ftrace_ops_hash, include/linux/ftrace.h.
+type filterHash struct {
+	filter, notrace functionHash
+}
+
+// wants reports whether the function whose patched call is at ip is among them:
+// notrace wins, and an empty filter is every function.
+//
+// Kernel: hash_contains_ip, kernel/trace/ftrace.c.
+func (h *filterHash) wants(ip uint64) bool {
+	return (h.filter.empty() || h.filter.has(ip)) && !h.notrace.has(ip)
+}

@@ -1,0 +1,81 @@
+package tracer
+
+import (
+	"slices"
+
+	"ftracelab/workload/machine"
+)
+
+// functionOps is struct ftrace_ops: one user of function entries, with the
+// functions it wants. The tracers of an instance share the instance's filter;
+// a function command, the stack tracer and the profiler have their own.
+//
+// Kernel: struct ftrace_ops, include/linux/ftrace.h.
+type functionOps struct {
+	hash *filterHash
+	call func(c *machine.CPU, f *machine.Frame)
+	// pids is the instance whose set_ftrace_pid applies; nil for a user that
+	// looks at every task.
+	pids *Instance
+	// handler is the kernel's function behind call, for enabled_functions.
+	handler string
+	// wants stands in for hash, which then is nil, where call looks at filters of
+	// its own: the graph's users have one each.
+	wants func(ip uint64) bool
+
+	trampoline uint64 // made up while registered
+}
+
+// traces reports whether o wants a function.
+func (o *functionOps) traces(ip uint64) bool {
+	if o.wants != nil {
+		return o.wants(ip)
+	}
+	return o.hash.wants(ip)
+}
+
+// registerOps adds a user of function entries; the latest is called first.
+//
+// Kernel: ftrace_startup and add_ftrace_ops, kernel/trace/ftrace.c.
+func (ft *Ftrace) registerOps(o *functionOps) {
+	if slices.Contains(ft.ops, o) {
+		return
+	}
+	o.trampoline = ft.freeTrampoline()
+	ft.ops = slices.Insert(ft.ops, 0, o)
+	ft.opsChanged()
+}
+
+// unregisterOps removes a user; one that is not there is no matter.
+//
+// Kernel: ftrace_shutdown, kernel/trace/ftrace.c.
+func (ft *Ftrace) unregisterOps(o *functionOps) {
+	if at := slices.Index(ft.ops, o); at >= 0 {
+		ft.ops = slices.Delete(ft.ops, at, at+1)
+	}
+	o.trampoline = 0
+	ft.opsChanged()
+}
+
+// opsChanged brings the machine's hook and the touched functions up to date
+// after a user or its filter has changed.
+func (ft *Ftrace) opsChanged() {
+	ft.machine.Hooks.Call = nil
+	if len(ft.ops) > 0 && !ft.functionsOff {
+		ft.machine.Hooks.Call = ft.call
+		ft.touch()
+	}
+}
+
+// call runs at a function's entry.
+//
+// Kernel: arch_ftrace_ops_list_func, kernel/trace/ftrace.c.
+func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
+	ft.running = c
+	for _, o := range ft.ops {
+		if (o.hash == nil || o.hash.wants(f.IP)) && (o.pids == nil || o.pids.followsTask(c)) {
+			o.call(c, f)
+		}
+	}
+	ft.running = nil
+}

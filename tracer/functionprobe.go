@@ -1,0 +1,224 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload/machine"
+)
+
+// A function command makes something happen at a function's entry:
+//
+//	FUNCTIONS:COMMAND[:PARAMETER]
+//
+// written to set_ftrace_filter, and taken away by the same with a leading !.
+// The functions that have one are apart from those of the filter.
+
+// functionCommand is one row of the table of commands. With and without a
+// parameter it is a different thing to the kernel: each has its own functions
+// and is taken away by its own form.
+//
+// Kernel: struct ftrace_func_command and struct ftrace_probe_ops,
+// kernel/trace/ftrace.c and trace.h.
+type functionCommand struct {
+	name string
+	// fire runs at the function's entry; d is nil if nothing is kept with it.
+	fire func(i *Instance, c *machine.CPU, d *probeData)
+	// once counts from 1 whatever is written; never counts not at all.
+	once, never bool
+	// arm runs before functions get the command, disarm when it failed or they
+	// are taken away again; nil for nothing to do.
+	arm    func(i *Instance) error
+	disarm func(i *Instance)
+	// event says that the parameter is SYSTEM:EVENT[:COUNT].
+	event bool
+}
+
+// probeData is what a command keeps with a function: how often it may still
+// fire, below 0 without limit or never, as the command has it, and for an event
+// command the event.
+type probeData struct {
+	count int64
+	event *eventProbe
+}
+
+// functionProbe is a command with the functions that have it.
+//
+// Kernel: struct ftrace_func_probe, kernel/trace/ftrace.c.
+type functionProbe struct {
+	command *functionCommand
+	counted bool
+	ops     functionOps
+	hash    filterHash
+	data    map[uint64]*probeData // by address of the patched call
+}
+
+// functionCommand is FUNCTIONS:NAME[:PARAM]; the notrace file has no commands.
+//
+// Kernel: ftrace_trace_probe_callback, kernel/trace/trace_functions.c.
+func (i *Instance) functionCommand(functions, name, param string, hasParam, notrace bool) error {
+	at := slices.IndexFunc(functionCommands, func(c functionCommand) bool { return c.name == name })
+	if at < 0 || notrace {
+		return fmt.Errorf("no function command %q here: %w", name, syscall.EINVAL)
+	}
+	cmd := &functionCommands[at]
+	if cmd.event {
+		return i.eventCommand(cmd, functions, param, hasParam)
+	}
+	counted := (hasParam || cmd.once) && !cmd.never
+	if functions, out := strings.CutPrefix(functions, "!"); out {
+		err := i.removeProbe(cmd, counted, functions)
+		if err == nil && cmd.disarm != nil {
+			cmd.disarm(i)
+		}
+		return err
+	}
+	count := int64(-1)
+	if cmd.once || cmd.never {
+		count = 1
+	} else if number, _, _ := strings.Cut(param, ":"); number != "" {
+		n, err := tracefile.ParseUlong(number, 0)
+		if err != nil {
+			return fmt.Errorf("%s:%s: %w", functions, name, err)
+		}
+		count = int64(n)
+	}
+	if cmd.arm != nil {
+		if err := cmd.arm(i); err != nil {
+			return err
+		}
+	}
+	err := i.addProbe(cmd, counted, functions, func() *probeData { return &probeData{count: count} })
+	if err != nil && cmd.disarm != nil {
+		cmd.disarm(i)
+	}
+	return err
+}
+
+func (i *Instance) findProbe(cmd *functionCommand, counted bool) *functionProbe {
+	for _, p := range i.probes {
+		if p.command == cmd && p.counted == counted {
+			return p
+		}
+	}
+	return nil
+}
+
+// addProbe gives functions a command; those that have it keep what they have,
+// and if all have it that is an error. make is called once for each new one.
+//
+// Kernel: register_ftrace_function_probe, kernel/trace/ftrace.c.
+func (i *Instance) addProbe(cmd *functionCommand, counted bool, functions string, make func() *probeData) error {
+	p := i.findProbe(cmd, counted)
+	fresh := p == nil
+	if fresh {
+		p = &functionProbe{command: cmd, counted: counted, data: map[uint64]*probeData{}}
+		p.ops = functionOps{hash: &p.hash, handler: "function_trace_probe_call", call: func(c *machine.CPU, f *machine.Frame) {
+			cmd.fire(i, c, p.data[f.IP])
+		}}
+	}
+	edit := p.hash.filter.edit()
+	if i.ft.matchInto(&edit, functions, nil) == 0 {
+		return fmt.Errorf("no function matches %q: %w", functions, syscall.EINVAL)
+	}
+	if edit.count == p.hash.filter.count {
+		return fmt.Errorf("%s have %s already: %w", functions, cmd.name, syscall.EINVAL)
+	}
+	if counted || cmd.event {
+		for ip := range edit.all {
+			if p.data[ip] == nil {
+				p.data[ip] = make()
+			}
+		}
+	}
+	p.hash.filter = edit.settled()
+	if fresh {
+		i.probes = slices.Insert(i.probes, 0, p)
+		i.ft.registerOps(&p.ops)
+	} else {
+		i.ft.opsChanged()
+	}
+	return nil
+}
+
+// removeProbe takes a command away from functions: all if none are named.
+//
+// Kernel: unregister_ftrace_function_probe_func, kernel/trace/ftrace.c.
+func (i *Instance) removeProbe(cmd *functionCommand, counted bool, functions string) error {
+	p := i.findProbe(cmd, counted)
+	if p == nil {
+		return fmt.Errorf("no function has %s: %w", cmd.name, syscall.ENODEV)
+	}
+	k := i.ft.machine.Kallsyms()
+	edit := p.hash.filter.edit()
+	var gone []uint64
+	for ip := range p.hash.filter.all {
+		name, _, _, _, _ := k.Lookup(ip)
+		if functions == "" || globMatch(functions, name) {
+			edit.remove(ip)
+			gone = append(gone, ip)
+		}
+	}
+	if len(gone) == 0 {
+		return fmt.Errorf("no function of %q has %s: %w", functions, cmd.name, syscall.EINVAL)
+	}
+	p.hash.filter = edit.settled()
+	for _, ip := range gone {
+		if d := p.data[ip]; d != nil && d.event != nil {
+			i.putEvent(d.event)
+		}
+		delete(p.data, ip)
+	}
+	if edit.count > 0 {
+		i.ft.opsChanged()
+		return nil
+	}
+	i.probes = slices.DeleteFunc(i.probes, func(other *functionProbe) bool { return other == p })
+	i.ft.unregisterOps(&p.ops)
+	return nil
+}
+
+// clearProbes takes all commands away.
+//
+// Kernel: clear_ftrace_function_probes, kernel/trace/ftrace.c.
+func (i *Instance) clearProbes() {
+	for len(i.probes) > 0 {
+		p := i.probes[0]
+		if err := i.removeProbe(p.command, p.counted, ""); err != nil {
+			panic("tracer: invariant: " + err.Error())
+		}
+	}
+}
+
+// appendProbes appends the functions' commands as set_ftrace_filter lists them:
+// the command that is new there first, its functions in the table's order.
+//
+// Kernel: t_probe_next and ftrace_probe_print, kernel/trace/ftrace.c and
+// trace_functions.c.
+func (i *Instance) appendProbes(text []byte) []byte {
+	k := i.ft.machine.Kallsyms()
+	for _, p := range i.probes {
+		for ip := range p.hash.filter.all {
+			name, module, _, _, _ := k.Lookup(ip)
+			text = appendFunction(text, machine.Symbol{Name: name, Module: module})
+			text = append(append(text, ':'), p.command.name...)
+			d := p.data[ip]
+			if d != nil && d.event != nil {
+				text = append(append(text, ':'), d.event.name()...)
+			}
+			if d == nil || d.event != nil && d.event.count == -1 {
+				text = append(text, ":unlimited\n"...)
+				continue
+			}
+			count := d.count
+			if d.event != nil {
+				count = d.event.count
+			}
+			text = fmt.Appendf(text, ":count=%d\n", count)
+		}
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package tracer
+
+import (
+	"fmt"
+	"strconv"
+
+	"ftracelab/workload/machine"
+)
+
+// functions yields the functions that can be traced, in the order of
+// available_filter_functions.
+//
+// Kernel: do_for_each_ftrace_rec, kernel/trace/ftrace.c.
+func (ft *Ftrace) functions(yield func(machine.Symbol) bool) {
+	for _, s := range ft.machine.Kallsyms().All() {
+		if s.Traceable && !yield(s) {
+			return
+		}
+	}
+}
+
+// showFunctions is the text of available_filter_functions.
+//
+// Kernel: t_show, kernel/trace/ftrace.c.
+func (ft *Ftrace) showFunctions() ([]byte, error) {
+	var text []byte
+	for s := range ft.functions {
+		text = append(appendFunction(text, s), '\n')
+	}
+	return text, nil
+}
+
+// showFunctionAddresses is the text of available_filter_functions_addrs.
+func (ft *Ftrace) showFunctionAddresses() ([]byte, error) {
+	var text []byte
+	for s := range ft.functions {
+		text = append(strconv.AppendUint(text, s.IP(), 16), ' ')
+		text = append(appendFunction(text, s), '\n')
+	}
+	return text, nil
+}
+
+func appendFunction(text []byte, s machine.Symbol) []byte {
+	text = append(text, s.Name...)
+	if s.Module != "" {
+		text = append(append(append(text, " ["...), s.Module...), ']')
+	}
+	return text
+}
+
+// showEnabledFunctions is the text of enabled_functions: what is traced now and
+// by how many.
+func (ft *Ftrace) showEnabledFunctions() ([]byte, error) {
+	var text []byte
+	if ft.functionsOff {
+		return nil, nil
+	}
+	for s := range ft.functions {
+		if users, _ := ft.users(s.IP()); users > 0 {
+			text = ft.appendUsers(text, s)
+		}
+	}
+	return text, nil
+}
+
+// showTouchedFunctions is the text of touched_functions: what was ever traced.
+func (ft *Ftrace) showTouchedFunctions() ([]byte, error) {
+	var text []byte
+	for s := range ft.functions {
+		if ft.touched[s.IP()] {
+			text = ft.appendUsers(text, s)
+		}
+	}
+	return text, nil
+}
+
+// users counts who traces a function; one is the latest of them.
+func (ft *Ftrace) users(ip uint64) (count int, one *functionOps) {
+	for n := len(ft.ops) - 1; n >= 0; n-- {
+		if o := ft.ops[n]; o.traces(ip) {
+			count, one = count+1, o
+		}
+	}
+	return count, one
+}
+
+// appendUsers appends a line of enabled_functions. The blanks are flags that
+// belong to what is not here: registers, live patching, direct calls.
+//
+// Departure: the addresses of trampolines are made up.
+func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
+	users, one := ft.users(s.IP())
+	if ft.functionsOff {
+		users = 0
+	}
+	text = fmt.Appendf(appendFunction(text, s), " (%d)%11s", users, "")
+	switch {
+	case users == 1:
+		handler := ft.symbolSize(one.handler)
+		text = fmt.Appendf(text, "\ttramp: 0x%016x (%s) ->%s", one.trampoline, handler, handler)
+	case users > 1:
+		text = fmt.Appendf(text, " ->%s", ft.symbolSize("arch_ftrace_ops_list_func"))
+	}
+	return append(text, '\n')
+}
+
+// symbolSize is a function as %pS prints its address.
+func (ft *Ftrace) symbolSize(name string) string {
+	s, ok := ft.machine.Kallsyms().ByName(name)
+	if !ok {
+		return name
+	}
+	return fmt.Sprintf("%s+0x0/%#x", name, s.Size)
+}
+
+// trampolines is where the first trampoline is: the start of the modules' space.
+const trampolines = 0xffffffffc0000000
+
+// freeTrampoline is the lowest page that no user's trampoline takes.
+func (ft *Ftrace) freeTrampoline() uint64 {
+	for at := uint64(trampolines); ; at += 4096 {
+		taken := false
+		for _, o := range ft.ops {
+			taken = taken || o.trampoline == at
+		}
+		if !taken {
+			return at
+		}
+	}
+}
+
+// touch remembers which functions are traced now.
+//
+// Kernel: FTRACE_FL_TOUCHED, include/linux/ftrace.h.
+func (ft *Ftrace) touch() {
+	for _, o := range ft.ops {
+		if o.hash != nil && o.hash.filter.count > 0 && o.hash.filter.count < 1000 {
+			for ip := range o.hash.filter.all {
+				ft.touched[ip] = ft.touched[ip] || o.traces(ip)
+			}
+			continue
+		}
+		for s := range ft.functions {
+			if ip := s.IP(); !ft.touched[ip] && o.traces(ip) {
+				ft.touched[ip] = true
+			}
+		}
+	}
+}
