@@ -186,14 +186,14 @@ func (g *Graph) RetAddr(s *Stack, index *int, ret, retp uint64) uint64 {
 // Call is the machine hook of function entry: it replaces f.Ret if a user wants
 // to see the return. Set it as machine.Hooks.Call, or call it from there.
 func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
-	if g.active == 0 || !g.Traces(f.Func) {
+	if g.active == 0 || !g.Traces(f.IP) {
 		return
 	}
 	s := g.cfg.Stack(c.Current)
 	if s == nil {
 		return
 	}
-	if g.Enter(c, s, f.Func, f.Ret, 0) {
+	if g.Enter(c, s, f.IP, f.Ret, 0) {
 		f.Ret = ReturnToHandler
 	}
 }

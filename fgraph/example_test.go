@@ -27,8 +27,8 @@ func ExampleGraph() {
 	// What the machine does when a function calls another: the frames are on its
 	// stack, and a return address that was replaced leads to the return hook.
 	cpu := &machine.CPU{Current: &machine.Task{PID: 1}}
-	outer := machine.Frame{Func: 0x1000, Ret: 0xa}
-	inner := machine.Frame{Func: 0x2000, Ret: 0x1008}
+	outer := machine.Frame{IP: 0x1000, Ret: 0xa}
+	inner := machine.Frame{IP: 0x2000, Ret: 0x1008}
 	g.Call(cpu, &outer)
 	cpu.Time += 100
 	g.Call(cpu, &inner)

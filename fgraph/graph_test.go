@@ -269,7 +269,7 @@ func TestHooks(t *testing.T) {
 	g.Register(&u.Ops)
 	c := &machine.CPU{Current: &machine.Task{PID: 7}, Time: 5}
 	for _, fn := range []uint64{0x100, 0x200} {
-		f := machine.Frame{Func: fn, Ret: 0xaaa}
+		f := machine.Frame{IP: fn, Ret: 0xaaa}
 		g.Call(c, &f)
 		if patched := f.Ret == ReturnToHandler; patched != (fn == 0x100) {
 			t.Errorf("%#x: return address %#x", fn, f.Ret)
@@ -291,9 +291,9 @@ func TestTailCall(t *testing.T) {
 	u := newUser(8)
 	g.Register(&u.Ops)
 	c := &machine.CPU{Current: &machine.Task{PID: 7}}
-	f := machine.Frame{Func: 0x100, Ret: 0xaaa}
+	f := machine.Frame{IP: 0x100, Ret: 0xaaa}
 	g.Call(c, &f)
-	f.Func = 0x200
+	f.IP = 0x200
 	g.Call(c, &f)
 	g.Leave(c, &f)
 	if f.Ret != 0xaaa || len(u.returned) != 2 || u.returned[0].Func != 0x200 || u.returned[1].Depth != 0 {
@@ -310,7 +310,7 @@ func TestNoAllocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &machine.CPU{Current: &machine.Task{PID: 7}}
-	f := machine.Frame{Func: 0x100, Ret: 0xaaa}
+	f := machine.Frame{IP: 0x100, Ret: 0xaaa}
 	g.Call(c, &f)
 	g.Leave(c, &f)
 	if n := testing.AllocsPerRun(100, func() { g.Call(c, &f); g.Leave(c, &f) }); n != 0 {
@@ -328,7 +328,7 @@ func BenchmarkCallReturn(b *testing.B) {
 		b.Fatal(err)
 	}
 	c := &machine.CPU{Current: &machine.Task{PID: 7}}
-	f := machine.Frame{Func: 0x100, Ret: 0xaaa}
+	f := machine.Frame{IP: 0x100, Ret: 0xaaa}
 	b.ReportAllocs()
 	for b.Loop() {
 		g.Call(c, &f)

@@ -9,7 +9,7 @@ import (
 
 // Call is a function being entered.
 type Call struct {
-	Func  uint64 // entry address
+	Func  uint64 // address of the patched call
 	Depth int    // frames below it on the shadow stack, 0 for the outermost
 }
 
@@ -34,7 +34,7 @@ type Ops struct {
 	Entry func(c *machine.CPU, s *Stack, call Call) bool
 	// Return runs for the calls that Entry wanted, as long as the Ops is registered.
 	Return func(c *machine.CPU, s *Stack, ret Ret)
-	// Filter selects functions by entry address; nil is every function.
+	// Filter selects functions by the address of their patched call; nil is every function.
 	Filter func(fn uint64) bool
 
 	graph *Graph // while registered

@@ -9,17 +9,8 @@ import (
 // hooksChanged sets the machine's hooks to what the instances want now. A hook
 // that nobody wants stays nil and costs the machine a comparison.
 func (ft *Ftrace) hooksChanged() {
-	ft.tracing = ft.tracing[:0]
-	for i := range ft.all {
-		if i.current.call != nil {
-			ft.tracing = append(ft.tracing, i)
-		}
-	}
 	h := &ft.machine.Hooks
-	h.Call, h.Switch = nil, nil
-	if len(ft.tracing) > 0 || ft.graph.Active() > 0 {
-		h.Call = ft.call
-	}
+	h.Switch = nil
 	if ft.graph.Active() > 0 {
 		h.Switch = ft.switched
 	}
@@ -28,22 +19,6 @@ func (ft *Ftrace) hooksChanged() {
 		h.UserExit, h.Exit = ft.userExit, ft.taskExit
 	}
 	ft.listen()
-}
-
-// call runs at a function's entry.
-//
-// Kernel: arch_ftrace_ops_list_func, kernel/trace/ftrace.c.
-func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
-	ft.running = c
-	for _, i := range ft.tracing {
-		if ft.traces(f.Func) {
-			i.current.call(i, c, f)
-		}
-	}
-	if ft.graph.Active() > 0 {
-		ft.graph.Call(c, f)
-	}
-	ft.running = nil
 }
 
 // leave runs when a function returns through the shadow stack.
@@ -63,16 +38,13 @@ func (ft *Ftrace) switched(c *machine.CPU, prev, next *machine.Task) {
 	}
 }
 
-// traces reports whether set_ftrace_filter and set_ftrace_notrace let a
-// function through; notrace wins.
-func (ft *Ftrace) traces(fn uint64) bool {
-	return (ft.filter.empty() || ft.filter.addrs[fn]) && !ft.notrace.addrs[fn]
-}
-
 // taskData is what tracing keeps with a task (machine.Task.Private).
 type taskData struct {
-	graph  *fgraph.Stack
-	unwind *unwind.Task // in a kernel with deferred unwinding
+	graph *fgraph.Stack
+	// graphIRQ says that the function of set_graph_function the task is in was
+	// called by an interrupt (TRACE_IRQ_BIT).
+	graphIRQ bool
+	unwind   *unwind.Task // in a kernel with deferred unwinding
 }
 
 func (ft *Ftrace) shadowStack(t *machine.Task) *fgraph.Stack {

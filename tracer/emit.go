@@ -92,6 +92,9 @@ func (ft *Ftrace) listen() {
 			}
 		}
 	}
+	if ft.followsForks() {
+		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true
+	}
 	for _, name := range machine.Tracepoints() {
 		// The error names a tracepoint the machine has not; these it has.
 		_ = ft.machine.Enable(name, names[name])

@@ -34,16 +34,19 @@ func (ft *Ftrace) instanceDirs() []tracefile.Node {
 
 // globalFiles are the files that only the root has.
 func (ft *Ftrace) globalFiles() []tracefile.Node {
-	k := ft.machine.Kallsyms()
 	i := ft.top
 	return append(i.stackmapFiles(),
 		i.value("README", 0o440, func() string { return readme }, nil),
 		i.value("available_tracers", 0o440, showTracers, nil),
 		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
-		i.seq("available_filter_functions", 0o440, func() ([]byte, error) { return showFunctions(k), nil }),
-		i.filterFile("set_ftrace_filter", &ft.filter, "#### all functions enabled ####\n"),
-		i.filterFile("set_ftrace_notrace", &ft.notrace, "#### no functions disabled ####\n"),
+		i.seq("available_filter_functions", 0o440, ft.showFunctions),
+		i.seq("available_filter_functions_addrs", 0o440, ft.showFunctionAddresses),
+		i.seq("enabled_functions", 0o440, ft.showEnabledFunctions),
+		i.seq("touched_functions", 0o440, ft.showTouchedFunctions),
+		i.graphFilterFile("set_graph_function", &ft.graphFilter, "#### all functions enabled ####\n"),
+		i.graphFilterFile("set_graph_notrace", &ft.graphNotrace, "#### no functions disabled ####\n"),
 		i.value("max_graph_depth", 0o640, func() string { return strconv.FormatUint(uint64(ft.maxDepth), 10) + "\n" }, ft.setMaxDepth),
+		i.value("tracing_thresh", 0o640, ft.showThresh, ft.setThresh),
 		i.value("saved_cmdlines", 0o440, ft.cmdlines.show, nil),
 	)
 }
@@ -60,6 +63,10 @@ func (i *Instance) files() []tracefile.Node {
 		i.marker("trace_marker_raw", i.writeRawMarker),
 		i.value("trace_options", 0o640, i.showOptions, i.writeOptions),
 		&tracefile.Dir{Name: "options", Mode: 0o750, Children: i.optionFiles},
+		i.filter.file("set_ftrace_filter"),
+		i.notrace.file("set_ftrace_notrace"),
+		i.pidFile("set_ftrace_pid", &i.functionPIDs, "no pid\n"),
+		i.pidFile("set_ftrace_notrace_pid", &i.functionNoPIDs, "no pid\n"),
 		i.setEventFile(),
 		&tracefile.Dir{Name: "events", Mode: 0o755, Children: i.eventDirs},
 		i.value("buffer_size_kb", 0o640, func() string { return i.showSize(-1) }, func(s string) error { return i.writeSize(-1, s) }),

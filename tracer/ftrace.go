@@ -51,16 +51,19 @@ type Ftrace struct {
 	graph     *fgraph.Graph
 	unwind    *unwind.Deferred // nil in a kernel without it
 	cmdlines  cmdlines
-	filter    functionFilter // set_ftrace_filter
-	notrace   functionFilter // set_ftrace_notrace
-	maxDepth  uint32         // max_graph_depth; 0: no limit
-	maxID     int            // the highest event id
+	maxDepth  uint32 // max_graph_depth; 0: no limit
+	thresh    uint64 // tracing_thresh, in ns; 0: none
+	maxID     int    // the highest event id
 	top       *Instance
 	instances []*Instance // the others, by name
-	// tracing holds the instances that want function entries, kept up to date
-	// by whoever changes a tracer, so that the hook does not search.
-	tracing []*Instance
-	running *machine.CPU // the CPU whose hook runs
+	// ops are the users of function entries, the latest first.
+	ops          []*functionOps
+	graphOps     functionOps     // of all users of the shadow stacks
+	graphFilter  functionHash    // set_graph_function
+	graphNotrace functionHash    // set_graph_notrace
+	touched      map[uint64]bool // functions that were ever traced
+	functionsOff bool            // kernel.ftrace_enabled is 0
+	running      *machine.CPU    // the CPU whose hook runs
 	// recordTGID says that some instance has options/record-tgid.
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
@@ -84,7 +87,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types}
+	ft := &Ftrace{machine: m, cfg: cfg, types: types, touched: map[uint64]bool{}}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}
@@ -106,6 +109,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack})
+	ft.graphOps = functionOps{wants: ft.graph.Traces, call: ft.graph.Call, handler: "ftrace_graph_func"}
 	if ft.top, err = ft.newInstance(""); err != nil {
 		return nil, err
 	}
@@ -190,6 +194,7 @@ func (ft *Ftrace) rmdir(name string) error {
 	if err := i.setTracer("nop"); err != nil {
 		return err
 	}
+	i.clearProbes()
 	if err := i.setOption(OptUserStacktraceDelay, false); err != nil {
 		return err
 	}

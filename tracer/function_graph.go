@@ -2,9 +2,11 @@ package tracer
 
 import (
 	"fmt"
+	"strconv"
 	"syscall"
 
 	"ftracelab/fgraph"
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
@@ -32,9 +34,9 @@ func graphInit(i *Instance) error {
 	i.graph = &fgraph.Ops{
 		Entry:  i.graphEntry,
 		Return: i.graphReturn,
-		Filter: i.ft.traces,
+		Filter: i.functions.wants,
 	}
-	if err := i.ft.graph.Register(i.graph); err != nil {
+	if err := i.ft.registerGraph(i.graph); err != nil {
 		i.graph = nil
 		return fmt.Errorf("function_graph: %w: %w", err, syscall.ENOSPC)
 	}
@@ -43,25 +45,37 @@ func graphInit(i *Instance) error {
 
 // Kernel: graph_trace_reset, kernel/trace/trace_functions_graph.c.
 func graphReset(i *Instance) {
-	// An error would say that it was not registered, which is what is wanted.
-	_ = i.ft.graph.Unregister(i.graph)
+	i.ft.unregisterGraph(i.graph)
 	i.graph = nil
 }
 
-// graphEntry records a call. Without funcgraph-irqs, calls inside interrupts
-// are left out.
+// graphEntry records a call, if the filters, the pids and the depth let it
+// through; only then it wants to see the return. With a tracing_thresh the
+// return alone is recorded. Without funcgraph-irqs, calls inside interrupts are
+// left out.
 //
 // Kernel: trace_graph_entry, kernel/trace/trace_functions_graph.c, under the
 // recursion lock of function_graph_enter, kernel/trace/fgraph.c.
-func (i *Instance) graphEntry(c *machine.CPU, _ *fgraph.Stack, call fgraph.Call) bool {
-	if !i.opts.Has(OptGraphIRQs) && c.InHardIRQ {
+func (i *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+	ft, word := i.ft, s.Var(i.graph)
+	if *word&graphNotrace != 0 {
 		return false
 	}
-	if depth := i.ft.maxDepth; depth > 0 && uint32(call.Depth) >= depth {
+	if ft.graphNotrace.has(call.Func) {
+		*word |= graphNotrace // until its return, which is why that is wanted
+		return true
+	}
+	if !i.followsTask(c) || !ft.graphSelects(c, word, call) || ft.maxDepth > 0 && uint32(call.Depth) >= ft.maxDepth {
 		return false
+	}
+	if c.InHardIRQ && !i.opts.Has(OptGraphIRQs) && !ft.data(c.Current).graphIRQ {
+		return false
+	}
+	if ft.thresh > 0 {
+		return true
 	}
 	if !i.records(c) {
-		return true
+		return false
 	}
 	h := common(c)
 	if h.PreemptCount&0xf < 0xf {
@@ -69,16 +83,25 @@ func (i *Instance) graphEntry(c *machine.CPU, _ *fgraph.Stack, call fgraph.Call)
 	}
 	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
 	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], h, &rec)
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
-	i.ft.remember(c.Current)
+	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
+		return false // the buffer counts what it refuses
+	}
+	ft.remember(c.Current)
 	return true
 }
 
 // graphReturn records a return.
 //
-// Kernel: trace_graph_return, kernel/trace/trace_functions_graph.c.
-func (i *Instance) graphReturn(c *machine.CPU, _ *fgraph.Stack, ret fgraph.Ret) {
-	if !i.records(c) {
+// Kernel: trace_graph_return and trace_graph_thresh_return,
+// kernel/trace/trace_functions_graph.c.
+func (i *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+	word := s.Var(i.graph)
+	graphLeaves(word, ret)
+	if *word&graphNotrace != 0 {
+		*word &^= graphNotrace
+		return
+	}
+	if ret.Rettime-ret.Calltime < i.ft.thresh || !i.records(c) {
 		return
 	}
 	rec := events.FuncgraphExitRecord{
@@ -86,5 +109,27 @@ func (i *Instance) graphReturn(c *machine.CPU, _ *fgraph.Stack, ret fgraph.Ret) 
 		Calltime: ret.Calltime, Rettime: ret.Rettime,
 	}
 	i.scratch = events.FuncgraphExit.Append(i.scratch[:0], common(c), &rec)
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+	if i.rec.Event(c.ID, contextOf(c), i.scratch) == nil {
+		i.ft.remember(c.Current)
+	}
+}
+
+// showThresh and setThresh are tracing_thresh, in microseconds. A change starts
+// the tracer of the top instance anew, so that calls under way are not shown.
+//
+// Kernel: tracing_thresh_write, kernel/trace/trace.c, and
+// graph_trace_update_thresh, kernel/trace/trace_functions_graph.c.
+func (ft *Ftrace) showThresh() string { return strconv.FormatUint(ft.thresh/1000, 10) + "\n" }
+
+func (ft *Ftrace) setThresh(s string) error {
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("tracing_thresh: %w", err)
+	}
+	ft.thresh = n * 1000
+	if i := ft.top; i.graph != nil {
+		graphReset(i)
+		return graphInit(i)
+	}
+	return nil
 }

@@ -73,9 +73,10 @@ func TestFilterWords(t *testing.T) {
 		{"1x", syscall.EINVAL, none},
 		{"no_such", syscall.EINVAL, none},
 		{"vfs_read no_such vfs_write", syscall.EINVAL, "vfs_read\n"},
-		{"vfs_read:mod:nosuch", syscall.EINVAL, none},
+		{"vfs_read:mod:nosuch", 0, "vfs_read:mod:nosuch\n"},
 		{"vfs_read:mod:!nosuch", 0, "vfs_read\n"},
-		{"vfs_read:traceon", syscall.EINVAL, none},
+		{"vfs_read:traceon", 0, none + "vfs_read:traceon:unlimited\n"},
+		{"vfs_read:bogus", syscall.EINVAL, none},
 		{"!vfs_read", 0, none},
 		{strings.Repeat("x", 600), syscall.EINVAL, none},
 	} {

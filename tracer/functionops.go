@@ -3,6 +3,7 @@ package tracer
 import (
 	"slices"
 
+	"ftracelab/fgraph"
 	"ftracelab/workload/machine"
 )
 
@@ -39,6 +40,7 @@ func (o *functionOps) traces(ip uint64) bool {
 // Kernel: ftrace_startup and add_ftrace_ops, kernel/trace/ftrace.c.
 func (ft *Ftrace) registerOps(o *functionOps) {
 	if slices.Contains(ft.ops, o) {
+		ft.opsChanged()
 		return
 	}
 	o.trampoline = ft.freeTrampoline()
@@ -55,6 +57,29 @@ func (ft *Ftrace) unregisterOps(o *functionOps) {
 	}
 	o.trampoline = 0
 	ft.opsChanged()
+}
+
+// registerGraph adds a user of the shadow stacks, who all are one user of
+// function entries.
+//
+// Kernel: register_ftrace_graph, kernel/trace/fgraph.c.
+func (ft *Ftrace) registerGraph(o *fgraph.Ops) error {
+	if err := ft.graph.Register(o); err != nil {
+		return err
+	}
+	ft.registerOps(&ft.graphOps)
+	ft.hooksChanged()
+	return nil
+}
+
+// Kernel: unregister_ftrace_graph, kernel/trace/fgraph.c.
+func (ft *Ftrace) unregisterGraph(o *fgraph.Ops) {
+	// An error would say that it was not registered, which is what is wanted.
+	_ = ft.graph.Unregister(o)
+	if ft.graph.Active() == 0 {
+		ft.unregisterOps(&ft.graphOps)
+	}
+	ft.hooksChanged()
 }
 
 // opsChanged brings the machine's hook and the touched functions up to date

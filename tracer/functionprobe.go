@@ -33,17 +33,11 @@ type functionCommand struct {
 	// are taken away again; nil for nothing to do.
 	arm    func(i *Instance) error
 	disarm func(i *Instance)
-	// event says that the parameter is SYSTEM:EVENT[:COUNT].
-	event bool
 }
 
 // probeData is what a command keeps with a function: how often it may still
-// fire, below 0 without limit or never, as the command has it, and for an event
-// command the event.
-type probeData struct {
-	count int64
-	event *eventProbe
-}
+// fire, below 0 without limit or never, as the command has it.
+type probeData struct{ count int64 }
 
 // functionProbe is a command with the functions that have it.
 //
@@ -65,9 +59,6 @@ func (i *Instance) functionCommand(functions, name, param string, hasParam, notr
 		return fmt.Errorf("no function command %q here: %w", name, syscall.EINVAL)
 	}
 	cmd := &functionCommands[at]
-	if cmd.event {
-		return i.eventCommand(cmd, functions, param, hasParam)
-	}
 	counted := (hasParam || cmd.once) && !cmd.never
 	if functions, out := strings.CutPrefix(functions, "!"); out {
 		err := i.removeProbe(cmd, counted, functions)
@@ -127,7 +118,7 @@ func (i *Instance) addProbe(cmd *functionCommand, counted bool, functions string
 	if edit.count == p.hash.filter.count {
 		return fmt.Errorf("%s have %s already: %w", functions, cmd.name, syscall.EINVAL)
 	}
-	if counted || cmd.event {
+	if counted {
 		for ip := range edit.all {
 			if p.data[ip] == nil {
 				p.data[ip] = make()
@@ -167,9 +158,6 @@ func (i *Instance) removeProbe(cmd *functionCommand, counted bool, functions str
 	}
 	p.hash.filter = edit.settled()
 	for _, ip := range gone {
-		if d := p.data[ip]; d != nil && d.event != nil {
-			i.putEvent(d.event)
-		}
 		delete(p.data, ip)
 	}
 	if edit.count > 0 {
@@ -205,19 +193,11 @@ func (i *Instance) appendProbes(text []byte) []byte {
 			name, module, _, _, _ := k.Lookup(ip)
 			text = appendFunction(text, machine.Symbol{Name: name, Module: module})
 			text = append(append(text, ':'), p.command.name...)
-			d := p.data[ip]
-			if d != nil && d.event != nil {
-				text = append(append(text, ':'), d.event.name()...)
-			}
-			if d == nil || d.event != nil && d.event.count == -1 {
+			if d := p.data[ip]; d != nil {
+				text = fmt.Appendf(text, ":count=%d\n", d.count)
+			} else {
 				text = append(text, ":unlimited\n"...)
-				continue
 			}
-			count := d.count
-			if d.event != nil {
-				count = d.event.count
-			}
-			text = fmt.Appendf(text, ":count=%d\n", count)
 		}
 	}
 	return text

@@ -31,14 +31,21 @@ type Instance struct {
 	enabled    []bool         // by event id
 	filters    []*filter.File // by event id; nil: none was ever written
 	repeats    []funcRepeat   // by CPU; of func-no-repeats
-	graph      *fgraph.Ops    // while function_graph is current
-	deferred   *unwind.Work   // while userstacktrace_delay is on
-	errors     errorLog
-	refs       int    // open files, of an instance that can be removed
-	readers    int    // open trace_pipe and trace_pipe_raw files
-	piped      []bool // by CPU: its trace_pipe is open
-	scratch    []byte
-	stack      Stack
+	functions  filterHash     // set_ftrace_filter and set_ftrace_notrace
+	filter     functionFilter // the files that edit them
+	notrace    functionFilter
+	ops        functionOps      // of a tracer that looks at functions
+	probes     []*functionProbe // function commands, the latest first
+	// set_ftrace_pid and set_ftrace_notrace_pid
+	functionPIDs, functionNoPIDs pidList
+	graph                        *fgraph.Ops  // while function_graph is current
+	deferred                     *unwind.Work // while userstacktrace_delay is on
+	errors                       errorLog
+	refs                         int    // open files, of an instance that can be removed
+	readers                      int    // open trace_pipe and trace_pipe_raw files
+	piped                        []bool // by CPU: its trace_pipe is open
+	scratch                      []byte
+	stack                        Stack
 }
 
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {
@@ -56,6 +63,8 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		piped:    make([]bool, cpus),
 		expanded: name != "",
 	}
+	i.filter = functionFilter{i: i, set: &i.functions.filter}
+	i.notrace = functionFilter{i: i, set: &i.functions.notrace, notrace: true}
 	size := minBufferSize
 	if i.expanded {
 		size = ft.cfg.BufferSizeKB << 10

@@ -73,13 +73,9 @@ type option struct {
 // defaults come.
 //
 // Departure: some options change nothing here, as what they act on is left out:
-// block (poll), event-fork and function-fork (set_event_pid, set_ftrace_pid),
-// trace_printk_dest (the simulated kernel calls no trace_printk), function-trace
+// block (poll), event-fork (set_event_pid), trace_printk_dest (the simulated kernel calls no trace_printk), function-trace
 // and display-graph (the latency tracers), sym-userobj (simulated memory has no
 // files behind it), pause-on-trace (trace is a text of one moment anyway).
-//
-// Departure: a kernel has one set of each tracer's options for all instances;
-// here each instance has its own.
 var options = [numOptions]option{
 	OptPrintParent:         {name: "print-parent", on: true},
 	OptSymOffset:           {name: "sym-offset"},
@@ -155,10 +151,8 @@ func (ft *Ftrace) newOptions(top bool) Options {
 	if top {
 		return s
 	}
-	for o, row := range options {
-		if row.tracer == "" {
-			s.set(Option(o), ft.top.opts.Has(Option(o)))
-		}
+	for o := range options {
+		s.set(Option(o), ft.top.opts.Has(Option(o)))
 	}
 	s.set(OptEventFork, false)
 	s.set(OptFunctionFork, false)
@@ -256,6 +250,15 @@ func (i *Instance) setOption(o Option, on bool) error {
 		}
 	}
 	i.opts.set(o, on)
+	if options[o].tracer != "" {
+		// A tracer's options are the kernel's, not an instance's.
+		for other := range i.ft.all {
+			other.opts.set(o, on)
+		}
+	}
+	if o == OptFunctionFork {
+		i.ft.listen()
+	}
 	i.ft.optionChanged(i)
 	return nil
 }

@@ -105,6 +105,7 @@ func (ft *Ftrace) traceSched(c *machine.CPU, tp machine.Tracepoint) {
 			ChildComm: comm16(tp.Child.Comm), ChildPID: int32(tp.Child.PID),
 		}
 		emit(ft, c, events.SchedProcessFork, &ft.recs.fork)
+		ft.taskForked(tp.Parent, tp.Child)
 	case *machine.SchedExec:
 		ft.recs.exec = events.SchedProcessExecRecord{Filename: tp.Filename, PID: int32(tp.Task.PID), OldPID: int32(tp.OldPID)}
 		emit(ft, c, events.SchedProcessExec, &ft.recs.exec)
@@ -114,6 +115,9 @@ func (ft *Ftrace) traceSched(c *machine.CPU, tp machine.Tracepoint) {
 			ft.recs.wait = events.SchedProcessWaitRecord(ft.recs.process)
 			emit(ft, c, events.SchedProcessWait, &ft.recs.wait)
 			return
+		}
+		if tp.ID == machine.EvSchedFree {
+			defer ft.taskFreed(tp.PID)
 		}
 		emitAs(ft, c, events.SchedProcessExit, pick(tp.ID, machine.EvSchedFree, events.SchedProcessFree.Type, machine.EvNone, nil, events.SchedProcessExit.Type), &ft.recs.process)
 	case *machine.SchedStatRuntime:

@@ -20,6 +20,8 @@ type Tracer struct {
 	// call runs at the entry of each function that the filter lets through;
 	// nil for a tracer that does not look at functions.
 	call func(*Instance, *machine.CPU, *machine.Frame)
+	// handler is the name of call in the kernel.
+	handler string
 	// init and reset run when it is selected and left; nil for nothing to do.
 	init  func(*Instance) error
 	reset func(*Instance)
@@ -33,7 +35,7 @@ type Tracer struct {
 // mmiotrace) are not listed.
 var tracers = []Tracer{
 	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
-	{Name: "function", instances: true, call: functionCall, start: (*Instance).resetBuffer},
+	{Name: "function", instances: true, call: functionCall, handler: "function_trace_call", start: (*Instance).resetBuffer},
 	{Name: "nop", instances: true},
 }
 
@@ -77,6 +79,7 @@ func (i *Instance) setTracer(name string) error {
 	case !i.top() && !t.instances:
 		return fmt.Errorf("current_tracer: %s is for the top instance: %w", name, syscall.EINVAL)
 	}
+	i.ft.unregisterOps(&i.ops)
 	if i.current.reset != nil {
 		i.current.reset(i)
 	}
@@ -107,6 +110,10 @@ func (i *Instance) setTracer(name string) error {
 		}
 	}
 	i.current = t
+	if t.call != nil {
+		i.ops = functionOps{hash: &i.functions, pids: i, handler: t.handler, call: func(c *machine.CPU, f *machine.Frame) { t.call(i, c, f) }}
+		i.ft.registerOps(&i.ops)
+	}
 	i.ft.hooksChanged()
 	return nil
 }

@@ -1,0 +1,104 @@
+package tracer
+
+import (
+	"fmt"
+	"syscall"
+
+	"ftracelab/fgraph"
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload/machine"
+)
+
+// graphFilterFile is set_graph_function or set_graph_notrace: which functions
+// function_graph shows with all they call, and which it leaves out with all they
+// call. The sets are the kernel's, not an instance's.
+//
+// Kernel: ftrace_graph_open and ftrace_graph_set_hash, kernel/trace/ftrace.c.
+func (i *Instance) graphFilterFile(name string, set *functionHash, none string) tracefile.Node {
+	return i.editFile(name, filterFile{
+		show: func() ([]byte, error) { return i.ft.showGraphFilter(set, none), nil },
+		edit: func(trunc bool) functionHash {
+			if trunc {
+				return functionHash{}
+			}
+			return set.edit()
+		},
+		word:   i.ft.graphFilterWord,
+		settle: func(edit *functionHash) { *set = edit.settled() },
+	})
+}
+
+// graphFilterWord does what a word says. Unlike in set_ftrace_filter a number is
+// no index, and to take out what is not there is a fault.
+func (ft *Ftrace) graphFilterWord(edit *functionHash, word string) error {
+	m := parseMatch(word)
+	found := false
+	if !m.byIndex {
+		for s := range ft.matching(m, nil) {
+			if m.out {
+				found = found || edit.has(s.IP())
+				edit.remove(s.IP())
+				continue
+			}
+			found = true
+			edit.add(s.IP())
+		}
+	}
+	if !found {
+		return fmt.Errorf("no function matches %q: %w", word, syscall.EINVAL)
+	}
+	return nil
+}
+
+// showGraphFilter lists the set in the order of the kernel's table.
+//
+// Kernel: g_show, kernel/trace/ftrace.c.
+func (ft *Ftrace) showGraphFilter(set *functionHash, none string) []byte {
+	if set.empty() {
+		return []byte(none)
+	}
+	var text []byte
+	for ip := range set.all {
+		name, module, _, _, _ := ft.machine.Kallsyms().Lookup(ip)
+		text = append(appendFunction(text, machine.Symbol{Name: name, Module: module}), '\n')
+	}
+	return text
+}
+
+// The word function_graph keeps with a task: whether it is inside a function of
+// set_graph_function, at which depth that is (two bits of it), and whether it is
+// inside one of set_graph_notrace.
+//
+// Kernel: TRACE_GRAPH_FL and its kin, kernel/trace/trace.h.
+const (
+	graphInside     = 1 << 0
+	graphDepthShift = 2
+	graphDepthMask  = 3 << graphDepthShift
+	graphNotrace    = 1 << 4
+)
+
+// graphSelects reports whether a call is inside a function of
+// set_graph_function, or is the call of one.
+//
+// Kernel: ftrace_graph_addr and ftrace_graph_ignore_func, kernel/trace/trace.h.
+func (ft *Ftrace) graphSelects(c *machine.CPU, word *uint64, call fgraph.Call) bool {
+	if *word&graphInside != 0 || ft.graphFilter.empty() {
+		return true
+	}
+	if !ft.graphFilter.has(call.Func) {
+		return false
+	}
+	*word = *word&^graphDepthMask | graphInside | uint64(call.Depth)<<graphDepthShift&graphDepthMask
+	// One called by an interrupt is shown in spite of nofuncgraph-irqs.
+	ft.data(c.Current).graphIRQ = c.InHardIRQ
+	return true
+}
+
+// graphLeaves ends what graphSelects began.
+//
+// Kernel: ftrace_graph_addr_finish, kernel/trace/trace.h.
+func graphLeaves(word *uint64, ret fgraph.Ret) {
+	if *word&graphInside != 0 && uint64(ret.Depth) == *word&graphDepthMask>>graphDepthShift {
+		*word &^= graphInside
+	}
+}
