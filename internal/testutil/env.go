@@ -3,6 +3,7 @@ package testutil
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -25,5 +26,20 @@ func FromEnv(tb testing.TB, name, what string) string {
 		tb.Fatalf("%s is not set: CI has to name %s", name, what)
 	}
 	tb.Skipf("%s is not set: it names %s", name, what)
+	return ""
+}
+
+// Program is the path of a program that a test runs. Without it the test is skipped,
+// but in CI, which installs all, it fails.
+func Program(tb testing.TB, name string) string {
+	tb.Helper()
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") == "true":
+		tb.Fatalf("%s is not installed: CI has to install it", name)
+	}
+	tb.Skipf("%s is not installed", name)
 	return ""
 }

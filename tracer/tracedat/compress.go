@@ -1,0 +1,123 @@
+package tracedat
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// compressions are the names of them with the version that a written file states.
+var compressions = []struct{ name, version string }{
+	{"none", ""},
+	{"zlib", "1.2.13"},
+	{"zstd", "1.5.4"},
+}
+
+// Compressions are the values of Target.Compression.
+func Compressions() []string {
+	var names []string
+	for _, c := range compressions {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+func knownCompression(name string) bool { return slices.Contains(Compressions(), name) }
+
+// unpacker unpacks for a file; one goroutine uses it.
+type unpacker struct {
+	name string
+	zstd *zstd.Decoder
+}
+
+// unpack gives the size bytes that were packed into in.
+func (u *unpacker) unpack(in []byte, size int) ([]byte, error) {
+	var data []byte
+	var err error
+	switch u.name {
+	case "zstd":
+		data, err = u.unzstd(in, size)
+	case "zlib":
+		var z io.ReadCloser
+		if z, err = zlib.NewReader(bytes.NewReader(in)); err != nil {
+			return nil, err
+		}
+		data, err = io.ReadAll(io.LimitReader(z, int64(size)+1))
+		if cerr := z.Close(); err == nil {
+			err = cerr
+		}
+	default:
+		return nil, fmt.Errorf("a packed part, but the file's compression is %q", u.name)
+	}
+	if err == nil && len(data) != size {
+		err = fmt.Errorf("not the %d bytes that were announced", size)
+	}
+	return data, err
+}
+
+func (u *unpacker) unzstd(in []byte, size int) ([]byte, error) {
+	var h zstd.Header
+	if err := h.Decode(in); err != nil {
+		return nil, err
+	}
+	if h.HasFCS && h.FrameContentSize > uint64(size) { // or it would be allocated
+		return nil, fmt.Errorf("a frame of %d bytes, not the %d that were announced", h.FrameContentSize, size)
+	}
+	if u.zstd == nil {
+		var err error
+		u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(maxPart), zstd.WithDecoderMaxWindow(maxPart))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return u.zstd.DecodeAll(in, nil)
+}
+
+func (u *unpacker) close() {
+	if u.zstd != nil {
+		u.zstd.Close()
+		u.zstd = nil
+	}
+}
+
+// packer packs for a file.
+type packer struct {
+	name string
+	zstd *zstd.Encoder
+}
+
+func newPacker(name string) (*packer, error) {
+	p := &packer{name: name}
+	if name != "zstd" {
+		return p, nil
+	}
+	var err error
+	p.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	return p, err
+}
+
+// pack gives data packed, as one frame.
+func (p *packer) pack(data []byte) ([]byte, error) {
+	if p.name == "zstd" {
+		return p.zstd.EncodeAll(data, nil), nil
+	}
+	var out bytes.Buffer
+	z := zlib.NewWriter(&out)
+	if _, err := z.Write(data); err != nil {
+		return nil, err
+	}
+	err := z.Close()
+	return out.Bytes(), err
+}
+
+func (p *packer) close() error {
+	if p.zstd == nil {
+		return nil
+	}
+	return p.zstd.Close()
+}

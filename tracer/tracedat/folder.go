@@ -1,0 +1,147 @@
+package tracedat
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Folder shows a buffer of a file as the capture folder that package capture reads:
+// cpuN.raw, stats.cpuN, formats_all.txt, kallsyms.txt, header_page.txt,
+// saved_cmdlines, printk_formats and trace_clock. The pages are CanonicalPages.
+func (f *File) Folder(b *Buffer) fs.FS {
+	d := folder{files: map[string]folderFile{}}
+	text := func(name string, data []byte) {
+		if len(data) > 0 {
+			d.files[name] = folderFile{int64(len(data)), func() io.Reader { return bytes.NewReader(data) }}
+		}
+	}
+	text("header_page.txt", f.CanonicalHeaderPage())
+	text("kallsyms.txt", f.Kallsyms)
+	text("printk_formats", f.Printk)
+	text("saved_cmdlines", f.Cmdlines)
+	text("trace_clock", []byte(b.Clock))
+	text("formats_all.txt", f.allFormats())
+	for cpu, stats := range f.stats(b) {
+		text(fmt.Sprintf("stats.cpu%d", cpu), stats)
+	}
+	for _, c := range b.CPUs {
+		d.files[fmt.Sprintf("cpu%d.raw", c.CPU)] = folderFile{c.Size, func() io.Reader { return f.CanonicalPages(b, c.CPU) }}
+	}
+	return d
+}
+
+// allFormats puts all format files into one text.
+func (f *File) allFormats() []byte {
+	var all []byte
+	add := func(system string, formats [][]byte) {
+		for _, text := range formats {
+			name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("name:")), []byte("\n"))
+			all = fmt.Appendf(all, "==== events/%s/%s\n%s", system, bytes.TrimSpace(name), text)
+			if !bytes.HasSuffix(text, []byte("\n")) {
+				all = append(all, '\n')
+			}
+		}
+	}
+	add("ftrace", f.Ftrace)
+	for _, s := range f.Systems {
+		add(s.Name, s.Formats)
+	}
+	return all
+}
+
+// stats are the statistics of the CPUs of a buffer. The options have them for one
+// buffer after the other, the top first.
+func (f *File) stats(b *Buffer) map[int][]byte {
+	index := slices.IndexFunc(f.Buffers, func(o Buffer) bool { return o.Name == b.Name })
+	stats, seen := map[int][]byte{}, map[int]int{}
+	for _, o := range f.Options {
+		if o.ID != OptionCPUStat {
+			continue
+		}
+		head, text, _ := strings.Cut(o.Text(), "\n")
+		var cpu int
+		if n, err := fmt.Sscanf(head, "CPU: %d", &cpu); n != 1 || err != nil {
+			continue
+		}
+		if seen[cpu] == index {
+			stats[cpu] = []byte(text)
+		}
+		seen[cpu]++
+	}
+	return stats
+}
+
+// folder is a file system of one folder.
+type folder struct{ files map[string]folderFile }
+
+type folderFile struct {
+	size int64
+	open func() io.Reader
+}
+
+func (d folder) Open(name string) (fs.File, error) {
+	if name == "." {
+		return &openFolder{d: d}, nil
+	}
+	f, ok := d.files[name]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &openFile{fileInfo{name, f.size, 0o444}, f.open()}, nil
+}
+
+type openFile struct {
+	info fileInfo
+	io.Reader
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *openFile) Close() error               { return nil }
+
+type openFolder struct {
+	d    folder
+	done bool
+}
+
+func (o *openFolder) Stat() (fs.FileInfo, error) { return fileInfo{".", 0, fs.ModeDir | 0o555}, nil }
+func (o *openFolder) Close() error               { return nil }
+
+func (o *openFolder) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
+}
+
+// ReadDir lists all at once.
+func (o *openFolder) ReadDir(n int) ([]fs.DirEntry, error) {
+	if o.done {
+		if n > 0 {
+			return nil, io.EOF
+		}
+		return nil, nil
+	}
+	o.done = true
+	var list []fs.DirEntry
+	for name, f := range o.d.files {
+		list = append(list, fs.FileInfoToDirEntry(fileInfo{name, f.size, 0o444}))
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
+}
+
+type fileInfo struct {
+	name string
+	size int64
+	mode fs.FileMode
+}
+
+func (i fileInfo) Name() string       { return path.Base(i.name) }
+func (i fileInfo) Size() int64        { return i.size }
+func (i fileInfo) Mode() fs.FileMode  { return i.mode }
+func (i fileInfo) ModTime() time.Time { return time.Time{} }
+func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
+func (i fileInfo) Sys() any           { return nil }

@@ -1,0 +1,41 @@
+package tracedat
+
+// The bodies that both versions have, read in the order in which version 6 has them.
+
+func (m *Meta) readHeaders(c *cursor) {
+	c.expect(nameHeaderPage, "the name of header_page")
+	m.HeaderPage = c.bytes(c.u64("the size of header_page"), "header_page")
+	c.expect(nameHeaderEvent, "the name of header_event")
+	m.HeaderEvent = c.bytes(c.u64("the size of header_event"), "header_event")
+}
+
+// readFormats reads a counted list of format files.
+func readFormats(c *cursor, what string) [][]byte {
+	n := c.count(8, what)
+	var list [][]byte
+	for i := 0; i < n && c.err == nil; i++ {
+		list = append(list, c.bytes(c.u64("the size of a format"), "a format"))
+	}
+	return list
+}
+
+func (m *Meta) readSystems(c *cursor) {
+	n := c.count(5, "event systems")
+	for i := 0; i < n && c.err == nil; i++ {
+		s := System{Name: c.str("the name of an event system")}
+		s.Formats = readFormats(c, "formats of the system "+s.Name)
+		m.Systems = append(m.Systems, s)
+	}
+}
+
+func (m *Meta) readKallsyms(c *cursor) {
+	m.Kallsyms = c.bytes(uint64(c.u32("the size of kallsyms")), "kallsyms")
+}
+
+func (m *Meta) readPrintk(c *cursor) {
+	m.Printk = c.bytes(uint64(c.u32("the size of printk_formats")), "printk_formats")
+}
+
+func (m *Meta) readCmdlines(c *cursor) {
+	m.Cmdlines = c.bytes(c.u64("the size of saved_cmdlines"), "saved_cmdlines")
+}

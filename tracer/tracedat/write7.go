@@ -1,0 +1,162 @@
+package tracedat
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
+
+// write7 writes what follows the first bytes in version 7: the sections, and last the
+// options, which say where they are.
+func (w *writer) write7(t Target, buffers []Source) {
+	w.str(t.Compression + "\x00")
+	for _, c := range compressions {
+		if c.name == t.Compression {
+			w.str(c.version + "\x00")
+		}
+	}
+	options := w.later()
+	type led struct {
+		id uint16
+		at int64
+	}
+	var sections []led
+	for _, s := range []struct {
+		id   uint16
+		body func()
+	}{
+		{sectionHeaderInfo, w.headers},
+		{sectionFtrace, w.ftrace},
+		{sectionFormats, w.systems},
+		{sectionKallsyms, w.kallsyms},
+		{sectionPrintk, w.printk},
+		{sectionCmdlines, w.cmdlines},
+	} {
+		sections = append(sections, led{s.id, w.pos})
+		w.section(s.id, true, s.body)
+	}
+	var described []Option
+	for _, b := range buffers {
+		described = append(described, w.buffer7(b))
+	}
+	w.patch(options, uint64(w.pos))
+	w.section(OptionDone, false, func() {
+		for _, o := range w.m.Options {
+			w.option(o.ID, o.Data)
+		}
+		w.option(OptionCPUCount, w.order.AppendUint32(nil, uint32(w.m.CPUs)))
+		for _, s := range sections {
+			w.option(s.id, w.order.AppendUint64(nil, uint64(s.at)))
+		}
+		for _, o := range described {
+			w.option(o.ID, o.Data)
+		}
+		w.option(OptionDone, make([]byte, 8))
+	})
+	w.section(sectionStrings, false, func() { w.bytes(w.strings) })
+}
+
+// section writes a section; pack: it may be packed.
+func (w *writer) section(id uint16, pack bool, body func()) {
+	flags := uint16(0)
+	if pack && w.packer != nil {
+		flags = sectionPacked
+	}
+	size := w.sectionHead(id, flags, sectionNames[id])
+	start := w.pos
+	if flags == 0 {
+		body()
+	} else {
+		w.packedBody(body)
+	}
+	w.patch(size, uint64(w.pos-start))
+}
+
+// sectionHead writes the header of a section and gives the place of its size.
+func (w *writer) sectionHead(id, flags uint16, name string) (size int64) {
+	w.u16(id)
+	w.u16(flags)
+	w.u32(uint32(len(w.strings)))
+	w.strings = append(w.strings, name+"\x00"...)
+	return w.later()
+}
+
+// packedBody packs what body writes. Nothing in a packed body is patched.
+func (w *writer) packedBody(body func()) {
+	if w.err != nil {
+		return
+	}
+	var data bytes.Buffer
+	file, pos := w.buf, w.pos
+	w.buf = bufio.NewWriter(&data)
+	body()
+	if w.err == nil {
+		w.err = w.buf.Flush()
+	}
+	w.buf, w.pos = file, pos
+	if w.err != nil {
+		return
+	}
+	packed, err := w.packer.pack(data.Bytes())
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.u32(uint32(len(packed)))
+	w.u32(uint32(data.Len()))
+	w.bytes(packed)
+}
+
+// buffer7 writes the section of a buffer and gives the option that describes it.
+func (w *writer) buffer7(b Source) Option {
+	flags := uint16(0)
+	if w.packer != nil {
+		flags = sectionPacked
+	}
+	id, name := uint16(OptionBuffer), "buffer flyrecord "+b.Name
+	if b.Text != nil {
+		id, name = sectionBufferText, "buffer text "+b.Name
+	}
+	o := w.order.AppendUint64(nil, uint64(w.pos))
+	o = append(o, b.Name+"\x00"+b.Clock+"\x00"...)
+	size := w.sectionHead(id, flags, name)
+	start := w.pos
+	if b.Text != nil {
+		w.text(b)
+	} else {
+		o = w.order.AppendUint32(o, uint32(w.pageSize))
+		o = w.order.AppendUint32(o, uint32(len(b.CPUs)))
+		for _, c := range b.CPUs {
+			offset, size := w.pages(c.Pages)
+			o = w.order.AppendUint32(o, uint32(c.CPU))
+			o = w.order.AppendUint64(o, uint64(offset))
+			o = w.order.AppendUint64(o, uint64(size))
+		}
+	}
+	w.patch(size, uint64(w.pos-start))
+	return Option{id, o}
+}
+
+// text writes the text of a latency tracer.
+func (w *writer) text(b Source) {
+	if w.packer != nil {
+		w.chunks(b.Text)
+		return
+	}
+	if w.err != nil {
+		return
+	}
+	var n int64
+	n, w.err = io.Copy(w.buf, b.Text)
+	w.pos += n
+}
+
+// cpu gives the pages of a CPU, or nil.
+func (s Source) cpu(cpu int) io.Reader {
+	for _, c := range s.CPUs {
+		if c.CPU == cpu {
+			return c.Pages
+		}
+	}
+	return nil
+}
