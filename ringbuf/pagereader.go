@@ -98,6 +98,22 @@ func (r *PageReader) Reset(page []byte) error {
 //
 // Kernel: rb_update_read_stamp, rb_buffer_peek, kernel/trace/ring_buffer.c.
 func (r *PageReader) Next() (PageEvent, bool) {
+	// The plain case is what next does with a short event that nothing stands
+	// in front of: it takes half of the time.
+	if off := r.off; r.end-off >= minEventSize && r.err == nil && r.prefix == 0 {
+		head := binary.LittleEndian.Uint32(r.page[off:])
+		size := headerSize + alignment*int(head&31)
+		if t := uint8(head & 31); t-1 < TypeDataMax && size <= r.end-off {
+			delta := uint64(head >> 5)
+			r.now += delta
+			r.off = off + size
+			return PageEvent{Offset: off, Size: size, TypeLen: t, Time: r.now, Delta: delta, Data: r.page[off+headerSize : off+size : off+size]}, true
+		}
+	}
+	return r.next()
+}
+
+func (r *PageReader) next() (PageEvent, bool) {
 	if r.err != nil || r.off >= r.end {
 		if r.err == nil && r.prefix != 0 {
 			return r.fail(r.off-stampSize, "a time extend or stamp without an event")
