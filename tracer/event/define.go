@@ -14,9 +14,9 @@ type Def[T any] struct {
 	plan plan
 }
 
-// Define derives an event type from the struct T and compiles its print fmt.
-// It panics on a faulty declaration, which includes a print fmt that cannot be
-// compiled or names something unknown.
+// Define derives an event type from the struct T. It panics on a faulty
+// declaration. A print fmt that cannot be compiled or names something unknown is
+// one, too, but it is compiled, and panics, when it is first needed.
 //
 // Each field of T carries the C declaration as its tag, `c:"char comm[16]"`,
 // and is laid out in order behind the common header, aligned as on x86-64. The
@@ -37,17 +37,13 @@ type Def[T any] struct {
 //
 // Kernel: TRACE_EVENT, include/trace/stages; FTRACE_ENTRY, kernel/trace/trace_entries.h.
 func Define[T any](id int, system, name, printFmt string) *Def[T] {
-	t := &Type{System: system, Name: name, ID: id, Common: commonFields(), PrintFmt: printFmt}
+	t := &Type{System: system, Name: name, ID: id, Common: commonFields(), PrintFmt: printFmt, declared: true}
 	l := layout{typ: t, end: CommonSize, align: 4, maxAlign: 8}
 	if err := l.add(reflect.TypeFor[T]()); err != nil {
 		panic(fmt.Sprintf("event: invariant: declaration of %s: %v", t, err))
 	}
 	t.Size = roundUp(l.end, l.align)
 	t.variable = l.plan.open != nil || len(l.plan.dynamic) > 0
-	t.compile()
-	if t.err != nil {
-		panic(fmt.Sprintf("event: invariant: declaration of %v", t.err))
-	}
 	l.plan.size, l.plan.dataStart = t.Size, l.end
 	return &Def[T]{Type: t, plan: l.plan}
 }

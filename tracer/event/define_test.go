@@ -148,7 +148,7 @@ func TestFaultyDeclarations(t *testing.T) {
 	panics("unknown field in the print fmt", func() {
 		event.Define[struct {
 			A uint8 `c:"u8 a"`
-		}](1, "test", "x", `"%d", REC->b`)
+		}](1, "test", "x", `"%d", REC->b`).PrintErr()
 	})
 	panics("a Go type without a size", func() {
 		event.Define[struct {

@@ -67,7 +67,6 @@ func ParseFormat(system string, text []byte) (*Type, error) {
 		return nil, fmt.Errorf("format of %s/%s: %w", system, t.Name, err)
 	}
 	t.Size = t.extent()
-	t.compile()
 	return t, nil
 }
 

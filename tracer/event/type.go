@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"ftracelab/tracer/event/printfmt"
 )
@@ -22,8 +23,10 @@ type Type struct {
 	// nothing. See [ParseFormat] for how much a format file says of it.
 	Size int
 
+	compiled sync.Once // of PrintFmt, when it is first needed: of a kernel's 2000 types a trace has few
 	program  *printfmt.Program
 	err      error
+	declared bool // by Define, so that a mistake in PrintFmt is one of ours
 	variable bool // declared in Go with an array that is as long as the record
 }
 
@@ -54,7 +57,6 @@ func NewType(id int, system, name, printFmt string, fields []Field) (*Type, erro
 		seen[f.Name] = true
 	}
 	t.Size = t.extent()
-	t.compile()
 	return t, nil
 }
 
@@ -149,11 +151,17 @@ func (t *Type) compile() {
 	} else if u := t.program.Unknown(); len(u) > 0 {
 		t.err = fmt.Errorf("event %s: print fmt: unknown outside the kernel: %s", t, strings.Join(u, ", "))
 	}
+	if t.err != nil && t.declared {
+		panic(fmt.Sprintf("event: invariant: declaration of %v", t.err))
+	}
 }
 
 // PrintErr says what of the print fmt cannot be rendered: it could not be
 // compiled, or it uses names that only the kernel can evaluate. nil: nothing.
-func (t *Type) PrintErr() error { return t.err }
+func (t *Type) PrintErr() error {
+	t.compiled.Do(t.compile)
+	return t.err
+}
 
 // AppendText appends what the print fmt makes of rec, common header included
 // in rec, to dst: the text behind "event_name: ", without a line break. env may
@@ -165,6 +173,7 @@ func (t *Type) PrintErr() error { return t.err }
 //
 // Kernel: trace_raw_output_… , include/trace/stages/stage3_trace_output.h.
 func (t *Type) AppendText(dst, rec []byte, env *Env) []byte {
+	t.compiled.Do(t.compile)
 	if t.program == nil {
 		return t.AppendFields(append(dst, "[FAILED TO PARSE]"...), rec, env)
 	}

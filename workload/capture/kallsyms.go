@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -15,6 +14,7 @@ import (
 type kallsyms struct {
 	files kernelFiles
 	once  sync.Once
+	text  string   // of the files, one behind the other
 	syms  []symbol // by address; of several with one address the first in the file
 	// start and end bound the kernel's own symbols: _stext and _end; 0: not known.
 	start, end uint64
@@ -22,11 +22,11 @@ type kallsyms struct {
 	anchors map[string]uint64 // by name, see isAnchor
 }
 
-// symbol keeps names as places in the file's text.
+// symbol is a line of the text. A kernel has some 150,000 of them, of which a
+// trace needs few: names stay where they are until one is looked up.
 type symbol struct {
-	addr   uint64
-	name   string
-	module string
+	addr uint64
+	at   uint32 // where the name begins in the text
 }
 
 // maxModuleSymbol bounds what belongs to the last symbol before a gap between
@@ -41,14 +41,15 @@ func (k *kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 		return "", "", 0, 0, false
 	}
 	s := k.syms[i]
+	name, module = k.name(s)
 	offset = addr - s.addr
-	if k.end != 0 && addr >= k.end && (s.module == "" || offset > maxModuleSymbol) {
+	if k.end != 0 && addr >= k.end && (module == "" || offset > maxModuleSymbol) {
 		return "", "", 0, 0, false
 	}
 	if i+1 < len(k.syms) {
 		size = k.syms[i+1].addr - s.addr
 	}
-	return s.name, s.module, offset, size, true
+	return name, module, offset, size, true
 }
 
 // isAnchor says which symbols are looked for by name: the kernel's bounds, with
@@ -76,44 +77,108 @@ func (k *kallsyms) load() {
 	if err != nil && merr != nil {
 		return // addresses without names
 	}
-	var syms []symbol
-	syms = appendSymbols(syms, all, merr != nil)
-	k.set(appendSymbols(syms, modules, true))
+	k.set(all, modules, merr == nil)
 }
 
-// set sorts the symbols and keeps one of each address.
-func (k *kallsyms) set(syms []symbol) {
+// set indexes the lines of all, without those of modules if they are replaced, and
+// then those of modules. It keeps one symbol of each address.
+func (k *kallsyms) set(all, modules []byte, replaced bool) {
+	var text strings.Builder
+	text.Grow(len(all) + 1 + len(modules))
+	text.Write(all)
+	text.WriteByte('\n')
+	text.Write(modules)
+	k.text = text.String()
+	k.anchors = map[string]uint64{}
+	k.syms = make([]symbol, 0, len(k.text)/minSymbolLine)
+	k.index(0, len(all), replaced)
+	k.index(len(all)+1, len(k.text), false)
+	k.start, k.end = k.anchors["_stext"], k.anchors["_end"]
+	sortSymbols(k.syms)
+	k.syms = slices.CompactFunc(k.syms, func(a, b symbol) bool { return a.addr == b.addr })
+}
+
+// minSymbolLine is fewer bytes than most lines have, "ffffffff81000000 T _text".
+const minSymbolLine = 32
+
+// index appends the lines "address type name [module]" of a part of the text; others
+// are passed over. Data counts: a kernel whose kallsyms lists it names it, too.
+func (k *kallsyms) index(from, to int, noModules bool) {
+	for from < to {
+		line := k.text[from:to]
+		if n := strings.IndexByte(line, '\n'); n >= 0 {
+			line = line[:n]
+		}
+		next := from + len(line) + 1
+		addr, n := leadingHex(line)
+		if addr >= kernelStart && n+3 < len(line) && line[n] == ' ' && line[n+2] == ' ' && line[n+3] > ' ' {
+			s := symbol{addr, uint32(from + n + 3)}
+			name := line[n+3:]
+			if noModules || name[0] == '_' {
+				name, module := splitModule(strings.TrimRight(name, " \r"))
+				if noModules && module != "" {
+					from = next
+					continue
+				}
+				if module == "" && isAnchor(name) {
+					k.anchors[name] = addr
+				}
+			}
+			k.syms = append(k.syms, s)
+		}
+		from = next
+	}
+}
+
+// leadingHex reads the number that a line begins with, and says how long it is.
+func leadingHex(line string) (v uint64, n int) {
+	for n < len(line) && n < 16 {
+		c := line[n]
+		switch {
+		case c-'0' <= 9:
+			c -= '0'
+		case c|0x20-'a' <= 5:
+			c = c|0x20 - 'a' + 10
+		default:
+			return v, n
+		}
+		v = v<<4 | uint64(c)
+		n++
+	}
+	return v, n
+}
+
+// name is the name of a symbol and the module it belongs to, or "".
+func (k *kallsyms) name(s symbol) (name, module string) {
+	line, _, _ := strings.Cut(k.text[s.at:], "\n")
+	return splitModule(strings.TrimRight(line, " \r"))
+}
+
+// splitModule divides "name\t[module]".
+func splitModule(s string) (name, module string) {
+	name, module, ok := strings.Cut(s, "\t")
+	if !ok {
+		name, module, ok = strings.Cut(name, " ")
+	}
+	if !ok {
+		return name, ""
+	}
+	return name, strings.Trim(module, "[] ")
+}
+
+// sortSymbols sorts by address and keeps the order of equal ones. The kernel's own
+// come in order, and what was loaded later follows, often all of it above.
+func sortSymbols(syms []symbol) {
 	byAddr := func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) }
-	if !slices.IsSortedFunc(syms, byAddr) {
+	n := 1
+	for n < len(syms) && syms[n-1].addr <= syms[n].addr {
+		n++
+	}
+	if n >= len(syms) {
+		return
+	}
+	slices.SortStableFunc(syms[n:], byAddr)
+	if syms[n].addr < syms[n-1].addr {
 		slices.SortStableFunc(syms, byAddr)
 	}
-	k.anchors = map[string]uint64{}
-	for _, s := range syms {
-		if s.module == "" && isAnchor(s.name) {
-			k.anchors[s.name] = s.addr
-		}
-	}
-	k.start, k.end = k.anchors["_stext"], k.anchors["_end"]
-	k.syms = slices.CompactFunc(syms, func(a, b symbol) bool { return a.addr == b.addr })
-}
-
-// appendSymbols reads lines "address type name [module]"; others are passed over.
-// Data counts: a kernel whose kallsyms lists it names it, too.
-func appendSymbols(syms []symbol, text []byte, modules bool) []symbol {
-	for line := range strings.Lines(string(text)) {
-		digits, rest, _ := strings.Cut(strings.TrimRight(line, " \r\n"), " ")
-		addr, err := strconv.ParseUint(digits, 16, 64)
-		if err != nil || addr < kernelStart || len(rest) < 3 || rest[1] != ' ' {
-			continue
-		}
-		name, module, ofModule := strings.Cut(rest[2:], "\t")
-		if !ofModule {
-			name, module, ofModule = strings.Cut(name, " ")
-		}
-		if ofModule && !modules {
-			continue
-		}
-		syms = append(syms, symbol{addr, name, strings.Trim(module, "[] ")})
-	}
-	return syms
 }

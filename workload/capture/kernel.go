@@ -76,18 +76,21 @@ func readFirst(places []place, names ...string) (text []byte, shown string, err 
 }
 
 func readAll(fsys fs.FS, name, shown string) ([]byte, error) {
-	if _, err := fs.Stat(fsys, name); err != nil {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
 		return nil, err
 	}
 	s, err := openStream(fsys, name, shown, true)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(s, maxKernelFile+1))
-	if err == nil && len(text) > maxKernelFile {
+	var text bytes.Buffer
+	text.Grow(int(min(info.Size(), maxKernelFile)) + bytes.MinRead)
+	_, err = text.ReadFrom(io.LimitReader(s, maxKernelFile+1))
+	if err == nil && text.Len() > maxKernelFile {
 		err = fileError(shown, "more than 64 MiB", nil)
 	}
-	return text, errors.Join(err, s.Close())
+	return text.Bytes(), errors.Join(err, s.Close())
 }
 
 // headerPageSize is the size of a sub-buffer that events/header_page tells; 0: none.

@@ -89,6 +89,17 @@ func BenchmarkTrace(b *testing.B) {
 	}
 }
 
+// BenchmarkOpenTrace is what comes before the first line: formats and symbols.
+func BenchmarkOpenTrace(b *testing.B) {
+	m := inMemory(b, "debian/function/fn_default", 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		t := traceFS(b, m, Options{})
+		t.Config() // reads kallsyms
+		t.Close()
+	}
+}
+
 // FuzzTrace makes text of pages of any content with notes of any content beside
 // them.
 func FuzzTrace(f *testing.F) {
