@@ -113,18 +113,19 @@ func (k *kallsyms) index(from, to int, noModules bool) {
 		addr, n := leadingHex(line)
 		if addr >= kernelStart && n+3 < len(line) && line[n] == ' ' && line[n+2] == ' ' && line[n+3] > ' ' {
 			s := symbol{addr, uint32(from + n + 3)}
-			name := line[n+3:]
-			if noModules || name[0] == '_' {
-				name, module := splitModule(strings.TrimRight(name, " \r"))
-				if noModules && module != "" {
-					from = next
-					continue
+			switch line[len(line)-1] {
+			case ']':
+				if !noModules {
+					k.syms = append(k.syms, s)
 				}
-				if module == "" && isAnchor(name) {
+			case 't', 'd', ' ', '\r': // what an anchor can end with
+				if name, module := k.name(s); module == "" && isAnchor(name) {
 					k.anchors[name] = addr
 				}
+				fallthrough
+			default:
+				k.syms = append(k.syms, s)
 			}
-			k.syms = append(k.syms, s)
 		}
 		from = next
 	}
