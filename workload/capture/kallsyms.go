@@ -139,7 +139,7 @@ func leadingHex(line string) (v uint64, n int) {
 		case c-'0' <= 9:
 			c -= '0'
 		case c|0x20-'a' <= 5:
-			c = c|0x20 - 'a' + 10
+			c = c | 0x20 - 'a' + 10
 		default:
 			return v, n
 		}
