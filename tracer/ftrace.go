@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -33,6 +34,10 @@ type Config struct {
 	// InitcallTime is when the kernel makes the stack map, in ns after the
 	// start; 0 means 5 ms. It counts only with BootOptions.
 	InitcallTime machine.Time
+	// Wait is what a reader of an empty trace_pipe does; it returns when it is
+	// worth looking again, or with an errno (a done ctx is EINTR). nil: the reader
+	// moves simulated time, which then nobody else needs to.
+	Wait func(ctx context.Context) error
 }
 
 const defaultInitcallTime = 5 * machine.Millisecond

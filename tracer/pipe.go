@@ -119,6 +119,9 @@ func (p *pipe) wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return syscall.EINTR
 	}
+	if live := p.i.ft.cfg.Wait; live != nil {
+		return live(ctx)
+	}
 	p.i.ft.Run(idleStep)
 	return nil
 }

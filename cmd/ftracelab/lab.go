@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,8 @@ type labFlags struct {
 	options  string
 	deferred bool
 	set      []string
+
+	wait func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
 }
 
 func (f *labFlags) register(fl *pflag.FlagSet) {
@@ -42,7 +45,7 @@ type lab struct {
 }
 
 func (f *labFlags) build(scenario string) (*lab, error) {
-	cfg := tracer.Config{DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options}
+	cfg := tracer.Config{DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait}
 	switch f.preset {
 	case "documented":
 		cfg.Stackmap = stackmap.Documented()

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"ftracelab/tracefsfs/fusefs"
+)
+
+type live struct{}
+
+func (l *lab) mount(string, string, *fusefs.Clock) (*live, error) {
+	return nil, fmt.Errorf("mounting on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+func (l *live) untilDone(context.Context) error { return nil }

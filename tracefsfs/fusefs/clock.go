@@ -1,0 +1,129 @@
+package fusefs
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Simulated time in nanoseconds.
+const (
+	// roundTime is what every request is good for at least: about one scheduling
+	// round of the default machine.
+	roundTime = 200_000
+	// sliceTime is how far the machine runs at a time.
+	sliceTime = 1_000_000
+)
+
+// Wall time.
+const (
+	// tickTime is how often time passes by itself.
+	tickTime = 10 * time.Millisecond
+	// patience is how long a request may wait for time to catch up. A machine
+	// that is traced in full may be slower than the wall clock: then it lags.
+	patience = 30 * time.Millisecond
+)
+
+// Clock moves simulated time: with the wall clock, and a little with every
+// request, so that a client that does something and looks at once sees the
+// machine at work. The zero Clock stands still until Start.
+type Clock struct {
+	mu   sync.Mutex
+	run  func(ns uint64)
+	last time.Time
+	tick chan struct{} // closed at the next tick
+	stop chan struct{}
+	done chan struct{}
+}
+
+// Start lets time pass. run moves the machine by so many nanoseconds; each runs
+// after every tick, outside of any lock.
+func (c *Clock) Start(run func(ns uint64), each func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run, c.last = run, time.Now()
+	c.tick, c.stop, c.done = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go c.loop(each)
+}
+
+// Stop ends what Start began and returns when the last tick is over.
+func (c *Clock) Stop() {
+	close(c.stop)
+	<-c.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run = nil
+	close(c.tick)
+	c.tick = nil
+}
+
+func (c *Clock) loop(each func()) {
+	defer close(c.done)
+	ticker := time.NewTicker(tickTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-ticker.C:
+		}
+		c.pass(0)
+		each()
+		c.mu.Lock()
+		close(c.tick)
+		c.tick = make(chan struct{})
+		c.mu.Unlock()
+	}
+}
+
+// Request is a client's request: time has passed, a round of it at least.
+func (c *Clock) Request() { c.pass(roundTime) }
+
+// pass moves the machine to now, and by atLeast nanoseconds.
+func (c *Clock) pass(atLeast uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run == nil {
+		return
+	}
+	now := time.Now()
+	left := max(uint64(max(now.Sub(c.last), 0)), atLeast)
+	c.last = now
+	for left > 0 {
+		slice := min(left, sliceTime)
+		c.run(slice)
+		left -= slice
+		if time.Since(now) > patience {
+			break
+		}
+	}
+}
+
+type nonBlockKey struct{}
+
+// withoutWaiting marks a read whose caller does not want to wait.
+func withoutWaiting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, nonBlockKey{}, true)
+}
+
+// Wait returns after the next tick: it is what a reader does that finds nothing
+// (tracer.Config.Wait). Errors: EINTR when ctx is done or the clock stops, EAGAIN
+// for a read that must not wait.
+func (c *Clock) Wait(ctx context.Context) error {
+	if ctx.Value(nonBlockKey{}) != nil {
+		return syscall.EAGAIN
+	}
+	c.mu.Lock()
+	tick := c.tick
+	c.mu.Unlock()
+	if tick == nil {
+		return syscall.EINTR
+	}
+	select {
+	case <-tick:
+		return nil
+	case <-ctx.Done():
+		return syscall.EINTR
+	}
+}

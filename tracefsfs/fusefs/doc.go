@@ -1,0 +1,36 @@
+// Package fusefs serves a tracefs to programs that know nothing of ftracelab: a
+// FUSE file system of the tree that package tracefsfs holds.
+//
+//	client ── open, read, write ──→ kernel ── FUSE ──→ Mount ── Handle ──→ tracer
+//	client ── splice, select ─────→ FIFO ←── pump ───┘   │
+//	                                                     └── Clock ──→ machine
+//
+// What a client can tell from a real tracefs is kept to what FUSE cannot do:
+//
+//   - O_TRUNC arrives with the open (atomic O_TRUNC), each write(2) is one
+//     Handle.Write, and what a file does at the end of writing happens in close(2)
+//     (FLUSH), before the next command of a script looks at it.
+//   - Nothing is cached: files have size 0 and direct I/O; every errno passes.
+//   - trace_pipe blocks, is interrupted by a signal and honours O_NONBLOCK.
+//   - trace_pipe_raw is a FIFO, because splice(2), poll(2) and select(2) on a file
+//     of FUSE do not reach its server: the kernel's own pipe gives clients all
+//     three, and a pump moves sub-buffers into it (see fifo).
+//   - Each file has an owner and a mode, set by chown, chmod and a remount.
+//
+// Simulated time is live here: it follows the wall clock, and each request moves
+// it by a scheduling round (Clock). Nothing below this package knows.
+//
+// Departure: errno 524 (ENOTSUPP), which no FUSE server can send, is EOPNOTSUPP.
+//
+// Departure: the type of the mounted file system is fuse.tracefs, and statfs says
+// FUSE; poll and splice on regular files answer as FUSE does. A client that tells
+// tracefs by these must be given the path, or be started by package cell.
+//
+// Departure: looking up trace_pipe_raw while tracing is off moves that CPU's pages
+// from the ring to the FIFO, because a reader that does not wait must find them.
+//
+// Left out: mmap of trace_pipe_raw, which clients try and do without; other
+// systems than Linux.
+//
+// Kernel: fs/tracefs/inode.c, fs/fuse/file.c, fs/fuse/dir.c.
+package fusefs

@@ -1,0 +1,360 @@
+package fusefs
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ftracelab/internal/tracefile"
+)
+
+// fifo is the way of a trace_pipe_raw to its readers. The kernel opens a FIFO
+// without asking FUSE, so the server holds the writing end from the first lookup
+// on, sees by poll(2) whether anybody reads, and moves sub-buffers while somebody
+// does. A page in the pipe has left the ring.
+//
+// The server reaches the pipe by a second name in the hidden folder: looking up
+// the first one, while the kernel waits for that very lookup, would wait for ever.
+type fifo struct {
+	node *node
+
+	mu     sync.Mutex
+	w      int              // writing end; -1: closed
+	handle tracefile.Handle // open while somebody reads: the tracer then cannot be changed
+	rest   []byte           // taken from the ring, not yet in the pipe
+	idle   time.Time        // since when nobody reads
+	full   bool             // a goroutine waits for room
+}
+
+const (
+	pipeSize  = 1 << 20 // bytes; the most an ordinary pipe may have
+	pumpEvery = 5       // ticks between two looks
+	fifoIdle  = 5 * time.Second
+)
+
+// fifoNode finds the FIFO of a number in the hidden folder and counts the lookup.
+func (m *Mount) fifoNode(id string) *node {
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := m.nodes[n]
+	if at == nil || !at.isFIFO() {
+		return nil
+	}
+	at.lookups++
+	return at
+}
+
+// readyFIFO makes a FIFO that was looked up ready to be opened. With tracing off
+// nothing will come later, so what there is goes into the pipe now: a reader that
+// does not wait has to find it.
+func (m *Mount) readyFIFO(n *node) {
+	m.mu.Lock()
+	f := m.fifos[n]
+	if f == nil {
+		f = &fifo{node: n, w: -1, idle: time.Now()}
+		m.fifos[n] = f
+	}
+	m.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.w < 0 && m.openFIFO(f) != nil {
+		return // the client's open then says what is wrong
+	}
+	f.idle = time.Now()
+	if !m.tracing(n) {
+		m.fill(f)
+	}
+}
+
+func (m *Mount) alias(n *node) string {
+	return filepath.Join(m.dir, rawAlias+strconv.FormatUint(n.id, 10))
+}
+
+// openFIFO opens the writing end, which needs a reader for a moment.
+func (m *Mount) openFIFO(f *fifo) error {
+	r, err := unix.Open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(r)
+	w, err := unix.Open(m.alias(f.node), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	// A smaller pipe works too, only slower.
+	_, _ = unix.FcntlInt(uintptr(w), unix.F_SETPIPE_SZ, pipeSize)
+	f.w = w
+	return nil
+}
+
+// tracing says whether the instance of a file records.
+func (m *Mount) tracing(n *node) bool {
+	return m.text(path.Join(instanceOf(n.path), "tracing_on")) != "0"
+}
+
+// text is what a file of one value says, "" if it cannot.
+func (m *Mount) text(p string) string {
+	text, err := m.cfg.FS.ReadFile(p)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// instanceOf is the folder of the instance a path lies in, "" for the top one.
+func instanceOf(p string) string {
+	rest, ok := strings.CutPrefix(p, "instances/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return "instances/" + name
+}
+
+// read says whether anybody has the reading end open.
+func (f *fifo) read() bool {
+	fds := []unix.PollFd{{Fd: int32(f.w), Events: unix.POLLOUT}}
+	for {
+		_, err := unix.Poll(fds, 0)
+		if err == nil {
+			return fds[0].Revents&unix.POLLERR == 0
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return false
+		}
+	}
+}
+
+// pump runs after every tick of the clock.
+func (m *Mount) pump() {
+	m.mu.Lock()
+	m.ticks++
+	due := m.ticks%pumpEvery == 0
+	m.mu.Unlock()
+	if due {
+		m.eachFIFO(m.serve)
+	}
+}
+
+func (m *Mount) eachFIFO(do func(*fifo)) {
+	m.mu.Lock()
+	var all []*fifo
+	for _, f := range m.fifos {
+		all = append(all, f)
+	}
+	m.mu.Unlock()
+	for _, f := range all {
+		do(f)
+	}
+}
+
+// serve moves what there is while somebody reads, and gives up a FIFO that nobody
+// has read for a while.
+func (m *Mount) serve(f *fifo) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.w < 0 {
+		return
+	}
+	if f.read() {
+		f.idle = time.Now()
+		m.fill(f)
+		return
+	}
+	m.release(f)
+	waiting, err := unix.IoctlGetInt(f.w, unix.TIOCINQ)
+	if err == nil && waiting == 0 && len(f.rest) == 0 && time.Since(f.idle) > fifoIdle {
+		unix.Close(f.w)
+		f.w = -1
+		m.mu.Lock()
+		delete(m.fifos, f.node)
+		if f.node.lookups == 0 {
+			delete(m.nodes, f.node.id)
+		}
+		m.mu.Unlock()
+	}
+}
+
+// release closes the file behind a FIFO that nobody reads.
+func (m *Mount) release(f *fifo) {
+	if f.handle != nil {
+		_ = f.handle.Close()
+		f.handle = nil
+	}
+}
+
+// sweep notices readers that are gone, before somebody does what an open
+// trace_pipe_raw forbids.
+func (m *Mount) sweep() {
+	m.eachFIFO(func(f *fifo) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.w >= 0 && f.handle != nil && !f.read() {
+			m.release(f)
+		}
+	})
+}
+
+// fill moves sub-buffers until the ring is empty or the pipe full.
+func (m *Mount) fill(f *fifo) {
+	if f.handle == nil {
+		entry, ok := f.node.entry.(*tracefile.File)
+		if !ok || f.node.gone {
+			return
+		}
+		h, err := entry.Open(context.Background(), tracefile.Read|tracefile.NonBlock)
+		if err != nil {
+			return
+		}
+		f.handle = h
+		defer func() {
+			if f.w < 0 || !f.read() {
+				m.release(f)
+			}
+		}()
+	}
+	page := make([]byte, maxSubbuf)
+	for {
+		if len(f.rest) == 0 {
+			n, err := f.handle.Read(context.Background(), page)
+			if err != nil || n == 0 {
+				return
+			}
+			f.rest = page[:n]
+		}
+		n, err := unix.Write(f.w, f.rest)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			f.rest = append([]byte(nil), f.rest...)
+			m.refill(f)
+			return
+		case errors.Is(err, unix.EPIPE):
+			// Nobody reads, but what is written stays for who opens next: a
+			// pipe takes no more without a reader, so open one for the moment.
+			r, err := unix.Open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return
+			}
+			defer unix.Close(r)
+		case err != nil:
+			return
+		default:
+			f.rest = f.rest[n:]
+		}
+	}
+}
+
+// maxSubbuf is the largest sub-buffer, in bytes.
+const maxSubbuf = 64 << 10
+
+// refill goes on as soon as the pipe has room: a reader that does not wait must
+// not find it empty while the ring is not.
+func (m *Mount) refill(f *fifo) {
+	if f.full {
+		return
+	}
+	f.full = true
+	go func() {
+		const wait = 10 // ms
+		for {
+			f.mu.Lock()
+			w := f.w
+			f.mu.Unlock()
+			if w < 0 {
+				break
+			}
+			fds := []unix.PollFd{{Fd: int32(w), Events: unix.POLLOUT}}
+			n, err := unix.Poll(fds, wait)
+			if n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+				break
+			}
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.full = false
+		if f.w >= 0 && f.read() {
+			m.fill(f)
+		}
+	}()
+}
+
+// clearing are the files whose writing empties the ring of an instance, so that
+// what is on its way in a pipe must go too.
+var clearing = map[string]bool{
+	"current_tracer": true, "trace_clock": true, "buffer_size_kb": true, "buffer_subbuf_size_kb": true,
+}
+
+// rewrote is told after each write, and after an open that truncated.
+func (m *Mount) rewrote(n *node, truncated bool) {
+	name := path.Base(n.path)
+	switch {
+	case name == "tracing_on":
+		m.eachOf(n, m.serve)
+	case name == "trace" && truncated, clearing[name] && !truncated:
+		if name == "current_tracer" && m.text(n.path) == "nop" {
+			return // switching off keeps what was recorded
+		}
+		m.eachOf(n, m.drain)
+	}
+}
+
+// eachOf visits the FIFOs a file is about: those of its CPU or its instance.
+func (m *Mount) eachOf(n *node, do func(*fifo)) {
+	dir, cpu := path.Split(path.Dir(n.path))
+	m.eachFIFO(func(f *fifo) {
+		at := path.Dir(f.node.path)
+		if strings.HasPrefix(cpu, "cpu") && path.Base(dir) == "per_cpu" && at != path.Dir(n.path) {
+			return
+		}
+		if instanceOf(at) == instanceOf(n.path) {
+			do(f)
+		}
+	})
+}
+
+// drain empties a pipe.
+func (m *Mount) drain(f *fifo) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rest = nil
+	if f.w < 0 {
+		return
+	}
+	r, err := unix.Open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(r)
+	buf := make([]byte, maxSubbuf)
+	for {
+		n, err := unix.Read(r, buf)
+		if n <= 0 && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// closeFIFOs gives all FIFOs up.
+func (m *Mount) closeFIFOs() {
+	m.eachFIFO(func(f *fifo) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		m.release(f)
+		if f.w >= 0 {
+			unix.Close(f.w)
+		}
+		f.w = -1
+	})
+}

@@ -1,0 +1,241 @@
+package fusefs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"ftracelab/internal/tracefile"
+)
+
+// file is an open file or folder.
+type file struct {
+	node    *node
+	flags   tracefile.Flags
+	listing []fuse.DirEntry // of a folder
+
+	written atomic.Bool // there may be end-of-write work to do
+	mu      sync.Mutex  // a Handle is used by one at a time
+	handle  tracefile.Handle
+	pos     uint64 // how far it was read
+	closed  bool
+}
+
+// consuming are the files whose reads take away; they have no position.
+var consuming = map[string]bool{"trace_pipe": true, rawPipe: true, "snapshot_raw": true}
+
+// Open implements fuse.RawFileSystem.
+func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	n, status := m.nodeOf(in.NodeId)
+	if !status.Ok() {
+		return status
+	}
+	flags, mask := openFlags(in.Flags)
+	if !m.allowed(&in.InHeader, n, mask) {
+		return fuse.EACCES
+	}
+	m.before(&in.InHeader, OpOpen, n)
+	if flags&tracefile.Write != 0 {
+		m.sweep()
+	}
+	entry, ok := n.entry.(*tracefile.File)
+	if !ok {
+		return fuse.Status(syscall.EISDIR)
+	}
+	if !m.isStatic(n.path) && path.Dir(n.path) != hidden {
+		current, err := m.cfg.FS.Lookup(n.path)
+		if err != nil {
+			return toStatus(err)
+		}
+		if entry, ok = current.(*tracefile.File); !ok {
+			return fuse.Status(syscall.EISDIR)
+		}
+	}
+	h, err := entry.Open(&fuse.Context{Cancel: cancel}, flags)
+	if err != nil {
+		return toStatus(err)
+	}
+	if flags&tracefile.Trunc != 0 {
+		m.rewrote(n, true)
+	}
+	out.Fh = m.addFile(&file{node: n, flags: flags, handle: h})
+	out.OpenFlags = fuse.FOPEN_DIRECT_IO
+	if consuming[path.Base(n.path)] {
+		out.OpenFlags |= fuse.FOPEN_NONSEEKABLE
+	}
+	return fuse.OK
+}
+
+// openFlags translates the flags of open(2), and tells what they ask for (4 read,
+// 2 write).
+func openFlags(in uint32) (flags tracefile.Flags, mask uint32) {
+	switch in & syscall.O_ACCMODE {
+	case syscall.O_RDONLY:
+		flags, mask = tracefile.Read, 4
+	case syscall.O_WRONLY:
+		flags, mask = tracefile.Write, 2
+	case syscall.O_RDWR:
+		flags, mask = tracefile.Read|tracefile.Write, 6
+	}
+	for _, f := range []struct {
+		in  uint32
+		out tracefile.Flags
+	}{{syscall.O_TRUNC, tracefile.Trunc}, {syscall.O_APPEND, tracefile.Append}, {syscall.O_NONBLOCK, tracefile.NonBlock}} {
+		if in&f.in != 0 {
+			flags |= f.out
+		}
+	}
+	return flags, mask
+}
+
+// Read implements fuse.RawFileSystem.
+func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+	f := m.fileOf(in.Fh)
+	if f == nil {
+		return nil, fuse.EBADF
+	}
+	m.before(&in.InHeader, OpRead, f.node)
+	var ctx context.Context = &fuse.Context{Cancel: cancel}
+	if in.Flags&syscall.O_NONBLOCK != 0 {
+		ctx = withoutWaiting(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, err := f.read(ctx, buf[:min(len(buf), int(in.Size))], in.Offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, toStatus(err)
+	}
+	return fuse.ReadResultData(buf[:n]), fuse.OK
+}
+
+// read reads at an offset. A handle only reads on, so going back begins a new one:
+// a program that seeks to the start of a file sees what it says now.
+func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error) {
+	if f.closed {
+		return 0, syscall.EBADF
+	}
+	if consuming[path.Base(f.node.path)] {
+		return f.handle.Read(ctx, buf)
+	}
+	if offset < f.pos {
+		entry, ok := f.node.entry.(*tracefile.File)
+		if !ok {
+			return 0, syscall.EBADF
+		}
+		h, err := entry.Open(ctx, f.flags&^tracefile.Trunc)
+		if err != nil {
+			return 0, err
+		}
+		if err := f.handle.Close(); err != nil {
+			return 0, errors.Join(err, h.Close())
+		}
+		f.handle, f.pos = h, 0
+	}
+	for f.pos < offset {
+		n, err := f.handle.Read(ctx, buf[:min(uint64(len(buf)), offset-f.pos)])
+		if f.pos += uint64(n); err != nil || n == 0 {
+			return 0, err
+		}
+	}
+	n, err := f.handle.Read(ctx, buf)
+	f.pos += uint64(n)
+	return n, err
+}
+
+// Write implements fuse.RawFileSystem. The offset means nothing to tracefs.
+func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	f := m.fileOf(in.Fh)
+	if f == nil {
+		return 0, fuse.EBADF
+	}
+	m.before(&in.InHeader, OpWrite, f.node)
+	m.sweep()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return 0, fuse.EBADF
+	}
+	f.written.Store(true)
+	n, err := f.handle.Write(&fuse.Context{Cancel: cancel}, data)
+	if err != nil {
+		return 0, toStatus(err)
+	}
+	m.rewrote(f.node, false)
+	return uint32(n), fuse.OK
+}
+
+// Flush implements fuse.RawFileSystem: close(2) of one descriptor of the file, of
+// which a shell has several. It must not wait for a blocked read.
+func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
+	f := m.fileOf(in.Fh)
+	if f == nil {
+		return fuse.EBADF
+	}
+	if !f.written.Swap(false) {
+		return fuse.OK
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return fuse.OK
+	}
+	err := f.handle.Flush()
+	m.rewrote(f.node, false)
+	return toStatus(err)
+}
+
+// Release implements fuse.RawFileSystem: nobody has the file open any more.
+func (m *Mount) Release(_ <-chan struct{}, in *fuse.ReleaseIn) { m.dropFile(in.Fh) }
+
+// Fsync implements fuse.RawFileSystem.
+func (m *Mount) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.OK }
+
+func (m *Mount) addFile(f *file) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nextFH++
+	m.files[m.nextFH] = f
+	return m.nextFH
+}
+
+func (m *Mount) fileOf(fh uint64) *file {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.files[fh]
+}
+
+func (m *Mount) dropFile(fh uint64) {
+	m.mu.Lock()
+	f := m.files[fh]
+	delete(m.files, fh)
+	m.mu.Unlock()
+	if f != nil {
+		f.close()
+	}
+}
+
+func (f *file) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.handle != nil && !f.closed {
+		_ = f.handle.Close() // close(2) was answered with Flush's error
+	}
+	f.closed = true
+}
+
+// closeFiles closes what clients left open.
+func (m *Mount) closeFiles() {
+	m.mu.Lock()
+	files := m.files
+	m.files = map[uint64]*file{}
+	m.mu.Unlock()
+	for _, f := range files {
+		f.close()
+	}
+}

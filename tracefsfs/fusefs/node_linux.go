@@ -1,0 +1,324 @@
+package fusefs
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"ftracelab/internal/tracefile"
+)
+
+// node is what the kernel knows by a number: an inode. The kernel's cache of names
+// and ours agree by lookups, which the kernel counts down with Forget.
+type node struct {
+	id      uint64
+	path    string // from the root, which is ""
+	entry   tracefile.Node
+	lookups uint64
+	gone    bool // removed: a cwd or an open file keeps it
+
+	children map[string]tracefile.Node // of a folder that stays, as of indexed
+	indexed  time.Time
+}
+
+// rawPipe is the name of the files that are FIFOs.
+const rawPipe = "trace_pipe_raw"
+
+func (n *node) isFIFO() bool { return path.Base(n.path) == rawPipe }
+
+// The hidden folder in the root serves the mount's own needs. It is in no listing.
+const (
+	hidden     = ".ftracelab"
+	remountDoc = hidden + "/remount" // takes mount options: gid=…, uid=…, mode=…
+	rawAlias   = hidden + "/raw-"    // + the number of a node: the same FIFO again
+)
+
+func (m *Mount) addRoot() {
+	root := &node{id: fuse.FUSE_ROOT_ID, entry: m.cfg.FS.Root(), lookups: 1}
+	m.nodes[root.id], m.paths[""] = root, root
+	m.static = map[string]bool{}
+	if events, err := m.cfg.FS.Lookup("events"); err == nil {
+		if dir, ok := events.(*tracefile.Dir); ok && dir.Children != nil {
+			for _, system := range dir.Children() {
+				m.static[system.NodeName()] = true
+			}
+		}
+	}
+}
+
+// staticTime is how long the kernel may remember an entry that does not go away.
+// It saves most of the requests of a script that looks at every event.
+const staticTime = 1 // second
+
+// isStatic says that an entry below events/ is of a system that was there at the
+// start, and those stay.
+func (m *Mount) isStatic(p string) bool {
+	if rest, ok := strings.CutPrefix(p, "instances/"); ok {
+		_, p, _ = strings.Cut(rest, "/")
+	}
+	rest, ok := strings.CutPrefix(p, "events/")
+	system, _, _ := strings.Cut(rest, "/")
+	return ok && m.static[system]
+}
+
+// nodeOf returns a node the kernel named; ESTALE if it should not have.
+func (m *Mount) nodeOf(id uint64) (*node, fuse.Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[id]
+	switch {
+	case n == nil:
+		return nil, fuse.Status(syscall.ESTALE)
+	case n.gone:
+		return n, fuse.ENOENT
+	}
+	return n, fuse.OK
+}
+
+// Lookup implements fuse.RawFileSystem.
+func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	parent, status := m.nodeOf(h.NodeId)
+	if !status.Ok() {
+		return status
+	}
+	p := path.Join(parent.path, name)
+	if strings.HasPrefix(p, hidden) {
+		return m.lookupHidden(h, p, out)
+	}
+	entry, err := m.resolve(parent, name, p)
+	if err != nil {
+		m.vanished(p)
+		return toStatus(err)
+	}
+	n := m.remember(p, entry)
+	if n.isFIFO() {
+		m.readyFIFO(n)
+	}
+	m.fillEntry(n, out)
+	return fuse.OK
+}
+
+// resolve finds name below parent: where entries stay, in the folder that was
+// found before; elsewhere from the root, since any folder may have gone.
+func (m *Mount) resolve(parent *node, name, p string) (tracefile.Node, error) {
+	dir, ok := parent.entry.(*tracefile.Dir)
+	if !ok {
+		return nil, syscall.ENOTDIR
+	}
+	if !m.isStatic(p) {
+		return m.cfg.FS.Lookup(p)
+	}
+	m.mu.Lock()
+	child, known := parent.children[name]
+	known = known && time.Since(parent.indexed) < staticTime*time.Second
+	m.mu.Unlock()
+	if known {
+		return child, nil
+	}
+	index := map[string]tracefile.Node{}
+	if dir.Children != nil {
+		for _, child := range dir.Children() {
+			index[child.NodeName()] = child
+		}
+	}
+	m.mu.Lock()
+	parent.children, parent.indexed = index, time.Now()
+	m.mu.Unlock()
+	if child, known = index[name]; !known {
+		return nil, syscall.ENOENT
+	}
+	return child, nil
+}
+
+// remember returns the node of a path, one more time looked up.
+func (m *Mount) remember(p string, entry tracefile.Node) *node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.paths[p]
+	if n != nil && n.entry.NodeMode().IsDir() != entry.NodeMode().IsDir() {
+		m.detach(n)
+		n = nil
+	}
+	if n == nil {
+		n = &node{id: m.nextID, path: p}
+		m.nextID++
+		m.nodes[n.id], m.paths[p] = n, n
+	}
+	n.entry = entry
+	n.lookups++
+	return n
+}
+
+// vanished forgets what the kernel knew under a path and below.
+func (m *Mount) vanished(p string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := m.paths[p]; n != nil {
+		m.detach(n)
+	}
+}
+
+// detach makes a node and all below it have no path any more; their numbers live
+// on until the kernel forgets them.
+func (m *Mount) detach(n *node) {
+	drop := func(o *node) {
+		o.gone = true
+		delete(m.paths, o.path)
+		m.owners.forget(o.path)
+	}
+	drop(n)
+	if n.entry.NodeMode().IsDir() {
+		for p, o := range m.paths {
+			if strings.HasPrefix(p, n.path+"/") {
+				drop(o)
+			}
+		}
+	}
+}
+
+// Forget implements fuse.RawFileSystem.
+func (m *Mount) Forget(id, lookups uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[id]
+	if n == nil || id == fuse.FUSE_ROOT_ID {
+		return
+	}
+	n.lookups -= min(lookups, n.lookups)
+	if n.lookups == 0 && m.fifos[n] == nil {
+		delete(m.nodes, id)
+		if m.paths[n.path] == n {
+			delete(m.paths, n.path)
+		}
+	}
+}
+
+func (m *Mount) fillEntry(n *node, out *fuse.EntryOut) {
+	out.NodeId = n.id
+	out.Generation = 1
+	if m.isStatic(n.path) {
+		out.EntryValid = staticTime
+	}
+	m.fillAttr(n, &out.Attr)
+}
+
+// fillAttr describes a file: no size and the time of the mount, as tracefs.
+func (m *Mount) fillAttr(n *node, out *fuse.Attr) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mode := uint32(n.entry.NodeMode().Perm())
+	owner := m.owners.of(n.path)
+	if owner.hasMode {
+		mode = owner.mode
+	}
+	out.Ino, out.Nlink = n.id, 1
+	out.Mode = mode | fileType(n)
+	if n.entry.NodeMode().IsDir() {
+		out.Nlink = 2
+	}
+	out.Uid, out.Gid = owner.uid, owner.gid
+	out.Blksize = 4096
+	out.SetTimes(&m.born, &m.born, &m.born)
+}
+
+func fileType(n *node) uint32 {
+	switch {
+	case n.entry.NodeMode().IsDir():
+		return syscall.S_IFDIR
+	case n.isFIFO():
+		return syscall.S_IFIFO
+	}
+	return syscall.S_IFREG
+}
+
+// lookupHidden finds what the mount itself and its helpers use; only root may.
+func (m *Mount) lookupHidden(h *fuse.InHeader, p string, out *fuse.EntryOut) fuse.Status {
+	if h.Uid != 0 {
+		return fuse.ENOENT
+	}
+	switch {
+	case p == hidden:
+		m.fillEntry(m.remember(p, &tracefile.Dir{Name: hidden, Mode: 0o700}), out)
+	case p == remountDoc:
+		file := tracefile.Value("remount", 0o600, nil, m.remount)
+		m.fillEntry(m.remember(p, file), out)
+	case strings.HasPrefix(p, rawAlias):
+		n := m.fifoNode(strings.TrimPrefix(p, rawAlias))
+		if n == nil {
+			return fuse.ENOENT
+		}
+		m.fillEntry(n, out)
+	default:
+		return fuse.ENOENT
+	}
+	return fuse.OK
+}
+
+// toStatus is the errno of an error as FUSE can send it.
+func toStatus(err error) fuse.Status {
+	const enotsupp, maxErrno = 524, 512
+	errno := tracefile.Errno(err)
+	if errno == enotsupp || errno >= maxErrno {
+		errno = syscall.EOPNOTSUPP
+	}
+	return fuse.Status(errno)
+}
+
+// allowed says whether a caller may do what mask says (4 read, 2 write, 1 search).
+// Root may everything but search a file that nobody can execute.
+func (m *Mount) allowed(h *fuse.InHeader, n *node, mask uint32) bool {
+	var attr fuse.Attr
+	m.fillAttr(n, &attr)
+	perm := fs.FileMode(attr.Mode).Perm()
+	if h.Uid == 0 {
+		return mask&1 == 0 || attr.Mode&syscall.S_IFDIR != 0 || perm&0o111 != 0
+	}
+	switch {
+	case h.Uid == attr.Uid:
+		perm >>= 6
+	case h.Gid == attr.Gid:
+		perm >>= 3
+	}
+	return uint32(perm)&mask == mask
+}
+
+// Access implements fuse.RawFileSystem: access(2), and chdir(2).
+func (m *Mount) Access(_ <-chan struct{}, in *fuse.AccessIn) fuse.Status {
+	n, status := m.nodeOf(in.NodeId)
+	if !status.Ok() {
+		return status
+	}
+	if in.Mask == 1 && n.entry.NodeMode().IsDir() {
+		m.before(&in.InHeader, OpChdir, n)
+	}
+	if !m.allowed(&in.InHeader, n, in.Mask&7) {
+		return fuse.EACCES
+	}
+	return fuse.OK
+}
+
+// GetAttr implements fuse.RawFileSystem.
+func (m *Mount) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
+	n, status := m.nodeOf(in.NodeId)
+	if n == nil {
+		return status
+	}
+	m.fillAttr(n, &out.Attr)
+	if n.gone {
+		out.Nlink = 0
+	}
+	return fuse.OK
+}
+
+// StatFs implements fuse.RawFileSystem.
+func (m *Mount) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
+	out.Bsize, out.NameLen = 4096, 255
+	return fuse.OK
+}
+
+// String names the server in messages.
+func (m *Mount) String() string { return "ftracelab" }
