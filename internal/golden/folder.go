@@ -21,6 +21,7 @@ import (
 type folder struct {
 	dir   string
 	added map[string][]byte
+	links map[string]string // where a file of another name is; "" hides one
 }
 
 // Folder is the capture folder of a text in the form that our programs read. That
@@ -29,19 +30,52 @@ type folder struct {
 // files of the capture's kernel.
 func (t *Text) Folder(tb testing.TB, kernel string) string {
 	tb.Helper()
-	f := folder{filepath.Dir(t.File), map[string][]byte{}}
-	err := errors.Join(f.moduleSymbols(), f.formats(), f.names(t.Content), f.moment(t, kernel))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if len(f.added) == 0 {
-		return f.dir
-	}
-	dir, err := f.write(tb.TempDir())
+	dir, err := t.prepare(capture.Options{Kernel: kernel}, tb.TempDir())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return dir
+}
+
+// prepare makes the folder for a text in scratch, if the capture's is not enough.
+func (t *Text) prepare(opt capture.Options, scratch string) (string, error) {
+	f := folder{filepath.Dir(t.File), map[string][]byte{}, map[string]string{}}
+	err := errors.Join(f.pages(t), f.moduleSymbols(), f.formats(), f.names(t), f.key(t), f.moment(t, opt))
+	if err != nil {
+		return "", err
+	}
+	if t.hasFiles() {
+		if _, err := os.Stat(filepath.Join(f.dir, "trace_options")); err != nil {
+			t.Options = append(t.Options, "sym-userobj")
+			t.Facts = append(t.Facts, "that sym-userobj was set")
+		}
+	} else if len(f.added)+len(f.links) == 0 {
+		return f.dir, nil
+	}
+	return f.write(scratch)
+}
+
+// pages are those of a text that shows another buffer than the folder's own; what
+// else is told of that buffer is not told of this one.
+func (f *folder) pages(t *Text) error {
+	if t.Pages == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(f.dir)
+	for _, e := range entries {
+		switch name, of := strings.CutPrefix(e.Name(), t.Pages); {
+		case of && strings.HasSuffix(name, ".raw"):
+			f.links[name] = e.Name()
+		case strings.HasPrefix(e.Name(), "stats."):
+			f.links[e.Name()] = ""
+		}
+	}
+	for cpu := range max(0, t.CPU) { // the text of each CPU, then its pages, then the next
+		delete(f.links, fmt.Sprintf("stats.cpu%d", cpu))
+		f.added[fmt.Sprintf("stats.cpu%d", cpu)] = []byte("entries: 0\noverrun: 0\n")
+		t.Facts = append(t.Facts, fmt.Sprintf("CPU %d had been read before", cpu))
+	}
+	return err
 }
 
 // moduleSymbols finds the symbols of modules that were loaded for a capture.
@@ -83,43 +117,63 @@ func (f *folder) formats() error {
 
 var taskColumn = regexp.MustCompile(`(?m)^ *(\S.*)-(\d+) +\[\d+\] `)
 
-// names adds saved_cmdlines of an instance: they are in the top one's file, which
-// was not kept, but also in the text.
-func (f *folder) names(text []byte) error {
+// names adds saved_cmdlines where they were not kept, as those of an instance, which
+// are in the top one's file.
+func (f *folder) names(t *Text) error {
 	saved, err := os.ReadFile(filepath.Join(f.dir, "saved_cmdlines"))
 	if len(bytes.TrimSpace(saved)) > 0 {
 		return err
 	}
 	var list []byte
-	for _, m := range taskColumn.FindAllSubmatch(text, -1) {
+	for _, m := range taskColumn.FindAllSubmatch(t.Content, -1) {
 		if pid, comm := m[2], m[1]; string(pid) != "0" && string(comm) != "<...>" {
 			list = fmt.Appendf(list, "%s %s\n", pid, comm)
 		}
 	}
 	if list != nil {
 		f.added["saved_cmdlines"] = list
+		t.Facts = append(t.Facts, "task names")
 	}
+	return nil
+}
+
+// key notes that the kernel had no key for the hash of pointers yet.
+func (f *folder) key(t *Text) error {
+	if !bytes.Contains(t.Content, []byte("(____ptrval____)")) {
+		return nil
+	}
+	t.Facts = append(t.Facts, "no key for %p yet")
+	return f.state("ptr_key: none")
+}
+
+// state adds a line to state.txt.
+func (f *folder) state(line string) error {
+	const name = "state.txt"
+	state, ok := f.added[name]
+	if !ok {
+		var err error
+		state, err = os.ReadFile(filepath.Join(f.dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	f.added[name] = fmt.Appendf(state, "\n%s\n", line)
 	return nil
 }
 
 var latencyHead = regexp.MustCompile(`# latency: .*, CPU#(\d+) \|`)
 
 // moment adds to state.txt what a text of the latency format tells.
-func (f *folder) moment(t *Text, kernel string) error {
+func (f *folder) moment(t *Text, opt capture.Options) error {
 	options, _ := os.ReadFile(filepath.Join(f.dir, "trace_options"))
 	if !slices.Contains(append(slices.Clone(t.Options), strings.Fields(string(options))...), "latency-format") {
 		return nil
 	}
-	c, err := capture.OpenTrace(f.dir, capture.Options{Kernel: kernel})
+	c, err := t.open(f.dir, opt)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	for _, word := range t.Options {
-		if err := c.SetOption(word); err != nil {
-			return err
-		}
-	}
 	cfg := c.Config()
 	if cfg.Options&output.LatencyFormat == 0 {
 		return nil
@@ -128,15 +182,13 @@ func (f *folder) moment(t *Text, kernel string) error {
 	if err != nil {
 		return err
 	}
-	state, err := os.ReadFile(filepath.Join(f.dir, "state.txt"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+	t.Facts = append(t.Facts, "when the buffer was reset")
 	if m := latencyHead.FindSubmatch(t.Content); m != nil {
-		state = fmt.Appendf(state, "\nlatency_cpu: %s\n", m[1])
+		if err := f.state("latency_cpu: " + string(m[1])); err != nil {
+			return err
+		}
 	}
-	f.added["state.txt"] = fmt.Appendf(state, "\ntime_start: %d\n", timeStart(m, cfg, t.Content))
-	return nil
+	return f.state(fmt.Sprintf("time_start: %d", timeStart(m, cfg, t.Content)))
 }
 
 var (
@@ -201,10 +253,21 @@ func (f *folder) write(dir string) (string, error) {
 	}
 	for _, e := range entries {
 		_, replaced := f.added[e.Name()]
+		if _, linked := f.links[e.Name()]; linked {
+			replaced = true
+		}
 		if !replaced && (e.Name() != "events" || !f.ownEvents()) {
 			if err := os.Symlink(filepath.Join(abs, e.Name()), filepath.Join(dir, e.Name())); err != nil {
 				return "", err
 			}
+		}
+	}
+	for name, target := range f.links {
+		if target == "" {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(abs, target), filepath.Join(dir, name)); err != nil {
+			return "", err
 		}
 	}
 	if near := filepath.Join(filepath.Dir(abs), "kallsyms.modules.txt"); f.added["kallsyms.modules.txt"] == nil {

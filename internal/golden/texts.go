@@ -27,18 +27,38 @@ type Text struct {
 	Options []string // of which it shows the effect, as written to trace_options
 	CPU     int      // of per_cpu/cpuN/trace; -1: trace
 	Content []byte
-	Part    bool // only the beginning was kept
+	Part    bool   // only the beginning was kept
+	Pages   string // what stands before cpuN.raw in the names of its pages' files
+
+	// Facts are what was read off the text, because no file tells it; see Render.
+	Facts []string
+}
+
+// Form is the part of the file's name that says how it was rendered.
+func (t *Text) Form() string {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(t.File), ".gz"), ".txt")
+	if t.Pages != "" {
+		return name
+	}
+	if form, found := strings.CutPrefix(name, "trace."); found {
+		return form
+	}
+	return name
 }
 
 // Texts reads the texts of a capture folder. skipped names those whose form is
 // not known.
 func Texts(dir string) (texts []Text, skipped []string, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "trace.*txt*"))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, file := range files {
-		t := Text{File: file, CPU: -1}
+	for _, e := range entries {
+		t := Text{File: filepath.Join(dir, e.Name()), CPU: -1}
+		if !t.named(e.Name()) {
+			continue
+		}
+		file := t.File
 		if !t.form() {
 			skipped = append(skipped, file)
 			continue
@@ -53,11 +73,34 @@ func Texts(dir string) (texts []Text, skipped []string, err error) {
 	return texts, skipped, nil
 }
 
+// named says whether a file is named like a text: trace.*, snapshot.* of the pages
+// snapshot_cpuN.raw, or X.trace.txt of X.cpuN.raw.
+func (t *Text) named(file string) bool {
+	name := strings.TrimSuffix(file, ".gz")
+	switch stem, isText := strings.CutSuffix(name, ".txt"); {
+	case !isText:
+		return false
+	case stem == "trace" || strings.HasPrefix(stem, "trace."):
+		return true
+	case stem == "snapshot" || strings.HasPrefix(stem, "snapshot."):
+		t.Pages = "snapshot_"
+	case strings.HasSuffix(stem, ".trace"):
+		t.Pages = strings.TrimSuffix(stem, "trace")
+	default:
+		return false
+	}
+	pages, err := filepath.Glob(filepath.Join(filepath.Dir(t.File), t.Pages+"cpu0.raw*"))
+	return err == nil && len(pages) > 0
+}
+
 // form reads the setting off the file's name.
 func (t *Text) form() bool {
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(t.File), ".gz"), ".txt")
-	name = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(name, ".head"), "trace"), ".")
-	if name == "" || name == "head2000" {
+	name := strings.TrimPrefix(t.Form(), "snapshot.")
+	switch name {
+	case "trace", "snapshot", "head": // trace.head is the beginning of a long one
+		return true
+	}
+	if t.Pages != "" && t.Pages != "snapshot_" {
 		return true
 	}
 	if n, found := strings.CutPrefix(name, "percpu"); found {
@@ -106,25 +149,4 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return io.ReadAll(zr)
-}
-
-// Reasons reads a list of texts that are known to differ: lines "reason:" and,
-// indented, the files.
-func Reasons(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	list := map[string]string{}
-	reason := ""
-	for line := range strings.SplitSeq(string(text), "\n") {
-		switch {
-		case strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "":
-		case strings.HasPrefix(line, "\t"):
-			list[strings.TrimSpace(line)] = reason
-		default:
-			reason = strings.TrimSuffix(line, ":")
-		}
-	}
-	return list, nil
 }

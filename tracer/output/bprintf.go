@@ -234,11 +234,7 @@ func (p *Printer) appendPointer(dst []byte, v verb, a *argReader) []byte {
 	case 'x':
 		return strconv.AppendUint(dst, a.number(8), 16)
 	case 0, 'K', 'e':
-		addr := a.number(8)
-		if p.env.HashPtr != nil {
-			addr = p.env.HashPtr(addr)
-		}
-		return hexPadded(dst, addr, 16)
+		return p.env.AppendPointer(dst, a.number(8))
 	}
 	return append(dst, a.str()...)
 }

@@ -16,8 +16,10 @@ type Config struct {
 	Types   *event.Table
 	Symbols event.Symbols           // nil: addresses stay numbers
 	HashPtr func(ptr uint64) uint64 // %p; nil: the pointer itself
-	Comm    func(pid int32) string  // saved_cmdlines; nil or "": <...>
-	TGID    func(pid int32) int32   // saved_tgids; nil or 0: unknown
+	// NoPtrKey is a kernel without a key for that yet: %p is (____ptrval____).
+	NoPtrKey bool
+	Comm     func(pid int32) string // saved_cmdlines; nil or "": <...>
+	TGID     func(pid int32) int32  // saved_tgids; nil or 0: unknown
 	// String is the kernel string at an address (printk_formats), for entries
 	// that hold only the address of a format.
 	String func(addr uint64) (string, bool)
@@ -80,7 +82,7 @@ func New(cfg Config) (*Printer, error) {
 	p := &Printer{cfg: cfg, index: -1}
 	p.env = event.Env{Symbols: cfg.Symbols, Strings: cfg.String}
 	if cfg.Options&HashPtr != 0 {
-		p.env.HashPtr = cfg.HashPtr
+		p.env.HashPtr, p.env.NoPtrKey = cfg.HashPtr, cfg.NoPtrKey
 	}
 	text := fgraph.TextConfig{
 		Options:      cfg.Graph,

@@ -24,6 +24,8 @@ type Options struct {
 	// KeepGoing skips what cannot be read and counts it in [Info], instead of
 	// ending with an error.
 	KeepGoing bool
+	// Cache, if not nil, keeps what is read from Kernel for the next capture.
+	Cache *Cache
 }
 
 // Capture is an open capture, a [tracer.Source]. One goroutine calls Next; Pages,
@@ -84,6 +86,7 @@ type location struct {
 	name, shown string
 	kernelFS    fs.FS // of Options.Kernel; nil: none
 	kernelDir   string
+	cache       *Cache // of what is there; nil: none
 }
 
 // locate finds a path of the host.
@@ -95,7 +98,7 @@ func locate(name string, opt Options) (location, error) {
 	root, inRoot := splitRoot(abs)
 	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir = os.DirFS(opt.Kernel), "."
+		l.kernelFS, l.kernelDir, l.cache = os.DirFS(opt.Kernel), ".", opt.Cache
 	}
 	return l, nil
 }

@@ -14,8 +14,13 @@ import (
 type kallsyms struct {
 	files kernelFiles
 	once  sync.Once
-	text  string   // of the files, one behind the other
-	syms  []symbol // by address; of several with one address the first in the file
+	symbolIndex
+}
+
+// symbolIndex is what was read; it does not change any more.
+type symbolIndex struct {
+	text string   // of the files, one behind the other
+	syms []symbol // by address; of several with one address the first in the file
 	// start and end bound the kernel's own symbols: _stext and _end; 0: not known.
 	start, end uint64
 
@@ -72,17 +77,18 @@ func (k *kallsyms) Address(name string) (uint64, bool) {
 // load reads kallsyms, and kallsyms.modules.txt of the captures nearby, whose
 // modules replace those of kallsyms: modules move from boot to boot.
 func (k *kallsyms) load() {
-	modules, _, merr := readFirst(k.files.near, "kallsyms.modules.txt")
-	all, _, err := k.files.read("kallsyms.txt", "kallsyms")
-	if err != nil && merr != nil {
-		return // addresses without names
+	defer func() { k.files = kernelFiles{} }() // their text is not needed any more
+	modules, _, err := readFirst(k.files.near, "kallsyms.modules.txt")
+	if err != nil {
+		k.symbolIndex = k.files.cache.index(k.files)
+		return
 	}
-	k.set(all, modules, merr == nil)
+	k.set(k.files.cache.kallsyms(k.files), modules, true)
 }
 
 // set indexes the lines of all, without those of modules if they are replaced, and
 // then those of modules. It keeps one symbol of each address.
-func (k *kallsyms) set(all, modules []byte, replaced bool) {
+func (k *symbolIndex) set(all, modules []byte, replaced bool) {
 	var text strings.Builder
 	text.Grow(len(all) + 1 + len(modules))
 	text.Write(all)
@@ -91,8 +97,8 @@ func (k *kallsyms) set(all, modules []byte, replaced bool) {
 	k.text = text.String()
 	k.anchors = map[string]uint64{}
 	k.syms = make([]symbol, 0, len(k.text)/minSymbolLine)
-	k.index(0, len(all), replaced)
-	k.index(len(all)+1, len(k.text), false)
+	k.add(0, len(all), replaced)
+	k.add(len(all)+1, len(k.text), false)
 	k.start, k.end = k.anchors["_stext"], k.anchors["_end"]
 	sortSymbols(k.syms)
 	k.syms = slices.CompactFunc(k.syms, func(a, b symbol) bool { return a.addr == b.addr })
@@ -101,9 +107,9 @@ func (k *kallsyms) set(all, modules []byte, replaced bool) {
 // minSymbolLine is fewer bytes than most lines have, "ffffffff81000000 T _text".
 const minSymbolLine = 32
 
-// index appends the lines "address type name [module]" of a part of the text; others
+// add appends the lines "address type name [module]" of a part of the text; others
 // are passed over. Data counts: a kernel whose kallsyms lists it names it, too.
-func (k *kallsyms) index(from, to int, noModules bool) {
+func (k *symbolIndex) add(from, to int, noModules bool) {
 	for from < to {
 		line := k.text[from:to]
 		if n := strings.IndexByte(line, '\n'); n >= 0 {
@@ -150,7 +156,7 @@ func leadingHex(line string) (v uint64, n int) {
 }
 
 // name is the name of a symbol and the module it belongs to, or "".
-func (k *kallsyms) name(s symbol) (name, module string) {
+func (k *symbolIndex) name(s symbol) (name, module string) {
 	line, _, _ := strings.Cut(k.text[s.at:], "\n")
 	return splitModule(strings.TrimRight(line, " \r"))
 }

@@ -23,6 +23,7 @@ const maxKernelFile = 64 << 20
 type kernelFiles struct {
 	places []place
 	near   []place // the capture and what is above it, also if --kernel names another
+	cache  *Cache
 }
 
 // place is a folder that may hold files of the kernel.
@@ -45,7 +46,11 @@ func findKernel(l location, dir string) kernelFiles {
 		}
 	}
 	k.places = k.near
+	k.cache = new(Cache)
 	if l.kernelFS != nil {
+		if l.cache != nil {
+			k.cache = l.cache
+		}
 		k.places = []place{
 			{l.kernelFS, l.kernelDir, "kernel"},
 			{l.kernelFS, path.Join(l.kernelDir, "static"), "kernel/static"},
@@ -131,13 +136,9 @@ func numberAfter(line []byte, key string) (uint64, bool) {
 // formats reads the event formats: formats_all of the kernel, and the format files
 // under events of the capture itself, which win. No formats: fs.ErrNotExist.
 func (k kernelFiles) formats(l location, dir string) (*event.Table, error) {
-	all, shown, err := k.read("formats_all.txt", "formats_all", "formats_ftrace.txt")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	types, err := k.cache.formats(k)
+	if err != nil {
 		return nil, err
-	}
-	types, ferr := parseFormats(all, shown)
-	if ferr != nil {
-		return nil, ferr
 	}
 	own, oerr := ownFormats(l, dir)
 	if oerr != nil {

@@ -35,6 +35,7 @@ type Trace struct {
 	strings map[uint64]string // printk_formats
 	eprobes map[string]string // SYSTEM/NAME of an eprobe → SYSTEM.EVENT it sits on
 	latency output.Latency
+	maps    fileMaps
 	readers []*entries
 	hashed  bool
 	recent  [64]task // by the low bits of the pid
@@ -100,6 +101,8 @@ func (t *Trace) Config() output.Config {
 		Tracer:       t.state["current_tracer"],
 		Types:        t.types.table,
 		HashPtr:      func(ptr uint64) uint64 { t.hashed = true; return ptr },
+		NoPtrKey:     t.state["ptr_key"] == "none",
+		UserFile:     t.maps.file,
 		Comm:         t.comm,
 		TGID:         func(pid int32) int32 { return t.tgids[pid] },
 		String:       func(addr uint64) (string, bool) { s, ok := t.strings[addr]; return s, ok },

@@ -39,6 +39,10 @@ func (t *Trace) loadState(l location) error {
 			f.line(strings.TrimRight(string(line), "\r\n"))
 		}
 	}
+	var err error
+	if t.maps, err = readMaps(l); err != nil {
+		return err
+	}
 	cpu, _ := strconv.Atoi(t.state["latency_cpu"])
 	t.latency = output.Latency{CPU: cpu, Release: "unknown", Model: "preempt"}
 	text, _, err := findKernel(l, l.name).read("uname.txt", "uname")

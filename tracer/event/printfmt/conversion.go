@@ -118,10 +118,10 @@ func (c *conversion) append(dst, rec []byte, env *Env) []byte {
 	v := eval(c.arg, rec, env)
 	start := len(dst)
 	switch {
+	case f.verb == 'p' && (v.kind != vUnknown || env != nil && env.NoPtrKey && f.ext == ""):
+		return f.appendPointer(dst, v, env)
 	case v.kind == vUnknown:
 		dst = appendUnknown(dst, v)
-	case f.verb == 'p':
-		return f.appendPointer(dst, v, env)
 	case v.kind == vText:
 		dst = appendText(dst, v.node, rec, env)
 		if f.prec >= 0 && len(dst)-start > f.prec {

@@ -40,14 +40,33 @@ func (c *conversion) appendPointer(dst []byte, v value, env *Env) []byte {
 	case 'U':
 		dst = appendUUID(dst, ext, v.s)
 	default:
-		addr := v.n
 		// NULL and error pointers are no addresses and not hashed.
-		if env != nil && env.HashPtr != nil && addr != 0 && addr < ^uint64(0)-4094 {
-			addr = env.HashPtr(addr)
+		if env == nil || v.kind == vInt && (v.n == 0 || v.n >= ^uint64(0)-4094) {
+			return c.appendAddress(dst, v.n)
 		}
-		return c.appendAddress(dst, addr)
+		if !env.NoPtrKey {
+			return c.appendAddress(dst, env.hash(v.n))
+		}
+		dst = append(dst, noPtrKey...)
 	}
 	return c.pad(dst, start)
+}
+
+// noPtrKey is what %p prints before the kernel has the key of its hash.
+//
+// Kernel: __ptr_to_hashval, lib/vsprintf.c.
+const noPtrKey = "(____ptrval____)"
+
+func (e *Env) hash(ptr uint64) uint64 {
+	if e.HashPtr == nil {
+		return ptr
+	}
+	return e.HashPtr(ptr)
+}
+
+// AppendPointer writes %p of an address, with 16 digits.
+func (e *Env) AppendPointer(dst []byte, ptr uint64) []byte {
+	return (&conversion{}).appendPointer(dst, integer(ptr, 8, false), e)
 }
 
 // appendAddress writes a pointer: 16 digits unless a width is given.

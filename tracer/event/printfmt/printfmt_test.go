@@ -218,3 +218,15 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// TestNoPtrKey: as long as there is no key every address looks the same, known or not.
+func TestNoPtrKey(t *testing.T) {
+	p, err := printfmt.Compile(`"%p %20p %p %px %p %s", (void *)0x1000, (void *)0x1000, (void *)0, (void *)0x1000, gone(1), gone(1)`, lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "(____ptrval____)     (____ptrval____) 0000000000000000 0000000000001000 (____ptrval____) [unknown gone]"
+	if got := string(p.Append(nil, record(), &printfmt.Env{NoPtrKey: true})); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -13,6 +13,9 @@ type Env struct {
 	// HashPtr gives %p's hashed value; nil prints the pointer itself in 16 digits
 	// (the option hash-ptr cleared).
 	HashPtr func(uint64) uint64
+	// NoPtrKey is a kernel that has not yet made the key of that hash: %p of any
+	// address is (____ptrval____), which needs not even the address.
+	NoPtrKey bool
 	// Strings gives the kernel's constant text at an address, for %s of a pointer
 	// (printk_formats); nil, or not ok, prints the address.
 	Strings func(addr uint64) (s string, ok bool)

@@ -1,0 +1,77 @@
+package golden
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Capture is a folder of the oracle that has pages.
+type Capture struct {
+	Name   string // below the oracle, with slashes
+	Dir    string
+	Kernel string // the folder with its kernel's static files
+}
+
+// Captures lists the captures of the oracle in the order of their names.
+func Captures(oracle string) (list []Capture, err error) {
+	err = filepath.WalkDir(oracle, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !hasPages(d.Name()) {
+			return err
+		}
+		dir := filepath.Dir(path)
+		rel, err := filepath.Rel(oracle, dir)
+		if name := filepath.ToSlash(rel); err == nil && (len(list) == 0 || list[len(list)-1].Name != name) {
+			list = append(list, Capture{name, dir, kernelOf(oracle, dir)})
+		}
+		return err
+	})
+	return list, err
+}
+
+func hasPages(file string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(file, ".gz"), "cpu0.raw")
+}
+
+// kernelOf is the nearest folder above that has a folder static.
+func kernelOf(oracle, dir string) string {
+	for dir != oracle {
+		dir = filepath.Dir(dir)
+		if _, err := os.Stat(filepath.Join(dir, "static")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// NoPair says why the texts of a capture do not show its pages; "": they do.
+func (c *Capture) NoPair() string {
+	if strings.HasPrefix(c.Name, "full/latency/") {
+		return "the text shows the buffer of the longest latency, the pages are those of the live one"
+	}
+	return ""
+}
+
+// WithoutPages lists the texts of trace in the oracle of which no pages were kept.
+func WithoutPages(oracle string) (list []string, err error) {
+	err = filepath.WalkDir(oracle, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		if err != nil || d.IsDir() || !strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".txt") ||
+			!strings.Contains(name, "trace") && !strings.Contains(name, "snapshot") {
+			return err
+		}
+		t := Text{File: path, CPU: -1}
+		if t.named(name) && t.form() {
+			return nil
+		}
+		content, err := ReadFile(path)
+		rel, _ := filepath.Rel(oracle, path)
+		if bytes.HasPrefix(content, []byte("# tracer: ")) || strings.HasPrefix(name, "trace_pipe") {
+			list = append(list, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,104 @@
+package golden
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"ftracelab/tracer/event"
+	"ftracelab/workload/capture"
+)
+
+// hasFiles says whether the text names places in mapped files (sym-userobj). They
+// are those of tasks that still lived when it was read; nothing else tells them.
+func (t *Text) hasFiles() bool { return bytes.Contains(t.Content, []byte("[+0x")) }
+
+var (
+	userAddress = regexp.MustCompile(`^ =>  <([0-9a-f]{16})>$`)
+	userPlace   = regexp.MustCompile(`^ => (/.*)\[\+0x([0-9a-f]+)\](?: <[0-9a-f]{16}>)?$`)
+)
+
+// file is a mapped file of a process.
+type file struct {
+	tgid  int32
+	start uint64
+	path  string // "" is memory without one
+}
+
+// mappings makes files maps.PID from a text and from ours, got, which has addresses
+// where that has places.
+func (t *Text) mappings(got []byte, dir string, opt capture.Options) (map[string][]byte, error) {
+	if !t.hasFiles() {
+		return nil, nil
+	}
+	tgids, err := t.stackOwners(dir, opt)
+	if err != nil {
+		return nil, err
+	}
+	last := map[file]uint64{} // the highest address seen
+	stack := -1
+	ours := bytes.Split(got, []byte("\n"))
+	i := 0
+	for line := range bytes.Lines(t.Content) {
+		if i >= len(ours) {
+			break
+		}
+		if bytes.HasSuffix(ours[i], []byte(": <user stack trace>")) || bytes.Equal(ours[i], []byte("<user stack trace>")) {
+			stack++
+		}
+		a, p := userAddress.FindSubmatch(ours[i]), userPlace.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
+		if i++; a == nil || stack >= len(tgids) {
+			continue
+		}
+		ip, err := strconv.ParseUint(string(a[1]), 16, 64)
+		if err != nil {
+			return nil, err
+		}
+		f := file{tgid: tgids[stack], start: ip} // no file, as long as none is named
+		if p != nil {
+			offset, err := strconv.ParseUint(string(p[2]), 16, 64)
+			if err != nil {
+				return nil, err
+			}
+			f.start, f.path = ip-offset, string(p[1])
+		}
+		last[f] = max(last[f], f.start, ip)
+	}
+	return procMaps(last), nil
+}
+
+// procMaps writes mappings as /proc/PID/maps does.
+func procMaps(last map[file]uint64) map[string][]byte {
+	order := func(a, b file) int { return cmp.Or(cmp.Compare(a.tgid, b.tgid), cmp.Compare(a.start, b.start)) }
+	added := map[string][]byte{}
+	for _, f := range slices.SortedFunc(maps.Keys(last), order) {
+		name := fmt.Sprintf("maps.%d", f.tgid)
+		added[name] = fmt.Appendf(added[name], "%x-%x r-xp 00000000 00:00 0 %s\n", f.start, last[f]+1, f.path)
+	}
+	return added
+}
+
+// stackOwners are the tgids of the user stacks in the order of the text.
+func (t *Text) stackOwners(dir string, opt capture.Options) (tgids []int32, err error) {
+	c, err := t.open(dir, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	typ := c.Config().Types.ByName("ftrace", "user_stack")
+	m, err := c.Merge(t.CPU)
+	if err != nil {
+		return nil, err
+	}
+	for e, _, ok := m.Next(); ok; e, _, ok = m.Next() {
+		if len(e.Data) >= event.CommonSize && int(event.ParseCommon(e.Data).Type) == typ.ID {
+			tgids = append(tgids, int32(typ.Field("tgid").Int(e.Data)))
+		}
+	}
+	return tgids, nil
+}
