@@ -28,29 +28,34 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 }
 
 // emitBytes is emit for a record that is already encoded.
-//
-// Kernel: trace_event_buffer_commit and the stack options in
-// trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
 func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
-	ctx := contextOf(c)
 	for i := range ft.all {
-		if !i.enabled[t.ID] || !i.records(c) || !i.passes(c, t, rec) || i.rec.Event(c.ID, ctx, rec) != nil {
-			continue
+		if i.events[t.ID].enabled {
+			i.happen(c, t, h, rec)
 		}
-		if i.opts.Has(OptStacktrace) {
-			i.stack.IPs = i.stack.IPs[:0]
-			if probe := ft.probes[t.ID]; probe != 0 {
-				i.stack.IPs = append(i.stack.IPs, probe)
-			}
-			i.stack.IPs = c.KernelStack(i.stack.IPs)
-			i.kernelStack(c, ctx, h)
+	}
+}
+
+// record writes an event and the stacks that belong to it.
+//
+// Kernel: trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
+func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
+	if i.rec.Event(c.ID, ctx, rec) != nil {
+		return
+	}
+	if i.opts.Has(OptStacktrace) {
+		i.stack.IPs = i.stack.IPs[:0]
+		if probe := i.ft.probes[t.ID]; probe != 0 {
+			i.stack.IPs = append(i.stack.IPs, probe)
 		}
-		switch {
-		case i.deferred != nil:
-			i.requestStack(c, h)
-		case i.opts.Has(OptUserStacktrace) && !c.InNMI:
-			i.userStack(c, ctx, h)
-		}
+		i.stack.IPs = c.KernelStack(i.stack.IPs)
+		i.kernelStack(c, ctx, h)
+	}
+	switch {
+	case i.deferred != nil:
+		i.requestStack(c, h)
+	case i.opts.Has(OptUserStacktrace) && !c.InNMI:
+		i.userStack(c, ctx, h)
 	}
 }
 
@@ -86,7 +91,7 @@ func (ft *Ftrace) listen() {
 	names := map[string]bool{}
 	for i := range ft.all {
 		for _, t := range ft.types.All() {
-			if i.enabled[t.ID] {
+			if i.events[t.ID].enabled {
 				ft.listening[t.ID] = true
 				names[tracepointOf(t)] = true
 			}

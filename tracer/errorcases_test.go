@@ -1,63 +1,60 @@
 package tracer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )
 
-// An errorCase is one command of the captured error cases: what was opened how,
-// what was written, what the system calls said, and how the file began
-// afterwards.
+// An errorCase is one command of the captured error cases: what was opened how
+// and written, or a shell command; what the system calls said, what stood in
+// error_log, and how the file began afterwards.
 type errorCase struct {
 	number int
-	how    string // -t, -a, -w, -r, -R
+	how    string // -t, -a, -w, -r, -R, -n; sh: for a shell command
 	file   string
-	text   string
-	answer string // the line of results
+	text   string // written; the shell command
+	answer string // the line of results; what the shell printed
+	log    string // error_log, with [TIME] for the time
 	shown  bool   // the capture shows the file afterwards
 	after  string
 }
 
-var (
-	caseHead  = regexp.MustCompile(`^### (\d+): tw (-\w) (\S+) ?(.*)$`)
-	otherHead = regexp.MustCompile(`^### (\d+): `)
-)
+var caseHead = regexp.MustCompile(`^### (\d+): (?:tw (-\w) (\S+) ?(.*)|(sh:) (.*))$`)
 
-// parseErrorCases reads a file of cases, those that are a plain write or read.
+// parseErrorCases reads a file of cases.
 func parseErrorCases(t testing.TB, text string) []errorCase {
 	t.Helper()
 	var cases []errorCase
-	var c *errorCase
-	inAfter := false
+	part := new(string)
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		switch m := caseHead.FindStringSubmatch(line); {
-		case m != nil:
+		m := caseHead.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m != nil {
 			number, _ := strconv.Atoi(m[1])
-			cases = append(cases, errorCase{number: number, how: m[2], file: m[3], text: unquote(m[4])})
-			c, inAfter = &cases[len(cases)-1], false
-		case otherHead.MatchString(line):
-			c = nil
-		case c == nil:
-		case strings.HasPrefix(line, "open("):
-			c.answer = line
-		case line == "--- first lines of file after:":
-			inAfter, c.shown = true, true
-		case strings.HasPrefix(line, "--- "):
-			inAfter = false
-		case inAfter:
-			c.after += line + "\n"
+			cases = append(cases, errorCase{number: number, how: m[2] + m[5], file: m[3], text: unquote(m[4]) + m[6]})
+			part = &cases[len(cases)-1].answer
+			continue
+		}
+		switch line {
+		case "--- error_log:\n":
+			part = &cases[len(cases)-1].log
+		case "--- first lines of file after:\n":
+			part, cases[len(cases)-1].shown = &cases[len(cases)-1].after, true
+		default:
+			*part += line
 		}
 	}
 	return cases
@@ -99,6 +96,7 @@ var errnoNames = map[syscall.Errno]string{
 	syscall.EINVAL: "EINVAL", syscall.EBUSY: "EBUSY", syscall.ENOENT: "ENOENT", syscall.ENOMEM: "ENOMEM",
 	syscall.EOVERFLOW: "EOVERFLOW", syscall.EBADF: "EBADF", syscall.EAGAIN: "EAGAIN", syscall.ERANGE: "ERANGE",
 	syscall.EACCES: "EACCES", syscall.EIO: "EIO", syscall.EPERM: "EPERM", syscall.ESRCH: "ESRCH",
+	syscall.EEXIST: "EEXIST", syscall.ENODEV: "ENODEV", syscall.ENOTDIR: "ENOTDIR",
 }
 
 func result(n int, err error) string {
@@ -136,90 +134,211 @@ func (l *lab) firstLines(file string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "")
 }
 
-// replay does the cases whose files exist here. It names those of another
-// answer, which none should have, and those after which the file reads
-// otherwise. before holds what other commands of the capture changed meanwhile.
-func replay(l *lab, cases []errorCase, before map[int]func()) (done int, answers, contents map[int]string) {
-	answers, contents = map[int]string{}, map[int]string{}
-	for _, c := range cases {
-		if set := before[c.number]; set != nil {
+// The parts of a case that may come out otherwise.
+const (
+	partAnswer = "answer"
+	partLog    = "log"
+	partAfter  = "after"
+)
+
+// replay does one case and names the parts that are not the kernel's, with what
+// they are here. After a command to a trigger the machine runs for as long as
+// pause, as it did in the capture.
+func (l *lab) replay(c *errorCase, pause machine.Time) (parts []string, here string) {
+	ctx := context.Background()
+	l.write("error_log", "")
+	var answer string
+	if c.how == "sh:" {
+		answer = l.shell(ctx, c.text)
+	} else {
+		answer = l.do(c.how, c.file, c.text) + "\n"
+	}
+	compare := func(part, got, want string) {
+		if got != want {
+			parts = append(parts, part)
+			here += fmt.Sprintf("%s:\n%swant\n%s", part, got, want)
+		}
+	}
+	compare(partAnswer, answer, scriptName.ReplaceAllString(c.answer, ""))
+	if c.how == "sh:" {
+		return parts, here
+	}
+	compare(partLog, logTime.ReplaceAllString(l.read("error_log"), "[TIME]"), c.log)
+	if strings.HasSuffix(c.file, "/trigger") {
+		l.ft.Run(pause)
+	}
+	if c.shown {
+		want := strings.ReplaceAll(c.after, " enable_hist disable_hist hist", "")
+		compare(partAfter, l.firstLines(c.file, strings.Count(want, "\n")), want)
+	}
+	return parts, here
+}
+
+var (
+	scriptName = regexp.MustCompile(`/share/script\.sh: line 6: `)
+	logTime    = regexp.MustCompile(`(?m)^\[ *\d+\.\d+\]`)
+)
+
+// shell runs a command of the capture and returns what it printed and its
+// status. tw, which opens and writes once, is done here.
+func (l *lab) shell(ctx context.Context, script string) string {
+	var out bytes.Buffer
+	sh, err := shell.New(shell.Config{FS: l.fs, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, CPUs: 2})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	status := 0
+	commands := []string{script}
+	if strings.Contains(script, "tw -") && !strings.ContainsAny(script, "&()") {
+		commands = strings.Split(script, "; ")
+	}
+	for _, command := range commands {
+		if words := strings.Fields(command); words[0] == "tw" {
+			status = 0
+			fmt.Fprintln(&out, l.do(words[1], words[2], strings.Join(words[3:], " ")))
+			continue
+		}
+		if status, err = sh.Run(ctx, strings.NewReader(command), "sh"); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("%src=%d\n", out.String(), status)
+}
+
+// otherCases is testdata/errorcases.txt: the cases that come out otherwise here,
+// and why. Its lines are
+//
+//	absent FILE…: REASON             the files are not there; their cases are left out
+//	without TEXT: REASON             triggers of that command are left out
+//	CAPTURE PART[,PART] NUMBERS: REASON
+//
+// where CAPTURE is sequential or isolated, a PART is answer, log or after, or
+// all for a case that is not done, and NUMBERS are as in 3-5,7.
+type otherCases struct {
+	absent, without map[string]bool
+	parts           map[string]map[int][]string
+}
+
+func readOtherCases(t *testing.T) otherCases {
+	t.Helper()
+	o := otherCases{map[string]bool{}, map[string]bool{}, map[string]map[int][]string{"sequential": {}, "isolated": {}}}
+	for n, line := range strings.Split(golden(t, "errorcases.txt"), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		what, reason, ok := strings.Cut(line, ": ")
+		words := strings.Fields(what)
+		if !ok || reason == "" || len(words) < 2 {
+			t.Fatalf("errorcases.txt:%d: %q has no reason", n+1, line)
+		}
+		switch words[0] {
+		case "absent", "without":
+			for _, name := range words[1:] {
+				map[string]map[string]bool{"absent": o.absent, "without": o.without}[words[0]][name] = true
+			}
+		default:
+			cases := o.parts[words[0]]
+			if cases == nil || len(words) != 3 {
+				t.Fatalf("errorcases.txt:%d: %q", n+1, line)
+			}
+			for _, number := range numbers(t, words[2]) {
+				if cases[number] != nil {
+					t.Errorf("errorcases.txt:%d: case %d stands there twice", n+1, number)
+				}
+				cases[number] = strings.Split(words[1], ",")
+			}
+		}
+	}
+	return o
+}
+
+// numbers reads 3-5,7.
+func numbers(t *testing.T, s string) []int {
+	t.Helper()
+	var list []int
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		a, errA := strconv.Atoi(from)
+		b, errB := strconv.Atoi(to)
+		if errA != nil || errB != nil || a > b {
+			t.Fatalf("numbers %q", s)
+		}
+		for ; a <= b; a++ {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// TestErrorCases replays the captured cases on the files we have: the answers,
+// error_log and what the files read afterwards are the kernel's, but for what
+// testdata/errorcases.txt lists, which is exact both ways.
+func TestErrorCases(t *testing.T) {
+	t.Run("sequential", func(t *testing.T) {
+		checkErrorCases(t, "sequential", oracle(t, "errors/errors_sequential.txt"), 250)
+	})
+	t.Run("isolated", func(t *testing.T) { checkErrorCases(t, "isolated", oracle(t, "errors/errors_isolated.txt"), 17) })
+	t.Run("golden", func(t *testing.T) { checkErrorCases(t, "sequential", golden(t, "errors_sequential.txt"), 110) })
+}
+
+func checkErrorCases(t *testing.T, capture, text string, least int) {
+	others := readOtherCases(t)
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true})
+	l.write("buffer_size_kb", "256")
+	for name := range others.absent {
+		if _, err := l.fs.Lookup(name); err == nil {
+			t.Errorf("errorcases.txt: %s is there now", name)
+		}
+	}
+	pause := 5 * machine.Millisecond
+	if capture == "isolated" {
+		pause = 0
+	}
+	before := map[int]func(){
+		49: func() { l.write("current_tracer", "function") },
+		52: func() { l.write("current_tracer", "nop") },
+	}
+	done, same, all := 0, 0, 0
+	for _, c := range parseErrorCases(t, text) {
+		all++
+		if capture == "isolated" {
+			l.clearTriggers(c.file)
+		} else if set := before[c.number]; set != nil {
 			set()
 		}
-		_, err := l.fs.Lookup(c.file)
-		if err != nil && !strings.HasSuffix(c.answer, "): -1 ENOENT") {
+		listed := others.parts[capture][c.number]
+		command, _, _ := strings.Cut(strings.TrimPrefix(c.text, "!"), ":")
+		if others.absent[c.file] || strings.HasSuffix(c.file, "/trigger") && others.without[command] || slices.Equal(listed, []string{"all"}) {
 			continue
 		}
 		done++
-		what := fmt.Sprintf("%s %s %q", c.how, c.file, c.text)
-		if got := l.do(c.how, c.file, c.text); got != c.answer {
-			answers[c.number] = fmt.Sprintf("%s\n%s\nwant\n%s", what, got, c.answer)
-		}
-		if !c.shown {
-			continue
-		}
-		want := functionCommand.ReplaceAllString(c.after, "")
-		if got := l.firstLines(c.file, strings.Count(want, "\n")); got != want {
-			contents[c.number] = fmt.Sprintf("%s\n%s\nwant\n%s", what, got, want)
+		parts, here := l.replay(&c, pause)
+		switch {
+		case !slices.Equal(parts, listed):
+			t.Errorf("case %d: %s %s %q: %q are not the kernel's, errorcases.txt has %q\n%s", c.number, c.how, c.file, c.text, parts, listed, here)
+		case len(parts) == 0:
+			same++
 		}
 	}
-	return done, answers, contents
+	t.Logf("%s: %d of %d cases were done, %d of them as the kernel does", capture, done, all, same)
+	if same < least {
+		t.Errorf("only %d cases come out as the kernel's", same)
+	}
 }
 
-// functionCommand is a line of set_ftrace_filter that shows a command which is
-// refused here.
-var functionCommand = regexp.MustCompile(`(?m)^vfs_read:enable_event:.*\n`)
-
-// Why some files read otherwise after a case.
-const (
-	softEnabled = "a function command of the capture keeps sched_switch enabled softly, and its system X"
-	otherEvents = "the catalogue has fewer events"
-	ownText     = "README is our own"
-	fewTracers  = "blk and mmiotrace are not there"
-	recorded    = "the file shows what was recorded meanwhile"
-)
-
-// otherContents are the cases after which a file reads otherwise.
-var otherContents = map[int]string{
-	128: softEnabled, 129: softEnabled, 130: softEnabled, 132: softEnabled, 134: softEnabled, 135: softEnabled,
-	136: softEnabled, 137: softEnabled, 138: softEnabled, 139: softEnabled, 140: softEnabled, 141: softEnabled,
-	142: softEnabled, 143: softEnabled, 144: softEnabled, 145: softEnabled, 147: softEnabled,
-	133: otherEvents, 482: otherEvents, 480: ownText, 481: fewTracers,
-	484: recorded, 499: recorded, 500: recorded, 501: recorded,
-}
-
-// TestErrorCases replays the captured cases on the files we have: all answers
-// are the kernel's, and so is what the files read afterwards but for a table of
-// cases, which is exact both ways.
-func TestErrorCases(t *testing.T) {
-	t.Run("all", func(t *testing.T) { checkErrorCases(t, oracle(t, "errors/errors_sequential.txt")) })
-	t.Run("golden", func(t *testing.T) { checkErrorCases(t, golden(t, "errors_sequential.txt")) })
-}
-
-func checkErrorCases(t *testing.T, text string) {
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true})
-	l.write("buffer_size_kb", "256")
-	cases := parseErrorCases(t, text)
-	done, answers, contents := replay(l, cases, map[int]func(){
-		49:  func() { l.write("current_tracer", "function") },
-		52:  func() { l.write("current_tracer", "nop") },
-		490: func() { l.write("tracing_on", "0") }, // a traceoff trigger of the capture fired
-		499: func() { l.write("tracing_on", "1") },
-	})
-	for number, got := range answers {
-		t.Errorf("case %d: %s", number, got)
+// clearTriggers takes the triggers of a file away, as each case of the isolated
+// capture began.
+func (l *lab) clearTriggers(file string) {
+	if !strings.HasSuffix(file, "/trigger") {
+		return
 	}
-	for number, got := range contents {
-		if otherContents[number] == "" {
-			t.Errorf("case %d: %s", number, got)
+	for line := range strings.Lines(l.read(file)) {
+		if line[0] != '#' {
+			l.append(file, "!"+strings.TrimSpace(line))
 		}
 	}
-	for number, why := range otherContents {
-		if contents[number] == "" {
-			t.Errorf("case %d reads as the kernel's does, though %s", number, why)
-		}
-	}
-	t.Logf("%d cases, %d other answers, %d other contents", done, len(answers), len(contents))
-	if done < 110 {
-		t.Errorf("only %d cases were done", done)
-	}
+	l.write("tracing_on", "1")
 }

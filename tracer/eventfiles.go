@@ -64,10 +64,10 @@ func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 		nodes = append(nodes, i.value("id", 0o440, func() string { return strconv.Itoa(t.ID) + "\n" }, nil))
 	}
 	if switchable(t) {
-		nodes = append(nodes, i.flag("enable",
-			func() bool { return i.enabled[t.ID] },
-			func(on bool) error { return i.setEvent(t, on) }),
-			i.eventFilterFile(t))
+		nodes = append(nodes, i.enableFileOf(t), i.eventFilterFile(t))
+	}
+	if switchable(t) || t == events.Print.Type {
+		nodes = append(nodes, i.triggerFile(t))
 	}
 	return nodes
 }

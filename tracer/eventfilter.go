@@ -11,22 +11,23 @@ import (
 
 // filterOf is the filter of an event in this instance.
 func (i *Instance) filterOf(t *event.Type) *filter.File {
-	f := i.filters[t.ID]
-	if f == nil {
-		f = new(filter.File)
-		i.filters[t.ID] = f
+	s := &i.events[t.ID]
+	if s.filter == nil {
+		s.filter = new(filter.File)
 	}
-	return f
+	return s.filter
 }
 
-// passes reports whether an event's filter lets a record through. A record that
-// it stops never reaches the buffer.
+// wanted reports whether an event is to be recorded: not disabled softly, of a
+// task that is not ignored, and let through by its filter.
 //
-// Kernel: trace_trigger_soft_disabled and call_filter_check_discard,
-// kernel/trace/trace.h and trace.c.
-func (i *Instance) passes(c *machine.CPU, t *event.Type, rec []byte) bool {
-	f := i.filters[t.ID]
-	return f == nil || f.Filter() == nil || f.Filter().Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm})
+// Kernel: __event_trigger_test_discard, kernel/trace/trace.c.
+func (i *Instance) wanted(c *machine.CPU, t *event.Type, rec []byte) bool {
+	s := &i.events[t.ID]
+	if s.softDisabled || i.ignores(c, t) {
+		return false
+	}
+	return s.filter == nil || s.filter.Filter().Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm})
 }
 
 // filterEnv is what a filter may ask when it is written.

@@ -8,13 +8,6 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// enableEvent switches one event of the instance; hooksChanged makes it felt.
-//
-// Kernel: __ftrace_event_enable_disable, kernel/trace/trace_events.c.
-func (i *Instance) enableEvent(t *event.Type, on bool) {
-	i.enabled[t.ID] = on
-}
-
 // setEvent is a write to an event's enable file.
 //
 // Kernel: event_enable_write, kernel/trace/trace_events.c.
@@ -27,9 +20,15 @@ func (i *Instance) setEvent(t *event.Type, on bool) error {
 	return nil
 }
 
-// disableAllEvents is what removing an instance starts with.
+// disableAllEvents is what set_event does when it is opened with >.
+//
+// Kernel: ftrace_clear_events, kernel/trace/trace_events.c.
 func (i *Instance) disableAllEvents() {
-	clear(i.enabled)
+	for _, t := range i.ft.types.All() {
+		if switchable(t) {
+			i.enableEvent(t, false)
+		}
+	}
 	i.ft.hooksChanged()
 }
 
@@ -99,11 +98,11 @@ func wildcard(s string) string {
 	return s
 }
 
-// showSetEvent is the text of set_event: what is enabled.
+// showSetEvent is the text of set_event: what is enabled, if only softly.
 func (i *Instance) showSetEvent() string {
 	var text strings.Builder
 	for _, t := range i.ft.types.All() {
-		if i.enabled[t.ID] {
+		if i.events[t.ID].enabled && switchable(t) {
 			fmt.Fprintf(&text, "%s:%s\n", t.System, t.Name)
 		}
 	}
@@ -129,7 +128,7 @@ func (i *Instance) state(system string) string {
 	on, off := false, false
 	for _, t := range i.ft.types.All() {
 		if switchable(t) && (system == "" || t.System == system) {
-			on, off = on || i.enabled[t.ID], off || !i.enabled[t.ID]
+			on, off = on || i.events[t.ID].enabled, off || !i.events[t.ID].enabled
 		}
 	}
 	switch {

@@ -68,6 +68,8 @@ func (i *Instance) files() []tracefile.Node {
 		i.pidFile("set_ftrace_pid", &i.functionPIDs, "no pid\n"),
 		i.pidFile("set_ftrace_notrace_pid", &i.functionNoPIDs, "no pid\n"),
 		i.setEventFile(),
+		i.pidFile("set_event_pid", &i.pids.only, ""),
+		i.pidFile("set_event_notrace_pid", &i.pids.not, ""),
 		&tracefile.Dir{Name: "events", Mode: 0o755, Children: i.eventDirs},
 		i.value("buffer_size_kb", 0o640, func() string { return i.showSize(-1) }, func(s string) error { return i.writeSize(-1, s) }),
 		i.value("buffer_total_size_kb", 0o440, i.showTotalSize, nil),

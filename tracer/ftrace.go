@@ -69,6 +69,9 @@ type Ftrace struct {
 	touched      map[uint64]bool // functions that were ever traced
 	functionsOff bool            // kernel.ftrace_enabled is 0
 	running      *machine.CPU    // the CPU whose hook runs
+	// concerned is the task besides the current one that the tracepoint which
+	// runs is about; nil for most.
+	concerned *machine.Task
 	// recordTGID says that some instance has options/record-tgid.
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
@@ -195,6 +198,7 @@ func (ft *Ftrace) rmdir(name string) error {
 	if i.refs > 0 {
 		return fmt.Errorf("instances/%s has open files: %w", name, syscall.EBUSY)
 	}
+	i.dropTriggers()
 	i.disableAllEvents()
 	if err := i.setTracer("nop"); err != nil {
 		return err

@@ -13,34 +13,3 @@ func (i *Instance) followsTask(c *machine.CPU) bool {
 	}
 	return (i.functionPIDs == nil || i.functionPIDs.has(c.Current)) && !i.functionNoPIDs.has(c.Current)
 }
-
-// taskForked and taskFreed keep lists of tasks that follow forks up to date.
-//
-// Kernel: ftrace_pid_follow_sched_process_fork, kernel/trace/ftrace.c.
-func (ft *Ftrace) taskForked(parent, child *machine.Task) {
-	for i := range ft.all {
-		if i.opts.Has(OptFunctionFork) {
-			i.functionPIDs.forked(parent, child)
-			i.functionNoPIDs.forked(parent, child)
-		}
-	}
-}
-
-func (ft *Ftrace) taskFreed(pid int) {
-	for i := range ft.all {
-		if i.opts.Has(OptFunctionFork) {
-			i.functionPIDs.freed(pid)
-			i.functionNoPIDs.freed(pid)
-		}
-	}
-}
-
-// followsForks reports whether some list of tasks follows forks.
-func (ft *Ftrace) followsForks() bool {
-	for i := range ft.all {
-		if i.opts.Has(OptFunctionFork) {
-			return true
-		}
-	}
-	return false
-}

@@ -6,7 +6,6 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
-	"ftracelab/tracer/event/filter"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -27,9 +26,9 @@ type Instance struct {
 	clock      *clock
 	clockCalls uint64
 	cpumask    cpuMask
-	expanded   bool           // the buffer has its size
-	enabled    []bool         // by event id
-	filters    []*filter.File // by event id; nil: none was ever written
+	expanded   bool         // the buffer has its size
+	events     []eventState // by event id
+	pids       eventPIDs
 	repeats    []funcRepeat   // by CPU; of func-no-repeats
 	functions  filterHash     // set_ftrace_filter and set_ftrace_notrace
 	filter     functionFilter // the files that edit them
@@ -46,6 +45,7 @@ type Instance struct {
 	piped                        []bool // by CPU: its trace_pipe is open
 	scratch                      []byte
 	stack                        Stack
+	moment                       moment
 }
 
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {
@@ -57,8 +57,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		current:  tracerByName("nop"),
 		clock:    &clocks[0],
 		cpumask:  allCPUs(cpus),
-		enabled:  make([]bool, ft.maxID+1),
-		filters:  make([]*filter.File, ft.maxID+1),
+		events:   make([]eventState, ft.maxID+1),
 		repeats:  make([]funcRepeat, cpus),
 		piped:    make([]bool, cpus),
 		expanded: name != "",
@@ -77,7 +76,8 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	if i.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now}); err != nil {
 		return nil, fmt.Errorf("instance %q: snapshot: %w", name, err)
 	}
-	i.rec = NewRecorder(buf, &Stacks{Kernel: FullStack, User: FullStack, IDs: CatalogueIDs(), kernelMap: ft.stackmap})
+	i.rec = NewRecorder(i.buf, &Stacks{Kernel: FullStack, User: FullStack, IDs: CatalogueIDs(), kernelMap: ft.stackmap})
+	i.snap.rec = NewRecorder(i.snap.buf, i.rec.stacks)
 	return i, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/event/filter"
 )
 
 // The task that stands for whoever writes to the tracefs: a shell outside the
@@ -43,8 +44,27 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	}
 	// The last NUL is the encoder's.
 	rec := events.PrintRecord{IP: i.ft.markerIP(), Buf: string(buf)}
-	i.scratch = events.Print.Append(i.scratch[:0], event.Common{PID: writerPID}, &rec)
-	return len(text), i.writeAsShell("trace_marker")
+	h := event.Common{PID: writerPID}
+	triggers := &i.events[events.Print.ID].triggers
+	if triggers.Len() == 0 {
+		i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
+		return len(text), i.writeAsShell("trace_marker")
+	}
+	if !i.buf.Recording() || !i.cpumask[writerCPU] {
+		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
+	}
+	// Triggers see the text without the newline that is added.
+	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
+	m, swaps := &i.moment, i.snap.taken
+	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, outside: true}
+	due := triggers.Call(events.Print.Append(nil, h, &seen), filter.Context{CPU: writerCPU, Comm: writerComm}, m)
+	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
+	live := i.rec
+	i.rec = i.recorderAt(swaps)
+	err := i.writeAsShell("trace_marker")
+	i.rec = live
+	triggers.CallDue(due, m)
+	return len(text), err
 }
 
 // Sizes of the records of markers before their text.

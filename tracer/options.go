@@ -73,7 +73,7 @@ type option struct {
 // defaults come.
 //
 // Departure: some options change nothing here, as what they act on is left out:
-// block (poll), event-fork (set_event_pid), trace_printk_dest (the simulated kernel calls no trace_printk), function-trace
+// block (poll), trace_printk_dest (the simulated kernel calls no trace_printk), function-trace
 // and display-graph (the latency tracers), sym-userobj (simulated memory has no
 // files behind it), pause-on-trace (trace is a text of one moment anyway).
 var options = [numOptions]option{
@@ -256,7 +256,7 @@ func (i *Instance) setOption(o Option, on bool) error {
 			other.opts.set(o, on)
 		}
 	}
-	if o == OptFunctionFork {
+	if o == OptFunctionFork || o == OptEventFork {
 		i.ft.listen()
 	}
 	i.ft.optionChanged(i)

@@ -21,10 +21,10 @@ type pidList map[int32]struct{}
 // Kernel: PID_MAX, kernel/trace/pid_list.h.
 const pidMax = 1<<30 - 1
 
-// pidWord is how long a number written may be.
+// pidWord is how long a number written may be, its ending NUL included.
 //
 // Kernel: PID_BUF_SIZE, kernel/trace/trace.c.
-const pidWord = 127
+const pidWord = 128
 
 // written is the list with the pids of a write added. A write without any leaves
 // an empty list none.
@@ -104,4 +104,41 @@ func (i *Instance) pidFile(name string, l *pidList, none string) tracefile.Node 
 				return err
 			})
 		})
+}
+
+// taskForked and taskFreed keep the lists of tasks that follow forks up to date.
+//
+// Kernel: ftrace_pid_follow_sched_process_fork, kernel/trace/ftrace.c, and
+// event_filter_pid_sched_process_fork, kernel/trace/trace_events.c.
+func (ft *Ftrace) taskForked(parent, child *machine.Task) {
+	for l := range ft.followed {
+		l.forked(parent, child)
+	}
+}
+
+func (ft *Ftrace) taskFreed(pid int) {
+	for l := range ft.followed {
+		l.freed(pid)
+	}
+}
+
+// followed yields the lists that follow forks: those of functions with
+// options/function-fork, those of events with options/event-fork.
+func (ft *Ftrace) followed(yield func(pidList) bool) {
+	for i := range ft.all {
+		if i.opts.Has(OptFunctionFork) && (!yield(i.functionPIDs) || !yield(i.functionNoPIDs)) {
+			return
+		}
+		if i.opts.Has(OptEventFork) && (!yield(i.pids.only) || !yield(i.pids.not)) {
+			return
+		}
+	}
+}
+
+// followsForks reports whether some list follows forks.
+func (ft *Ftrace) followsForks() bool {
+	for range ft.followed {
+		return true
+	}
+	return false
 }

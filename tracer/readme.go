@@ -26,7 +26,12 @@ This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
   trace_marker_raw		- a 4-byte id and data, recorded as they are
   trace_options, options/	- how to record and how to show
   set_event, available_events	- events by name: sched:sched_switch, sched:*, !sched:*
-  events/			- a folder for each event: enable, format, id
+  set_event_pid			- record events of these tasks only
+  set_event_notrace_pid		- or of all but these
+  events/			- a folder for each event: enable, filter, trigger, format, id
+      trigger: <command>[:count][ if <filter>], ! takes it away
+	command: traceon, traceoff, snapshot, stacktrace,
+		 enable_event:<system>:<event>, disable_event:<system>:<event>
   buffer_size_kb		- of each CPU's buffer
   buffer_total_size_kb		- of all of them
   free_buffer			- closing it gives the buffer's memory back

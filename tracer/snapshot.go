@@ -16,6 +16,8 @@ import (
 // Kernel: max_buffer of struct trace_array, kernel/trace/trace.h.
 type snapshot struct {
 	buf       *ringbuf.Buffer
+	rec       *Recorder
+	taken     uint64 // how often it was exchanged
 	allocated bool
 	armed     uint32 // triggers, commands and tracers that may take one
 }
@@ -114,6 +116,7 @@ func (i *Instance) takeSnapshot(cpu int) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
+	i.snap.taken++
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 // record of each event that listens (TP_fast_assign) and hands it to the
 // instances that have it enabled.
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
-	ft.running = c
+	ft.running, ft.concerned = c, concernedBy(tp)
 	switch tp := tp.(type) {
 	case *machine.SchedSwitch, *machine.SchedWakeup, *machine.SchedFork, *machine.SchedExec,
 		*machine.SchedProcess, *machine.SchedStatRuntime, *machine.SchedMigrate:
@@ -35,7 +35,7 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	default:
 		ft.traceTask(c, tp)
 	}
-	ft.running = nil
+	ft.running, ft.concerned = nil, nil
 }
 
 // records are the records of the tracepoints, one of each shape, so that a

@@ -59,11 +59,7 @@ func (f *File) Write(t *event.Type, text string, env Env) error {
 
 // clears says whether a text is 0, blanks aside.
 func clears(text string) bool {
-	text = command(text)
-	for text != "" && isSpace(text[0]) {
-		text = text[1:]
-	}
-	return text == "0"
+	return SkipSpace(Command(text)) == "0"
 }
 
 // SystemText is what events/SYSTEM/filter reads at any time.

@@ -74,7 +74,7 @@ func Parse(t *event.Type, text string, env Env) (*Filter, error) {
 	if err := checkLength(text); err != nil {
 		return nil, err
 	}
-	p := &parser{typ: t, env: env, text: command(text)}
+	p := &parser{typ: t, env: env, text: Command(text)}
 	f := &Filter{text: p.text, strings: env.Strings}
 	root, err := p.parse()
 	if err != nil {
@@ -91,8 +91,11 @@ func checkLength(text string) error {
 	return nil
 }
 
-// command is the filter as it is kept: a C string without blanks at its end.
-func command(text string) string {
+// Command is what was written as it is kept: a C string without blanks at its
+// end.
+//
+// Kernel: strim, lib/string_helpers.c.
+func Command(text string) string {
 	text, _, _ = strings.Cut(text, "\x00")
 	for text != "" && isSpace(text[len(text)-1]) {
 		text = text[:len(text)-1]

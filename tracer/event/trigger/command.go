@@ -1,0 +1,124 @@
+package trigger
+
+import (
+	"strings"
+
+	"ftracelab/tracer/event"
+)
+
+// kind is a row of commands.
+type kind uint8
+
+const (
+	traceOn kind = iota
+	traceOff
+	snapshot
+	stacktrace
+	enableEvent
+	disableEvent
+)
+
+// class says which triggers exclude each other on one event.
+//
+// Kernel: enum event_trigger_type, include/linux/trace_events.h.
+type class uint8
+
+const (
+	onOff class = iota
+	snapshots
+	stacks
+	switches
+)
+
+// commands are the triggers there are, in the order in which the file names
+// them.
+//
+// Departure: the hist commands (hist, enable_hist, disable_hist) are not there.
+//
+// Kernel: register_trigger_cmds, kernel/trace/trace_events_trigger.c.
+var commands = [...]struct {
+	name   string
+	class  class
+	post   bool // it comes after the record
+	target bool // it names another event
+}{
+	traceOn:      {name: "traceon", class: onOff},
+	traceOff:     {name: "traceoff", class: onOff, post: true},
+	snapshot:     {name: "snapshot", class: snapshots},
+	stacktrace:   {name: "stacktrace", class: stacks, post: true},
+	enableEvent:  {name: "enable_event", class: switches, target: true},
+	disableEvent: {name: "disable_event", class: switches, target: true},
+}
+
+// available is what the file of an event without triggers reads.
+//
+// Kernel: trigger_show, kernel/trace/trace_events_trigger.c.
+func available() string {
+	var text strings.Builder
+	text.WriteString("# Available triggers:\n#")
+	for k := range commands {
+		text.WriteString(" " + commands[k].name)
+	}
+	return text.String() + "\n"
+}
+
+// Actions is what triggers act on: the instance they belong to, at the moment
+// of the event.
+type Actions interface {
+	Recording() bool
+	SetRecording(on bool)
+	// Snapshot exchanges the buffers.
+	Snapshot()
+	// Stack records the stack that led to the event.
+	Stack()
+	// SoftDisabled says whether an event that is enabled is kept from recording.
+	SoftDisabled(t *event.Type) bool
+	SoftDisable(t *event.Type, off bool)
+}
+
+// fire lets a trigger act, if it still may.
+//
+// Kernel: data_ops_trigger and the trigger functions of the commands,
+// kernel/trace/trace_events_trigger.c.
+func (t *Trigger) fire(a Actions) {
+	if t.counted && !t.count(a) {
+		return
+	}
+	switch t.kind {
+	case traceOn, traceOff:
+		if on := t.kind == traceOn; a.Recording() != on {
+			a.SetRecording(on)
+		}
+	case snapshot:
+		a.Snapshot()
+	case stacktrace:
+		a.Stack()
+	case enableEvent, disableEvent:
+		a.SoftDisable(t.target, t.kind == disableEvent)
+	}
+}
+
+// count counts one action down. What is as the trigger wants it already costs
+// none.
+//
+// Kernel: event_trigger_count and its kin,
+// kernel/trace/trace_events_trigger.c.
+func (t *Trigger) count(a Actions) bool {
+	switch commands[t.kind].class {
+	case onOff:
+		if a.Recording() == (t.kind == traceOn) {
+			return false
+		}
+	case switches:
+		if a.SoftDisabled(t.target) == (t.kind == disableEvent) {
+			return false
+		}
+	}
+	if t.left == 0 {
+		return false
+	}
+	if t.left != unlimited {
+		t.left--
+	}
+	return true
+}

@@ -1,0 +1,55 @@
+package tracer
+
+import (
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// eventPIDs say of which tasks an instance records events: set_event_pid and
+// set_event_notrace_pid.
+//
+// Kernel: filtered_pids and filtered_no_pids of struct trace_array,
+// kernel/trace/trace.h.
+type eventPIDs struct {
+	only, not pidList
+}
+
+// ignore reports whether events of a task are left out.
+//
+// Kernel: trace_ignore_this_task, kernel/trace/trace.c.
+func (e *eventPIDs) ignore(t *machine.Task) bool {
+	return e.only != nil && !e.only.has(t) || e.not.has(t)
+}
+
+// ignores reports whether an event that happens on c is left out for its task.
+// A switch counts for both tasks and a wakeup for the woken one, too.
+//
+// Kernel: trace_event_ignore_this_pid and the probes of register_pid_events,
+// kernel/trace/trace_events.c.
+func (i *Instance) ignores(c *machine.CPU, t *event.Type) bool {
+	if i.pids.only == nil && i.pids.not == nil {
+		return false
+	}
+	other := i.ft.concerned
+	if other == nil {
+		return i.pids.ignore(c.Current)
+	}
+	if t != events.SchedSwitch.Type {
+		return i.pids.ignore(c.Current) && i.pids.ignore(other)
+	}
+	only, not := eventPIDs{only: i.pids.only}, eventPIDs{not: i.pids.not}
+	return not.ignore(c.Current) && not.ignore(other) || only.ignore(c.Current) && only.ignore(other)
+}
+
+// concernedBy is the task besides the current one that a scheduler's tracepoint
+// is about, as far as it counts for set_event_pid.
+func concernedBy(tp machine.Tracepoint) *machine.Task {
+	switch tp := tp.(type) {
+	case *machine.SchedSwitch:
+		return tp.Next
+	case *machine.SchedWakeup:
+		return tp.Task
+	}
+	return nil
+}

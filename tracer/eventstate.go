@@ -1,0 +1,95 @@
+package tracer
+
+import (
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/trigger"
+)
+
+// eventState is one event in one instance.
+//
+// An event that a trigger or a function command may switch is enabled softly: its
+// tracepoint is on, and softDisabled keeps it from recording. So it can be
+// switched from any context.
+//
+// Kernel: struct trace_event_file, include/linux/trace_events.h.
+type eventState struct {
+	enabled      bool // the tracepoint is on
+	softDisabled bool
+	softRefs     int // who keeps it enabled softly
+	filter       *filter.File
+	triggers     trigger.List
+}
+
+// softly reports whether somebody keeps the event enabled softly.
+func (s *eventState) softly() bool { return s.softRefs > 0 }
+
+// enableEvent switches one event of the instance by hand; hooksChanged makes it
+// felt.
+//
+// Kernel: __ftrace_event_enable_disable with soft_disable 0,
+// kernel/trace/trace_events.c.
+func (i *Instance) enableEvent(t *event.Type, on bool) {
+	s := &i.events[t.ID]
+	switch {
+	case on:
+		s.enabled, s.softDisabled = true, false
+	case s.softly():
+		s.softDisabled = true
+	default:
+		s.enabled, s.softDisabled = false, false
+	}
+}
+
+// softEnableEvent keeps an event ready to be switched, or with on false gives it
+// free again; the calls are counted.
+//
+// Kernel: __ftrace_event_enable_disable with soft_disable 1,
+// kernel/trace/trace_events.c.
+func (i *Instance) softEnableEvent(t *event.Type, on bool) {
+	s := &i.events[t.ID]
+	if on {
+		s.softRefs++
+		if s.softRefs == 1 && !s.enabled {
+			s.enabled, s.softDisabled = true, true
+		}
+	} else {
+		s.softRefs--
+		if !s.softly() {
+			s.enabled = s.enabled && !s.softDisabled
+			s.softDisabled = false
+		}
+	}
+	i.ft.hooksChanged()
+}
+
+// enableFileOf is events/SYSTEM/EVENT/enable: 0 or 1, with a * while the event
+// is enabled softly.
+//
+// Kernel: event_enable_read and event_enable_write,
+// kernel/trace/trace_events.c.
+func (i *Instance) enableFileOf(t *event.Type) tracefile.Node {
+	return i.value("enable", 0o640, func() string {
+		s := &i.events[t.ID]
+		text := "0"
+		if s.enabled && !s.softDisabled {
+			text = "1"
+		}
+		if s.softDisabled || s.softly() {
+			text += "*"
+		}
+		return text + "\n"
+	}, func(text string) error {
+		n, err := tracefile.ParseUlong(text, 10)
+		if err != nil {
+			return err
+		}
+		if n > 1 {
+			return tracefile.Errorf(syscall.EINVAL, "events/%s/%s/enable: %d is neither 0 nor 1", t.System, t.Name, n)
+		}
+		return i.setEvent(t, n == 1)
+	})
+}

@@ -1,0 +1,214 @@
+package tracer
+
+import (
+	"errors"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/ringbuf"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/trigger"
+	"ftracelab/workload/machine"
+)
+
+// triggerFile is events/SYSTEM/EVENT/trigger: each write is one command.
+//
+// Kernel: event_trigger_fops, kernel/trace/trace_events_trigger.c.
+func (i *Instance) triggerFile(t *event.Type) tracefile.Node {
+	return i.seq("trigger", 0o640, func() ([]byte, error) { return []byte(i.events[t.ID].triggers.Show()), nil }).
+		OnWrite(func(p []byte) error { return i.locked(func() error { return i.writeTrigger(t, string(p)) }) })
+}
+
+func (i *Instance) writeTrigger(t *event.Type, text string) error {
+	if text == "" {
+		return nil
+	}
+	tr, remove, err := trigger.Parse(text, trigger.Env{Type: t, Filter: i.filterEnv(), Event: i.switchableEvent})
+	var fault *filter.Error
+	if errors.As(err, &fault) {
+		i.logFilterFault(fault)
+	}
+	switch {
+	case err != nil:
+		return err
+	case remove:
+		if found := i.events[t.ID].triggers.Remove(tr); found != nil {
+			i.dropTrigger(t, found)
+		}
+		return nil
+	}
+	return i.addTrigger(t, tr)
+}
+
+// switchableEvent finds an event that can be enabled by hand.
+func (i *Instance) switchableEvent(system, name string) *event.Type {
+	if t := i.ft.types.ByName(system, name); t != nil && switchable(t) {
+		return t
+	}
+	return nil
+}
+
+// addTrigger puts a trigger to an event. The event is enabled softly, so that
+// the trigger acts whether it is recorded or not, and so is the one it switches.
+//
+// Kernel: register_trigger and register_snapshot_trigger,
+// kernel/trace/trace_events_trigger.c.
+func (i *Instance) addTrigger(t *event.Type, tr *trigger.Trigger) error {
+	if tr.TakesSnapshots() {
+		if err := i.armSnapshot(); err != nil {
+			return err
+		}
+	}
+	if err := i.events[t.ID].triggers.Add(tr); err != nil {
+		if tr.TakesSnapshots() {
+			i.disarmSnapshot()
+		}
+		return err
+	}
+	i.softEnableEvent(t, true)
+	if target := tr.Target(); target != nil {
+		i.softEnableEvent(target, true)
+	}
+	return nil
+}
+
+// dropTrigger undoes addTrigger for a trigger that was removed.
+func (i *Instance) dropTrigger(t *event.Type, tr *trigger.Trigger) {
+	if tr.TakesSnapshots() {
+		i.disarmSnapshot()
+	}
+	i.softEnableEvent(t, false)
+	if target := tr.Target(); target != nil {
+		i.softEnableEvent(target, false)
+	}
+}
+
+// dropTriggers removes the triggers of all events.
+//
+// Kernel: clear_event_triggers, kernel/trace/trace_events_trigger.c.
+func (i *Instance) dropTriggers() {
+	for _, t := range i.ft.types.All() {
+		list := &i.events[t.ID].triggers
+		for tr := range list.All {
+			i.dropTrigger(t, tr)
+		}
+		*list = trigger.List{}
+	}
+}
+
+// moment is what triggers act on: an instance while an event happens.
+type moment struct {
+	*Instance
+	cpu *machine.CPU
+	ctx ringbuf.Context
+	h   event.Common
+	// outside says that the event is a write to the tracefs, by a task that the
+	// machine does not run.
+	outside bool
+}
+
+func (m *moment) Recording() bool      { return m.buf.Recording() }
+func (m *moment) SetRecording(on bool) { m.buf.SetRecording(on) }
+func (m *moment) Snapshot()            { m.triggerSnapshot(m) }
+
+// Stack records the stack below the function that makes the event's record.
+//
+// Departure: whoever writes to trace_marker has no kernel stack here, so the
+// trigger stacktrace of ftrace:print records none.
+//
+// Kernel: stacktrace_trigger, kernel/trace/trace_events_trigger.c.
+func (m *moment) Stack() {
+	if m.outside {
+		return
+	}
+	m.stack.IPs = m.cpu.KernelStack(m.stack.IPs[:0])
+	m.kernelStack(m.cpu, m.ctx, m.h)
+}
+
+func (m *moment) SoftDisabled(t *event.Type) bool     { return m.events[t.ID].softDisabled }
+func (m *moment) SoftDisable(t *event.Type, off bool) { m.events[t.ID].softDisabled = off }
+
+// triggerSnapshot takes a snapshot from within an event, or says in the trace
+// why it cannot.
+//
+// Kernel: tracing_snapshot_instance_cond, kernel/trace/trace.c.
+func (i *Instance) triggerSnapshot(m *moment) {
+	switch {
+	case m.ctx == ringbuf.NMI:
+		i.puts(m, "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n")
+		i.puts(m, "*** snapshot is being ignored        ***\n")
+	case !i.snap.allocated:
+		i.puts(m, "*** SNAPSHOT NOT ALLOCATED ***\n")
+		i.puts(m, "*** stopping trace here!   ***\n")
+		i.buf.SetRecording(false)
+	case i.current.maxBuffer:
+		i.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
+		i.puts(m, "*** Can not use snapshot (sorry) ***\n")
+	default:
+		// It fails only while a buffer is resized, which no event sees.
+		_ = i.takeSnapshot(-1)
+	}
+}
+
+// puts records a text of the kernel's own.
+//
+// Kernel: __trace_array_puts, kernel/trace/trace.c.
+func (i *Instance) puts(m *moment, text string) {
+	if !i.opts.Has(OptPrintk) {
+		return
+	}
+	s, _ := i.ft.machine.Kallsyms().ByName("tracing_snapshot_instance_cond")
+	rec := events.PrintRecord{IP: s.Addr, Buf: text}
+	i.scratch = events.Print.Append(i.scratch[:0], m.h, &rec)
+	_ = i.rec.Event(m.cpu.ID, m.ctx, i.scratch) // the buffer counts what it refuses
+}
+
+// happen is what becomes of an event in the instance: its triggers act, and it
+// is recorded if it is neither disabled softly nor stopped by a filter.
+//
+// Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
+// trace_event_buffer_commit with __event_trigger_test_discard,
+// kernel/trace/trace.c.
+func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
+	s := &i.events[t.ID]
+	ctx := contextOf(c)
+	if s.triggers.Len() == 0 {
+		if i.wanted(c, t, rec) && i.records(c) {
+			i.record(c, ctx, t, h, rec)
+		}
+		return
+	}
+	m := &i.moment
+	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h}
+	if !s.triggers.Conditional() {
+		s.triggers.CallAlways(m)
+		if i.wanted(c, t, rec) && i.records(c) {
+			i.record(c, ctx, t, h, rec)
+		}
+		return
+	}
+	if i.ignores(c, t) {
+		return
+	}
+	// Room for the record is taken before the triggers act: what they switch on
+	// comes too late for it, and a snapshot takes it along.
+	reserved, swaps := i.records(c), i.snap.taken
+	due := s.triggers.Call(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}, m)
+	if reserved && i.wanted(c, t, rec) {
+		live := i.rec
+		i.rec = i.recorderAt(swaps)
+		i.record(c, ctx, t, h, rec)
+		i.rec = live
+	}
+	s.triggers.CallDue(due, m)
+}
+
+// recorderAt writes to the buffer that was live when so many snapshots had been
+// taken.
+func (i *Instance) recorderAt(swaps uint64) *Recorder {
+	if (i.snap.taken-swaps)&1 == 1 {
+		return i.snap.rec
+	}
+	return i.rec
+}
