@@ -107,3 +107,23 @@ const (
 	frameFunc
 	frameCalltime
 )
+
+// Subtime is the word in which the function profiler adds up what the callees
+// of a call took: of the innermost call, or the one so many calls above it. It is
+// nil where there is no such call, or no such word (Config.SubtimeWord).
+//
+// Kernel: ftrace_graph_get_ret_stack, kernel/trace/fgraph.c, and subtime of
+// struct ftrace_ret_stack, include/linux/ftrace.h.
+func (g *Graph) Subtime(s *Stack, above int) *uint64 {
+	if !g.cfg.SubtimeWord {
+		return nil
+	}
+	at := s.frame(s.top)
+	for ; at >= 0 && above > 0; above-- {
+		at = s.frame(at)
+	}
+	if at < 0 {
+		return nil
+	}
+	return &s.words[at+frameCalltime+1]
+}

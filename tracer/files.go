@@ -35,9 +35,10 @@ func (ft *Ftrace) instanceDirs() []tracefile.Node {
 // globalFiles are the files that only the root has.
 func (ft *Ftrace) globalFiles() []tracefile.Node {
 	i := ft.top
-	return append(i.stackmapFiles(),
+	nodes := append(i.stackmapFiles(), ft.profilerFiles()...)
+	nodes = append(nodes, ft.stackTracerFiles()...)
+	return append(nodes,
 		i.value("README", 0o440, func() string { return readme }, nil),
-		i.value("available_tracers", 0o440, showTracers, nil),
 		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
 		i.seq("available_filter_functions", 0o440, ft.showFunctions),
 		i.seq("available_filter_functions_addrs", 0o440, ft.showFunctionAddresses),
@@ -54,6 +55,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 // files are the files every instance has.
 func (i *Instance) files() []tracefile.Node {
 	return []tracefile.Node{
+		i.value("available_tracers", 0o440, i.showTracers, nil),
 		i.value("current_tracer", 0o640, func() string { return i.current.Name + "\n" }, i.writeTracer),
 		i.value("tracing_on", 0o640, i.showTracingOn, i.writeTracingOn),
 		i.traceFile(-1),

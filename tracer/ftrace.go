@@ -26,6 +26,9 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// FunctionProfiler builds a kernel with the function profiler
+	// (CONFIG_FUNCTION_PROFILER), which Debian's has not.
+	FunctionProfiler bool
 	// BootOptions is the boot parameter trace_options=: names of options with
 	// commas between, a leading no switches off. With it the run begins while the
 	// kernel boots: until InitcallTime there is no stack map, and stacks are
@@ -68,7 +71,9 @@ type Ftrace struct {
 	graphNotrace functionHash    // set_graph_notrace
 	touched      map[uint64]bool // functions that were ever traced
 	functionsOff bool            // kernel.ftrace_enabled is 0
-	running      *machine.CPU    // the CPU whose hook runs
+	profiler     profiler
+	stackTracer  stackTracer
+	running      *machine.CPU // the CPU whose hook runs
 	// concerned is the task besides the current one that the tracepoint which
 	// runs is about; nil for most.
 	concerned *machine.Task
@@ -116,11 +121,12 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.DeferredUnwind {
 		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
 	}
-	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack})
+	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
 	ft.graphOps = functionOps{wants: ft.graph.Traces, call: ft.graph.Call, handler: "ftrace_graph_func"}
 	if ft.top, err = ft.newInstance(""); err != nil {
 		return nil, err
 	}
+	ft.newStackTracer()
 	ft.hooksChanged()
 	if err := ft.boot(); err != nil {
 		return nil, err

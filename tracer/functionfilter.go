@@ -89,6 +89,7 @@ type functionFilter struct {
 	set     *functionHash // a part of the instance's filterHash
 	pending []pendingModule
 	notrace bool
+	bare    bool // stack_trace_filter: no commands, no modules to wait for
 }
 
 // pendingModule is FUNCTIONS:mod:MODULE for a module that is not there yet.
@@ -102,6 +103,9 @@ type pendingModule struct{ functions, module string }
 // Kernel: ftrace_process_regex, kernel/trace/ftrace.c.
 func (f *functionFilter) word(edit *functionHash, word string) error {
 	functions, command, isCommand := strings.Cut(word, ":")
+	if isCommand && f.bare {
+		return fmt.Errorf("%q: no commands here: %w", word, syscall.ENODEV)
+	}
 	if isCommand {
 		name, param, hasParam := strings.Cut(command, ":")
 		if name == "mod" {
@@ -200,7 +204,7 @@ func (f *functionFilter) show() ([]byte, error) {
 	for _, p := range f.pending {
 		text = fmt.Appendf(text, "%s:mod:%s\n", p.functions, p.module)
 	}
-	if !f.notrace {
+	if !f.notrace && !f.bare {
 		text = f.i.appendProbes(text)
 	}
 	return text, nil

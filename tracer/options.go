@@ -58,6 +58,7 @@ const (
 	OptGraphIRQs
 	OptGraphTail
 	OptSleepTime
+	OptGraphTime
 	numOptions
 )
 
@@ -123,6 +124,7 @@ var options = [numOptions]option{
 	OptGraphIRQs:      {name: "funcgraph-irqs", on: true, tracer: "function_graph"},
 	OptGraphTail:      {name: "funcgraph-tail", tracer: "function_graph"},
 	OptSleepTime:      {name: "sleep-time", on: true, tracer: "function_graph"},
+	OptGraphTime:      {name: "graph-time", on: true, tracer: "function_graph"},
 }
 
 // Options is the set of options that are on.
@@ -171,6 +173,8 @@ func (ft *Ftrace) built(o Option) bool {
 		return ft.stackmap != nil
 	case OptUserStacktraceDelay:
 		return ft.unwind != nil
+	case OptGraphTime:
+		return ft.cfg.FunctionProfiler
 	}
 	return true
 }

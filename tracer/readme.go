@@ -37,10 +37,31 @@ This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
   free_buffer			- closing it gives the buffer's memory back
   per_cpu/			- the same files for one CPU, with its stats
   tracing_cpumask		- the CPUs that record
-  set_ftrace_filter		- trace only these functions; glob-matching-pattern
+  set_ftrace_filter		- trace only these functions
+	     accepts: func_full_name or glob-matching-pattern
+	     modules: Can select a group via module
+	      Format: :mod:<module-name>
+	     triggers: a command to perform when function is hit
+	      Format: <function>:<trigger>[:count]
+	     trigger: traceon, traceoff
+		      enable_event:<system>:<event>
+		      disable_event:<system>:<event>
+		      stacktrace
+		      snapshot
+		      dump
+		      cpudump
   set_ftrace_notrace		- never trace these
   available_filter_functions	- the functions there are
+  enabled_functions		- those that are traced now; touched_functions: ever
+  set_ftrace_pid		- trace only functions of these tasks
+  set_ftrace_notrace_pid	- never functions of these
+  set_graph_function		- function_graph: only these and what they call
+  set_graph_notrace		- function_graph: not these nor what they call
   max_graph_depth		- how deep function_graph looks, 0 for all
+  tracing_thresh		- function_graph, in us: only what took longer
+  function_profile_enabled	- count calls and times; see trace_stat/
+  stack_trace			- the deepest kernel stack; stack_max_size: its size
+  stack_trace_filter		- look only at these functions for it
   saved_cmdlines		- the names of the tasks that were recorded
   error_log			- what was wrong with commands
   instances/			- mkdir makes a buffer of its own

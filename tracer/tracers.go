@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 
 	"ftracelab/workload/machine"
@@ -48,16 +49,18 @@ func tracerByName(name string) *Tracer {
 	return nil
 }
 
-// showTracers is the text of available_tracers.
-func showTracers() string {
-	text := ""
+// showTracers is the text of available_tracers, in an instance those that it may
+// select.
+//
+// Kernel: show_traces_open and t_show, kernel/trace/trace.c.
+func (i *Instance) showTracers() string {
+	var names []string
 	for n := range tracers {
-		if n > 0 {
-			text += " "
+		if i.top() || tracers[n].instances {
+			names = append(names, tracers[n].Name)
 		}
-		text += tracers[n].Name
 	}
-	return text + "\n"
+	return strings.Join(names, " ") + "\n"
 }
 
 // setTracer selects a tracer. A change empties the buffer, as the kernel does;

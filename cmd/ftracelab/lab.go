@@ -45,7 +45,9 @@ type lab struct {
 }
 
 func (f *labFlags) build(scenario string) (*lab, error) {
-	cfg := tracer.Config{DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait}
+	cfg := tracer.Config{
+		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, FunctionProfiler: true,
+	}
 	switch f.preset {
 	case "documented":
 		cfg.Stackmap = stackmap.Documented()

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )
 
@@ -71,6 +73,7 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 		Now:       func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
 		CPUs:      f.lab.cpus,
 		Proc:      map[string]func() string{"/proc/kallsyms": kallsyms},
+		Files:     sysctls(l.ft),
 		HostWrite: f.hostWrite,
 		Seed:      f.lab.seed,
 	})
@@ -97,6 +100,15 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 		return exitStatus(status)
 	}
 	return nil
+}
+
+// sysctls are the files of /proc/sys/kernel that belong to tracing, by path.
+func sysctls(ft *tracer.Ftrace) map[string]*tracefile.File {
+	files := map[string]*tracefile.File{}
+	for _, f := range ft.Sysctls() {
+		files["/proc/sys/kernel/"+f.Name] = f
+	}
+	return files
 }
 
 func runScript(ctx context.Context, sh *shell.Shell, args []string) (status int, err error) {

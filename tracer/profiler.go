@@ -1,0 +1,171 @@
+package tracer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"ftracelab/fgraph"
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload/machine"
+)
+
+// profiler counts calls of functions and adds up their times, by CPU.
+//
+// Kernel: CONFIG_FUNCTION_PROFILER, kernel/trace/ftrace.c.
+type profiler struct {
+	ops  fgraph.Ops
+	on   bool
+	cpus []map[uint64]*profile // nil before it was first switched on
+}
+
+// profile is what is known of a function on one CPU; times are in ns.
+//
+// Kernel: struct ftrace_profile, kernel/trace/ftrace.c.
+type profile struct {
+	ip                 uint64
+	order              int // of its first call
+	hits, time, timeSq uint64
+}
+
+// profileEntry counts a call. It wants every return.
+//
+// Kernel: profile_graph_entry, kernel/trace/ftrace.c.
+func (ft *Ftrace) profileEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+	cpu := ft.profiler.cpus[c.ID]
+	p := cpu[call.Func]
+	if p == nil {
+		p = &profile{ip: call.Func, order: len(cpu)}
+		cpu[call.Func] = p
+	}
+	p.hits++
+	if sub := ft.graph.Subtime(s, 0); sub != nil {
+		*sub = 0
+	}
+	return true
+}
+
+// profileReturn adds up what a call took: with nograph-time without what the
+// functions it called took.
+//
+// Kernel: profile_graph_return, kernel/trace/ftrace.c.
+func (ft *Ftrace) profileReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+	took := ret.Rettime - ret.Calltime
+	if !ft.top.opts.Has(OptGraphTime) {
+		if caller := ft.graph.Subtime(s, 1); caller != nil {
+			*caller += took
+		}
+		if sub := ft.graph.Subtime(s, 0); sub != nil && *sub < took {
+			took -= *sub
+		} else {
+			took = 0
+		}
+	}
+	if p := ft.profiler.cpus[c.ID][ret.Func]; p != nil { // it may have been called on another CPU
+		p.time += took
+		p.timeSq += took * took
+	}
+}
+
+// setProfiler switches the profiler; it begins with nothing counted, and what it
+// counted stays to be read.
+//
+// Kernel: ftrace_profile_write, kernel/trace/ftrace.c.
+func (ft *Ftrace) setProfiler(s string) error {
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("function_profile_enabled: %w", err)
+	}
+	p := &ft.profiler
+	if on := n != 0; on == p.on {
+		return nil
+	}
+	if p.on {
+		ft.unregisterGraph(&p.ops)
+		p.on = false
+		return nil
+	}
+	p.cpus = make([]map[uint64]*profile, len(ft.machine.CPUs()))
+	for cpu := range p.cpus {
+		p.cpus[cpu] = map[uint64]*profile{}
+	}
+	p.ops = fgraph.Ops{Entry: ft.profileEntry, Return: ft.profileReturn, Filter: ft.top.functions.wants}
+	if err := ft.registerGraph(&p.ops); err != nil {
+		return fmt.Errorf("function_profile_enabled: %w", err)
+	}
+	p.on = true
+	return nil
+}
+
+func (ft *Ftrace) showProfiler() string {
+	if ft.profiler.on {
+		return "1\n"
+	}
+	return "0\n"
+}
+
+// profilerFiles are function_profile_enabled and the folder trace_stat.
+func (ft *Ftrace) profilerFiles() []tracefile.Node {
+	if !ft.cfg.FunctionProfiler {
+		return nil
+	}
+	return []tracefile.Node{
+		ft.top.value("function_profile_enabled", 0o640, ft.showProfiler, ft.setProfiler),
+		&tracefile.Dir{Name: "trace_stat", Mode: 0o750, Children: func() []tracefile.Node {
+			var files []tracefile.Node
+			for cpu := range ft.machine.CPUs() {
+				files = append(files, ft.top.seq(fmt.Sprintf("function%d", cpu), 0o640, func() ([]byte, error) { return ft.showProfile(cpu), nil }))
+			}
+			return files
+		}},
+	}
+}
+
+// showProfile is the text of trace_stat/functionN: what took longest first, and
+// of equals what was called later. With a tracing_thresh only functions that
+// took so long on average are shown.
+//
+// Kernel: function_stat_show, kernel/trace/ftrace.c, and insert_stat,
+// kernel/trace/trace_stat.c.
+func (ft *Ftrace) showProfile(cpu int) []byte {
+	text := []byte("  Function                               Hit    Time            Avg             s^2\n" +
+		"  --------                               ---    ----            ---             ---\n")
+	if ft.profiler.cpus == nil {
+		return text
+	}
+	for _, p := range sortedProfiles(ft.profiler.cpus[cpu]) {
+		avg := p.time / p.hits
+		if avg < ft.thresh {
+			continue
+		}
+		name, _, _, _, _ := ft.machine.Kallsyms().Lookup(p.ip)
+		text = fmt.Appendf(text, "  %-30.30s  %10d    ", name, p.hits)
+		text = fgraph.AppendDuration(text, p.time)
+		text = fgraph.AppendDuration(append(text, "    "...), avg)
+		text = fgraph.AppendDuration(append(text, "    "...), p.variance())
+		text = append(text, '\n')
+	}
+	return text
+}
+
+// variance is s² in units of 1000 ns², so that it prints as µs².
+func (p *profile) variance() uint64 {
+	if denominator := p.hits * (p.hits - 1) * 1000; denominator != 0 {
+		return (p.hits*p.timeSq - p.time*p.time) / denominator
+	}
+	return 0
+}
+
+func sortedProfiles(of map[uint64]*profile) []*profile {
+	sorted := make([]*profile, 0, len(of))
+	for _, p := range of {
+		sorted = append(sorted, p)
+	}
+	slices.SortFunc(sorted, func(a, b *profile) int {
+		if a.time != b.time {
+			return cmp.Compare(b.time, a.time)
+		}
+		return cmp.Compare(b.order, a.order)
+	})
+	return sorted
+}

@@ -1,0 +1,125 @@
+package tracer
+
+import (
+	"fmt"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload/machine"
+)
+
+// stackTracer looks at the kernel stack at every function's entry and keeps the
+// deepest it has seen.
+//
+// Kernel: kernel/trace/trace_stack.c.
+type stackTracer struct {
+	on     bool
+	max    uint64 // stack_max_size, in bytes
+	ips    []uint64
+	use    []int // bytes of stack from its top to the place of each of ips
+	hash   filterHash
+	filter functionFilter // stack_trace_filter
+	ops    functionOps
+}
+
+// stackTracerFrame is what the tracer's trampoline takes of a stack below the
+// function it was called in.
+//
+// Kernel: seen in every stack of a 6.12 on x86.
+const stackTracerFrame = 48
+
+func (ft *Ftrace) newStackTracer() {
+	s := &ft.stackTracer
+	s.filter = functionFilter{i: ft.top, set: &s.hash.filter, bare: true}
+	s.ops = functionOps{hash: &s.hash, call: ft.checkStack, handler: "stack_trace_call"}
+}
+
+// checkStack keeps the stack if it is the deepest. Interrupts have a stack of
+// their own, which is not looked at.
+//
+// Kernel: check_stack, kernel/trace/trace_stack.c.
+func (ft *Ftrace) checkStack(c *machine.CPU, _ *machine.Frame) {
+	s := &ft.stackTracer
+	if c.InHardIRQ || c.InSoftIRQ || c.InNMI {
+		return
+	}
+	size := c.StackUse() + stackTracerFrame
+	if uint64(size) <= s.max {
+		return
+	}
+	s.max = uint64(size)
+	s.ips = c.KernelStack(s.ips[:0])
+	s.use = c.AppendStackUse(s.use[:0])
+	s.use[0] = size
+	s.ips = s.ips[:min(len(s.ips), len(s.use))]
+}
+
+// showStackTrace is the text of stack_trace.
+//
+// Kernel: t_show, kernel/trace/trace_stack.c.
+func (ft *Ftrace) showStackTrace() ([]byte, error) {
+	s := &ft.stackTracer
+	text := fmt.Appendf(nil, "        Depth    Size   Location    (%d entries)\n        -----    ----   --------\n", len(s.ips))
+	if !s.on && s.max == 0 {
+		text = append(text, stackTracerOff...)
+	}
+	k := ft.machine.Kallsyms()
+	for n, ip := range s.ips {
+		size := s.use[n]
+		if n+1 < len(s.use) {
+			size -= s.use[n+1]
+		}
+		text = fmt.Appendf(text, "%3d) %8d   %5d   ", n, s.use[n], size)
+		if name, module, offset, length, ok := k.Lookup(ip); ok {
+			text = fmt.Appendf(text, "%s+%#x/%#x", name, offset, length)
+			if module != "" {
+				text = fmt.Appendf(text, " [%s]", module)
+			}
+		} else {
+			text = fmt.Appendf(text, "%#x", ip)
+		}
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+const stackTracerOff = `#
+#  Stack tracer disabled
+#
+# To enable the stack tracer, either add 'stacktrace' to the
+# kernel command line
+# or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'
+#
+`
+
+// stackTracerFiles are the files of the stack tracer.
+func (ft *Ftrace) stackTracerFiles() []tracefile.Node {
+	s := &ft.stackTracer
+	return []tracefile.Node{
+		ft.top.value("stack_max_size", 0o640, func() string { return fmt.Sprintf("%d\n", int64(s.max)) }, func(text string) error {
+			n, err := tracefile.ParseUlong(text, 10)
+			if err != nil {
+				return fmt.Errorf("stack_max_size: %w", err)
+			}
+			s.max = n
+			return nil
+		}),
+		ft.top.seq("stack_trace", 0o440, ft.showStackTrace),
+		s.filter.file("stack_trace_filter"),
+	}
+}
+
+// setStackTracer is kernel.stack_tracer_enabled.
+//
+// Kernel: stack_trace_sysctl, kernel/trace/trace_stack.c.
+func (ft *Ftrace) setStackTracer(on bool) {
+	s := &ft.stackTracer
+	if s.on == on {
+		return
+	}
+	s.on = on
+	if on {
+		ft.registerOps(&s.ops)
+	} else {
+		ft.unregisterOps(&s.ops)
+	}
+}
