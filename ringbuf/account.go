@@ -65,7 +65,9 @@ func (b *Buffer) Ledger(cpu int) Ledger {
 	}
 	if c.tail.write > 0 {
 		l.Pages++
-		l.Unused = uint64(c.capacity - c.tail.write)
+		if c.tail.realEnd == 0 { // else what is left has been given up
+			l.Unused = uint64(c.capacity - c.tail.write)
+		}
 	}
 	l.PageHeader = PageHeaderSize * l.Pages
 	l.Align = l.Pages*uint64(c.capacity) - l.Unused - l.Tail - l.EventHeader - l.LengthWord - l.Payload - l.Extend - l.Discarded

@@ -124,7 +124,7 @@ type cpuBuffer struct {
 	control  atomic.Uint32 // see control.go
 	waiting  atomic.Uint32 // see wait.go
 	shortest atomic.Int32  // percentage waited for
-	hook     func(point)
+	hook     func(Point)
 	table    []*page // by id
 	nrPages  int     // of the ring, so without the reader page
 

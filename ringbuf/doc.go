@@ -47,8 +47,8 @@
 // overwritten: the head moves on first (see overwriteHead).
 //
 // Only the end of the outermost event moves the commit, up to where the tail is by
-// then: what a reader finds is always complete. See the examples of Buffer.Draw
-// and DumpPage.
+// then: what a reader finds is always complete. See the examples of
+// Buffer.Snapshot and DumpPage.
 //
 // # Readers beside the writer
 //

@@ -97,61 +97,13 @@ func ExampleDumpPage() {
 	// 0x108  248 unused
 }
 
-// The ring as the writer goes round: R is the reader page, then the pages from
-// the head on; H head, C commit, T tail, and the events on each.
-func ExampleBuffer_State() {
-	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 3 * 48, SubbufSize: 64, Clock: func(int) uint64 { return 1 }})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	draw := func(what string) {
-		fmt.Printf("%-18s", what)
-		for _, p := range b.State(0) {
-			marks := ""
-			for _, m := range []struct {
-				on   bool
-				name string
-			}{{p.Reader, "R"}, {p.Head, "H"}, {p.Commit, "C"}, {p.Tail, "T"}} {
-				if m.on {
-					marks += m.name
-				}
-			}
-			fmt.Printf(" [%-3s %d]", marks, p.Entries)
-		}
-		fmt.Println()
-	}
-	record := func(n int) {
-		for range n {
-			e, _ := b.Reserve(0, ringbuf.Normal, 4)
-			clear(e.Data)
-			b.Commit(0, e)
-		}
-	}
-	draw("new")
-	record(8) // six fit on a page
-	draw("8 events")
-	b.Consume(0)
-	draw("one read")
-	record(12)
-	draw("12 more")
-	record(6)
-	draw("6 overwritten")
-	// Output:
-	// new                [R   0] [HCT 0] [    0] [    0]
-	// 8 events           [R   0] [H   6] [CT  2] [    0]
-	// one read           [R   6] [HCT 2] [    0] [    0]
-	// 12 more            [R   6] [H   6] [    6] [CT  2]
-	// 6 overwritten      [R   6] [H   6] [    6] [CT  2]
-}
-
 // A write step by step, on tiny pages. Ten events: two pages are full, the third
 // is written. A reader takes the oldest page out of the ring and puts its empty
 // one there. Then an event is begun and not ended: what is written (the second
 // number) is ahead of what is finished (the first), and an interrupt that comes
 // now moves on to the next page, but the commit stays behind until the outermost
 // event ends.
-func ExampleBuffer_Draw() {
+func ExampleBuffer_Snapshot() {
 	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 3 * 48, SubbufSize: 64, Clock: func(int) uint64 { return 1 }})
 	if err != nil {
 		fmt.Println(err)
@@ -165,15 +117,15 @@ func ExampleBuffer_Draw() {
 		}
 	}
 	record(8, ringbuf.Normal)
-	fmt.Printf("eight events\n%s\n", b.Draw(0))
+	fmt.Printf("eight events\n%s\n", b.Snapshot(0))
 	b.Consume(0)
-	fmt.Printf("one is read\n%s\n", b.Draw(0))
+	fmt.Printf("one is read\n%s\n", b.Snapshot(0))
 	e, _ := b.Reserve(0, ringbuf.Normal, 8)
 	record(1, ringbuf.IRQ)
-	fmt.Printf("one is begun, and interrupted by another\n%s\n", b.Draw(0))
+	fmt.Printf("one is begun, and interrupted by another\n%s\n", b.Snapshot(0))
 	clear(e.Data)
 	b.Commit(0, e)
-	fmt.Printf("it ends\n%s", b.Draw(0))
+	fmt.Printf("it ends\n%s", b.Snapshot(0))
 	// Output:
 	// eight events
 	//     R             H                           CT

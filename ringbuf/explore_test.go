@@ -67,7 +67,7 @@ func (s scene) run(tape *explore.Tape) error {
 	reads, stop := p.reader()
 	defer stop()
 	p.advance = reads
-	ringbuf.Interrupt(p.b, 0, func(string) { p.moment() })
+	p.b.Interrupt(0, func(ringbuf.Point) { p.moment() })
 	for n := range s.events {
 		if s.control && n == 1 {
 			p.operate()
@@ -75,7 +75,7 @@ func (s scene) run(tape *explore.Tape) error {
 		p.event(ringbuf.Normal, false)
 	}
 	p.moment()
-	ringbuf.Interrupt(p.b, 0, nil)
+	p.b.Interrupt(0, nil)
 	return p.finish(stop)
 }
 

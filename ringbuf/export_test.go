@@ -147,19 +147,6 @@ func unreadOn(c *cpuBuffer, p *page) (n uint64) {
 	return n
 }
 
-// Points are the writer's, in the order of their numbers.
-var Points = []string{"A", "B", "C", "D", "E", "F", "link", "update", "head", "tail", "commit"}
-
-// Interrupt calls fn whenever the writer of cpu is at a named point; fn may
-// write. Nil ends it.
-func Interrupt(b *Buffer, cpu int, fn func(point string)) {
-	if fn == nil {
-		b.writer(cpu).hook = nil
-		return
-	}
-	b.writer(cpu).hook = func(p point) { fn(Points[p]) }
-}
-
 // HeldPages is how many sub-buffers' memory the ring of cpu holds.
 func HeldPages(b *Buffer, cpu int) (n int) {
 	c := b.writer(cpu)
@@ -215,4 +202,26 @@ func HasHead(b *Buffer, cpu int) bool {
 		}
 	}
 	return false
+}
+
+// CommitPosition is how far readers may read: the page's serial number, and its
+// commit word.
+func CommitPosition(b *Buffer, cpu int) [2]uint64 {
+	c := b.writer(cpu)
+	return [2]uint64{c.commitAt.Load(), c.commitSub.commit.Load()}
+}
+
+// Watch is what Wait does before it sleeps.
+func Watch(b *Buffer, cpu, percent int) (woken <-chan struct{}, kicks int, hit bool) {
+	return b.watch(cpu, percent)
+}
+
+// UnreadBytes adds up what is unread on the pages, and tells how many bytes of
+// discarded events have stayed in the counter.
+func UnreadBytes(b *Buffer, cpu int) (sum, kept uint64) {
+	c := b.writer(cpu)
+	for _, p := range livePages(c) {
+		sum += uint64(p.committed())
+	}
+	return sum - uint64(c.read), c.keptBytes.Load()
 }

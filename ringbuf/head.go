@@ -36,13 +36,13 @@ func (c *cpuBuffer) overwriteHead(p, next *page) bool {
 	} else if p.next.Load() != linkTo(next, linkUpdate) {
 		return false // an interrupt has done it, or a reader was faster
 	}
-	c.at(pointUpdate)
+	c.at(PointUpdate)
 	if !c.headSet {
 		head := c.after(next)
 		next.next.Store(linkTo(head, linkHead))
 		c.headSet = true
 	}
-	c.at(pointHead)
+	c.at(PointHead)
 	if outermost && !p.next.CompareAndSwap(linkTo(next, linkUpdate), linkTo(next, linkNormal)) {
 		panic("ringbuf: invariant: the link to the overwritten head is not update")
 	}
@@ -95,9 +95,7 @@ func (c *cpuBuffer) takeHead() {
 			c.head, c.reader, c.read = next, oldest, 0
 			add(&c.pagesRead, 1)
 			overrun := oldest.sub.Load().entriesBefore.Load() - c.readEvents
-			if overrun != c.lastOverrun {
-				c.lost, c.lastOverrun = overrun-c.lastOverrun, overrun
-			}
+			c.lost, c.lastOverrun = c.lost+overrun-c.lastOverrun, overrun
 			return
 		}
 	}

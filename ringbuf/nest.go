@@ -7,6 +7,8 @@ type openEvent struct {
 	off  uint32 // of the event on its page, its time extend included
 }
 
+const nowhere = 1<<32 - 1 // for a page: the event has no room yet
+
 // maxNest bounds the events open on one CPU: five contexts, and those of
 // NestStart.
 const maxNest = 32
@@ -50,27 +52,3 @@ func (b *Buffer) NestStart(cpu int) {
 
 // NestEnd ends what NestStart began.
 func (b *Buffer) NestEnd(cpu int) { b.writer(cpu).nest -= nestedBits }
-
-// A point is a place in the writer where an interrupt that writes as well
-// makes a difference; tests go there. The letters are the kernel's.
-type point uint8
-
-const (
-	pointA      point = iota // write index, stamps and clock have been read
-	pointB                   // before_stamp is set
-	pointC                   // the room is taken
-	pointD                   // write_stamp is set
-	pointE                   // after an interruption: new time taken, before_stamp set
-	pointF                   // after an interruption: write_stamp read again
-	pointLink                // the page is full, the link to the next page has been read
-	pointUpdate              // the link to the head is update
-	pointHead                // the next page is the head
-	pointTail                // about to enter the next page
-	pointCommit              // the commit index has moved, committing has not
-)
-
-func (c *cpuBuffer) at(p point) {
-	if c.hook != nil {
-		c.hook(p)
-	}
-}

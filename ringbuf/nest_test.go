@@ -34,14 +34,13 @@ func write(tb testing.TB, b *ringbuf.Buffer, ctx ringbuf.Context, data string) r
 // the order of their reservation, and time never goes backwards; an event has the
 // time taken for it, or that of the event before it.
 func TestInterruptsAtEveryPoint(t *testing.T) {
-	points := ringbuf.Points
 	forced, zero := 0, 0
 	for _, absolute := range []bool{false, true} {
-		for _, outer := range points {
-			for _, inner := range points {
+		for outer := range ringbuf.Points {
+			for inner := range ringbuf.Points {
 				for fill := range 12 { // how near the end of the page it happens
-					name := fmt.Sprintf("absolute=%v irq at %s, nmi at %s, after %d", absolute, outer, inner, fill)
-					a, z := interrupted(t, name, absolute, outer, inner, fill)
+					name := fmt.Sprintf("absolute=%v irq at %v, nmi at %v, after %d", absolute, ringbuf.Point(outer), ringbuf.Point(inner), fill)
+					a, z := interrupted(t, name, absolute, ringbuf.Point(outer), ringbuf.Point(inner), fill)
 					forced, zero = forced+a, zero+z
 				}
 			}
@@ -52,7 +51,7 @@ func TestInterruptsAtEveryPoint(t *testing.T) {
 	}
 }
 
-func interrupted(t *testing.T, name string, absolute bool, outer, inner string, fill int) (forced, zero int) {
+func interrupted(t *testing.T, name string, absolute bool, outer, inner ringbuf.Point, fill int) (forced, zero int) {
 	var now uint64
 	b := mustNew(t, ringbuf.Config{
 		CPUs: 1, Size: 4 * 112, SubbufSize: 128, AbsoluteTime: absolute,
@@ -64,7 +63,7 @@ func interrupted(t *testing.T, name string, absolute bool, outer, inner string, 
 		taken[data] = write(t, b, ringbuf.Normal, data).Time
 	}
 	depth := 0
-	ringbuf.Interrupt(b, 0, func(point string) {
+	b.Interrupt(0, func(point ringbuf.Point) {
 		switch {
 		case depth == 0 && point == outer:
 			depth = 1
@@ -76,7 +75,7 @@ func interrupted(t *testing.T, name string, absolute bool, outer, inner string, 
 		}
 	})
 	taken["task"] = write(t, b, ringbuf.Normal, "task").Time
-	ringbuf.Interrupt(b, 0, nil)
+	b.Interrupt(0, nil)
 	taken["last"] = write(t, b, ringbuf.Normal, "last").Time
 
 	if err := ringbuf.Check(b, 0); err != nil {

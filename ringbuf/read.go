@@ -111,8 +111,9 @@ func (b *Buffer) Peek(cpu int) (Entry, bool) {
 
 // Consume takes the oldest event of cpu. False: there is none.
 //
-// Departure: the number of lost events survives a discarded event at the start
-// of a page. In the kernel consuming that clears it, unless peeked at before.
+// Departure: the number of lost events is kept until it is told. In the kernel
+// consuming a discarded event at the start of a page clears it, unless it was
+// peeked at before, and taking another page replaces it.
 //
 // Kernel: ring_buffer_consume, kernel/trace/ring_buffer.c.
 func (b *Buffer) Consume(cpu int) (Entry, bool) {

@@ -71,6 +71,7 @@ func swapStopped(x, y *Buffer, cpu int) {
 		b.control.Store(b.control.Load() ^ online)
 	}
 	a.pinned, b.pinned = b.pinned, a.pinned
+	a.hook, b.hook = b.hook, a.hook
 	a.buf, b.buf = y, x
 	x.cpus[cpu].Store(b)
 	y.cpus[cpu].Store(a)

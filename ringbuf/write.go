@@ -78,13 +78,13 @@ func (c *cpuBuffer) reserveSlow(ctx Context, length int, ts uint64) (Event, erro
 	if c.committing++; c.committing > 1 {
 		c.commits++
 	}
+	c.open[c.committing-1] = openEvent{page: nowhere}
 	e, err := Event{}, ErrTooBig
 	if b := c.buf; !b.absolute || EventSize(length)+stampSize <= b.maxData {
 		e, err = c.reserve(length, ts)
 	}
 	if err != nil {
-		c.endCommit()
-		c.leave()
+		c.end()
 	}
 	return e, err
 }
@@ -101,10 +101,18 @@ func (b *Buffer) Commit(cpu int, e Event) {
 	if p := c.tail; c.committing == 1 && c.commitPage == p && c.hook == nil {
 		c.commitSub.commit.Store(uint64(p.entries)<<32 | uint64(p.write)) // endCommit in the plain case
 		c.committing, c.context = 0, 0
+		if c.waiting.Load()&wakeAtCommit != 0 {
+			c.wakeAfterCommit()
+		}
 	} else {
-		c.endCommit()
-		c.leave()
+		c.end()
 	}
+}
+
+// end ends a reservation, and wakes who waits for what has become readable.
+func (c *cpuBuffer) end() {
+	c.endCommit()
+	c.leave()
 	if c.waiting.Load()&wakeAtCommit != 0 {
 		c.wakeAfterCommit()
 	}
@@ -115,6 +123,10 @@ func (b *Buffer) Commit(cpu int, e Event) {
 // known, the next one carries an absolute stamp. Otherwise it becomes padding
 // that keeps its time delta, which readers do not add.
 //
+// Departure: it wakes readers, like Commit, for what interrupts have written
+// meanwhile becomes readable now. In the kernel, where only a commit wakes, they
+// sleep until the next one; so too when an interrupted Reserve fails.
+//
 // Kernel: ring_buffer_discard_commit, rb_try_to_discard, rb_event_discard,
 // kernel/trace/ring_buffer.c.
 func (b *Buffer) Discard(cpu int, e Event) {
@@ -123,8 +135,7 @@ func (b *Buffer) Discard(cpu int, e Event) {
 		panic("ringbuf: invariant: discard of an event that is not reserved")
 	}
 	c.discard(len(e.Data))
-	c.endCommit()
-	c.leave()
+	c.end()
 }
 
 // reserve finds the room and the time of an event, on the next page if need be,
@@ -135,18 +146,18 @@ func (c *cpuBuffer) reserve(length int, ts uint64) (Event, error) {
 again:
 	p, data := c.tail, c.data
 	w, before, after := p.write, c.beforeStamp, c.writeStamp
-	c.at(pointA)
+	c.at(PointA)
 	size := EventSize(length)
 	stamp := c.stampFor(w, before, after, ts)
 	if stamp != 0 {
 		size += stampSize
 	}
 	c.beforeStamp = ts
-	c.at(pointB)
+	c.at(PointB)
 	p.write += size
 	end := p.write
 	off := end - size
-	c.at(pointC)
+	c.at(PointC)
 	if end > len(data) {
 		if err := c.moveTail(p, off, size); err != nil {
 			return Event{}, err
@@ -160,7 +171,7 @@ again:
 		// time and the delta is ours to use. Something that came between C
 		// and here found before != after and used an absolute stamp.
 		c.writeStamp = ts
-		c.at(pointD)
+		c.at(PointD)
 	} else {
 		ts, delta, stamp = c.interrupted(p, end, stamp)
 	}
@@ -216,20 +227,23 @@ func (c *cpuBuffer) stampFor(w int, before, after, ts uint64) uint8 {
 // One case is between the two, here as in the kernel: if what came after it
 // found the page full to the last byte, nothing on the page tells of it, and the
 // delta is taken from an event on the next page. Then the time read is between
-// that of the event before and the right one.
+// that of the event before and the right one. Another is a clock that gives the
+// event and an interrupt of it the same time: then a stamp that is equal by chance
+// is taken for the last event's, and the time read may be a little late.
 //
-// Departure: with absolute stamps switched on, such an event stores its time.
-// The kernel stores a delta there.
+// Departure: with absolute stamps switched on, such an event stores its time if
+// nothing came after it, and otherwise a time extend of 0. The kernel stores the
+// delta, or 0, as if it were a time.
 func (c *cpuBuffer) interrupted(p *page, end int, stamp uint8) (ts, delta uint64, _ uint8) {
 	before, ts := c.beforeStamp, c.buf.clock(c.cpu)
 	c.beforeStamp = ts // whoever interrupts now uses an absolute stamp
-	c.at(pointE)
+	c.at(PointE)
 	after := c.writeStamp
-	c.at(pointF)
+	c.at(PointF)
 	if p.write == end && after == before && after < ts {
 		delta = ts - after
 	}
-	if stamp != 0 && !c.buf.absolute {
+	if stamp != 0 && !(c.buf.absolute && p.write == end && p == c.tail) {
 		stamp = TypeTimeExtend
 	}
 	return ts, delta, stamp
@@ -258,7 +272,7 @@ func (c *cpuBuffer) putStamp(at []byte, stamp uint8, ts, delta uint64) {
 func (c *cpuBuffer) moveTail(p *page, off, size int) error {
 	link := p.next.Load()
 	next := c.table[link>>linkShift]
-	c.at(pointLink)
+	c.at(PointLink)
 	if next == c.commitPage {
 		return c.overrunCommit(p, off, size)
 	}
@@ -284,13 +298,10 @@ func (c *cpuBuffer) moveTail(p *page, off, size int) error {
 			moved = !c.overwriteHead(p, next)
 		}
 	}
-	c.at(pointTail)
+	c.at(PointTail)
 	if p == c.tail && !moved {
 		c.enterPage(next)
 		c.ledger.pagesLeft++
-	}
-	if left := c.capacity - off; left > 0 && left < minEventSize {
-		c.ledger.tail += uint64(left)
 	}
 	c.resetTail(p, off, size)
 	c.endCommit() // what is on the page so far
@@ -348,9 +359,13 @@ func (c *cpuBuffer) resetTail(p *page, off, size int) {
 		p.write -= size
 		return
 	}
+	before := p.realEnd
 	p.realEnd = off
 	data := p.sub.Load().data
 	if left < minEventSize {
+		if before != off {
+			c.ledger.tail += uint64(left)
+		}
 		putHeader(data[off:], TypePadding, 0)
 		p.write -= size
 		return
@@ -373,7 +388,7 @@ func (c *cpuBuffer) endCommit() {
 		if c.committing == 1 {
 			c.moveCommit()
 		}
-		c.at(pointCommit)
+		c.at(PointCommit)
 		c.committing--
 		if c.commits == commits || c.committing != 0 {
 			return
@@ -430,6 +445,10 @@ func (c *cpuBuffer) discard(length int) {
 	if end := off + it.size; p == c.tail && p.write == end {
 		c.beforeStamp = 0
 		p.write = int(e.off)
+		if p.realEnd == end { // the rest was too short for an event
+			p.realEnd = 0
+			c.ledger.tail -= uint64(c.capacity - end)
+		}
 		if off != int(e.off) {
 			add(&c.keptBytes, uint64(it.size)) // the kernel gives back the time extend only
 		}

@@ -1,0 +1,129 @@
+package ringbuf
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Snapshot is the ring of one CPU at a moment, to look at and to draw; it is a
+// copy. (What the file snapshot takes is Swap.)
+type Snapshot struct {
+	Pages       []PageState // the reader page, then the ring from its head on
+	Open        []OpenEvent // reserved and not ended, the outermost first
+	BeforeStamp uint64      // time of the last attempt to write
+	WriteStamp  uint64      // time of the last event written; if it differs, somebody is between B and D
+}
+
+// PageState is one sub-buffer of a Snapshot.
+type PageState struct {
+	Reader, Head, Commit, Tail bool        // which of the pointers are on it
+	ID                         int         // the sub-buffer's own
+	Next                       int         // ID of the page that its link leads to
+	Link                       string      // what its link says of that page: "", "head" or "update"
+	Time                       uint64      // time stamp; 0 if it has no data
+	Committed, Write, Read     int         // indexes into its data
+	Entries                    int         // finished data events
+	Events                     []PageEvent // all that is finished on it, each with what its header says
+}
+
+// OpenEvent is where an event lies that is being written, its time extend
+// included. Between A and C it has no place yet.
+type OpenEvent struct {
+	Page, Offset int // ID, and index into its data
+}
+
+// Snapshot copies what there is to see of the ring of cpu, and changes nothing.
+//
+// It is for the goroutine that writes (between two events, inside one, or in an
+// interrupt at a Point), or while it does not write.
+func (b *Buffer) Snapshot(cpu int) Snapshot {
+	c := b.readers(cpu)
+	defer c.lock.Unlock()
+	s := Snapshot{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp}
+	for _, e := range c.open[:c.committing] {
+		if e.page != nowhere {
+			s.Open = append(s.Open, OpenEvent{int(e.page), int(e.off)})
+		}
+	}
+	s.Pages = append(s.Pages, c.state(c.reader))
+	head := c.head
+	for n := 0; n < c.nrPages && c.before(head).next.Load()&linkFlags == linkNormal; n++ {
+		head = c.after(head) // from wherever the hint is; the head may be moving
+	}
+	for p := head; ; {
+		s.Pages = append(s.Pages, c.state(p))
+		if p = c.after(p); p == head {
+			s.Pages[1].Head = true
+			return s
+		}
+	}
+}
+
+func (c *cpuBuffer) state(p *page) PageState {
+	s := PageState{
+		Reader: p == c.reader, Commit: p == c.commitPage, Tail: p == c.tail,
+		ID: int(p.id), Next: int(p.next.Load() >> linkShift), Write: p.write,
+		Link: [...]string{"", "head", "update", ""}[p.next.Load()&linkFlags],
+	}
+	if s.Reader {
+		s.Read = c.read
+	}
+	sub := p.sub.Load()
+	if sub == nil {
+		return s
+	}
+	commit := sub.commit.Load()
+	s.Time, s.Committed, s.Entries = sub.stamp.Load(), int(commit&commitMask), int(commit>>32)
+	image := make([]byte, PageHeaderSize+s.Committed)
+	putPageHeader(image, s.Time, uint64(s.Committed))
+	copy(image[PageHeaderSize:], sub.data[:s.Committed])
+	r, err := ReadPageImage(image)
+	if err != nil {
+		panic("ringbuf: invariant: committed data: " + err.Error())
+	}
+	for e, ok := r.Next(); ok; e, ok = r.Next() {
+		s.Events = append(s.Events, e)
+	}
+	return s
+}
+
+// String draws the sub-buffers with the letters of the kernel's
+// ring-buffer-design: R the reader page, H the head, C the commit, T the tail.
+// The arrow that leads to the head is marked, as its link is. Under each page is
+// how many events it has, and how many of its bytes are finished and written.
+func (s Snapshot) String() string {
+	var letters, boxes, events, bytes strings.Builder
+	for i, p := range s.Pages {
+		arrow := "   "
+		switch {
+		case i == 0: // outside of the ring
+		case p.Link != "":
+			arrow = "-" + strings.ToUpper(p.Link[:1]) + ">"
+		default:
+			arrow = "-->"
+		}
+		fmt.Fprintf(&letters, "    %-10s", p.Letters())
+		fmt.Fprintf(&boxes, "[ page %-2d]%s ", p.ID, arrow)
+		fmt.Fprintf(&events, "  %-12s", fmt.Sprintf("%d events", p.Entries))
+		fmt.Fprintf(&bytes, "  %-12s", fmt.Sprintf("%d/%d B", p.Committed, p.Write))
+	}
+	var d strings.Builder
+	for _, line := range []string{letters.String(), boxes.String(), events.String(), bytes.String()} {
+		d.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return d.String()
+}
+
+// Letters are those of the pointers that are on the page.
+func (p PageState) Letters() string {
+	letters := ""
+	for _, m := range []struct {
+		on     bool
+		letter string
+	}{{p.Reader, "R"}, {p.Head, "H"}, {p.Commit, "C"}, {p.Tail, "T"}} {
+		if m.on {
+			letters += m.letter
+		}
+	}
+	return letters
+}
