@@ -31,6 +31,8 @@ type CPU struct {
 
 	accounted Time   // until when sched_stat_runtime has reported
 	site      uint64 // address inside the innermost function, 0 when not known
+	irqTraced bool   // a hook was told that interrupts are off
+	outermost uint64 // the function whose return emptied the kernel stack last
 	args      arguments
 }
 
@@ -114,12 +116,14 @@ func (c *CPU) advance() {
 // setState makes the processor's flags those that op was seen with, on top of
 // what its activation interrupted.
 func (c *CPU) setState(op *Op, a *activation) {
-	c.IRQsOff = op.Flags&FlagIRQsOff != 0
-	c.InHardIRQ = op.Flags&FlagHardIRQ != 0 || a.base.Flags&FlagHardIRQ != 0
-	c.InSoftIRQ = op.Flags&FlagSoftIRQ != 0 || a.base.Flags&FlagSoftIRQ != 0
-	c.BHOff = op.Flags&FlagBHOff != 0 || a.base.Flags&FlagBHOff != 0
-	c.PreemptCount = int(op.Preempt&0xf) + int(a.base.Preempt&0xf)
-	c.MigrateDisable = int(op.Preempt>>4) + int(a.base.Preempt>>4)
+	c.change(condition{
+		irqsOff: op.Flags&FlagIRQsOff != 0,
+		hardIRQ: op.Flags&FlagHardIRQ != 0 || a.base.Flags&FlagHardIRQ != 0,
+		softIRQ: op.Flags&FlagSoftIRQ != 0 || a.base.Flags&FlagSoftIRQ != 0,
+		bhOff:   op.Flags&FlagBHOff != 0 || a.base.Flags&FlagBHOff != 0,
+		preempt: int(op.Preempt&0xf) + int(a.base.Preempt&0xf),
+		migrate: int(op.Preempt>>4) + int(a.base.Preempt>>4),
+	})
 }
 
 // state packs the processor's flags the way operations carry them.
@@ -142,7 +146,4 @@ func (c *CPU) state() (s Op) {
 
 // clearState is the state of user space and of a kernel thread between two
 // pieces of work.
-func (c *CPU) clearState() {
-	c.PreemptCount, c.MigrateDisable = 0, 0
-	c.IRQsOff, c.BHOff, c.InSoftIRQ, c.InHardIRQ = false, false, false, false
-}
+func (c *CPU) clearState() { c.change(condition{}) }

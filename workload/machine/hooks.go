@@ -16,6 +16,14 @@ type Hooks struct {
 	Return func(c *CPU, f *Frame)
 	// Trace runs at a tracepoint that is enabled; tp is only valid during the call.
 	Trace func(c *CPU, tp Tracepoint)
+	// Critical runs when interrupts or preemption are switched off or on: after
+	// the switch off, before the switch on. p.ID is one of EvIRQDisable,
+	// EvIRQEnable, EvPreemptDisable and EvPreemptEnable; p is only valid during
+	// the call. The tracepoints of that name run beside it.
+	Critical func(c *CPU, p *PreemptIRQ)
+	// Idle runs when the idle task halts and when it goes on, at the address ip:
+	// waiting there is no latency, whatever is switched off.
+	Idle func(c *CPU, halted bool, ip uint64)
 	// UserEntry and UserExit bracket each stay in the kernel that comes from user
 	// space (cookies, deferred unwinding). Task.User is where user space was.
 	UserEntry func(c *CPU)

@@ -163,7 +163,10 @@ func (c *CPU) halt() {
 		return
 	}
 	c.halted, c.opDue = true, never
-	c.IRQsOff = false // sti; hlt
+	c.idling(true)
+	s := c.condition()
+	s.irqsOff = false // sti; hlt
+	c.apply(s)
 }
 
 // wakeFromHalt goes on behind an OpHalt: where it leads with work, and where
@@ -176,6 +179,12 @@ func (c *CPU) wakeFromHalt() {
 		a.pc = int(op.Arg)
 	default:
 		a.pc = int(op.Delta)
+	}
+	if c.halted && c.m.Hooks.Idle != nil {
+		s := c.condition()
+		s.irqsOff = true // cli behind the hlt
+		c.apply(s)
+		c.idling(false)
 	}
 	c.halted = false
 	c.opDue = c.Time + 1

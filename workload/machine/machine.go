@@ -47,6 +47,7 @@ type Machine struct {
 	kernel   Kernel
 	ips      []uint64 // addresses of the patched calls, by site
 	enabled  [numTracepoints]bool
+	watched  bool // a tracepoint of the preemptirq system is enabled
 	tasks    map[int]*Task
 	nextPID  int
 	slab     slab

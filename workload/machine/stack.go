@@ -57,6 +57,9 @@ func (c *CPU) ret(t *Task) {
 	if f.Ret != f.was && c.m.Hooks.Return != nil {
 		c.m.Hooks.Return(c, f)
 	}
+	if n == 0 {
+		c.outermost = f.Func
+	}
 	t.frames = t.frames[:n]
 }
 

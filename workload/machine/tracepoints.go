@@ -63,6 +63,10 @@ const (
 	EvRescheduleExit
 	EvCallFunctionSingleEntry
 	EvCallFunctionSingleExit
+	EvIRQDisable
+	EvIRQEnable
+	EvPreemptDisable
+	EvPreemptEnable
 	numTracepoints
 )
 
@@ -93,6 +97,8 @@ var tracepointNames = [numTracepoints]string{
 	EvRescheduleEntry: "irq_vectors:reschedule_entry", EvRescheduleExit: "irq_vectors:reschedule_exit",
 	EvCallFunctionSingleEntry: "irq_vectors:call_function_single_entry",
 	EvCallFunctionSingleExit:  "irq_vectors:call_function_single_exit",
+	EvIRQDisable:              "preemptirq:irq_disable", EvIRQEnable: "preemptirq:irq_enable",
+	EvPreemptDisable: "preemptirq:preempt_disable", EvPreemptEnable: "preemptirq:preempt_enable",
 }
 
 // TracepointName is "system:event", empty for EvNone.
@@ -109,6 +115,7 @@ func (m *Machine) Enable(name string, on bool) error {
 	for e, n := range tracepointNames {
 		if n == name && e != int(EvNone) {
 			m.enabled[e] = on
+			m.watched = m.enabled[EvIRQDisable] || m.enabled[EvIRQEnable] || m.enabled[EvPreemptDisable] || m.enabled[EvPreemptEnable]
 			return nil
 		}
 	}
@@ -123,7 +130,7 @@ func (m *Machine) syscallsTraced() bool { return m.enabled[EvSysEnter] || m.enab
 // The argument lists (TP_PROTO) of the tracepoints, one struct for each or for
 // each family of the same shape; ID tells which.
 //
-// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task}.h.
+// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq}.h.
 type (
 	// SchedSwitch is sched:sched_switch; PrevState is what the record holds.
 	SchedSwitch struct {
@@ -260,6 +267,12 @@ type (
 		ID                     Event
 		Address, IP, ErrorCode uint64
 	}
+	// PreemptIRQ is the events of the preemptirq system: where it happens, and
+	// where that was called from, 0 if that is not known.
+	PreemptIRQ struct {
+		ID         Event
+		IP, Parent uint64
+	}
 	// Vector is the events of the irq_vectors system.
 	Vector struct {
 		ID     Event
@@ -290,6 +303,7 @@ func (a *Signal) TracepointName() string         { return tracepointNames[a.ID] 
 func (*NewTask) TracepointName() string          { return tracepointNames[EvNewTask] }
 func (*TaskRename) TracepointName() string       { return tracepointNames[EvTaskRename] }
 func (a *PageFaultArgs) TracepointName() string  { return tracepointNames[a.ID] }
+func (a *PreemptIRQ) TracepointName() string     { return tracepointNames[a.ID] }
 func (a *Vector) TracepointName() string         { return tracepointNames[a.ID] }
 
 // arguments holds one of each argument list, so that a tracepoint allocates nothing.
@@ -318,6 +332,7 @@ type arguments struct {
 	rename      TaskRename
 	fault       PageFaultArgs
 	vector      Vector
+	preemptIRQ  PreemptIRQ
 }
 
 // on says whether e has to be reported.
@@ -365,6 +380,8 @@ func (e Event) Template() string {
 	case EvLocalTimerEntry, EvLocalTimerExit, EvRescheduleEntry, EvRescheduleExit,
 		EvCallFunctionSingleEntry, EvCallFunctionSingleExit:
 		return "x86_irq_vector"
+	case EvIRQDisable, EvIRQEnable, EvPreemptDisable, EvPreemptEnable:
+		return "preemptirq_template"
 	}
 	_, name, _ := strings.Cut(tracepointNames[e], ":")
 	return name

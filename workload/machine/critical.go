@@ -1,0 +1,137 @@
+package machine
+
+import "strings"
+
+// condition is what can be off on a CPU, and why.
+type condition struct {
+	irqsOff, hardIRQ, softIRQ, bhOff bool
+	preempt, migrate                 int
+}
+
+func (c *CPU) condition() condition {
+	return condition{c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff, c.PreemptCount, c.MigrateDisable}
+}
+
+func (c *CPU) apply(s condition) {
+	c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff = s.irqsOff, s.hardIRQ, s.softIRQ, s.bhOff
+	c.PreemptCount, c.MigrateDisable = s.preempt, s.migrate
+}
+
+// unpreemptible says whether preempt_count() is not 0: contexts count in it too.
+func (s *condition) unpreemptible() bool {
+	return s.preempt > 0 || s.hardIRQ || s.softIRQ || s.bhOff
+}
+
+// change gives the CPU another condition. If somebody wants to know, it goes
+// there in steps: what is switched off goes first, interrupts before preemption
+// as in spin_lock_irqsave; of what is switched on, too, as in
+// spin_unlock_irqrestore, but an interrupt's own depth ends before it returns.
+//
+// Kernel: trace_hardirqs_off and trace_preempt_off with their callers,
+// kernel/trace/trace_preemptirq.c.
+func (c *CPU) change(to condition) {
+	if c.m.Hooks.Critical == nil && !c.m.watched {
+		c.apply(to)
+		return
+	}
+	from := c.condition()
+	if !from.irqsOff && to.irqsOff {
+		from.irqsOff = true
+		c.apply(from)
+		c.critical(EvIRQDisable)
+	}
+	if !from.unpreemptible() && to.unpreemptible() {
+		irqsOff := from.irqsOff
+		from = to
+		from.irqsOff = irqsOff
+		c.apply(from)
+		c.critical(EvPreemptDisable)
+	}
+	on := from.irqsOff && !to.irqsOff
+	if on && !from.hardIRQ {
+		c.critical(EvIRQEnable)
+		from.irqsOff, on = false, false
+		c.apply(from)
+	}
+	if from.unpreemptible() && !to.unpreemptible() {
+		c.critical(EvPreemptEnable)
+		irqsOff := from.irqsOff
+		from = to
+		from.irqsOff = irqsOff
+		c.apply(from)
+	}
+	if on {
+		c.critical(EvIRQEnable)
+	}
+	c.apply(to)
+}
+
+// critical reports that something is switched off or on in the innermost
+// function. Lock functions are small and called from everywhere; for
+// preemption, the kernel would name their caller, which it cannot see without
+// frame pointers. Interrupts that the idle loop switches without telling anybody
+// count as they were told of last.
+//
+// Kernel: tracing_irq_cpu, kernel/trace/trace_preemptirq.c; CALLER_ADDR0 and get_lock_parent_ip, include/linux/ftrace.h.
+func (c *CPU) critical(e Event) {
+	switch {
+	case e == EvIRQDisable && c.irqTraced, e == EvIRQEnable && !c.irqTraced:
+		return
+	case e == EvIRQDisable, e == EvIRQEnable:
+		c.irqTraced = !c.irqTraced
+	}
+	p := &c.args.preemptIRQ
+	*p = PreemptIRQ{ID: e, IP: c.place()}
+	preempt := e == EvPreemptDisable || e == EvPreemptEnable
+	if preempt && !c.m.kallsyms.inLock(p.IP) {
+		p.Parent = p.IP
+	}
+	off := e == EvIRQDisable || e == EvPreemptDisable
+	if off && c.m.Hooks.Critical != nil {
+		c.m.Hooks.Critical(c, p)
+	}
+	if c.on(e) {
+		c.report(e, p)
+	}
+	if !off && c.m.Hooks.Critical != nil {
+		c.m.Hooks.Critical(c, p)
+	}
+}
+
+// idling tells that the idle task begins or ends to wait.
+//
+// Kernel: stop_critical_timings and start_critical_timings in default_idle_call,
+// kernel/sched/idle.c.
+func (c *CPU) idling(halted bool) {
+	if c.m.Hooks.Idle == nil {
+		return
+	}
+	ip := c.place()
+	if fn := c.m.kallsyms.addr("default_idle_call"); fn != 0 {
+		ip = pointIn(fn)
+	}
+	c.m.Hooks.Idle(c, halted, ip)
+}
+
+// place is an address in the innermost function that runs; behind the last
+// return to user space, in the function that returned.
+func (c *CPU) place() uint64 {
+	fs := c.Current.frames
+	for n := len(fs) - 1; n >= 0; n-- {
+		if !fs[n].skip {
+			return pointIn(fs[n].Func)
+		}
+	}
+	if c.outermost == 0 {
+		return 0
+	}
+	return pointIn(c.outermost)
+}
+
+// inLock says whether addr is in a function of the .spinlock.text section.
+//
+// Kernel: in_lock_functions, kernel/locking/spinlock.c.
+func (k *Kallsyms) inLock(addr uint64) bool {
+	s, ok := k.At(addr)
+	return ok && (strings.HasPrefix(s.Name, "_raw_spin_") || strings.HasPrefix(s.Name, "_raw_read_") || strings.HasPrefix(s.Name, "_raw_write_"))
+}
