@@ -15,6 +15,10 @@ func (ft *Ftrace) hooksChanged() {
 		h.Switch = ft.switched
 	}
 	h.Return, h.Trace = ft.leave, ft.tracepoint
+	h.Critical, h.Idle = nil, nil
+	if ft.irqsoff.of != nil {
+		h.Critical, h.Idle = ft.critical, ft.idle
+	}
 	if ft.unwind != nil {
 		h.UserExit, h.Exit = ft.userExit, ft.taskExit
 	}

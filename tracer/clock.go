@@ -82,7 +82,7 @@ func (i *Instance) setClock(name string) error {
 			i.clock = &clocks[n]
 			i.clockCalls = 0
 			i.resetBuffer()
-			resetCPUs(i.snap.buf, -1)
+			i.resetSnapshot()
 			return nil
 		}
 	}

@@ -96,6 +96,9 @@ func (ft *Ftrace) listen() {
 				names[tracepointOf(t)] = true
 			}
 		}
+		for _, name := range i.current.points {
+			names[name] = true
+		}
 	}
 	if ft.followsForks() {
 		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true

@@ -286,7 +286,7 @@ func TestErrorCases(t *testing.T) {
 
 func checkErrorCases(t *testing.T, capture, text string, least int) {
 	others := readOtherCases(t)
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true})
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true, NoLatencyTracers: true})
 	l.write("buffer_size_kb", "256")
 	for name := range others.absent {
 		if _, err := l.fs.Lookup(name); err == nil {

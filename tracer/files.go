@@ -79,6 +79,7 @@ func (i *Instance) files() []tracefile.Node {
 		i.freeBuffer(),
 		i.value("trace_clock", 0o640, i.showClock, i.writeClock),
 		i.value("tracing_cpumask", 0o640, i.showCPUMask, i.writeCPUMask),
+		i.microseconds("tracing_max_latency", &i.latency.max),
 		i.clearable("error_log", 0o640, i.errors.show, i.errors.clear),
 	}
 }

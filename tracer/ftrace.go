@@ -23,6 +23,9 @@ type Config struct {
 	// stackmap.Documented. NoStackmap builds a kernel without it.
 	Stackmap   stackmap.Config
 	NoStackmap bool
+	// NoLatencyTracers builds a kernel as Debian does, without irqsoff, wakeup
+	// and their kin, and so without exchanging one CPU's snapshot.
+	NoLatencyTracers bool
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
@@ -70,7 +73,9 @@ type Ftrace struct {
 	graphFilter  functionHash    // set_graph_function
 	graphNotrace functionHash    // set_graph_notrace
 	touched      map[uint64]bool // functions that were ever traced
-	functionsOff bool            // kernel.ftrace_enabled is 0
+	irqsoff      irqsoff
+	wakeup       wakeup
+	functionsOff bool // kernel.ftrace_enabled is 0
 	profiler     profiler
 	stackTracer  stackTracer
 	running      *machine.CPU // the CPU whose hook runs

@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
@@ -77,16 +78,9 @@ func (i *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call)
 	if !i.records(c) {
 		return false
 	}
-	h := common(c)
-	if h.PreemptCount&0xf < 0xf {
-		h.PreemptCount++ // the tracer's own: it runs with preemption disabled
+	if !i.recordCall(c, call) {
+		return false
 	}
-	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
-	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], h, &rec)
-	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
-		return false // the buffer counts what it refuses
-	}
-	ft.remember(c.Current)
 	return true
 }
 
@@ -104,6 +98,32 @@ func (i *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) 
 	if ret.Rettime-ret.Calltime < i.ft.thresh || !i.records(c) {
 		return
 	}
+	i.recordReturn(c, ret)
+}
+
+// recordCall writes a call's entry, recordReturn its return.
+//
+// Kernel: __trace_graph_entry and __trace_graph_return.
+func (i *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
+	h := common(c)
+	if h.PreemptCount&0xf < 0xf {
+		h.PreemptCount++ // the tracer's own: it runs with preemption disabled
+	}
+	return i.recordEntry(c, h, call)
+}
+
+// recordEntry says whether there was room.
+func (i *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call) bool {
+	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
+	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], h, &rec)
+	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
+		return false // the buffer counts what it refuses
+	}
+	i.ft.remember(c.Current)
+	return true
+}
+
+func (i *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
 	rec := events.FuncgraphExitRecord{
 		Func: ret.Func, Depth: int32(ret.Depth), Overrun: ret.Overrun,
 		Calltime: ret.Calltime, Rettime: ret.Rettime,

@@ -21,6 +21,8 @@ type Instance struct {
 	buf        *ringbuf.Buffer
 	rec        *Recorder
 	snap       snapshot
+	latency    latency
+	start      uint64 // when the buffer was last emptied, by the trace clock
 	opts       Options
 	current    *Tracer
 	clock      *clock
@@ -92,7 +94,16 @@ func (i *Instance) Recorder() *Recorder { return i.rec }
 // resetBuffer empties the buffer on all CPUs (echo > trace).
 //
 // Kernel: tracing_reset_online_cpus, kernel/trace/trace.c.
-func (i *Instance) resetBuffer() { resetCPUs(i.buf, -1) }
+func (i *Instance) resetBuffer() {
+	resetCPUs(i.buf, -1)
+	i.start = i.now(0)
+}
+
+// resetSnapshot empties the snapshot on all CPUs.
+func (i *Instance) resetSnapshot() {
+	resetCPUs(i.snap.buf, -1)
+	i.latency.of = longest{began: i.now(0)}
+}
 
 // resetCPUs empties a buffer on one CPU, or with cpu < 0 on all.
 func resetCPUs(buf *ringbuf.Buffer, cpu int) {

@@ -78,7 +78,7 @@ func (i *Instance) setEventFile() tracefile.Node {
 func (i *Instance) traceFile(cpu int) tracefile.Node {
 	return i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).
 		OnTrunc(func() error {
-			return i.locked(func() error { resetCPUs(i.shown(), cpu); return nil })
+			return i.locked(func() error { i.emptyShown(cpu); return nil })
 		}).
 		OnWrite(func([]byte) error { return nil })
 }

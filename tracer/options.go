@@ -74,8 +74,7 @@ type option struct {
 // defaults come.
 //
 // Departure: some options change nothing here, as what they act on is left out:
-// block (poll), trace_printk_dest (the simulated kernel calls no trace_printk), function-trace
-// and display-graph (the latency tracers), sym-userobj (simulated memory has no
+// block (poll), trace_printk_dest (the simulated kernel calls no trace_printk), sym-userobj (simulated memory has no
 // files behind it), pause-on-trace (trace is a text of one moment anyway).
 var options = [numOptions]option{
 	OptPrintParent:         {name: "print-parent", on: true},
@@ -246,6 +245,9 @@ func (i *Instance) setOption(o Option, on bool) error {
 	case OptNopRefuse:
 		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
 	case OptOverwrite:
+		if !on && i.current.keepsOverwrite {
+			return fmt.Errorf("overwrite: tracer %s needs it: %w", i.current.Name, syscall.EINVAL)
+		}
 		i.buf.SetOverwrite(on)
 		i.snap.buf.SetOverwrite(on)
 	case OptUserStacktraceDelay:
@@ -264,6 +266,9 @@ func (i *Instance) setOption(o Option, on bool) error {
 		i.ft.listen()
 	}
 	i.ft.optionChanged(i)
+	if i.current.changed != nil {
+		i.current.changed(i, o)
+	}
 	return nil
 }
 

@@ -26,7 +26,7 @@ type snapshot struct {
 // kernel is built with it if it has a tracer that needs it.
 //
 // Kernel: CONFIG_RING_BUFFER_ALLOW_SWAP, which IRQSOFF_TRACER selects.
-func perCPUSwap() bool { return tracerByName("irqsoff") != nil }
+func (ft *Ftrace) perCPUSwap() bool { return ft.hasTracer(tracerByName("irqsoff")) }
 
 // allocSnapshot makes the snapshot as large as the buffer.
 //
@@ -117,6 +117,7 @@ func (i *Instance) takeSnapshot(cpu int) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	i.snap.taken++
+	i.latency.of = longest{}
 	return nil
 }
 
@@ -137,6 +138,21 @@ func (i *Instance) shown() *ringbuf.Buffer {
 		return i.snap.buf
 	}
 	return i.buf
+}
+
+// emptyShown empties the buffer that trace shows, of one CPU or with cpu < 0 of
+// all, after which its times begin anew.
+//
+// Kernel: tracing_open, kernel/trace/trace.c.
+func (i *Instance) emptyShown(cpu int) {
+	switch {
+	case cpu >= 0:
+		resetCPUs(i.shown(), cpu)
+	case i.current.maxBuffer:
+		i.resetSnapshot()
+	default:
+		i.resetBuffer()
+	}
 }
 
 // snapshotFile is snapshot: reading shows it, 0 frees it, 1 takes one, any other
@@ -167,7 +183,7 @@ func (i *Instance) writeSnapshot(cpu int, s string) error {
 			return i.freeSnapshot()
 		}
 	case 1:
-		if cpu >= 0 && !perCPUSwap() {
+		if cpu >= 0 && !i.ft.perCPUSwap() {
 			return fmt.Errorf("snapshot of CPU %d: no tracer swaps one CPU: %w", cpu, syscall.EINVAL)
 		}
 		return i.snapshotNow(cpu)
@@ -207,7 +223,7 @@ func (i *Instance) snapshotText(cpu int) ([]byte, error) {
 	}
 	help := snapshotHelp
 	switch {
-	case cpu >= 0 && perCPUSwap():
+	case cpu >= 0 && i.ft.perCPUSwap():
 		help = snapshotHelpCPUSwap
 	case cpu >= 0:
 		help = snapshotHelpCPU

@@ -6,6 +6,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/output"
+	"ftracelab/workload/machine"
 )
 
 // printOptions pairs our options with those of the printer.
@@ -30,6 +31,7 @@ var printOptions = []struct {
 	{OptRecordTGID, output.RecordTGID},
 	{OptIRQInfo, output.IRQInfo},
 	{OptHashPtr, output.HashPtr},
+	{OptDisplayGraph, output.DisplayGraph},
 }
 
 // printer returns a printer for one reading of a buffer of the instance.
@@ -57,7 +59,37 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		CPUs:         buf.CPUs(),
 		CounterClock: !i.clock.inNS,
 		Overrun:      overrun,
+		TimeStart:    i.shows(buf).began,
+		Latency:      i.shows(buf).header,
 	})
+}
+
+// shows says what the latency format tells above a buffer's entries, and since
+// when they belong to it.
+//
+// Kernel: print_trace_header, kernel/trace/trace.c.
+func (i *Instance) shows(buf *ringbuf.Buffer) longest {
+	l := longest{began: i.start}
+	if buf == i.snap.buf {
+		l = i.latency.of
+	}
+	l.header.Release, l.header.Model = machine.Release, machine.PreemptModel
+	return l
+}
+
+// skip takes the entries off that are older than what a buffer shows and says
+// how many they are: a latency tracer's buffer is not emptied in between.
+//
+// Kernel: tracing_iter_reset, kernel/trace/trace.c.
+func skip(it *ringbuf.Iter, since uint64) (n uint64) {
+	for {
+		e, ok := it.Peek()
+		if !ok || e.Time >= since {
+			return n
+		}
+		it.Next()
+		n++
+	}
 }
 
 // graphOptions are the funcgraph options as the printer wants them.
@@ -85,13 +117,17 @@ func (i *Instance) textOf(buf *ringbuf.Buffer, cpu int) ([]byte, error) {
 	}
 	var readers []output.Reader
 	var n output.Counts
+	began := i.shows(buf).began
 	for c := range buf.CPUs() {
-		if cpu < 0 || cpu == c {
-			readers = append(readers, buf.Iter(c))
+		it, s := buf.Iter(c), buf.Stats(c) // the header counts all CPUs, whichever is shown
+		if old := skip(it, began); old > 0 {
+			s.Entries, s.Overrun = s.Entries-old, 0
 		}
-		s := buf.Stats(c) // the header counts all CPUs, whichever is shown
 		n.Entries += s.Entries
 		n.Written += s.Entries + s.Overrun
+		if cpu < 0 || cpu == c {
+			readers = append(readers, it)
+		}
 	}
 	m := output.NewMerge(readers...)
 	text := p.AppendHeader(nil, m, n)

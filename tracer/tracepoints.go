@@ -11,6 +11,11 @@ import (
 // instances that have it enabled.
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	ft.running, ft.concerned = c, concernedBy(tp)
+	for i := range ft.all {
+		if i.current.trace != nil {
+			i.current.trace(i, c, tp)
+		}
+	}
 	switch tp := tp.(type) {
 	case *machine.SchedSwitch, *machine.SchedWakeup, *machine.SchedFork, *machine.SchedExec,
 		*machine.SchedProcess, *machine.SchedStatRuntime, *machine.SchedMigrate:

@@ -28,6 +28,13 @@ type Tracer struct {
 	reset func(*Instance)
 	// start runs when tracing_on is switched on again.
 	start func(*Instance)
+	// trace runs at the tracepoints named in points, before the events' own records.
+	trace  func(*Instance, *machine.CPU, machine.Tracepoint)
+	points []string
+	// changed runs after an option changed; keepsOverwrite says that overwrite may
+	// not be switched off.
+	changed        func(*Instance, Option)
+	keepsOverwrite bool
 }
 
 // tracers lists them in the order of available_tracers.
@@ -36,6 +43,12 @@ type Tracer struct {
 // mmiotrace) are not listed.
 var tracers = []Tracer{
 	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
+	wakeupTracer("wakeup_dl"),
+	wakeupTracer("wakeup_rt"),
+	wakeupTracer("wakeup"),
+	irqsoffTracer("preemptirqsoff"),
+	irqsoffTracer("preemptoff"),
+	irqsoffTracer("irqsoff"),
 	{Name: "function", instances: true, call: functionCall, handler: "function_trace_call", start: (*Instance).resetBuffer},
 	{Name: "nop", instances: true},
 }
@@ -49,6 +62,11 @@ func tracerByName(name string) *Tracer {
 	return nil
 }
 
+// hasTracer reports whether the kernel was built with a tracer.
+func (ft *Ftrace) hasTracer(t *Tracer) bool {
+	return t != nil && !(t.maxBuffer && ft.cfg.NoLatencyTracers)
+}
+
 // showTracers is the text of available_tracers, in an instance those that it may
 // select.
 //
@@ -56,7 +74,7 @@ func tracerByName(name string) *Tracer {
 func (i *Instance) showTracers() string {
 	var names []string
 	for n := range tracers {
-		if i.top() || tracers[n].instances {
+		if i.ft.hasTracer(&tracers[n]) && (i.top() || tracers[n].instances) {
 			names = append(names, tracers[n].Name)
 		}
 	}
@@ -73,7 +91,7 @@ func (i *Instance) setTracer(name string) error {
 	}
 	t := tracerByName(name)
 	switch {
-	case t == nil:
+	case !i.ft.hasTracer(t):
 		return fmt.Errorf("current_tracer: no tracer %q: %w", name, syscall.EINVAL)
 	case t == i.current:
 		return nil

@@ -23,8 +23,8 @@ func (w *mix) kthreads() {
 		}
 		t := w.m.Spawn(machine.TaskConfig{
 			Comm: comm, PID: pid, CPU: cpu, Kernel: true, Bound: cpu >= 0 && k.class != wakeRCU, Data: &k, Asleep: true,
-			Prio: prioOf(k.class),
-			Wait: machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
+			Policy: policyOf(k.class),
+			Wait:   machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
 		})
 		w.sleepers[k.class] = append(w.sleepers[k.class], t)
 	}
@@ -39,12 +39,13 @@ func (w *mix) kthreads() {
 	}
 }
 
-// prioOf is the priority of the kernel thread of a class: stop machine threads come first.
-func prioOf(class int32) int {
+// policyOf is the scheduling policy of the kernel threads of a class: those of
+// stop machine come before all others.
+func policyOf(class int32) machine.Policy {
 	if class == wakeMigration {
-		return 0
+		return machine.FIFO // with priority 0, the highest
 	}
-	return 120
+	return machine.Normal
 }
 
 // nextWork is a kernel thread's next round.

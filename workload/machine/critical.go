@@ -22,6 +22,13 @@ func (s *condition) unpreemptible() bool {
 	return s.preempt > 0 || s.hardIRQ || s.softIRQ || s.bhOff
 }
 
+// Unpreemptible says whether preempt_count() is not 0: preemption disabled or
+// a context that cannot be preempted.
+func (c *CPU) Unpreemptible() bool {
+	s := c.condition()
+	return s.unpreemptible()
+}
+
 // change gives the CPU another condition. If somebody wants to know, it goes
 // there in steps: what is switched off goes first, interrupts before preemption
 // as in spin_lock_irqsave; of what is switched on, too, as in

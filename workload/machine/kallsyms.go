@@ -2,11 +2,13 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -59,7 +61,9 @@ var loadKallsyms = sync.OnceValues(func() (*Kallsyms, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kallsyms image: %w", err)
 	}
-	return newKallsyms(syms), nil
+	return newKallsyms(slices.SortedStableFunc(slices.Values(append(syms, extraSymbols()...)), func(a, b Symbol) int {
+		return cmp.Compare(a.Addr, b.Addr)
+	})), nil
 })
 
 // newKallsyms makes a table of symbols in order of their addresses. A symbol

@@ -20,6 +20,13 @@ const (
 	Second      Time = 1000 * Millisecond
 )
 
+// Release is what uname -r says, PreemptModel how tasks are preempted
+// (desktop: PREEMPT_DYNAMIC booted with preempt=voluntary, Debian's default).
+const (
+	Release      = "6.12.0-ftracelab"
+	PreemptModel = "desktop"
+)
+
 // never is the time of something that has not been asked for.
 const never = Time(math.MaxUint64)
 

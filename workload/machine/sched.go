@@ -138,11 +138,11 @@ func (c *CPU) makeRunnable(t *Task) {
 
 func (c *CPU) woken(t *Task, e Event) {
 	dst := t.cpu
+	dst.enqueue(t)
 	if c.on(e) {
 		c.args.wakeup = SchedWakeup{ID: e, Task: t, TargetCPU: dst.ID}
 		c.report(e, &c.args.wakeup)
 	}
-	dst.enqueue(t)
 	dst.kick(c)
 }
 

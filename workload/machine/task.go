@@ -6,7 +6,9 @@ import "fmt"
 type Task struct {
 	PID, TGID int
 	Comm      string
-	Prio      int  // kernel priority: 120 is nice 0, below 100 is real time
+	Prio      int // kernel priority: 120 is nice 0, below 100 is real time, -1 deadline
+	Policy    Policy
+	UID       int
 	Kernel    bool // kernel thread: no user stack
 	Parent    *Task
 	User      UserRegs
@@ -33,6 +35,46 @@ type Task struct {
 	pending  bool // next is valid
 	userLeft Time // time in user space before next
 	inKernel bool // between UserEntry and UserExit
+}
+
+// Policy is a scheduling policy, SCHED_NORMAL and so on.
+type Policy uint8
+
+// The policies, with the numbers of include/uapi/linux/sched.h.
+const (
+	Normal Policy = iota
+	FIFO
+	RR
+	Batch
+	IdlePolicy Policy = 5
+	Deadline   Policy = 6
+)
+
+// RealTime and DeadlineTask say in which scheduling class t is; of one that is
+// in neither, the fair one.
+func (t *Task) RealTime() bool { return t.Prio >= 0 && t.Prio < maxRTPrio }
+
+// DeadlineTask is RealTime for the deadline class.
+func (t *Task) DeadlineTask() bool { return t.Prio < 0 }
+
+// maxRTPrio is MAX_RT_PRIO: kernel priorities from there on are the fair class's.
+const maxRTPrio = 100
+
+// RTPriority is the priority that sched_setscheduler was given: 1 to 99 for a
+// real-time task, 0 for any other.
+func (t *Task) RTPriority() int {
+	if !t.RealTime() {
+		return 0
+	}
+	return maxRTPrio - 1 - t.Prio
+}
+
+// Nice is -20 to 19; a task that is not in the fair class has 0.
+func (t *Task) Nice() int {
+	if t.Prio < maxRTPrio {
+		return 0
+	}
+	return t.Prio - maxRTPrio - 20
 }
 
 // Task states as sched_switch's prev_state reports them.
@@ -103,7 +145,9 @@ func newIdleTask(c *CPU) *Task {
 // TaskConfig describes a task to be added with Spawn.
 type TaskConfig struct {
 	Comm   string
-	Prio   int // 0 means 120
+	Prio   int // 0 means 120, or of a real-time policy 0
+	Policy Policy
+	UID    int
 	Kernel bool
 	CPU    int   // where it first runs
 	PID    int   // 0 means the next free one
@@ -140,11 +184,14 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	}
 	m.nextPID = max(m.nextPID, pid+1)
 	t := &Task{
-		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel,
+		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
 		Parent: cfg.Parent, Data: cfg.Data, Memory: cfg.Memory, Maps: cfg.Maps,
 		cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound,
 	}
-	if t.Prio == 0 {
+	switch {
+	case t.Policy == Deadline:
+		t.Prio = -1
+	case t.Prio == 0 && t.Policy != FIFO && t.Policy != RR:
 		t.Prio = 120
 	}
 	if cfg.Thread && cfg.Parent != nil {

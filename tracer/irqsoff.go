@@ -1,0 +1,171 @@
+package tracer
+
+import (
+	"fmt"
+	"syscall"
+
+	"ftracelab/workload/machine"
+)
+
+// irqsoff measures for how long interrupts, preemption or either are switched
+// off. One instance at a time may do so.
+//
+// Kernel: kernel/trace/trace_irqsoff.c.
+type irqsoff struct {
+	of             *Instance // nil: nobody
+	irqs, preempts bool      // what is measured
+	measuring      []bool    // by CPU: in a section
+	sequence       uint64    // maxima so far
+}
+
+// irqsoffTracer is the row of irqsoff, preemptoff or preemptirqsoff.
+func irqsoffTracer(name string) Tracer {
+	return Tracer{
+		Name: name, instances: true, maxBuffer: true, keepsOverwrite: true,
+		init: func(i *Instance) error { return i.irqsoffInit(name != "preemptoff", name != "irqsoff") },
+		reset: func(i *Instance) {
+			_ = i.latencyFunctions(false, "", nil) // stopping cannot fail
+			i.ft.irqsoff = irqsoff{}
+			i.latencyReset(OptPauseOnTrace)
+		},
+		changed: irqsoffChanged,
+	}
+}
+
+// Kernel: __irqsoff_tracer_init.
+func (i *Instance) irqsoffInit(irqs, preempts bool) error {
+	if i.ft.irqsoff.of != nil {
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", i.ft.irqsoff.of.name, syscall.EBUSY)
+	}
+	if err := i.latencyInit(OptPauseOnTrace); err != nil {
+		return err
+	}
+	i.ft.irqsoff = irqsoff{of: i, irqs: irqs, preempts: preempts, measuring: make([]bool, i.buf.CPUs())}
+	return i.latencyFunctions(true, irqsoffHandler, i.ft.irqsoff.inSection)
+}
+
+// irqsoffChanged is a change of function-trace or display-graph; the latter
+// begins anew.
+//
+// Kernel: irqsoff_flag_changed.
+func irqsoffChanged(i *Instance, o Option) {
+	if o != OptFunctionTrace && o != OptDisplayGraph {
+		return
+	}
+	if o == OptDisplayGraph {
+		clear(i.ft.irqsoff.measuring)
+		i.latency.max = 0
+		i.resetBuffer()
+	}
+	_ = i.latencyFunctions(true, irqsoffHandler, i.ft.irqsoff.inSection) // without room for it there is no graph, as in the kernel
+}
+
+// irqsoffHandler is the function that records the functions called in a section.
+const irqsoffHandler = "irqsoff_tracer_call"
+
+// Kernel: func_prolog_dec.
+func (s *irqsoff) inSection(c *machine.CPU) bool {
+	return s.measuring[c.ID] && (c.IRQsOff || c.Unpreemptible())
+}
+
+// irqs off, preemption off: what is measured now.
+func (s *irqsoff) irqsNow(c *machine.CPU) bool    { return s.irqs && c.IRQsOff }
+func (s *irqsoff) preemptNow(c *machine.CPU) bool { return s.preempts && c.Unpreemptible() }
+
+// critical runs when interrupts or preemption are switched off or on. Only one
+// of them begins and ends a section: that which is switched off alone.
+//
+// Kernel: tracer_hardirqs_off, tracer_hardirqs_on, tracer_preempt_off and
+// tracer_preempt_on.
+func (ft *Ftrace) critical(c *machine.CPU, p *machine.PreemptIRQ) {
+	s := &ft.irqsoff
+	if s.of == nil {
+		return
+	}
+	ft.running = c
+	defer func() { ft.running = nil }()
+	switch irqs, preempt := s.irqsNow(c), s.preemptNow(c); p.ID {
+	case machine.EvIRQDisable:
+		if irqs && !preempt {
+			s.begin(c, p.IP, p.Parent)
+		}
+	case machine.EvIRQEnable:
+		if irqs && !preempt {
+			s.end(c, p.IP, p.Parent, ft.inside("tracer_hardirqs_on"))
+		}
+	case machine.EvPreemptDisable:
+		if preempt && !irqs {
+			s.begin(c, p.IP, p.Parent)
+		}
+	case machine.EvPreemptEnable:
+		if preempt && !irqs {
+			s.end(c, p.IP, p.Parent, ft.inside("tracer_preempt_on"))
+		}
+	}
+}
+
+// idle runs when the idle task begins or ends to wait.
+//
+// Kernel: stop_critical_timings and start_critical_timings.
+func (ft *Ftrace) idle(c *machine.CPU, halted bool, ip uint64) {
+	s := &ft.irqsoff
+	if s.of == nil || !s.irqsNow(c) && !s.preemptNow(c) {
+		return
+	}
+	ft.running = c
+	defer func() { ft.running = nil }()
+	if halted {
+		s.end(c, ip, 0, ft.inside("stop_critical_timings"))
+	} else {
+		s.begin(c, ip, 0)
+	}
+}
+
+func (s *irqsoff) enabled() bool { return s.of.buf.Recording() && s.of.ft.top.buf.Recording() }
+
+// begin is the start of a section at ip, called from parent.
+//
+// Kernel: start_critical_timing.
+func (s *irqsoff) begin(c *machine.CPU, ip, parent uint64) {
+	if !s.enabled() || s.measuring[c.ID] {
+		return
+	}
+	i := s.of
+	i.latency.sections[c.ID] = section{began: i.now(c.ID), start: parent, sequence: s.sequence}
+	if parent == 0 {
+		i.latency.sections[c.ID].start = ip
+	}
+	i.mark(c, ip, parent)
+	s.measuring[c.ID] = true
+}
+
+// end is the end of a section at ip, called from parent; by is where the tracer
+// was called.
+//
+// Kernel: stop_critical_timing and check_critical_timing.
+func (s *irqsoff) end(c *machine.CPU, ip, parent, by uint64) {
+	if !s.measuring[c.ID] {
+		return
+	}
+	s.measuring[c.ID] = false
+	i := s.of
+	at := &i.latency.sections[c.ID]
+	if !s.enabled() || at.start == 0 {
+		return
+	}
+	i.mark(c, ip, parent)
+	at.end = parent
+	if parent == 0 {
+		at.end = ip
+	}
+	if delta := i.now(c.ID) - at.began; i.reports(delta) {
+		i.mark(c, by, at.end)
+		i.stackHere(c, 1)
+		if at.sequence == s.sequence {
+			i.keepLongest(c.ID, delta, c.Current, c.ID)
+			s.sequence++
+		}
+	}
+	i.mark(c, by, at.end)
+	at.start = 0
+}

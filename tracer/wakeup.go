@@ -1,0 +1,164 @@
+package tracer
+
+import (
+	"fmt"
+	"math"
+	"syscall"
+
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// wakeup measures how long a task that has been woken waits for its CPU. It
+// follows one task at a time: that of the highest priority. One instance at a
+// time may do so.
+//
+// Kernel: kernel/trace/trace_sched_wakeup.c.
+type wakeup struct {
+	of       *Instance     // nil: nobody
+	rt, dl   bool          // only tasks of these scheduling classes
+	task     *machine.Task // the task followed, or nil
+	cpu      int           // where it was woken for
+	current  int           // where it will run
+	prio     int           // its priority; more than any for none
+	deadline bool          // it is a deadline task: no other may take its place
+}
+
+// wakeupTracer is the row of wakeup, wakeup_rt or wakeup_dl.
+func wakeupTracer(name string) Tracer {
+	return Tracer{
+		Name: name, instances: true, maxBuffer: true, keepsOverwrite: true,
+		trace:  wakeupTrace,
+		points: []string{"sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_switch", "sched:sched_migrate_task"},
+		init:   func(i *Instance) error { return i.wakeupInit(name == "wakeup_rt", name == "wakeup_dl") },
+		reset: func(i *Instance) {
+			_ = i.latencyFunctions(false, "", nil) // stopping cannot fail
+			i.ft.wakeup = wakeup{}
+			i.resetBuffer()
+			i.latencyReset()
+		},
+		start: func(i *Instance) {
+			i.resetBuffer()
+			i.ft.wakeup.forget()
+		},
+		changed: wakeupChanged,
+	}
+}
+
+// Kernel: __wakeup_tracer_init.
+func (i *Instance) wakeupInit(rt, dl bool) error {
+	if i.ft.wakeup.of != nil {
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", i.ft.wakeup.of.name, syscall.EBUSY)
+	}
+	if err := i.latencyInit(); err != nil {
+		return err
+	}
+	i.ft.wakeup = wakeup{of: i, rt: rt, dl: dl}
+	i.ft.wakeup.forget()
+	return i.latencyFunctions(true, wakeupHandler, i.ft.wakeup.follows)
+}
+
+// Kernel: wakeup_flag_changed.
+func wakeupChanged(i *Instance, o Option) {
+	if o != OptFunctionTrace && o != OptDisplayGraph {
+		return
+	}
+	if o == OptDisplayGraph {
+		i.resetBuffer()
+		i.ft.wakeup.forget()
+		i.latency.max = 0
+	}
+	_ = i.latencyFunctions(true, wakeupHandler, i.ft.wakeup.follows) // without room for it there is no graph, as in the kernel
+}
+
+// wakeupHandler is the function that records the functions called on the CPU
+// where a woken task waits.
+const wakeupHandler = "wakeup_tracer_call"
+
+// Kernel: func_prolog_preempt_disable.
+func (s *wakeup) follows(c *machine.CPU) bool { return s.task != nil && s.current == c.ID }
+
+// Kernel: __wakeup_reset.
+func (s *wakeup) forget() { s.task, s.cpu, s.prio, s.deadline = nil, -1, math.MaxInt, false }
+
+func wakeupTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
+	s := &i.ft.wakeup
+	switch tp := tp.(type) {
+	case *machine.SchedWakeup:
+		if tp.ID != machine.EvSchedWaking {
+			s.woken(c, tp.Task, tp.TargetCPU)
+		}
+	case *machine.SchedMigrate:
+		if tp.Task == s.task {
+			s.current = tp.DstCPU
+		}
+	case *machine.SchedSwitch:
+		s.switched(c, tp)
+	}
+}
+
+// woken begins to follow a task, if it is one to follow.
+//
+// Kernel: probe_wakeup.
+func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
+	i := s.of
+	if !i.buf.Recording() {
+		return
+	}
+	i.ft.remember(t)
+	i.ft.remember(c.Current)
+	dl := t.DeadlineTask()
+	switch {
+	case s.deadline, s.dl && !dl, s.rt && !dl && !t.RealTime():
+		return
+	case !dl && (t.Prio >= s.prio || t.Prio >= c.Current.Prio):
+		return
+	}
+	*s = wakeup{of: i, rt: s.rt, dl: s.dl, task: t, cpu: cpu, current: cpu, prio: t.Prio, deadline: dl}
+	i.latency.sections[cpu] = section{began: i.now(c.ID)}
+	rec := switchRecord(c.Current, t, cpu)
+	i.scratch = events.Wakeup.Append(i.scratch[:0], common(c), &rec)
+	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+	i.stackHere(c, 0, i.ft.inside("__ftrace_trace_stack"), i.ft.inside("probe_wakeup"))
+	i.mark(c, 0, 0) // the callers' addresses, which a kernel without frame pointers does not know
+}
+
+// switched ends the wait of the task followed.
+//
+// Kernel: probe_wakeup_sched_switch.
+func (s *wakeup) switched(c *machine.CPU, tp *machine.SchedSwitch) {
+	i := s.of
+	i.ft.remember(tp.Prev)
+	if !i.buf.Recording() || tp.Next != s.task || s.task == nil {
+		return
+	}
+	i.mark(c, i.ft.inside("__schedule"), 0)
+	rec := switchRecord(tp.Prev, tp.Next, c.ID)
+	i.scratch = events.ContextSwitch.Append(i.scratch[:0], common(c), &rec)
+	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+	i.stackHere(c, 0, i.ft.inside("__ftrace_trace_stack"), i.ft.inside("probe_wakeup_sched_switch"))
+	if delta := i.now(c.ID) - i.latency.sections[s.cpu].began; i.reports(delta) {
+		i.keepLongest(-1, delta, s.task, s.cpu)
+	}
+	s.forget()
+}
+
+// Kernel: tracing_sched_wakeup_trace and tracing_sched_switch_trace.
+func switchRecord(prev, next *machine.Task, cpu int) events.ContextSwitchRecord {
+	return events.ContextSwitchRecord{
+		PrevPID: uint32(prev.PID), PrevPrio: uint8(prev.Prio), PrevState: stateIndex(prev.State()),
+		NextPID: uint32(next.PID), NextPrio: uint8(next.Prio), NextState: stateIndex(next.State()),
+		NextCPU: uint32(cpu),
+	}
+}
+
+// stateIndex is a task's state as a number: that of its lowest bit, running 0.
+//
+// Kernel: task_state_index, include/linux/sched.h.
+func stateIndex(state int64) uint8 {
+	n := uint8(0)
+	for state &= 0xff; state != 0; state >>= 1 {
+		n++
+	}
+	return n
+}
