@@ -100,12 +100,12 @@ func (i *Instance) setTracer(name string) error {
 	case !i.top() && !t.instances:
 		return fmt.Errorf("current_tracer: %s is for the top instance: %w", name, syscall.EINVAL)
 	}
-	i.ft.unregisterOps(&i.ops)
-	if i.current.reset != nil {
-		i.current.reset(i)
-	}
 	old := i.current
 	i.current = tracerByName("nop")
+	i.ft.unregisterOps(&i.ops)
+	if old.reset != nil {
+		old.reset(i)
+	}
 	if !i.keepsBuffer(old, t) {
 		i.resetBuffer()
 	}
