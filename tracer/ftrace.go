@@ -3,6 +3,7 @@ package tracer
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"syscall"
@@ -29,6 +30,9 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// Console is where the kernel's console is, for the function command dump;
+	// nil is none.
+	Console io.Writer
 	// FunctionProfiler builds a kernel with the function profiler
 	// (CONFIG_FUNCTION_PROFILER), which Debian's has not.
 	FunctionProfiler bool

@@ -1,6 +1,11 @@
 package tracer
 
-import "ftracelab/workload/machine"
+import (
+	"fmt"
+	"strings"
+
+	"ftracelab/workload/machine"
+)
 
 // functionCommands are the commands of set_ftrace_filter, mod apart.
 var functionCommands = []functionCommand{
@@ -8,6 +13,10 @@ var functionCommands = []functionCommand{
 	{name: "traceoff", fire: func(i *Instance, _ *machine.CPU, d *probeData) { i.switchTracing(d, false) }},
 	{name: "stacktrace", fire: stackCommand},
 	{name: "snapshot", fire: snapshotCommand, arm: (*Instance).armSnapshot, disarm: (*Instance).disarmSnapshot},
+	{name: "dump", once: true, fire: func(i *Instance, c *machine.CPU, d *probeData) { i.ft.dumpCommand(d, -1) }},
+	{name: "cpudump", never: true, fire: func(i *Instance, c *machine.CPU, d *probeData) { i.ft.dumpCommand(d, c.ID) }},
+	{name: "enable_event", event: true, fire: switchEvent},
+	{name: "disable_event", event: true, fire: switchEvent},
 }
 
 // switchTracing turns tracing_on on or off at a function, if it is not so yet.
@@ -60,8 +69,60 @@ func (d *probeData) fires() bool {
 
 // Kernel: ftrace_count_snapshot and tracing_snapshot_instance,
 // kernel/trace/trace.c.
-func snapshotCommand(i *Instance, _ *machine.CPU, d *probeData) {
-	if d.fires() && i.buf.Recording() {
-		_ = i.takeSnapshot(-1) // the console would say why not
+func snapshotCommand(i *Instance, c *machine.CPU, d *probeData) {
+	if d.fires() {
+		m := &i.moment
+		*m = moment{Instance: i, cpu: c, ctx: contextOf(c), h: common(c)}
+		i.triggerSnapshot(m)
 	}
+}
+
+// dumpCommand writes the top instance's trace to the console, of one CPU or with
+// cpu < 0 of all, which empties the buffer and leaves tracing off.
+//
+// Kernel: ftrace_dump_probe, kernel/trace/trace_functions.c, and
+// ftrace_dump_one, kernel/trace/trace.c.
+func (ft *Ftrace) dumpCommand(d *probeData, cpu int) {
+	if !d.fires() {
+		return
+	}
+	i := ft.top
+	i.buf.SetRecording(false)
+	opts := i.opts
+	i.opts.set(OptLatencyFormat, true)
+	p := &pipe{i: i, cpu: cpu}
+	p.open()
+	i.opts = opts
+	const rule = "---------------------------------"
+	ft.printk("Dumping ftrace buffer:")
+	entries := 0
+	for more := true; more; entries++ {
+		p.text, more = p.printer.AppendNext(p.text[:0], p.merge)
+		if entries == 0 && more {
+			ft.printk(rule)
+		}
+		for line := range strings.Lines(string(p.text)) {
+			ft.printk(strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if entries == 1 {
+		ft.printk("   (ftrace buffer empty)")
+	} else {
+		ft.printk(rule)
+	}
+}
+
+// printk writes a line to the console, if there is one.
+//
+// Kernel: kernel/printk/printk.c.
+func (ft *Ftrace) printk(line string) {
+	if ft.cfg.Console == nil {
+		return
+	}
+	now := ft.machine.Now()
+	if ft.running != nil {
+		now = ft.running.Time
+	}
+	// Nobody is left to hear that the console is gone.
+	_, _ = fmt.Fprintf(ft.cfg.Console, "[%5d.%06d] %s\n", now/machine.Second, now%machine.Second/machine.Microsecond, line)
 }

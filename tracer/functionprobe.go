@@ -33,11 +33,17 @@ type functionCommand struct {
 	// are taken away again; nil for nothing to do.
 	arm    func(i *Instance) error
 	disarm func(i *Instance)
+	// event says that the parameter is SYSTEM:EVENT[:COUNT].
+	event bool
 }
 
 // probeData is what a command keeps with a function: how often it may still
-// fire, below 0 without limit or never, as the command has it.
-type probeData struct{ count int64 }
+// fire, below 0 without limit or never, as the command has it, and of an event
+// command the event, which shares its count among the functions of one write.
+type probeData struct {
+	count int64
+	event *eventProbe
+}
 
 // functionProbe is a command with the functions that have it.
 //
@@ -59,6 +65,9 @@ func (i *Instance) functionCommand(functions, name, param string, hasParam, notr
 		return fmt.Errorf("no function command %q here: %w", name, syscall.EINVAL)
 	}
 	cmd := &functionCommands[at]
+	if cmd.event {
+		return i.eventCommand(cmd, functions, param, hasParam)
+	}
 	counted := (hasParam || cmd.once) && !cmd.never
 	if functions, out := strings.CutPrefix(functions, "!"); out {
 		err := i.removeProbe(cmd, counted, functions)
@@ -118,7 +127,7 @@ func (i *Instance) addProbe(cmd *functionCommand, counted bool, functions string
 	if edit.count == p.hash.filter.count {
 		return fmt.Errorf("%s have %s already: %w", functions, cmd.name, syscall.EINVAL)
 	}
-	if counted {
+	if counted || cmd.event {
 		for ip := range edit.all {
 			if p.data[ip] == nil {
 				p.data[ip] = make()
@@ -158,6 +167,9 @@ func (i *Instance) removeProbe(cmd *functionCommand, counted bool, functions str
 	}
 	p.hash.filter = edit.settled()
 	for _, ip := range gone {
+		if d := p.data[ip]; d != nil && d.event != nil {
+			i.putEventProbe(d.event)
+		}
 		delete(p.data, ip)
 	}
 	if edit.count > 0 {
@@ -193,10 +205,13 @@ func (i *Instance) appendProbes(text []byte) []byte {
 			name, module, _, _, _ := k.Lookup(ip)
 			text = appendFunction(text, machine.Symbol{Name: name, Module: module})
 			text = append(append(text, ':'), p.command.name...)
-			if d := p.data[ip]; d != nil {
-				text = fmt.Appendf(text, ":count=%d\n", d.count)
-			} else {
+			switch d := p.data[ip]; {
+			case d == nil:
 				text = append(text, ":unlimited\n"...)
+			case d.event != nil:
+				text = d.event.appendTo(text)
+			default:
+				text = fmt.Appendf(text, ":count=%d\n", d.count)
 			}
 		}
 	}
