@@ -303,7 +303,7 @@ func checkErrorCases(t *testing.T, capture, text string, least int) {
 	before := map[int]func(){
 		49: func() { l.write("current_tracer", "function") },
 		52: func() { l.write("current_tracer", "nop") },
-		// Writes to buffer_subbuf_size_kb, which is absent, emptied the buffer.
+		// By then the buffer of the capture was empty.
 		464: func() { l.write("trace", "") },
 	}
 	done, same, all := 0, 0, 0

@@ -285,3 +285,52 @@ func TestFunctionFork(t *testing.T) {
 		t.Error("no child was listed")
 	}
 }
+
+// enable_event and disable_event switch an event that is enabled softly.
+func TestEventCommands(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	const enable = "events/sched/sched_switch/enable"
+	l.write("set_ftrace_filter", "schedule:enable_event:sched:sched_switch:1")
+	l.want(enable, "0*\n")
+	l.ft.Run(20 * machine.Millisecond)
+	l.want(enable, "1*\n")
+	l.want("set_ftrace_filter", "#### all functions enabled ####\nschedule:enable_event:sched:sched_switch:count=0\n")
+	l.append("set_ftrace_filter", "do_idle schedule:disable_event:sched:sched_switch")
+	l.ft.Run(20 * machine.Millisecond)
+	l.want(enable, "0*\n")
+	l.want("set_ftrace_filter", "do_idle\nschedule:disable_event:sched:sched_switch:unlimited\nschedule:enable_event:sched:sched_switch:count=0\n")
+	l.append("set_ftrace_filter", "!schedule:disable_event:sched:sched_switch")
+	l.append("set_ftrace_filter", "!schedule:enable_event:sched:sched_switch:0")
+	l.want(enable, "0\n")
+	for _, word := range []string{"schedule:enable_event", "schedule:enable_event:sched", "schedule:enable_event:sched:nosuch", "schedule:enable_event:sched:sched_switch:", "nosuch:enable_event:sched:sched_switch"} {
+		if err := l.errno("set_ftrace_filter", word); err != syscall.EINVAL {
+			t.Errorf("%s: %v", word, err)
+		}
+		l.want(enable, "0\n")
+	}
+}
+
+// dump writes the buffer to the console once and leaves it empty.
+func TestDumpCommand(t *testing.T) {
+	for command, listed := range map[string]string{"dump": "count=0", "cpudump": "unlimited"} {
+		var console strings.Builder
+		l := newLab(t, tracer.Config{Console: &console})
+		l.write("current_tracer", "function")
+		l.write("set_ftrace_filter", "*lock*")
+		l.ft.Run(machine.Millisecond)
+		lines := body(l.read("trace"))
+		l.append("set_ftrace_filter", "schedule:"+command)
+		l.ft.Run(40 * machine.Millisecond)
+		l.want("tracing_on", "0\n")
+		text := console.String()
+		if command == "dump" && (len(body(l.read("trace"))) > 0 || strings.Count(text, "Dumping ftrace buffer:\n") != 1 || strings.Count(text, "\n") < len(lines)+3) {
+			t.Errorf("%d lines in trace, on the console %.500s", len(body(l.read("trace"))), text)
+		}
+		if first := strings.Split(text, "\n")[0]; !strings.HasPrefix(text, "[    0.0") || !strings.HasSuffix(first, "] Dumping ftrace buffer:") {
+			t.Errorf("%s: %q", command, first)
+		}
+		if got := l.read("set_ftrace_filter"); !strings.Contains(got, "schedule:"+command+":"+listed+"\n") {
+			t.Errorf("%q", got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -24,7 +25,8 @@ type labFlags struct {
 	deferred bool
 	set      []string
 
-	wait func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
+	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
+	console io.Writer                   // tracer.Config.Console
 }
 
 func (f *labFlags) register(fl *pflag.FlagSet) {
@@ -46,7 +48,7 @@ type lab struct {
 
 func (f *labFlags) build(scenario string) (*lab, error) {
 	cfg := tracer.Config{
-		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, FunctionProfiler: true,
+		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, FunctionProfiler: true,
 	}
 	switch f.preset {
 	case "documented":

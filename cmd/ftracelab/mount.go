@@ -42,6 +42,7 @@ tracing.`,
 func (f *mountFlags) run(cmd *cobra.Command, dir string) error {
 	clock := new(fusefs.Clock)
 	f.lab.wait = clock.Wait
+	f.lab.console = cmd.ErrOrStderr()
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err

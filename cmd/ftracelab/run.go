@@ -61,6 +61,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, scenario string) error {
 	if f.duration < 0 {
 		return usageError{fmt.Errorf("--duration %v is negative", f.duration)}
 	}
+	f.lab.console = stderr
 	l, err := f.lab.build(scenario)
 	if err != nil {
 		return err

@@ -51,6 +51,7 @@ sleep 1 is one simulated second.`,
 }
 
 func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
+	f.lab.console = cmd.ErrOrStderr()
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err
