@@ -74,7 +74,8 @@ func rootCommand() *cobra.Command {
   ftracelab report DIR                   a capture's pages as the text of trace
   ftracelab shell                        a tracefs to play with; no root, no kernel
   ftracelab run --out DIR                a capture of the simulated machine
-  ftracelab mount DIR                    its tracefs for any program, through FUSE`,
+  ftracelab mount DIR                    its tracefs for any program, through FUSE
+  ftracelab exec -- trace-cmd list -t    a program that takes it for the kernel's`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown command %q; see ftracelab --help", args[0])}
@@ -86,7 +87,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), stackmapDumpCommand(), benchCommand())
+	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), execCommand(), stackmapDumpCommand(), benchCommand())
 	return root
 }
 

@@ -49,6 +49,9 @@ func (c *Clock) Start(run func(ns uint64), each func()) {
 
 // Stop ends what Start began and returns when the last tick is over.
 func (c *Clock) Stop() {
+	if c.stop == nil {
+		return // never started
+	}
 	close(c.stop)
 	<-c.done
 	c.mu.Lock()

@@ -17,7 +17,7 @@ import (
 // Config says what to mount.
 type Config struct {
 	FS  *tracefsfs.FS
-	Run func(ns uint64) // moves simulated time; nil: it stands still
+	Run func(ns uint64) // moves simulated time; nil: it stands still, and FIFOs too
 	// Clock is the one whose Wait the tree's blocking files use; nil: a new one.
 	Clock *Clock
 	// Before is called at each request of a client, before it is served, in place
@@ -25,6 +25,8 @@ type Config struct {
 	Before func(Request)
 	// Source is the first column of /proc/mounts; empty means "tracefs".
 	Source string
+	// Type is what follows "fuse." in the type; empty means "tracefs".
+	Type string
 }
 
 // Request is what a client asks for.
@@ -89,6 +91,9 @@ func New(dir string, cfg Config) (*Mount, error) {
 	if cfg.Source == "" {
 		cfg.Source = "tracefs"
 	}
+	if cfg.Type == "" {
+		cfg.Type = "tracefs"
+	}
 	m := &Mount{
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		cfg:           cfg, dir: dir, born: time.Now(), clock: cfg.Clock, nextID: fuse.FUSE_ROOT_ID + 1,
@@ -97,7 +102,7 @@ func New(dir string, cfg Config) (*Mount, error) {
 	}
 	m.addRoot()
 	m.server, err = fuse.NewServer(m, dir, &fuse.MountOptions{
-		AllowOther: true, DirectMount: true, FsName: cfg.Source, Name: "tracefs",
+		AllowOther: true, DirectMount: true, FsName: cfg.Source, Name: cfg.Type,
 		ExtraCapabilities: fuse.CAP_ATOMIC_O_TRUNC, DisableXAttrs: true, DisableReadDirPlus: true,
 		MaxBackground: 64,
 	})
@@ -108,11 +113,9 @@ func New(dir string, cfg Config) (*Mount, error) {
 	if err := m.server.WaitMount(); err != nil {
 		return nil, errors.Join(fmt.Errorf("mount %s: %w", dir, err), m.server.Unmount())
 	}
-	run := cfg.Run
-	if run == nil {
-		run = func(uint64) {}
+	if cfg.Run != nil {
+		m.clock.Start(cfg.Run, m.pump)
 	}
-	m.clock.Start(run, m.pump)
 	return m, nil
 }
 
@@ -150,7 +153,7 @@ func (m *Mount) Close() error {
 	m.closing.Do(func() {
 		m.closeFIFOs() // they are files of the mount, too
 		// Force cuts the connection: without it the last client would have to go first.
-		if err = unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH); errors.Is(err, unix.EINVAL) {
+		if err = unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
 			err = nil // somebody unmounted it before
 		}
 		m.server.Wait()

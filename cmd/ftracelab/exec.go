@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+type execFlags struct {
+	lab      labFlags
+	scenario string
+	plain    bool
+}
+
+func execCommand() *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Use:   "exec [FLAG]… -- PROGRAM [ARG]…",
+		Short: "Run a program that uses the emulation and believes it is the kernel's",
+		Long: `exec runs a program of this computer in mounts of its own, in which the tracefs
+of a simulated machine stands at /sys/kernel/tracing: trace-cmd, perf ftrace, the
+kernel's selftests. Files beside it that belong to the machine (/proc/kallsyms,
+/proc/sys/kernel/ftrace_enabled, …) are the machine's, too.
+
+This computer's own tracing is out of the program's reach, and exec refuses to
+start where it cannot see to that. It needs root and /dev/fuse.`,
+		Example: `  ftracelab exec -- trace-cmd record -e sched -o /tmp/trace.dat sleep 1
+  ftracelab exec -- sh -c 'cd /sys/kernel/tracing; cat available_tracers'`,
+		Args: usageArgs(func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("which program? ftracelab exec -- PROGRAM [ARG]…")
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(args) },
+	}
+	fl := cmd.Flags()
+	fl.SetInterspersed(false)
+	f.lab.register(fl)
+	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
+	fl.BoolVar(&f.plain, "plain-source", false, "an ordinary word as the mount's source; libtracefs and perf then do not find it")
+	return cmd
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+func (f *execFlags) run([]string) error {
+	return fmt.Errorf("exec on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
