@@ -225,3 +225,39 @@ func UnreadBytes(b *Buffer, cpu int) (sum, kept uint64) {
 	}
 	return sum - uint64(c.read), c.keptBytes.Load()
 }
+
+// Committing is how many events are reserved and have not quite ended.
+func Committing(b *Buffer, cpu int) int { return b.writer(cpu).committing }
+
+// ReadEvents is the counter "read events", while the writer may be anywhere.
+func ReadEvents(b *Buffer, cpu int) uint64 { return b.writer(cpu).readEvents }
+
+// Bugs make of a writer at one of its points one that has a bug there.
+var Bugs = map[string]func(b *Buffer, at Point){
+	"before_stamp is not set": func(b *Buffer, at Point) {
+		if c := b.writer(0); at == PointB {
+			c.beforeStamp = c.writeStamp
+		}
+	},
+	"an interrupt moves the commit": func(b *Buffer, at Point) {
+		if c := b.writer(0); at == PointCommits && c.committing > 1 {
+			c.moveCommit()
+		}
+	},
+	"the end of an event does not look again": func(b *Buffer, at Point) {
+		if c := b.writer(0); at == PointCommits || at == PointLowered {
+			c.commits = 0
+		}
+	},
+	"the overwritten head stays the head": func(b *Buffer, at Point) {
+		if c := b.writer(0); at == PointTail {
+			before := c.before(c.head)
+			before.next.Store(before.next.Load() | linkHead)
+		}
+	},
+	"write_stamp is set before its room is sure": func(b *Buffer, at Point) {
+		if c := b.writer(0); at == PointC {
+			c.writeStamp = c.beforeStamp
+		}
+	},
+}

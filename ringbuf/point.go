@@ -6,23 +6,25 @@ package ringbuf
 type Point uint8
 
 const (
-	PointA      Point = iota // write index, stamps and clock have been read
-	PointB                   // before_stamp is set
-	PointC                   // the room is taken, or the page is too short for it
-	PointD                   // write_stamp is set
-	PointE                   // others were faster: new time taken, before_stamp set
-	PointF                   // others were faster: write_stamp read again
-	PointLink                // the page is full, the link to the next page has been read
-	PointUpdate              // the link to the head is update
-	PointHead                // the page behind the overwritten one is the head
-	PointTail                // about to enter the next page
-	PointCommit              // the commit has moved, committing has not been lowered
+	PointA       Point = iota // write index, stamps and clock have been read
+	PointB                    // before_stamp is set
+	PointC                    // the room is taken, or the page is too short for it
+	PointD                    // write_stamp is set
+	PointE                    // others were faster: new time taken, before_stamp set
+	PointF                    // others were faster: write_stamp read again
+	PointLink                 // the page is full, the link to the next page has been read
+	PointUpdate               // the link to the head is update
+	PointHead                 // the page behind the overwritten one is the head
+	PointTail                 // about to enter the next page
+	PointCommits              // an event ends: commits has been read
+	PointCommit               // the commit has moved, committing has not been lowered
+	PointLowered              // it has been, and commits is about to be read again
 )
 
 // Points is how many there are.
-const Points = int(PointCommit) + 1
+const Points = int(PointLowered) + 1
 
-var pointNames = [Points]string{"A", "B", "C", "D", "E", "F", "link", "update", "head", "tail", "commit"}
+var pointNames = [Points]string{"A", "B", "C", "D", "E", "F", "link", "update", "head", "tail", "commits", "commit", "lowered"}
 
 func (p Point) String() string {
 	if int(p) < Points {

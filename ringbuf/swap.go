@@ -72,6 +72,7 @@ func swapStopped(x, y *Buffer, cpu int) {
 	}
 	a.pinned, b.pinned = b.pinned, a.pinned
 	a.hook, b.hook = b.hook, a.hook
+	a.readHook, b.readHook = b.readHook, a.readHook
 	a.buf, b.buf = y, x
 	x.cpus[cpu].Store(b)
 	y.cpus[cpu].Store(a)

@@ -385,11 +385,13 @@ func (c *cpuBuffer) resetTail(p *page, off, size int) {
 func (c *cpuBuffer) endCommit() {
 	for {
 		commits := c.commits
+		c.at(PointCommits)
 		if c.committing == 1 {
 			c.moveCommit()
 		}
 		c.at(PointCommit)
 		c.committing--
+		c.at(PointLowered)
 		if c.commits == commits || c.committing != 0 {
 			return
 		}
