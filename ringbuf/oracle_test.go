@@ -14,22 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 )
-
-// oracle is the folder with the captures of real kernels. Without it the test
-// is skipped, but not on CI.
-func oracle(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("FTRACELAB_ORACLE")
-	if dir == "" {
-		if os.Getenv("CI") == "true" {
-			tb.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		tb.Skip("FTRACELAB_ORACLE names no folder with the kernel captures")
-	}
-	return dir
-}
 
 // readFile reads a file, unpacking it if its name ends in .gz.
 func readFile(tb testing.TB, name string) []byte {
@@ -335,7 +322,7 @@ func subbufSize(name string) int {
 // Every page of every capture decodes, and written again comes out byte for byte.
 func TestRecreateCaptures(t *testing.T) {
 	var files, images, lost int
-	err := filepath.WalkDir(oracle(t), func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(testutil.Oracle(t), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !rawName.MatchString(name) {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 )
 
@@ -58,7 +59,7 @@ func TestSizeKB(t *testing.T) {
 }
 
 func TestDescriptions(t *testing.T) {
-	dir := filepath.Join(oracle(t), "debian", "static")
+	dir := filepath.Join(testutil.Oracle(t), "debian", "static")
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
