@@ -97,14 +97,24 @@ func BenchmarkPageReader(b *testing.B) {
 		b.Fatal("nothing to read")
 	}
 	var r ringbuf.PageReader
-	b.SetBytes(4096)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := r.Reset(image); err != nil {
-			b.Fatal(err)
-		}
-		for _, ok := r.Next(); ok; _, ok = r.Next() {
-		}
+	for _, c := range []struct {
+		name string
+		next func() bool
+	}{
+		{"all", func() bool { _, ok := r.Next(); return ok }},
+		{"data", func() bool { _, _, ok := r.NextData(); return ok }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(4096)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := r.Reset(image); err != nil {
+					b.Fatal(err)
+				}
+				for c.next() {
+				}
+			}
+		})
 	}
 }
 

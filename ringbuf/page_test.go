@@ -1,6 +1,7 @@
 package ringbuf_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -87,15 +88,24 @@ func FuzzPageReader(f *testing.F) {
 		if err != nil {
 			return
 		}
+		other, _ := ringbuf.ReadPageImage(page)
 		off := ringbuf.PageHeaderSize
 		for e, ok := r.Next(); ok; e, ok = r.Next() {
 			if e.Offset != off || e.Size < 4 || off+e.Size > ringbuf.PageHeaderSize+r.Commit() {
 				t.Fatalf("item of %d bytes at %d, expected one at %d of %d", e.Size, e.Offset, off, r.Commit())
 			}
 			off += e.Size
+			if e.IsData() {
+				if at, data, ok := other.NextData(); !ok || at != e.Time || !bytes.Equal(data, e.Data) {
+					t.Fatalf("NextData: %d, %d bytes, %v; Next: %+v", at, len(data), ok, e)
+				}
+			}
 			if e.IsData() != (e.Data != nil) || len(e.Data) > e.Size-4 {
 				t.Fatalf("type %d with %d bytes of data of %d", e.TypeLen, len(e.Data), e.Size)
 			}
+		}
+		if _, _, ok := other.NextData(); ok || (other.Err() == nil) != (r.Err() == nil) {
+			t.Fatalf("NextData at the end: %v, %v; Next: %v", ok, other.Err(), r.Err())
 		}
 		if r.Err() == nil {
 			if off != ringbuf.PageHeaderSize+r.Commit() {

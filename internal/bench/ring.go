@@ -69,10 +69,8 @@ func drain(ctx context.Context, b *ringbuf.Buffer) (events int) {
 			if err := r.Reset(page); err != nil {
 				panic("bench: invariant: " + err.Error())
 			}
-			for e, ok := r.Next(); ok; e, ok = r.Next() {
-				if e.IsData() {
-					events++
-				}
+			for _, _, ok := r.NextData(); ok; _, _, ok = r.NextData() {
+				events++
 			}
 		}
 	}

@@ -25,13 +25,16 @@ type Merge struct {
 	leader, rival int
 }
 
+// head is the record that a reader is to give next. Of buffers that do not change
+// it is taken already, so that each reader is asked once for each record.
 type head struct {
-	time  uint64
-	known bool // time and empty are valid
+	Entry
+	known bool // Entry and empty are valid
 	empty bool
 }
 
-// NewMerge merges what readers give. They must not change under it; see NewLiveMerge.
+// NewMerge merges what readers give; it reads one record ahead. They must not
+// change under it; see NewLiveMerge.
 func NewMerge(readers ...Reader) *Merge {
 	return &Merge{readers: readers, heads: make([]head, len(readers)), leader: -1, rival: -1}
 }
@@ -66,9 +69,14 @@ func (m *Merge) first() int {
 
 // look makes sure of the next record of a reader.
 func (m *Merge) look(i int) {
-	if h := &m.heads[i]; !h.known || m.live {
+	h := &m.heads[i]
+	switch {
+	case m.live:
 		e, ok := m.readers[i].Peek()
-		*h = head{time: e.Time, known: true, empty: !ok}
+		*h = head{Entry: e, known: true, empty: !ok}
+	case !h.known:
+		e, ok := m.readers[i].Next()
+		h.Entry, h.known, h.empty = e, true, !ok
 	}
 }
 
@@ -80,10 +88,10 @@ func (m *Merge) before(i, j int) bool {
 		return false
 	case j < 0 || m.heads[j].empty:
 		return true
-	case h.time == m.heads[j].time:
+	case h.Time == m.heads[j].Time:
 		return i < j
 	default:
-		return h.time < m.heads[j].time
+		return h.Time < m.heads[j].Time
 	}
 }
 
@@ -96,9 +104,12 @@ func (m *Merge) Next() (e Entry, reader int, ok bool) {
 	if i < 0 {
 		return Entry{}, -1, false
 	}
+	if m.live {
+		e, ok = m.readers[i].Next()
+		return e, i, ok
+	}
 	m.heads[i].known = false
-	e, ok = m.readers[i].Next()
-	return e, i, ok
+	return m.heads[i].Entry, i, true
 }
 
 // PeekTime is the time of the record that Next would give. It may make the data
@@ -108,17 +119,25 @@ func (m *Merge) PeekTime() (time uint64, ok bool) {
 	if i < 0 {
 		return 0, false
 	}
-	return m.heads[i].time, true
+	return m.heads[i].Time, true
 }
 
 // PeekAt shows the next record of one reader. It may make the data of the last
 // one invalid.
-func (m *Merge) PeekAt(reader int) (Entry, bool) { return m.readers[reader].Peek() }
+func (m *Merge) PeekAt(reader int) (Entry, bool) {
+	m.look(reader)
+	h := &m.heads[reader]
+	return h.Entry, !h.empty
+}
 
 // SkipAt passes over the next record of one reader.
 func (m *Merge) SkipAt(reader int) {
+	if m.live {
+		m.readers[reader].Next()
+		return
+	}
+	m.look(reader)
 	m.heads[reader].known = false
-	m.readers[reader].Next()
 }
 
 // consumer reads a CPU of a buffer and takes what it reads away.

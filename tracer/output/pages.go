@@ -64,15 +64,13 @@ func (p *Pages) advance() (Entry, bool) {
 				lost = ^uint64(0)
 			}
 		}
-		e, ok := p.page.Next()
+		time, data, ok := p.page.NextData()
 		if !ok {
 			p.open = false
 			p.err = p.page.Err()
 			continue
 		}
-		if e.IsData() {
-			return Entry{CPU: p.cpu, Time: e.Time, Data: e.Data, Lost: lost}, true
-		}
+		return Entry{CPU: p.cpu, Time: time, Data: data, Lost: lost}, true
 	}
 	if p.err != nil {
 		p.err = fmt.Errorf("output: cpu %d: sub-buffer at %d: %w", p.cpu, max(0, p.off-p.size), p.err)

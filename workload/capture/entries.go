@@ -43,15 +43,13 @@ func (e *entries) Next() (output.Entry, bool) {
 func (e *entries) advance() bool {
 	c, lost := e.c, uint64(0)
 	for e.err == nil {
-		for c.open { // the usual case; what is unusual is left to item
-			item, ok := c.page.Next()
-			if !ok && c.page.Err() != nil {
-				break
-			}
-			if c.open = ok; ok && item.IsData() {
-				e.head = output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost}
+		if c.open { // the usual case; what is unusual is left to item
+			time, data, ok := c.page.NextData()
+			if ok {
+				e.head = output.Entry{CPU: c.cpu, Time: time, Data: data, Lost: lost}
 				return true
 			}
+			c.open = c.page.Err() != nil
 		}
 		item, gap, err := c.item()
 		switch {
