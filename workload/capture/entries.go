@@ -151,6 +151,9 @@ func (c *cpuPages) count() (held, lost uint64, err error) {
 	}
 	defer func() { err = errors.Join(err, twin.in.Close()) }()
 	for {
+		for _, _, ok := twin.page.NextData(); ok; _, _, ok = twin.page.NextData() {
+			held++
+		}
 		_, gap, err := twin.item()
 		switch {
 		case err != nil:
