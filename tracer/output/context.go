@@ -68,23 +68,44 @@ func depthDigit(n uint8) byte {
 	return hexDigits[n]
 }
 
+// taskText is the context of the last entry of a CPU up to the flags: most often
+// the next one is the same task's.
+type taskText struct {
+	pid  int32
+	cpu  int
+	comm string
+	text []byte // empty: none yet
+}
+
 // appendContext appends task, CPU, flags and time.
 //
 // Kernel: trace_print_context.
 func (p *Printer) appendContext(dst []byte, r *record) []byte {
 	pid := r.common.PID
-	dst = right(dst, p.comm(pid), 16)
-	dst = left(append(dst, '-'), int64(pid), 7)
-	dst = append(dst, ' ')
-	if p.cfg.Options&RecordTGID != 0 {
-		dst = p.appendTGID(dst, pid)
+	comm := p.comm(pid)
+	switch t := &p.tasks[uint(r.CPU)%uint(len(p.tasks))]; {
+	case p.cfg.Options&RecordTGID != 0:
+		dst = append(appendTask(dst, comm, pid), ' ')
+		dst = appendBracketedCPU(p.appendTGID(dst, pid), r.CPU)
+	case t.pid == pid && t.cpu == r.CPU && t.comm == comm && len(t.text) != 0:
+		dst = append(dst, t.text...)
+	default:
+		t.pid, t.cpu, t.comm = pid, r.CPU, comm
+		t.text = appendBracketedCPU(append(appendTask(t.text[:0], comm, pid), ' '), r.CPU)
+		dst = append(dst, t.text...)
 	}
-	dst = append(dst, '[')
-	dst = append(appendCPU(dst, r.CPU), "] "...)
 	if p.cfg.Options&IRQInfo != 0 {
 		dst = AppendFlags(dst, r.common)
 	}
-	return append(p.appendTime(dst, r.Time), ": "...)
+	return append(p.appendTime(dst, r.Time), ':', ' ')
+}
+
+func appendTask(dst []byte, comm string, pid int32) []byte {
+	return left(append(right(dst, comm, 16), '-'), int64(pid), 7)
+}
+
+func appendBracketedCPU(dst []byte, cpu int) []byte {
+	return append(appendCPU(append(dst, '['), cpu), ']', ' ')
 }
 
 // appendCPU appends a CPU number as %03d.
@@ -111,13 +132,24 @@ func (p *Printer) appendTGID(dst []byte, pid int32) []byte {
 //
 // Kernel: trace_print_time.
 func (p *Printer) appendTime(dst []byte, time uint64) []byte {
-	dst = append(dst, ' ')
 	if p.cfg.CounterClock {
-		return padded(dst, time, 12)
+		return padded(append(dst, ' '), time, 12)
 	}
 	us := microseconds(time)
-	dst = append(padded(dst, us/1e6, 5), '.')
-	return zeros(dst, us%1e6, 6)
+	if us-p.second.start >= 1e6 || len(p.second.text) == 0 {
+		p.second.start = us - us%1e6
+		p.second.text = append(padded(append(p.second.text[:0], ' '), us/1e6, 5), '.')
+	}
+	v := uint32(us - p.second.start)
+	hi, mid, lo := v/10000*2, v/100%100*2, v%100*2
+	return append(append(dst, p.second.text...),
+		digitPairs[hi], digitPairs[hi+1], digitPairs[mid], digitPairs[mid+1], digitPairs[lo], digitPairs[lo+1])
+}
+
+// secondText is the part of a time before its microseconds.
+type secondText struct {
+	start uint64 // of the second, in microseconds
+	text  []byte // empty: none yet
 }
 
 // appendLatencyContext appends task, CPU, flags, the time since the buffer's

@@ -100,16 +100,22 @@ func (m *Merge) Empty() bool { return m.first() < 0 }
 
 // Next takes the earliest record. reader names where it came from, for PeekAt and SkipAt.
 func (m *Merge) Next() (e Entry, reader int, ok bool) {
+	reader, ok = m.next(&e)
+	return e, reader, ok
+}
+
+func (m *Merge) next(e *Entry) (reader int, ok bool) {
 	i := m.first()
 	if i < 0 {
-		return Entry{}, -1, false
+		return -1, false
 	}
 	if m.live {
-		e, ok = m.readers[i].Next()
-		return e, i, ok
+		*e, ok = m.readers[i].Next()
+		return i, ok
 	}
 	m.heads[i].known = false
-	return m.heads[i].Entry, i, true
+	*e = m.heads[i].Entry
+	return i, true
 }
 
 // PeekTime is the time of the record that Next would give. It may make the data

@@ -59,6 +59,8 @@ type Printer struct {
 	index   int          // of the entry in the reading, -1 before the first
 
 	names, offsets, funcs nameCache
+	tasks                 [16]taskText // by CPU
+	second                secondText
 
 	start int  // of the entry in the caller's buffer
 	full  bool // the entry did not fit into the kernel's line buffer
@@ -146,13 +148,13 @@ func (p *Printer) comm(pid int32) string {
 //
 // Kernel: s_show and print_trace_line, kernel/trace/trace.c.
 func (p *Printer) AppendNext(dst []byte, m *Merge) ([]byte, bool) {
-	e, reader, ok := m.Next()
+	reader, ok := m.next(&p.rec.Entry)
 	if !ok {
 		return dst, false
 	}
 	p.index++
 	p.start, p.full = len(dst), false
-	dst = p.appendEntry(dst, e, m, reader)
+	dst = p.appendEntry(dst, m, reader)
 	return p.limit(dst), true
 }
 
@@ -163,15 +165,13 @@ type record struct {
 	shape  *shape
 }
 
-func (p *Printer) appendEntry(dst []byte, e Entry, m *Merge, reader int) []byte {
-	if e.Lost != 0 {
-		dst = appendLost(dst, e.CPU, e.Lost)
-	}
+// appendEntry appends the entry that is in p.rec.
+func (p *Printer) appendEntry(dst []byte, m *Merge, reader int) []byte {
 	r := &p.rec
-	r.Entry, r.common = e, event.Common{}
-	if len(e.Data) >= event.CommonSize {
-		r.common = event.ParseCommon(e.Data)
+	if r.Lost != 0 {
+		dst = appendLost(dst, r.CPU, r.Lost)
 	}
+	r.common = event.ParseCommon(r.Data)
 	r.shape = p.shapeOf(int(r.common.Type))
 
 	if p.graph != nil && r.shape.kind != stackEntry && r.shape.kind != functionEntry {

@@ -21,33 +21,32 @@ type entries struct {
 // Peek shows the next record.
 func (e *entries) Peek() (output.Entry, bool) {
 	if !e.ready {
-		e.ready = e.advance()
+		e.head, e.ready = e.take()
 	}
 	return e.head, e.ready
 }
 
 // Next takes the next record.
 func (e *entries) Next() (output.Entry, bool) {
-	if !e.ready && !e.advance() {
-		return output.Entry{}, false
+	if e.ready {
+		e.ready = false
+		return e.head, true
 	}
-	e.ready = false
-	return e.head, true
+	return e.take()
 }
 
-// advance puts the next record into head. What was lost before the first page is
+// take gives the next record. What was lost before the first page is
 // in the counts of the header; a later loss stands before the record behind it.
 //
 // Kernel: tracing_open reads in place and forgets losses; trace_pipe_raw has noted
 // the overrun on the first page that was taken.
-func (e *entries) advance() bool {
+func (e *entries) take() (output.Entry, bool) {
 	c, lost := e.c, uint64(0)
 	for e.err == nil {
 		if c.open { // the usual case; what is unusual is left to item
 			time, data, ok := c.page.NextData()
 			if ok {
-				e.head = output.Entry{CPU: c.cpu, Time: time, Data: data, Lost: lost}
-				return true
+				return output.Entry{CPU: c.cpu, Time: time, Data: data, Lost: lost}, true
 			}
 			c.open = c.page.Err() != nil
 		}
@@ -59,14 +58,13 @@ func (e *entries) advance() bool {
 			lost = addLost(lost, c.rec.Count)
 		case gap:
 		case c.done:
-			return false
+			return output.Entry{}, false
 		default:
 			e.begun = true
-			e.head = output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost}
-			return true
+			return output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost}, true
 		}
 	}
-	return false
+	return output.Entry{}, false
 }
 
 // addLost adds two numbers of lost events, of which one may not be known.
