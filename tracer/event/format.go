@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,18 +49,20 @@ const maxOffset = 1 << 16
 func ParseFormat(system string, text []byte) (*Type, error) {
 	t := &Type{System: system, ID: -1}
 	p := formatParser{t: t}
-	for line := 1; len(text) > 0; line++ {
-		if rest, ok := bytes.CutPrefix(text, []byte("print fmt:")); ok {
+	rest := string(text)
+	for line := 1; len(rest) > 0; line++ {
+		var s string
+		var ok bool
+		if s, ok = strings.CutPrefix(rest, "print fmt:"); ok {
 			// The print fmt is all the rest: its strings may hold line breaks.
-			t.PrintFmt = strings.TrimSuffix(strings.TrimPrefix(string(rest), " "), "\n")
+			t.PrintFmt = strings.TrimSuffix(strings.TrimPrefix(s, " "), "\n")
 			p.printFmt = true
 			break
 		}
-		s, rest, _ := bytes.Cut(text, []byte("\n"))
-		if err := p.line(string(s)); err != nil {
+		s, rest, _ = strings.Cut(rest, "\n")
+		if err := p.line(s); err != nil {
 			return nil, fmt.Errorf("format of %s/%s: line %d: %w", system, t.Name, line, err)
 		}
-		text = rest
 	}
 	if err := p.complete(); err != nil {
 		return nil, fmt.Errorf("format of %s/%s: %w", system, t.Name, err)

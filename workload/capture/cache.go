@@ -3,6 +3,7 @@ package capture
 import (
 	"errors"
 	"io/fs"
+	"strings"
 
 	"ftracelab/tracer/event"
 )
@@ -12,7 +13,7 @@ import (
 // same Options.Kernel; their types are shared. It is not safe for concurrent use.
 type Cache struct {
 	types             []*event.Type // nil: not read yet
-	text              []byte        // of kallsyms
+	text              string        // of kallsyms
 	textRead, indexed bool
 	symbols           symbolIndex // of kallsyms alone
 }
@@ -35,11 +36,12 @@ func (c *Cache) formats(k kernelFiles) ([]*event.Type, error) {
 
 // kallsyms is the text of that file; none if it cannot be read, and addresses have
 // no names then.
-func (c *Cache) kallsyms(k kernelFiles) []byte {
+func (c *Cache) kallsyms(k kernelFiles) string {
 	if !c.textRead {
 		c.textRead = true
-		if text, _, err := k.read("kallsyms.txt", "kallsyms"); err == nil {
-			c.text = text
+		var text strings.Builder
+		if _, err := readFirst(&text, k.places, "kallsyms.txt", "kallsyms"); err == nil {
+			c.text = text.String()
 		}
 	}
 	return c.text
@@ -47,9 +49,9 @@ func (c *Cache) kallsyms(k kernelFiles) []byte {
 
 // index are the symbols of kallsyms.
 func (c *Cache) index(k kernelFiles) symbolIndex {
-	if text := c.kallsyms(k); !c.indexed && text != nil {
+	if text := c.kallsyms(k); !c.indexed && text != "" {
 		c.indexed = true
-		c.symbols.set(text, nil, false)
+		c.symbols.set(text, "", false)
 	}
 	return c.symbols
 }

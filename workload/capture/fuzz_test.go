@@ -98,7 +98,7 @@ func FuzzKallsyms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
 		k := &kallsyms{}
 		k.once.Do(func() {})
-		k.set(data, nil, false)
+		k.set(string(data), "", false)
 		if _, _, offset, size, ok := k.Lookup(addr); ok && size != 0 && offset >= size {
 			t.Errorf("offset %#x of %#x", offset, size)
 		}

@@ -19,8 +19,8 @@ type kallsyms struct {
 
 // symbolIndex is what was read; it does not change any more.
 type symbolIndex struct {
-	text string   // of the files, one behind the other
-	syms []symbol // by address; of several with one address the first in the file
+	text [2]string // of kallsyms and of kallsyms.modules.txt
+	syms []symbol  // by address; of several with one address the first in the file
 	// start and end bound the kernel's own symbols: _stext and _end; 0: not known.
 	start, end uint64
 
@@ -31,7 +31,8 @@ type symbolIndex struct {
 // trace needs few: names stay where they are until one is looked up.
 type symbol struct {
 	addr uint64
-	at   uint32 // where the name begins in the text
+	file uint32 // which text
+	at   uint32 // where the name begins there
 }
 
 // maxModuleSymbol bounds what belongs to the last symbol before a gap between
@@ -78,47 +79,40 @@ func (k *kallsyms) Address(name string) (uint64, bool) {
 // modules replace those of kallsyms: modules move from boot to boot.
 func (k *kallsyms) load() {
 	defer func() { k.files = kernelFiles{} }() // their text is not needed any more
-	modules, _, err := readFirst(k.files.near, "kallsyms.modules.txt")
-	if err != nil {
+	var modules strings.Builder
+	if _, err := readFirst(&modules, k.files.near, "kallsyms.modules.txt"); err != nil {
 		k.symbolIndex = k.files.cache.index(k.files)
 		return
 	}
-	k.set(k.files.cache.kallsyms(k.files), modules, true)
+	k.set(k.files.cache.kallsyms(k.files), modules.String(), true)
 }
 
 // set indexes the lines of all, without those of modules if they are replaced, and
 // then those of modules. It keeps one symbol of each address.
-func (k *symbolIndex) set(all, modules []byte, replaced bool) {
-	var text strings.Builder
-	text.Grow(len(all) + 1 + len(modules))
-	text.Write(all)
-	text.WriteByte('\n')
-	text.Write(modules)
-	k.text = text.String()
+func (k *symbolIndex) set(all, modules string, replaced bool) {
+	k.text = [2]string{all, modules}
 	k.anchors = map[string]uint64{}
-	k.syms = make([]symbol, 0, len(k.text)/minSymbolLine)
-	k.add(0, len(all), replaced)
-	k.add(len(all)+1, len(k.text), false)
+	k.syms = make([]symbol, 0, strings.Count(all, "\n")+strings.Count(modules, "\n")+2)
+	k.add(0, replaced)
+	k.add(1, false)
 	k.start, k.end = k.anchors["_stext"], k.anchors["_end"]
 	sortSymbols(k.syms)
 	k.syms = slices.CompactFunc(k.syms, func(a, b symbol) bool { return a.addr == b.addr })
 }
 
-// minSymbolLine is fewer bytes than most lines have, "ffffffff81000000 T _text".
-const minSymbolLine = 32
-
-// add appends the lines "address type name [module]" of a part of the text; others
-// are passed over. Data counts: a kernel whose kallsyms lists it names it, too.
-func (k *symbolIndex) add(from, to int, noModules bool) {
-	for from < to {
-		line := k.text[from:to]
+// add appends the lines "address type name [module]" of a text; others are passed
+// over. Data counts: a kernel whose kallsyms lists it names it, too.
+func (k *symbolIndex) add(file uint32, noModules bool) {
+	text := k.text[file]
+	for from := 0; from < len(text); {
+		line := text[from:]
 		if n := strings.IndexByte(line, '\n'); n >= 0 {
 			line = line[:n]
 		}
 		next := from + len(line) + 1
 		addr, n := leadingHex(line)
 		if addr >= kernelStart && n+3 < len(line) && line[n] == ' ' && line[n+2] == ' ' && line[n+3] > ' ' {
-			s := symbol{addr, uint32(from + n + 3)}
+			s := symbol{addr, file, uint32(from + n + 3)}
 			switch line[len(line)-1] {
 			case ']':
 				if !noModules {
@@ -157,7 +151,7 @@ func leadingHex(line string) (v uint64, n int) {
 
 // name is the name of a symbol and the module it belongs to, or "".
 func (k *symbolIndex) name(s symbol) (name, module string) {
-	line, _, _ := strings.Cut(k.text[s.at:], "\n")
+	line, _, _ := strings.Cut(k.text[s.file][s.at:], "\n")
 	return splitModule(strings.TrimRight(line, " \r"))
 }
 

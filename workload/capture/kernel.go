@@ -62,40 +62,53 @@ func findKernel(l location, dir string) kernelFiles {
 // read gives the content of the first of names that a place has, with compression
 // undone, and where it was.
 func (k kernelFiles) read(names ...string) (text []byte, shown string, err error) {
-	return readFirst(k.places, names...)
+	var b bytes.Buffer
+	shown, err = readFirst(&b, k.places, names...)
+	return b.Bytes(), shown, err
 }
 
-func readFirst(places []place, names ...string) (text []byte, shown string, err error) {
+// buffer is what a file is read to, a bytes.Buffer or a strings.Builder.
+type buffer interface {
+	io.Writer
+	Grow(n int)
+	Len() int
+}
+
+func readFirst(dst buffer, places []place, names ...string) (shown string, err error) {
 	for _, p := range places {
 		for _, name := range names {
 			for _, suffix := range []string{"", ".gz", ".zst"} {
-				full := path.Join(p.dir, name+suffix)
-				text, err := readAll(p.fsys, full, path.Join(p.shown, name+suffix))
-				if err == nil || !errors.Is(err, fs.ErrNotExist) {
-					return text, path.Join(p.shown, name+suffix), err
+				full, shown := path.Join(p.dir, name+suffix), path.Join(p.shown, name+suffix)
+				if err := readTo(dst, p.fsys, full, shown); err == nil || !errors.Is(err, fs.ErrNotExist) {
+					return shown, err
 				}
 			}
 		}
 	}
-	return nil, "", fs.ErrNotExist
+	return "", fs.ErrNotExist
 }
 
 func readAll(fsys fs.FS, name, shown string) ([]byte, error) {
+	var b bytes.Buffer
+	err := readTo(&b, fsys, name, shown)
+	return b.Bytes(), err
+}
+
+func readTo(dst buffer, fsys fs.FS, name, shown string) error {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s, err := openStream(fsys, name, shown, true)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var text bytes.Buffer
-	text.Grow(int(min(info.Size(), maxKernelFile)) + bytes.MinRead)
-	_, err = text.ReadFrom(io.LimitReader(s, maxKernelFile+1))
-	if err == nil && text.Len() > maxKernelFile {
+	dst.Grow(int(min(info.Size(), maxKernelFile)))
+	_, err = io.Copy(dst, io.LimitReader(s, maxKernelFile+1))
+	if err == nil && dst.Len() > maxKernelFile {
 		err = fileError(shown, "more than 64 MiB", nil)
 	}
-	return text.Bytes(), errors.Join(err, s.Close())
+	return errors.Join(err, s.Close())
 }
 
 // headerPageSize is the size of a sub-buffer that events/header_page tells; 0: none.
