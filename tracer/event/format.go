@@ -50,6 +50,7 @@ func ParseFormat(system string, text []byte) (*Type, error) {
 	t := &Type{System: system, ID: -1}
 	p := formatParser{t: t}
 	rest := string(text)
+	t.Fields = make([]Field, 0, strings.Count(rest, "\tfield"))
 	for line := 1; len(rest) > 0; line++ {
 		var s string
 		var ok bool

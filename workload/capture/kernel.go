@@ -103,7 +103,7 @@ func readTo(dst buffer, fsys fs.FS, name, shown string) error {
 	if err != nil {
 		return err
 	}
-	dst.Grow(int(min(info.Size(), maxKernelFile)))
+	dst.Grow(int(min(info.Size(), maxKernelFile)) + bytes.MinRead)
 	_, err = io.Copy(dst, io.LimitReader(s, maxKernelFile+1))
 	if err == nil && dst.Len() > maxKernelFile {
 		err = fileError(shown, "more than 64 MiB", nil)
