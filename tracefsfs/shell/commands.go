@@ -20,6 +20,8 @@ func commands() []command {
 		{"cp", "cp from… to", cp},
 		{"cut", "cut -d c -f list | -c list [-s] [file…]", cut},
 		{"date", "date [+format], of simulated time", date},
+		{"dd", "dd [if=file] [of=file] [bs=n] [count=n] [skip=n]", dd},
+		{"diff", "diff [-q] file file", diff},
 		{"dirname", "dirname path", dirname},
 		{"echo", "echo [-n] [-e] [word…]: one write(2)", echo},
 		{"egrep", "grep -E", egrep},

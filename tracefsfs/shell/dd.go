@@ -1,0 +1,96 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// dd copies in blocks: each is one read(2) and one write(2).
+func dd(c *call) int {
+	from, to := "-", ""
+	block, count, skip := 512, -1, 0
+	for _, arg := range c.args {
+		name, value, _ := strings.Cut(arg, "=")
+		n, isNumber := blockSize(value)
+		switch {
+		case name == "if":
+			from = value
+		case name == "of":
+			to = value
+		case name == "status":
+		case (name == "bs" || name == "count" || name == "skip") && !isNumber || name == "bs" && n == 0:
+			return c.usage("invalid number: '%s'", value)
+		case name == "bs":
+			block = n
+		case name == "count":
+			count = n
+		case name == "skip":
+			skip = n
+		default:
+			return c.usage("unrecognized operand '%s'", arg)
+		}
+	}
+	in, err := c.open(from)
+	if err != nil {
+		c.fail("failed to open '"+from+"'", err)
+		return 1
+	}
+	defer in.Close()
+	out := io.Writer(c.stdout)
+	if to != "" {
+		f, err := c.create(to, false)
+		if err != nil {
+			c.fail("failed to open '"+to+"'", err)
+			return 1
+		}
+		defer f.Close()
+		out = f
+	}
+	var whole, part, bytes int
+	buf := make([]byte, block)
+	for n := 0; (count < 0 || n < skip+count) && !c.stopped(); n++ {
+		got, rerr := in.Read(buf)
+		if got > 0 && n >= skip {
+			if _, err := out.Write(buf[:got]); err != nil {
+				c.fail("error writing '"+to+"'", err)
+				return 1
+			}
+			bytes += got
+			if got == block {
+				whole++
+			} else {
+				part++
+			}
+		}
+		if rerr != nil {
+			if !errors.Is(rerr, io.EOF) {
+				c.fail("error reading '"+from+"'", rerr)
+				return 1
+			}
+			break
+		}
+	}
+	fmt.Fprintf(c.stderr, "%d+%d records in\n%d+%d records out\n%d bytes copied\n", whole, part, whole, part, bytes)
+	return 0
+}
+
+// maxBlock bounds dd's memory.
+const maxBlock = 64 << 20
+
+// blockSize is a number with k, M or G behind it.
+func blockSize(s string) (int, bool) {
+	unit := 1
+	for suffix, u := range map[string]int{"k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30} {
+		if number, ok := strings.CutSuffix(s, suffix); ok {
+			s, unit = number, u
+		}
+	}
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || int(n) > maxBlock/unit {
+		return 0, false
+	}
+	return int(n) * unit, true
+}
