@@ -239,6 +239,9 @@ func (ft *Ftrace) findInstance(name string) (int, bool) {
 	})
 }
 
+// Instances are the top one and the folders below instances, by name.
+func (ft *Ftrace) Instances() []*Instance { return slices.Collect(ft.all) }
+
 // all yields every instance, the top one first.
 func (ft *Ftrace) all(yield func(*Instance) bool) {
 	if !yield(ft.top) {

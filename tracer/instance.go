@@ -86,6 +86,9 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 func (i *Instance) top() bool { return i.name == "" }
 
 // Buffer returns the instance's ring buffer.
+// Name is that of its folder below instances; empty: the top.
+func (i *Instance) Name() string { return i.name }
+
 func (i *Instance) Buffer() *ringbuf.Buffer { return i.buf }
 
 // Recorder returns the instance's recorder.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ type estimateFlags struct {
 	kernel    string
 	format    string
 	keepGoing bool
+	instance  string
 	json      bool
 	html      string
 	designs   []string
@@ -34,8 +36,8 @@ func estimateCommand() *cobra.Command {
 with full stacks and once through a stackmap, and counts the bytes on the pages.
 
 A capture is the text of trace or trace_pipe, the output of perf script, folded
-stacks, or a folder with per-CPU pages (cpuN.raw) and their formats; gzip and
-zstd are undone. Without one, a capture of a real kernel that comes with
+stacks, a trace.dat of trace-cmd, or a folder with per-CPU pages (cpuN.raw) and
+their formats; gzip and zstd are undone, but not of a trace.dat. Without one, a capture of a real kernel that comes with
 ftracelab is used. - is standard input.`,
 		Example: `  ftracelab estimate
   ftracelab estimate --html report.html perf.txt
@@ -48,6 +50,7 @@ ftracelab is used. - is standard input.`,
 	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
 	fl.StringVar(&f.format, "format", "", "what the files are: "+strings.Join(capture.Formats(), ", ")+" (default: found out)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
+	fl.StringVar(&f.instance, "instance", "", "of a trace.dat: the instance whose buffer is read")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file")
 	fl.StringSliceVar(&f.designs, "designs", nil, "designs to compare, the first is the base: "+strings.Join(report.DesignNames(), ", "))
@@ -87,7 +90,7 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 		reports = append(reports, r)
 	}
 	if f.html != "" {
-		if err := writeFile(f.html, func(w io.Writer) error { return html.Write(w, reports...) }); err != nil {
+		if err := writeFile(f.html, func(w *os.File) error { return html.Write(w, reports...) }); err != nil {
 			return fmt.Errorf("estimate: %w", err)
 		}
 	}
@@ -99,7 +102,7 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 
 // one estimates one capture; the empty path is the embedded example.
 func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err error) {
-	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing}
+	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance}
 	var c *capture.Capture
 	switch path {
 	case "":

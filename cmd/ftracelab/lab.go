@@ -23,6 +23,7 @@ type labFlags struct {
 	bits     string
 	options  string
 	deferred bool
+	instance []string
 	set      []string
 
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
@@ -36,6 +37,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
 	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
+	fl.StringArrayVar(&f.instance, "instance", nil, "make the folder instances/NAME, before --set")
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }
 
@@ -84,6 +86,11 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 		return nil, usageError{err}
 	}
 	l := &lab{m, ft, tracefsfs.New(ft.Root())}
+	for _, name := range f.instance {
+		if err := l.fs.Mkdir("instances/" + name); err != nil {
+			return nil, fmt.Errorf("--instance %s: %w", name, err)
+		}
+	}
 	for _, assignment := range f.set {
 		file, value, ok := strings.Cut(assignment, "=")
 		if !ok {

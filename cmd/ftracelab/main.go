@@ -72,6 +72,7 @@ func rootCommand() *cobra.Command {
   ftracelab estimate                     what would stackmap save on this capture?
   ftracelab estimate perf.txt            … and on yours
   ftracelab report DIR                   a capture's pages as the text of trace
+  ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
   ftracelab run --out DIR                a capture of the simulated machine
   ftracelab mount DIR                    its tracefs for any program, through FUSE
@@ -87,7 +88,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), execCommand(), stackmapDumpCommand(), benchCommand())
+	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), execCommand(), convertCommand(), stackmapDumpCommand(), benchCommand())
 	return root
 }
 

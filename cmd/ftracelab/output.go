@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 )
 
 // writeFile writes a file as a whole or not at all: to a temporary one beside
 // it, then renamed.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+func writeFile(path string, write func(*os.File) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

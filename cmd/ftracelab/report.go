@@ -16,22 +16,27 @@ type reportFlags struct {
 	kernel    string
 	options   []string
 	cpu       int
+	instance  string
+	as        string
 	keepGoing bool
 }
 
 func reportCommand() *cobra.Command {
 	f := reportFlags{cpu: -1}
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Print a capture folder as the file trace",
-		Long: `report prints what the kernel would have shown in the file trace (or in
+		Use:   "report DIR|FILE.dat",
+		Short: "Print a capture as the file trace, or as trace-cmd report does",
+		Long: `report prints a trace.dat as trace-cmd report would. Of a capture folder, and with
+--as trace of a buffer of a trace.dat, it prints what the kernel would have shown in the file trace (or in
 per_cpu/cpuN/trace) when it wrote the pages cpuN.raw of a capture folder, with
 the trace_options, the tracer and the clock that the folder has notes of.
 
 Pointers that the kernel would have hashed are printed as they are.`,
 		Example: `  ftracelab report capture/
   ftracelab report --trace-option sym-offset --trace-option noirq-info capture/
-  ftracelab report --cpu 1 capture/`,
+  ftracelab report --cpu 1 capture/
+  ftracelab report trace.dat
+  ftracelab report --as trace --instance foo trace.dat`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
@@ -41,12 +46,23 @@ Pointers that the kernel would have hashed are printed as they are.`,
 	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
 	fl.StringArrayVar(&f.options, "trace-option", nil, "write OPTION or noOPTION to trace_options first")
 	fl.IntVar(&f.cpu, "cpu", f.cpu, "only this CPU, as per_cpu/cpuN/trace")
+	fl.StringVar(&f.as, "as", "", "trace or trace-cmd (default: trace-cmd for a trace.dat)")
+	fl.StringVar(&f.instance, "instance", "", "of a trace.dat with --as trace: the instance")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
 	return cmd
 }
 
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
-	t, err := capture.OpenTrace(dir, capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing})
+	opt := capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance}
+	if asTraceCmd, err := f.asTraceCmd(dir); err != nil {
+		return err
+	} else if asTraceCmd {
+		if err := reportTraceDat(ctx, stdout, dir, opt); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		return nil
+	}
+	t, err := capture.OpenTrace(dir, opt)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
@@ -66,4 +82,24 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 		fmt.Fprintf(stderr, "report: skipped the rest of %d pages; the first: %v\n", info.SkippedPages, info.FirstSkipped)
 	}
 	return nil
+}
+
+// asTraceCmd says in which of the two forms path is printed.
+func (f *reportFlags) asTraceCmd(path string) (bool, error) {
+	is, err := isTraceDat(path)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("report: %w", err)
+	case f.as != "" && f.as != "trace" && f.as != "trace-cmd":
+		return false, usageError{fmt.Errorf("--as %q: there are trace and trace-cmd", f.as)}
+	case f.as == "trace-cmd" && !is:
+		return false, usageError{fmt.Errorf("--as trace-cmd needs a trace.dat: see ftracelab convert")}
+	}
+	if !is || f.as == "trace" {
+		return false, nil
+	}
+	if len(f.options) > 0 || f.cpu >= 0 || f.instance != "" {
+		return false, usageError{fmt.Errorf("--trace-option, --cpu and --instance need --as trace")}
+	}
+	return true, nil
 }

@@ -22,6 +22,7 @@ type runFlags struct {
 	lab      labFlags
 	duration time.Duration
 	out      string
+	file     fileFlags
 }
 
 func runCommand() *cobra.Command {
@@ -35,12 +36,14 @@ func runCommand() *cobra.Command {
 		Short: "Run a simulated machine and keep what it traced",
 		Long: `run simulates a machine and prints its trace, or with --out writes a capture
 folder: the pages of each CPU as trace_pipe_raw gives them, formats, kallsyms,
-statistics and the trace as text; estimate reads it.
+statistics and the trace as text; estimate reads it. With --out NAME.dat it writes
+a trace.dat with the buffers of all instances; trace-cmd and KernelShark read it.
 
 Scenarios: ` + strings.Join(names, ", ") + `.`,
 		Example: `  ftracelab run --set current_tracer=function_graph --duration 2ms
   ftracelab run --set set_event=kmem:kmem_cache_alloc --set options/stacktrace=1 --out DIR
-  ftracelab estimate DIR`,
+  ftracelab estimate DIR
+  ftracelab run --instance foo --set instances/foo/set_event=sched --out x.dat`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scenario := ""
@@ -53,7 +56,8 @@ Scenarios: ` + strings.Join(names, ", ") + `.`,
 	fl := cmd.Flags()
 	f.lab.register(fl)
 	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time to run")
-	fl.StringVar(&f.out, "out", "", "folder to write the capture to; it must not exist")
+	fl.StringVar(&f.out, "out", "", "folder to write the capture to, which must not exist, or file NAME.dat")
+	f.file.register(fl)
 	return cmd
 }
 
@@ -62,12 +66,19 @@ func (f *runFlags) run(stdout, stderr io.Writer, scenario string) error {
 		return usageError{fmt.Errorf("--duration %v is negative", f.duration)}
 	}
 	f.lab.console = stderr
+	target, err := f.file.target()
+	if err != nil {
+		return err
+	}
 	l, err := f.lab.build(scenario)
 	if err != nil {
 		return err
 	}
 	l.ft.Run(machine.Time(f.duration.Nanoseconds()))
 	fmt.Fprintf(stderr, "seed %d, %d CPUs, %v simulated\n", f.lab.seed, f.lab.cpus, f.duration)
+	if strings.HasSuffix(f.out, ".dat") {
+		return l.writeTraceDat(f.out, target)
+	}
 	if f.out != "" {
 		return l.writeCapture(f.out, fmt.Sprintf("ftracelab run, seed %d, %d CPUs, %v simulated, set: %s\n",
 			f.lab.seed, f.lab.cpus, f.duration, strings.Join(f.lab.set, " ")))

@@ -39,10 +39,18 @@ func (f *File) CanonicalHeaderPage() []byte {
 	if f.Canonical() {
 		return f.HeaderPage
 	}
+	return HeaderPage(f.CanonicalSize())
+}
+
+// HeaderPage is the text of events/header_page of a little-endian 64-bit machine whose
+// sub-buffers have size bytes.
+//
+// Kernel: ring_buffer_print_page_header, kernel/trace/ring_buffer.c.
+func HeaderPage(size int) []byte {
 	return fmt.Appendf(nil, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"+
 		"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"+
 		"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"+
-		"\tfield: char data;\toffset:16;\tsize:%d;\tsigned:0;\n", f.CanonicalSize()-16)
+		"\tfield: char data;\toffset:16;\tsize:%d;\tsigned:0;\n", size-16)
 }
 
 // CanonicalPages is Pages with the pages of a little-endian 64-bit machine: of another

@@ -1,7 +1,5 @@
 package tracedat
 
-import "strings"
-
 // read6 reads version 6: one part after the other.
 func (f *File) read6(c *cursor) error {
 	f.readHeaders(c)
@@ -108,16 +106,6 @@ func (f *File) readTable6(c *cursor, b *Buffer, raised bool) {
 		c.u64("the empty size")
 	}
 	if _, ok := f.Option(OptionTraceClock); ok && c.err == nil {
-		b.Clock = chosen(string(c.bytes(c.u64("the size of trace_clock"), "trace_clock")))
+		b.Clock = ChosenClock(string(c.bytes(c.u64("the size of trace_clock"), "trace_clock")))
 	}
-}
-
-// chosen is the word in brackets of a text like that of trace_clock.
-func chosen(text string) string {
-	_, rest, ok := strings.Cut(text, "[")
-	if !ok {
-		return ""
-	}
-	word, _, _ := strings.Cut(rest, "]")
-	return strings.TrimSpace(word)
 }

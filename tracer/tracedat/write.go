@@ -53,7 +53,7 @@ func (w *writer) file(t Target, buffers []Source) (err error) {
 	if w.pageSize, err = subbufSize(m.HeaderPage); err != nil {
 		return fmt.Errorf("tracedat: header_page: %w", err)
 	}
-	if err := t.check(m, buffers, w.pageSize); err != nil {
+	if err := errors.Join(t.Check(), checkBuffers(t, m, buffers, w.pageSize)); err != nil {
 		return fmt.Errorf("tracedat: %w", err)
 	}
 	if t.Compression != "none" {
@@ -77,15 +77,22 @@ func (w *writer) file(t Target, buffers []Source) (err error) {
 	return w.finish()
 }
 
-// check finds what the target cannot hold.
-func (t Target) check(m *Meta, buffers []Source, pageSize int) error {
+// Check says whether there is such a form of file.
+func (t Target) Check() error {
 	switch {
 	case t.Version != Version6 && t.Version != Version7:
 		return fmt.Errorf("no version %d: 6 and 7 are written", t.Version)
-	case !knownCompression(t.Compression):
+	case t.Compression != "" && !knownCompression(t.Compression):
 		return fmt.Errorf("no compression %q: there are %s", t.Compression, strings.Join(Compressions(), ", "))
-	case t.Version == Version6 && t.Compression != "none":
+	case t.Version == Version6 && t.Compression != "" && t.Compression != "none":
 		return errors.New("version 6 knows no compression")
+	}
+	return nil
+}
+
+// checkBuffers finds what the target cannot hold.
+func checkBuffers(t Target, m *Meta, buffers []Source, pageSize int) error {
+	switch {
 	case t.Version == Version6 && (len(buffers) == 0 || buffers[0].Name != ""):
 		return errors.New("version 6 needs the buffer of the top, as the first")
 	case m.CPUs < 0 || m.CPUs > maxCPUs:

@@ -26,6 +26,8 @@ type Options struct {
 	KeepGoing bool
 	// Cache, if not nil, keeps what is read from Kernel for the next capture.
 	Cache *Cache
+	// Instance is the one whose buffer of a trace.dat is read; empty: the top.
+	Instance string
 }
 
 // Capture is an open capture, a [tracer.Source]. One goroutine calls Next; Pages,
@@ -34,6 +36,7 @@ type Capture struct {
 	base
 	imp    importer
 	in     *stream
+	dat    *traceDat
 	failed error
 
 	// of entersKernel: the last answer
@@ -121,7 +124,14 @@ func open(l location, opt Options) (*Capture, error) {
 		return nil, fileError(l.shown, "cannot open", cause(err))
 	}
 	if info.IsDir() {
-		return openFolder(l, opt)
+		return openFolder(l, opt, FormatFolder)
+	}
+	dat, err := openTraceDat(l)
+	if err != nil {
+		return nil, err
+	}
+	if dat != nil {
+		return openDatFolder(dat, l, opt)
 	}
 	in, err := openStream(l.fsys, l.name, l.shown, false)
 	if err != nil {
@@ -130,11 +140,30 @@ func open(l location, opt Options) (*Capture, error) {
 	return openText(in, l, opt)
 }
 
-func openFolder(l location, opt Options) (*Capture, error) {
-	if opt.Format != "" && opt.Format != FormatFolder {
-		return nil, fileError(l.shown, "is a folder, not "+opt.Format, nil)
+func openDatFolder(dat *traceDat, l location, opt Options) (_ *Capture, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, dat.Close())
+		}
+	}()
+	b, err := dat.buffer(opt.Instance, l.shown)
+	if err != nil {
+		return nil, err
 	}
-	c := &Capture{base: newBase(l, opt, FormatFolder)}
+	c, err := openFolder(dat.location(b, l), opt, FormatTraceDat)
+	if err != nil {
+		return nil, err
+	}
+	c.dat = dat
+	return c, nil
+}
+
+// openFolder opens what has the form of a capture folder.
+func openFolder(l location, opt Options, format string) (*Capture, error) {
+	if opt.Format != "" && opt.Format != format {
+		return nil, fileError(l.shown, "is a "+format+", not "+opt.Format, nil)
+	}
+	c := &Capture{base: newBase(l, opt, format)}
 	imp, err := newFolder(&c.base, l)
 	if err != nil {
 		return nil, err
@@ -163,8 +192,8 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 		c.imp = newPerfText(&c.base, in)
 	case FormatFolded:
 		c.imp = newFoldedText(&c.base, in)
-	case FormatFolder:
-		err = fileError(l.shown, "is a file, not a folder", nil)
+	case FormatFolder, FormatTraceDat:
+		err = fileError(l.shown, "is no "+format, nil)
 	default:
 		err = fileError(l.shown, "unknown format "+format+": the formats are "+strings.Join(Formats(), ", "), nil)
 	}
@@ -218,6 +247,10 @@ func (c *Capture) Close() error {
 	if c.in != nil {
 		err = errors.Join(err, c.in.Close())
 		c.in = nil
+	}
+	if c.dat != nil {
+		err = errors.Join(err, c.dat.Close())
+		c.dat = nil
 	}
 	return err
 }

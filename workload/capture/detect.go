@@ -11,15 +11,16 @@ import (
 
 // The formats of captures.
 const (
-	FormatFtrace = "ftrace" // text of trace or trace_pipe
-	FormatPerf   = "perf"   // text of perf script
-	FormatFolded = "folded" // a;b;c 12
-	FormatFolder = "folder" // cpuN.raw pages
+	FormatFtrace   = "ftrace"    // text of trace or trace_pipe
+	FormatPerf     = "perf"      // text of perf script
+	FormatFolded   = "folded"    // a;b;c 12
+	FormatFolder   = "folder"    // cpuN.raw pages
+	FormatTraceDat = "trace.dat" // of trace-cmd
 )
 
 // Formats are the values of Options.Format.
 func Formats() []string {
-	return []string{FormatFtrace, FormatPerf, FormatFolded, FormatFolder}
+	return []string{FormatFtrace, FormatPerf, FormatFolded, FormatFolder, FormatTraceDat}
 }
 
 // detectLines is how many lines detection looks at; headers are short.
@@ -27,7 +28,7 @@ const detectLines = 200
 
 // foreign are formats that are recognised to say what to do instead.
 var foreign = []struct{ magic, advice string }{
-	{"\x17\x08\x44tracing", "a trace.dat file: give the text of trace-cmd report -R instead, or the folder of raw pages"},
+	{"\x17\x08\x44tracing", "a trace.dat file: it can only be read where it can be sought in, unpacked and not through a pipe"},
 	{"PERFILE2", "a perf.data file: give the output of perf script"},
 	{"2ELIFREP", "a perf.data file: give the output of perf script"},
 }

@@ -5,7 +5,8 @@
 //	text of trace, trace_pipe ─┐  lines → context → record re-built from its text
 //	text of perf script ───────┤  blocks → samples → stacks looked up by their hash
 //	folded stacks ─────────────┼→ tracer.Record: event, its kernel stack, its user stack, …
-//	folder of cpuN.raw pages ──┘  pages → events → merged by time
+//	folder of cpuN.raw pages ──┤  pages → events → merged by time
+//	trace.dat ─────────────────┘  shown as such a folder, by package tracedat
 //
 // [Open] finds out which it is, undoes gzip and zstd, and reads on; see [Example] for
 // a capture that comes with the program.
@@ -80,6 +81,6 @@
 // Text of the function_graph tracer: it has durations, but not the times of the
 // records nor their stacks, so a record could only be guessed; it is refused. Its raw
 // pages are read, and [Trace] draws them again. Text with options latency-format, raw,
-// hex, bin or without context-info. Captures of big-endian and 32-bit machines.
-// trace.dat and perf.data.
+// hex, bin or without context-info. Folders of big-endian and 32-bit machines (a
+// trace.dat of such a machine is translated). perf.data.
 package capture

@@ -174,7 +174,11 @@ func (c *cpuPages) addresses(rec []byte, k recordKind) error {
 	if at > len(rec) || k.size != nil && len(rec) < k.size.Offset+k.size.Size {
 		return fmt.Errorf("a %s record of %d bytes has no room for its fields", k.typ.Name, len(rec))
 	}
-	n := (len(rec) - at) / 8
+	long := 8
+	if k.list.ElemSize() == 4 { // of a 32-bit machine
+		long = 4
+	}
+	n := (len(rec) - at) / long
 	if k.size != nil {
 		size := k.size.Int(rec)
 		if size < 0 || size > int64(n) {
@@ -182,11 +186,16 @@ func (c *cpuPages) addresses(rec []byte, k recordKind) error {
 		}
 		n = int(size)
 	} else {
-		n = min(n, k.list.Size/8)
+		n = min(n, k.list.Size/long)
 	}
 	c.stack = c.stack[:0]
 	for i := range n {
-		addr := word(rec[at+8*i:])
+		addr := uint64(0)
+		if off := at + long*i; long == 8 {
+			addr = word(rec[off:])
+		} else {
+			addr = (&event.Field{Offset: off, Size: long}).Uint(rec)
+		}
 		if addr == 0 && k.size == nil {
 			break
 		}

@@ -26,6 +26,7 @@ import (
 type Trace struct {
 	base
 	folder *folder
+	dat    *traceDat // nil: a folder
 	shown  string
 	cpus   int // the header's #P
 
@@ -41,7 +42,7 @@ type Trace struct {
 	recent  [64]task // by the low bits of the pid
 }
 
-// OpenTrace opens the folder name.
+// OpenTrace opens the folder, or the trace.dat, name.
 func OpenTrace(name string, opt Options) (*Trace, error) {
 	l, err := locate(name, opt)
 	if err != nil {
@@ -55,15 +56,30 @@ func openTrace(l location, opt Options) (_ *Trace, err error) {
 	if err != nil {
 		return nil, fileError(l.shown, "cannot open", cause(err))
 	}
-	if !info.IsDir() {
-		return nil, fileError(l.shown, "is a file, not a folder with cpuN.raw pages", nil)
-	}
 	t := &Trace{base: newBase(l, opt, FormatFolder), shown: l.shown}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.Close())
+		}
+	}()
+	if !info.IsDir() {
+		if t.dat, err = openTraceDat(l); err != nil {
+			return nil, err
+		}
+		if t.dat == nil {
+			return nil, fileError(l.shown, "is a file, but neither a trace.dat nor a folder with cpuN.raw pages", nil)
+		}
+		b, err := t.dat.buffer(opt.Instance, l.shown)
+		if err != nil {
+			return nil, err
+		}
+		l = t.dat.location(b, l)
+	}
 	if t.folder, err = newFolder(&t.base, l); err != nil {
 		return nil, err
 	}
 	if err := t.loadState(l); err != nil {
-		return nil, errors.Join(err, t.folder.close())
+		return nil, err
 	}
 	for _, c := range t.folder.cpus {
 		t.readers = append(t.readers, &entries{c: c})
@@ -76,7 +92,17 @@ func openTrace(l location, opt Options) (_ *Trace, err error) {
 }
 
 // Close closes the files.
-func (t *Trace) Close() error { return t.folder.close() }
+func (t *Trace) Close() error {
+	var err error
+	if t.folder != nil {
+		err = t.folder.close()
+	}
+	if t.dat != nil {
+		err = errors.Join(err, t.dat.Close())
+		t.dat = nil
+	}
+	return err
+}
 
 // SetOption does what writing word to trace_options would: NAME sets an option,
 // noNAME clears it. Those that do not concern text are taken if the capture's own

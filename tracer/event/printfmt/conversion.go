@@ -132,6 +132,7 @@ func (c *conversion) append(dst, rec []byte, env *Env) []byte {
 	case f.verb == 'c':
 		dst = append(dst, byte(v.num()))
 	default:
+		f.alt = f.alt && (!env.library() || v.num() != 0)
 		return f.appendNumber(dst, v)
 	}
 	return f.pad(dst, start)
@@ -148,7 +149,7 @@ func (c *conversion) appendString(dst []byte, v value, env *Env) []byte {
 	switch {
 	case v.kind == vBytes:
 		dst = append(dst, cString(v.s)...)
-	case v.n == 0:
+	case v.n == 0 && !env.library():
 		dst = append(dst, "(null)"...)
 	default:
 		s, ok := "", false
@@ -156,7 +157,9 @@ func (c *conversion) appendString(dst []byte, v value, env *Env) []byte {
 			s, ok = env.Strings(v.n)
 		}
 		if !ok {
-			dst = append(dst, "0x"...)
+			if !env.library() {
+				dst = append(dst, "0x"...)
+			}
 			return strconv.AppendUint(dst, v.n, 16)
 		}
 		dst = append(dst, s...)

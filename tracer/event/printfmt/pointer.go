@@ -15,6 +15,15 @@ func (c *conversion) appendPointer(dst []byte, v value, env *Env) []byte {
 		ext = "p"
 	}
 	start := len(dst)
+	if env.library() {
+		switch ext[0] {
+		case 'S', 's', 'F', 'f':
+			return appendLibrarySymbol(dst, ext[0], v.num(), env)
+		case 'I', 'i', 'M', 'm', 'U', 'h':
+		default:
+			return append(appendLibraryPointer(dst, v.n), c.ext...)
+		}
+	}
 	switch ext[0] {
 	case 'S', 's', 'F', 'f', 'B':
 		dst = appendSymbol(dst, ext[0], v.num(), env)
@@ -267,4 +276,29 @@ func appendUUID(dst []byte, ext string, b []byte) []byte {
 		dst = append(dst, digits[c>>4], digits[c&15])
 	}
 	return dst
+}
+
+// appendLibrarySymbol writes an address as its symbol, with an offset for S and F.
+func appendLibrarySymbol(dst []byte, how byte, addr uint64, env *Env) []byte {
+	if env.Symbols != nil {
+		if name, _, off, _, ok := env.Symbols.Lookup(addr); ok {
+			dst = append(dst, name...)
+			if how == 'S' || how == 'F' {
+				dst = append(dst, "+0x"...)
+				dst = strconv.AppendUint(dst, off, 16)
+			}
+			return dst
+		}
+	}
+	dst = append(dst, "0x"...)
+	return strconv.AppendUint(dst, addr, 16)
+}
+
+// appendLibraryPointer writes %p as the C library does.
+func appendLibraryPointer(dst []byte, addr uint64) []byte {
+	if addr == 0 {
+		return append(dst, "(nil)"...)
+	}
+	dst = append(dst, "0x"...)
+	return strconv.AppendUint(dst, addr, 16)
 }

@@ -19,7 +19,14 @@ type Env struct {
 	// Strings gives the kernel's constant text at an address, for %s of a pointer
 	// (printk_formats); nil, or not ok, prints the address.
 	Strings func(addr uint64) (s string, ok bool)
+	// Library renders as libtraceevent does, with C's printf, and not as the
+	// kernel: %p and %#x follow C, a symbol has its offset but neither size nor
+	// module, arrays are decimal and without braces.
+	Library bool
 }
+
+// library says whether to render as libtraceevent does.
+func (e *Env) library() bool { return e != nil && e.Library }
 
 // Symbols resolves kernel addresses (kallsyms). One that also has a method
 // Address(name string) (uint64, bool) is asked for the symbols a print fmt

@@ -20,7 +20,7 @@ func appendText(dst []byte, n *node, rec []byte, env *Env) []byte {
 		v, size := eval(n.a, rec, env), eval(n.b, rec, env)
 		return appendHex(dst, slice(v.s, 0, clampInt(size.num())), sep)
 	case opArray:
-		return appendArray(dst, eval(n.a, rec, env), eval(n.b, rec, env), eval(n.c, rec, env))
+		return appendArray(dst, eval(n.a, rec, env), eval(n.b, rec, env), eval(n.c, rec, env), env.library())
 	case opBitmask:
 		return appendBitmask(dst, n.field.Bytes(rec))
 	}
@@ -103,11 +103,15 @@ func appendHex(dst, b []byte, sep byte) []byte {
 }
 
 // appendArray writes {0x1,0x2}: count elements of size bytes, as far as the
-// record holds them.
+// record holds them; libtraceevent writes 1 2.
 //
 // Kernel: trace_print_array_seq, kernel/trace/trace_output.c.
-func appendArray(dst []byte, v, count, elem value) []byte {
-	dst = append(dst, '{')
+func appendArray(dst []byte, v, count, elem value, library bool) []byte {
+	open, comma, prefix, base, end := "{", ",", "0x", 16, "}"
+	if library {
+		open, comma, prefix, base, end = "", " ", "", 10, ""
+	}
+	dst = append(dst, open...)
 	size := clampInt(elem.num())
 	if size != 1 && size != 2 && size != 4 && size != 8 {
 		size = 1
@@ -115,12 +119,12 @@ func appendArray(dst []byte, v, count, elem value) []byte {
 	n := min(clampInt(count.num()), len(v.s)/size)
 	for i := range n {
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, comma...)
 		}
-		dst = append(dst, "0x"...)
-		dst = strconv.AppendUint(dst, load(v.s, i*size, size), 16)
+		dst = append(dst, prefix...)
+		dst = strconv.AppendUint(dst, load(v.s, i*size, size), base)
 	}
-	return append(dst, '}')
+	return append(dst, end...)
 }
 
 // appendBitmask writes a bitmap as the kernel's %*pb does: groups of 32 bits,
