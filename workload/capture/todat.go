@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 
@@ -110,11 +109,12 @@ func (d *DatFolder) meta(l location) error {
 		}
 		*f.to = text
 	}
-	modules, _, err := readFirst(kernel.near, "kallsyms.modules.txt")
+	var modules bytes.Buffer
+	_, err := readFirst(&modules, kernel.near, "kallsyms.modules.txt")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	m.Kallsyms = append(m.Kallsyms, modules...)
+	m.Kallsyms = append(m.Kallsyms, modules.Bytes()...)
 	m.Cmdlines, err = optional(l, "saved_cmdlines")
 	return err
 }
@@ -127,5 +127,3 @@ func optional(l location, name string) ([]byte, error) {
 	}
 	return text, err
 }
-
-var _ io.Closer = (*DatFolder)(nil)
