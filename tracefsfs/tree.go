@@ -51,6 +51,10 @@ func (f *FS) Lookup(name string) (tracefile.Node, error) {
 }
 
 func find(dir *tracefile.Dir, name string) (tracefile.Node, bool) {
+	if dir.Find != nil {
+		node := dir.Find(name)
+		return node, node != nil
+	}
 	for _, child := range children(dir) {
 		if child.NodeName() == name {
 			return child, true

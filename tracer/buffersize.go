@@ -3,6 +3,7 @@ package tracer
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"syscall"
 
@@ -109,6 +110,68 @@ func (i *Instance) resizeBuffer(cpu int, size uint64) error {
 		}
 	}
 	return nil
+}
+
+// maxSubbufPages is the largest sub-buffer, in pages of memory.
+const maxSubbufPages = 128
+
+// showSubbufSize is the text of buffer_subbuf_size_kb.
+func (i *Instance) showSubbufSize() string { return strconv.Itoa(i.buf.SubbufSize()>>10) + "\n" }
+
+// writeSubbufSize is a write to buffer_subbuf_size_kb: a size in kB, of which
+// the next power of two pages is taken. A change empties the buffer.
+//
+// Kernel: buffer_subbuf_size_write, kernel/trace/trace.c.
+func (i *Instance) writeSubbufSize(s string) error {
+	kb, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("buffer_subbuf_size_kb: %w", err)
+	}
+	pages := int32((kb<<10 + pageSize - 1) / pageSize) // the kernel's is an int, too
+	if pages < 1 || pages > maxSubbufPages {
+		return fmt.Errorf("buffer_subbuf_size_kb %d: want 1 to %d: %w", kb, maxSubbufPages*pageSize>>10, syscall.EINVAL)
+	}
+	size := pageSize << bits.Len32(uint32(pages-1))
+	if size == i.buf.SubbufSize() {
+		return nil
+	}
+	if err := i.buf.SetSubbufSize(size); err != nil {
+		return fmt.Errorf("buffer_subbuf_size_kb: %w", err)
+	}
+	if i.snap.allocated {
+		return i.snap.buf.SetSubbufSize(size)
+	}
+	return nil
+}
+
+const defaultPercent = 50
+
+// writePercent is a write to buffer_percent: how full the buffer is to be before
+// those wake who wait for it.
+//
+// Departure: only splice and poll heed it, which nothing here does.
+//
+// Kernel: buffer_percent_write, kernel/trace/trace.c.
+func (i *Instance) writePercent(s string) error {
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("buffer_percent: %w", err)
+	}
+	if n > 100 {
+		return fmt.Errorf("buffer_percent %d: %w", n, syscall.EINVAL)
+	}
+	i.percent = n
+	return nil
+}
+
+// showTimestampMode is the text of timestamp_mode.
+//
+// Kernel: tracing_time_stamp_mode_show, kernel/trace/trace.c.
+func (i *Instance) showTimestampMode() string {
+	if i.buf.AbsoluteTime() {
+		return "delta [absolute]\n"
+	}
+	return "[delta] absolute\n"
 }
 
 // freeBuffer is free_buffer: closing it gives the buffer's memory back, and with

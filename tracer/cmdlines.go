@@ -2,23 +2,60 @@ package tracer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"syscall"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/workload/machine"
 )
 
-// cmdlines remembers the names of tasks that were traced, as saved_cmdlines
-// shows them. A record holds only a pid; its name is looked up when it is
-// printed.
+// cmdlines remembers the names of the tasks that were traced latest, as
+// saved_cmdlines shows them. A record holds only a pid; its name is looked up
+// when it is printed.
 //
-// Departure: the kernel keeps the latest 6552 pids (a page of names) and
-// forgets the older; the emulation keeps all.
-//
-// Kernel: trace_save_cmdline, kernel/trace/trace_sched_switch.c.
+// Kernel: struct saved_cmdlines_buffer, kernel/trace/trace_sched_switch.c.
 type cmdlines struct {
-	comms map[int32]string
+	slots [pidSlots]int32 // by the low bits of the pid: where its name is; -1: nowhere
+	pids  []int32         // -1: no task
+	comms []string
+	last  int // the place given out last
+
 	tgids map[int32]int32
+}
+
+// pidSlots is how many pids are told apart when they are looked up.
+//
+// Kernel: PID_MAX_DEFAULT, include/linux/threads.h.
+const pidSlots = 0x8000
+
+// Sizes that decide how many names there is room for: the kernel takes as many
+// as fill the pages it needs anyway.
+//
+// Kernel: allocate_cmdlines_buffer, kernel/trace/trace_sched_switch.c.
+const (
+	defaultCmdlines = 128
+	cmdlinesHeader  = 131096 // sizeof(struct saved_cmdlines_buffer)
+	cmdlineSize     = 16 + 4 // a name and a pid
+	pageSize        = 4096
+)
+
+// newCmdlines makes room for at least n names.
+func newCmdlines(n int) *cmdlines {
+	pages := pageSize
+	for pages < cmdlinesHeader+n*cmdlineSize {
+		pages *= 2
+	}
+	n = (pages - cmdlinesHeader) / cmdlineSize
+	s := &cmdlines{pids: make([]int32, n), comms: make([]string, n)}
+	for slot := range s.slots {
+		s.slots[slot] = -1
+	}
+	for at := range s.pids {
+		s.pids[at] = -1
+	}
+	return s
 }
 
 // remember keeps the name of t for as long as options/record-cmd is on, and its
@@ -38,14 +75,16 @@ func (ft *Ftrace) remember(t *machine.Task) {
 	}
 }
 
+// setComm keeps a name in the place of its pid, or in the next one.
+//
+// Kernel: trace_save_cmdline, kernel/trace/trace_sched_switch.c.
 func (s *cmdlines) setComm(pid int32, comm string) {
-	if s.comms[pid] == comm {
-		return
+	slot := &s.slots[pid&(pidSlots-1)]
+	if *slot < 0 {
+		s.last = (s.last + 1) % len(s.pids)
+		*slot = int32(s.last)
 	}
-	if s.comms == nil {
-		s.comms = map[int32]string{}
-	}
-	s.comms[pid] = comm
+	s.pids[*slot], s.comms[*slot] = pid, comm
 }
 
 func (s *cmdlines) setTGID(pid, tgid int32) {
@@ -67,26 +106,67 @@ func (s *cmdlines) tgid(pid int32) int32 { return s.tgids[pid] }
 //
 // Kernel: trace_find_cmdline, kernel/trace/trace_sched_switch.c.
 func (s *cmdlines) comm(pid int32) string {
-	if pid == 0 {
+	switch {
+	case pid == 0:
 		return "<idle>"
+	case pid < 0:
+		return "<XXX>"
 	}
-	if comm, ok := s.comms[pid]; ok {
-		return comm
+	if at := s.slots[pid&(pidSlots-1)]; at >= 0 && s.pids[at] == pid {
+		return s.comms[at]
 	}
 	return "<...>"
 }
 
 // show is the text of saved_cmdlines.
+//
+// Kernel: saved_cmdlines_show, kernel/trace/trace_sched_switch.c.
 func (s *cmdlines) show() string {
-	pids := make([]int32, 0, len(s.comms))
-	for pid := range s.comms {
-		pids = append(pids, pid)
-	}
-	slices.Sort(pids)
 	var text []byte
-	for _, pid := range pids {
-		text = strconv.AppendInt(text, int64(pid), 10)
-		text = fmt.Appendf(text, " %s\n", s.comms[pid])
+	for _, pid := range s.pids {
+		if pid != -1 {
+			text = strconv.AppendInt(text, int64(pid), 10)
+			text = fmt.Appendf(text, " %s\n", s.comm(pid))
+		}
 	}
 	return string(text)
+}
+
+// showTGIDs is the text of saved_tgids.
+//
+// Kernel: saved_tgids_show, kernel/trace/trace_sched_switch.c.
+func (s *cmdlines) showTGIDs() ([]byte, error) {
+	var text []byte
+	for _, pid := range slices.Sorted(maps.Keys(s.tgids)) {
+		text = fmt.Appendf(text, "%d %d\n", pid, s.tgids[pid])
+	}
+	return text, nil
+}
+
+// cmdlineFiles are the files of the saved names.
+func (ft *Ftrace) cmdlineFiles() []tracefile.Node {
+	i := ft.top
+	return []tracefile.Node{
+		i.seq("saved_cmdlines", 0o440, func() ([]byte, error) { return []byte(ft.cmdlines.show()), nil }),
+		i.value("saved_cmdlines_size", 0o640, func() string { return strconv.Itoa(len(ft.cmdlines.pids)) + "\n" }, ft.resizeCmdlines),
+		i.seq("saved_tgids", 0o440, func() ([]byte, error) { return ft.cmdlines.showTGIDs() }),
+	}
+}
+
+// resizeCmdlines is a write to saved_cmdlines_size. The names are forgotten.
+//
+// Kernel: tracing_saved_cmdlines_size_write,
+// kernel/trace/trace_sched_switch.c.
+func (ft *Ftrace) resizeCmdlines(s string) error {
+	n, err := tracefile.ParseUlong(s, 10)
+	if err != nil {
+		return fmt.Errorf("saved_cmdlines_size: %w", err)
+	}
+	if n == 0 || n > pidSlots {
+		return fmt.Errorf("saved_cmdlines_size %d: want 1 to %d: %w", n, pidSlots, syscall.EINVAL)
+	}
+	tgids := ft.cmdlines.tgids
+	*ft.cmdlines = *newCmdlines(int(n))
+	ft.cmdlines.tgids = tgids
+	return nil
 }

@@ -281,7 +281,7 @@ func numbers(t *testing.T, s string) []int {
 // testdata/errorcases.txt lists, which is exact both ways.
 func TestErrorCases(t *testing.T) {
 	t.Run("sequential", func(t *testing.T) {
-		checkErrorCases(t, "sequential", oracle(t, "errors/errors_sequential.txt"), 250)
+		checkErrorCases(t, "sequential", oracle(t, "errors/errors_sequential.txt"), 272)
 	})
 	t.Run("isolated", func(t *testing.T) { checkErrorCases(t, "isolated", oracle(t, "errors/errors_isolated.txt"), 17) })
 	t.Run("golden", func(t *testing.T) { checkErrorCases(t, "sequential", golden(t, "errors_sequential.txt"), 110) })

@@ -11,45 +11,92 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// eventDirs is the content of events: a folder for each system, and the files
-// that describe a page and an event header.
+// eventsDir is events: a folder for each system, and the files that describe a
+// page and an event header. Of the many folders only those are made that
+// somebody asks for.
 //
 // Kernel: event_create_dir and create_event_toplevel_files,
 // kernel/trace/trace_events.c.
-func (i *Instance) eventDirs() []tracefile.Node {
-	nodes := []tracefile.Node{
-		i.enableFile(""),
-		i.value("header_page", 0o440, func() string { return ringbuf.HeaderPage(i.buf.SubbufSize()) }, nil),
-		i.value("header_event", 0o440, ringbuf.HeaderEvent, nil),
-	}
-	var systems []string
-	bySystem := map[string][]*event.Type{}
-	for _, t := range i.ft.types.All() {
-		if bySystem[t.System] == nil {
-			systems = append(systems, t.System)
+func (i *Instance) eventsDir() *tracefile.Dir {
+	files := func() []tracefile.Node {
+		return []tracefile.Node{
+			i.enableFile(""),
+			i.value("header_page", 0o440, func() string { return ringbuf.HeaderPage(i.buf.SubbufSize()) }, nil),
+			i.value("header_event", 0o440, ringbuf.HeaderEvent, nil),
 		}
-		bySystem[t.System] = append(bySystem[t.System], t)
 	}
-	for _, system := range systems {
-		nodes = append(nodes, &tracefile.Dir{Name: system, Mode: 0o755, Children: func() []tracefile.Node {
-			return i.systemFiles(system, bySystem[system])
-		}})
+	return &tracefile.Dir{
+		Name: "events", Mode: 0o755,
+		Children: func() []tracefile.Node {
+			nodes := files()
+			seen := map[string]bool{}
+			for _, t := range i.ft.types.All() {
+				if !seen[t.System] {
+					seen[t.System] = true
+					nodes = append(nodes, i.systemDir(t.System))
+				}
+			}
+			return nodes
+		},
+		Find: func(name string) tracefile.Node {
+			for _, t := range i.ft.types.All() {
+				if t.System == name {
+					return i.systemDir(name)
+				}
+			}
+			return named(files(), name)
+		},
 	}
-	return nodes
 }
 
-// systemFiles is the content of events/SYSTEM.
-func (i *Instance) systemFiles(system string, types []*event.Type) []tracefile.Node {
-	var nodes []tracefile.Node
-	if system != "ftrace" {
-		nodes = append(nodes, i.enableFile(system), i.systemFilterFile(types))
+// systemDir is events/SYSTEM.
+func (i *Instance) systemDir(system string) *tracefile.Dir {
+	files := func() []tracefile.Node {
+		if system == "ftrace" {
+			return nil
+		}
+		return []tracefile.Node{i.enableFile(system), i.systemFilterFile(system)}
 	}
-	for _, t := range types {
-		nodes = append(nodes, &tracefile.Dir{Name: t.Name, Mode: 0o755, Children: func() []tracefile.Node {
-			return i.eventFiles(t)
-		}})
+	eventDir := func(t *event.Type) tracefile.Node {
+		return &tracefile.Dir{Name: t.Name, Mode: 0o755, Children: func() []tracefile.Node { return i.eventFiles(t) }}
 	}
-	return nodes
+	return &tracefile.Dir{
+		Name: system, Mode: 0o755,
+		Children: func() []tracefile.Node {
+			nodes := files()
+			for _, t := range i.ft.typesOf(system) {
+				nodes = append(nodes, eventDir(t))
+			}
+			return nodes
+		},
+		Find: func(name string) tracefile.Node {
+			if t := i.ft.types.ByName(system, name); t != nil {
+				return eventDir(t)
+			}
+			return named(files(), name)
+		},
+	}
+}
+
+// typesOf are the events of a system.
+func (ft *Ftrace) typesOf(system string) []*event.Type {
+	var types []*event.Type
+	for _, t := range ft.types.All() {
+		if t.System == system {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// named is the node of a name, nil if there is none.
+func named(nodes []tracefile.Node, name string) tracefile.Node {
+	for _, node := range nodes {
+		if node.NodeName() == name {
+			return node
+		}
+	}
+	return nil
 }
 
 // eventFiles is the content of events/SYSTEM/EVENT. Of the tracers' own records

@@ -63,12 +63,12 @@ func (i *Instance) eventFilterFile(t *event.Type) tracefile.Node {
 // system that have the fields.
 //
 // Kernel: subsystem_filter_write, kernel/trace/trace_events.c.
-func (i *Instance) systemFilterFile(types []*event.Type) tracefile.Node {
+func (i *Instance) systemFilterFile(system string) tracefile.Node {
 	return i.value("filter", 0o640,
 		func() string { return filter.SystemText },
 		func(s string) error {
 			var members []filter.Member
-			for _, t := range types {
+			for _, t := range i.ft.typesOf(system) {
 				members = append(members, filter.Member{Type: t, File: i.filterOf(t)})
 			}
 			faults, err := filter.WriteSystem(members, s, i.filterEnv())

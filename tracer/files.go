@@ -37,6 +37,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	i := ft.top
 	nodes := append(i.stackmapFiles(), ft.profilerFiles()...)
 	nodes = append(nodes, ft.stackTracerFiles()...)
+	nodes = append(nodes, ft.cmdlineFiles()...)
 	return append(nodes,
 		i.value("README", 0o440, func() string { return readme }, nil),
 		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
@@ -48,7 +49,6 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 		i.graphFilterFile("set_graph_notrace", &ft.graphNotrace, "#### no functions disabled ####\n"),
 		i.value("max_graph_depth", 0o640, func() string { return strconv.FormatUint(uint64(ft.maxDepth), 10) + "\n" }, ft.setMaxDepth),
 		i.value("tracing_thresh", 0o640, ft.showThresh, ft.setThresh),
-		i.value("saved_cmdlines", 0o440, ft.cmdlines.show, nil),
 	)
 }
 
@@ -72,9 +72,12 @@ func (i *Instance) files() []tracefile.Node {
 		i.setEventFile(),
 		i.pidFile("set_event_pid", &i.pids.only, ""),
 		i.pidFile("set_event_notrace_pid", &i.pids.not, ""),
-		&tracefile.Dir{Name: "events", Mode: 0o755, Children: i.eventDirs},
+		i.eventsDir(),
 		i.value("buffer_size_kb", 0o640, func() string { return i.showSize(-1) }, func(s string) error { return i.writeSize(-1, s) }),
 		i.value("buffer_total_size_kb", 0o440, i.showTotalSize, nil),
+		i.value("buffer_subbuf_size_kb", 0o640, i.showSubbufSize, i.writeSubbufSize),
+		i.value("buffer_percent", 0o640, func() string { return strconv.FormatUint(i.percent, 10) + "\n" }, i.writePercent),
+		i.value("timestamp_mode", 0o440, i.showTimestampMode, nil),
 		&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: i.cpuDirs},
 		i.freeBuffer(),
 		i.value("trace_clock", 0o640, i.showClock, i.writeClock),

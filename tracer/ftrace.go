@@ -65,7 +65,7 @@ type Ftrace struct {
 	stackmap  *stackmap.Map // nil in a kernel without it
 	graph     *fgraph.Graph
 	unwind    *unwind.Deferred // nil in a kernel without it
-	cmdlines  cmdlines
+	cmdlines  *cmdlines
 	maxDepth  uint32 // max_graph_depth; 0: no limit
 	thresh    uint64 // tracing_thresh, in ns; 0: none
 	maxID     int    // the highest event id
@@ -109,7 +109,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types, touched: map[uint64]bool{}}
+	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: newCmdlines(defaultCmdlines), touched: map[uint64]bool{}}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}

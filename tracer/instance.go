@@ -28,6 +28,7 @@ type Instance struct {
 	clock      *clock
 	clockCalls uint64
 	cpumask    cpuMask
+	percent    uint64       // buffer_percent
 	expanded   bool         // the buffer has its size
 	events     []eventState // by event id
 	pids       eventPIDs
@@ -63,6 +64,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		repeats:  make([]funcRepeat, cpus),
 		piped:    make([]bool, cpus),
 		expanded: name != "",
+		percent:  defaultPercent,
 	}
 	i.filter = functionFilter{i: i, set: &i.functions.filter}
 	i.notrace = functionFilter{i: i, set: &i.functions.notrace, notrace: true}

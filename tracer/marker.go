@@ -34,7 +34,7 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	if !i.opts.Has(OptMarkers) {
 		return 0, fmt.Errorf("trace_marker: options/markers is off: %w", syscall.EINVAL)
 	}
-	text := p[:min(len(p), i.buf.MaxEventSize()-printSize-2)]
+	text := p[:min(len(p), maxMarker, i.buf.MaxEventSize()-printSize-2)]
 	buf := append(make([]byte, 0, len(text)+faulted+1), text...)
 	if !bytes.HasSuffix(text, []byte{'\n'}) {
 		buf = append(buf, '\n')
@@ -66,6 +66,11 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	triggers.CallDue(due, m)
 	return len(text), err
 }
+
+// maxMarker is how much of one write is recorded at most.
+//
+// Kernel: TRACE_MARKER_MAX_SIZE, kernel/trace/trace.h.
+const maxMarker = 4096
 
 // Sizes of the records of markers before their text.
 const (

@@ -123,23 +123,31 @@ func (h *openFile) Close() error {
 // Kernel: trace_array_get and trace_array_put, kernel/trace/trace.c.
 func (i *Instance) held(nodes []tracefile.Node) []tracefile.Node {
 	for n, node := range nodes {
-		switch node := node.(type) {
-		case *tracefile.Dir:
-			dir := *node
-			dir.Children = func() []tracefile.Node { return i.held(node.Children()) }
-			nodes[n] = &dir
-		case *tracefile.File:
-			file := *node
-			file.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
-				h, err := node.Open(ctx, flags)
-				if err != nil {
-					return nil, err
-				}
-				_ = i.locked(func() error { i.refs++; return nil })
-				return &openFile{h, func() { _ = i.locked(func() error { i.refs--; return nil }) }}, nil
-			}
-			nodes[n] = &file
-		}
+		nodes[n] = i.heldNode(node)
 	}
 	return nodes
+}
+
+func (i *Instance) heldNode(node tracefile.Node) tracefile.Node {
+	switch node := node.(type) {
+	case *tracefile.Dir:
+		dir := *node
+		dir.Children = func() []tracefile.Node { return i.held(node.Children()) }
+		if node.Find != nil {
+			dir.Find = func(name string) tracefile.Node { return i.heldNode(node.Find(name)) }
+		}
+		return &dir
+	case *tracefile.File:
+		file := *node
+		file.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+			h, err := node.Open(ctx, flags)
+			if err != nil {
+				return nil, err
+			}
+			_ = i.locked(func() error { i.refs++; return nil })
+			return &openFile{h, func() { _ = i.locked(func() error { i.refs--; return nil }) }}, nil
+		}
+		return &file
+	}
+	return node
 }

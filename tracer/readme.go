@@ -63,6 +63,11 @@ This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
   stack_trace			- the deepest kernel stack; stack_max_size: its size
   stack_trace_filter		- look only at these functions for it
   saved_cmdlines		- the names of the tasks that were recorded
+  saved_cmdlines_size		- how many of them are kept
+  saved_tgids			- their thread groups, with options/record-tgid
+  buffer_subbuf_size_kb		- the size of a sub-buffer
+  buffer_percent		- how full the buffer is when waiters wake
+  timestamp_mode		- whether each event has an absolute time
   error_log			- what was wrong with commands
   instances/			- mkdir makes a buffer of its own
   stack_map			- the stacks behind <stack_id N>; echo 0 > stack_map empties it

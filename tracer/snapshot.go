@@ -65,6 +65,9 @@ func (i *Instance) matchSnapshot(cpu int) error {
 //
 // Kernel: free_snapshot, kernel/trace/trace.c.
 func (i *Instance) freeSnapshot() error {
+	if err := i.snap.buf.SetSubbufSize(pageSize); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
 	if err := i.snap.buf.ResizeAll(minBufferSize); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}

@@ -48,6 +48,9 @@ type Dir struct {
 	Name     string
 	Mode     fs.FileMode
 	Children func() []Node
+	// Find, if it is set, gives the child of a name as Children has it, without
+	// making the others; nil if there is none.
+	Find func(name string) Node
 	// Mkdir and Rmdir are set only where the kernel allows them (instances).
 	Mkdir func(name string) error
 	Rmdir func(name string) error

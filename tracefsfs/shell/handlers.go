@@ -99,6 +99,9 @@ func (sh *Shell) call(ctx context.Context, args []string) ([]string, error) {
 		fmt.Fprintf(hc.Stderr, "sh: %s: called too deeply\n", args[0])
 		return []string{"exit", "2"}, nil
 	}
+	if sh.cfg.Command != nil {
+		sh.cfg.Command(args)
+	}
 	sh.mu.Lock()
 	isFunction := sh.functions[args[0]]
 	sh.mu.Unlock()

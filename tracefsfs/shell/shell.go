@@ -28,6 +28,11 @@ type Config struct {
 
 	// Sleep lets simulated time pass, for sleep and usleep. nil returns at once.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Command runs before each simple command, of which args are the words; nil
+	// does nothing. A script that counts on its commands taking time can be given
+	// some here. The commands of a pipeline run beside each other, and so may
+	// calls of Command.
+	Command func(args []string)
 	// Now is the simulated time of day, for date. nil is the epoch.
 	Now func() time.Time
 	// CPUs is what nproc says; 0 is 1.
