@@ -192,29 +192,19 @@ func mergeTypes(types, own []*event.Type) (*event.Table, error) {
 	return table, nil
 }
 
-// parseFormats reads format files one after the other, each behind a line
-// "==== events/SYSTEM/NAME".
+// parseFormats reads format files one after the other, see event.SplitFormats.
 func parseFormats(text []byte, shown string) ([]*event.Type, error) {
-	var types []*event.Type
-	line := 1
-	for len(text) > 0 {
-		head, rest, _ := bytes.Cut(text, []byte("\n"))
-		dir, ok := strings.CutPrefix(string(bytes.TrimSpace(head)), "==== ")
-		if !ok {
-			return nil, &Error{File: shown, Line: line, Offset: -1, What: "no line ==== events/SYSTEM/NAME but " + excerpt(head)}
-		}
-		body := rest
-		if i := bytes.Index(rest, []byte("\n==== ")); i >= 0 {
-			body = rest[:i+1]
-		}
-		system := path.Base(path.Dir(path.Clean(dir)))
-		t, err := event.ParseFormat(system, body)
+	files, err := event.SplitFormats(text)
+	if err != nil {
+		return nil, &Error{File: shown, Line: 1, Offset: -1, What: err.Error()}
+	}
+	types := make([]*event.Type, 0, len(files))
+	for _, f := range files {
+		t, err := event.ParseFormat(f.System, f.Text)
 		if err != nil {
-			return nil, &Error{File: shown, Line: line, Offset: -1, What: "format of " + dir, Err: err}
+			return nil, &Error{File: shown, Line: f.Line, Offset: -1, What: "format of events/" + f.System + "/" + f.Name, Err: err}
 		}
 		types = append(types, t)
-		line += 1 + bytes.Count(body, []byte("\n"))
-		text = rest[len(body):]
 	}
 	return types, nil
 }

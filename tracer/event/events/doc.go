@@ -19,6 +19,6 @@
 // Kernel: include/trace/events, kernel/trace/trace_entries.h,
 // arch/x86/include/asm/trace, kernel/trace/trace_syscalls.c.
 //
-// Left out: the events of drivers, file systems and the network. A capture
-// brings their format files with it.
+// The events of drivers, file systems and the network are there as format files
+// only: nothing here records one.
 package events

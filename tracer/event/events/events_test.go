@@ -1,11 +1,13 @@
 package events_test
 
 import (
+	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,8 +16,8 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// debianFormats are the format files of Debian's 6.12 by "system/name".
-func debianFormats(tb testing.TB) map[string]string {
+// debianFormats are the format files of Debian's 6.12 in the order of its folders.
+func debianFormats(tb testing.TB) []event.FormatFile {
 	tb.Helper()
 	f, err := os.Open("../testdata/formats.txt.gz")
 	if err != nil {
@@ -30,45 +32,73 @@ func debianFormats(tb testing.TB) map[string]string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	formats := make(map[string]string)
-	for part := range strings.SplitSeq("\n"+string(all), "\n==== events/") {
-		if name, text, ok := strings.Cut(part, "\n"); ok {
-			formats[name] = strings.TrimSuffix(text, "\n") + "\n"
-		}
+	files, err := event.SplitFormats(all)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return formats
+	return files
 }
 
 // notIn612 are the events that a plain 6.12 has not.
 var notIn612 = []string{"ftrace/stack_id", "ftrace/user_unwind_cookie", "ftrace/user_unwind_stack"}
 
-// The declarations give Debian's format files, byte for byte, and every event
-// of the systems they cover.
+// The catalogue gives all of Debian's format files, byte for byte.
 func TestFormatsAreDebians(t *testing.T) {
-	formats := debianFormats(t)
-	systems := make(map[string]bool)
-	for _, typ := range events.All() {
-		systems[typ.System] = true
-		if slices.Contains(notIn612, typ.String()) {
+	table, err := event.NewTable(events.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, missing := debianFormats(t), 0
+	for _, f := range files {
+		typ := table.ByName(f.System, f.Name)
+		if typ == nil && f.System == "initcall" {
+			missing++
 			continue
 		}
-		want, ok := formats[typ.String()]
-		if !ok {
-			t.Errorf("%s is no event of Debian's", typ)
+		if typ == nil {
+			t.Errorf("%s/%s is missing", f.System, f.Name)
 			continue
 		}
-		delete(formats, typ.String())
-		if diff := cmp.Diff(want, string(typ.Format())); diff != "" {
+		want := bytes.TrimRight(f.Text, "\n")
+		if diff := cmp.Diff(string(want), string(bytes.TrimRight(typ.Format(), "\n"))); diff != "" {
 			t.Errorf("%s:\n%s", typ, diff)
 		}
 	}
-	for name := range formats {
-		if system, _, _ := strings.Cut(name, "/"); systems[system] {
-			t.Errorf("%s is missing", name)
+	if n := len(events.All()); n != len(files)-missing+len(notIn612) {
+		t.Errorf("%d events, Debian has %d, of which %d are left out", n, len(files), missing)
+	}
+}
+
+// Each event is declared once, as a Go struct or by a format file of others.txt.gz,
+// which UPDATE_FORMATS=1 makes of what is left.
+func TestOthers(t *testing.T) {
+	declared, err := event.NewTable(events.Declared()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others bytes.Buffer
+	for _, f := range debianFormats(t) {
+		if declared.ByName(f.System, f.Name) == nil && f.System != "initcall" {
+			fmt.Fprintf(&others, "==== events/%s/%s\n%s\n", f.System, f.Name, bytes.TrimRight(f.Text, "\n"))
 		}
 	}
-	if len(systems) != 12 {
-		t.Errorf("%d systems: %v", len(systems), systems)
+	const name = "others.txt.gz"
+	if os.Getenv("UPDATE_FORMATS") != "" {
+		var packed bytes.Buffer
+		z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := z.Write(others.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(z.Close(), os.WriteFile(name, packed.Bytes(), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return // it takes effect with the next build
+	}
+	if !bytes.Equal(others.Bytes(), events.OthersText()) {
+		t.Errorf("%s is not Debian's formats without the declared ones: UPDATE_FORMATS=1 makes it", name)
 	}
 }
 
@@ -98,7 +128,7 @@ func TestAllIsATableInOrder(t *testing.T) {
 	if !slices.IsSortedFunc(all, func(a, b *event.Type) int { return a.ID - b.ID }) {
 		t.Error("not in the order of ids")
 	}
-	for _, typ := range all {
+	for _, typ := range events.Declared() {
 		if err := typ.PrintErr(); err != nil {
 			t.Error(err)
 		}

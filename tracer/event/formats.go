@@ -1,0 +1,38 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// FormatFile is one of several format files in one text.
+type FormatFile struct {
+	System, Name string
+	Line         int // of its head in the text, from 1
+	Text         []byte
+}
+
+// SplitFormats divides a text of format files, each behind a line
+// "==== events/SYSTEM/NAME". Text in them is that of the argument. The only error is
+// a text that begins otherwise.
+func SplitFormats(text []byte) ([]FormatFile, error) {
+	var files []FormatFile
+	for line := 1; len(text) > 0; {
+		head, rest, _ := bytes.Cut(text, []byte("\n"))
+		dir, ok := strings.CutPrefix(string(bytes.TrimSpace(head)), "==== ")
+		if !ok {
+			return nil, fmt.Errorf("no line ==== events/SYSTEM/NAME but %q", clip(string(head)))
+		}
+		body := rest
+		if i := bytes.Index(rest, []byte("\n==== ")); i >= 0 {
+			body = rest[:i+1]
+		}
+		dir = path.Clean(dir)
+		files = append(files, FormatFile{path.Base(path.Dir(dir)), path.Base(dir), line, body})
+		line += 1 + bytes.Count(body, []byte("\n"))
+		text = rest[len(body):]
+	}
+	return files, nil
+}
