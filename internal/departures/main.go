@@ -20,6 +20,7 @@ import (
 )
 
 //go:generate go run . ../.. ../../docs/departures.md
+//go:generate go run ../inventory ../../docs
 
 func main() {
 	log.SetFlags(0)
@@ -39,6 +40,9 @@ const head = `# Departures
 
 Where ftracelab knowingly differs from Linux 6.12, collected from the ` + "`Departure:`" + ` paragraphs of the code by
 ` + "`go generate ./internal/departures`" + `. What is not listed here and differs is a bug.
+
+Files that are missing are listed in [tree.md](tree.md), events in [formats.md](formats.md); which text is the kernel's
+byte for byte says [rendering.md](rendering.md).
 `
 
 // departure is one paragraph and the place it stands in.
