@@ -15,6 +15,7 @@ func (ft *Ftrace) hooksChanged() {
 		h.Switch = ft.switched
 	}
 	h.Return, h.Trace = ft.leave, ft.tracepoint
+	h.Module = ft.moduleChanged
 	h.Critical, h.Idle = nil, nil
 	if ft.irqsoff.of != nil {
 		h.Critical, h.Idle = ft.critical, ft.idle

@@ -68,6 +68,21 @@ func (h *functionHash) remove(ip uint64) {
 	}
 }
 
+// forget makes the entry of a function that is gone match nothing; the set is
+// as large as before.
+//
+// Kernel: clear_mod_from_hash, kernel/trace/ftrace.c.
+func (h *functionHash) forget(ip uint64) {
+	if h.count == 0 {
+		return
+	}
+	for n, have := range h.buckets[h.bucket(ip)] {
+		if have == ip {
+			h.buckets[h.bucket(ip)][n] = 0
+		}
+	}
+}
+
 // all yields the set in the order in which the kernel walks the table. The set
 // must not change meanwhile.
 func (h *functionHash) all(yield func(ip uint64) bool) {

@@ -14,6 +14,9 @@ func (w *mix) startTick(c *machine.CPU) {
 	w.tickAt(c, w.m.Now()+tickLength+machine.Time(c.ID)*tickLength/machine.Time(len(w.m.CPUs())))
 }
 
+// CPUOnline implements machine.HotplugWorkload.
+func (w *mix) CPUOnline(c *machine.CPU) { w.tickAt(c, w.m.Now()+tickLength) }
+
 func (w *mix) tickAt(c *machine.CPU, at machine.Time) {
 	w.ticks[c.ID] = at
 	c.Interrupt(machine.Interrupt{At: at, Kind: machine.Tick})

@@ -1,10 +1,6 @@
 package workload
 
-import (
-	"fmt"
-
-	"ftracelab/workload/machine"
-)
+import "ftracelab/workload/machine"
 
 // life is a process that lives through a script of the model.
 type life struct {
@@ -102,7 +98,7 @@ func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 // exitStay ends a process whose script has no end of its own.
 func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
 	d.stay = nil
-	code := w.pick(fmt.Sprintf("sys %d sleeps", sysExitGroup))
+	code := w.pick(sleeps(sysExitGroup))
 	return machine.Stay{
 		Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: code, User: w.userAt(t, 0, sysExitGroup),
 	}
@@ -112,7 +108,7 @@ func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
 func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
 	d.stay = nil
 	return machine.Stay{
-		Kind: machine.Syscall, After: 1000, NR: sysClockNanosleep, Code: w.pick(fmt.Sprintf("sys %d sleeps", sysClockNanosleep)),
+		Kind: machine.Syscall, After: 1000, NR: sysClockNanosleep, Code: w.pick(sleeps(sysClockNanosleep)),
 		Wait: machine.Wait{Class: 0, Timeout: w.around(w.cfg.Pause), By: machine.Sleep},
 		User: w.userAt(t, 0, sysClockNanosleep),
 	}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -118,8 +119,9 @@ func (w *mix) file(t *Template) {
 }
 
 // pick returns one of the codes for a reason, by their weights; nil if there is none.
-func (w *mix) pick(key string) machine.Code {
-	list := w.codes[key]
+func (w *mix) pick(key string) machine.Code { return pick(w.rng, w.codes[key]) }
+
+func pick(rng *rand.Rand, list []choice) machine.Code {
 	total := 0
 	for _, c := range list {
 		total += c.weight
@@ -127,7 +129,7 @@ func (w *mix) pick(key string) machine.Code {
 	if total == 0 {
 		return nil
 	}
-	n := w.rng.IntN(total)
+	n := rng.IntN(total)
 	for _, c := range list {
 		if n -= c.weight; n < 0 {
 			return c.code
@@ -135,6 +137,9 @@ func (w *mix) pick(key string) machine.Code {
 	}
 	return nil
 }
+
+// sleeps is the reason of a system call that sleeps.
+func sleeps(nr int64) string { return fmt.Sprintf("sys %d sleeps", nr) }
 
 // compute is a time in user space: seldom long, mostly short, mean on average.
 func (w *mix) compute(mean machine.Time) machine.Time {

@@ -14,7 +14,6 @@ import (
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
-	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )
 
@@ -74,7 +73,8 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 		Now:       func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
 		CPUs:      f.lab.cpus,
 		Proc:      map[string]func() string{"/proc/kallsyms": kallsyms},
-		Files:     sysctls(l.ft),
+		Files:     l.hostFiles(),
+		Machine:   guest{l},
 		HostWrite: f.hostWrite,
 		Seed:      f.lab.seed,
 	})
@@ -103,10 +103,11 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// sysctls are the files of /proc/sys/kernel that belong to tracing, by path.
-func sysctls(ft *tracer.Ftrace) map[string]*tracefile.File {
-	files := map[string]*tracefile.File{}
-	for _, f := range ft.Sysctls() {
+// hostFiles are the files outside of the tracefs that belong to tracing or act on
+// the machine, by path.
+func (l *lab) hostFiles() map[string]*tracefile.File {
+	files := l.hotplugFiles()
+	for _, f := range l.ft.Sysctls() {
 		files["/proc/sys/kernel/"+f.Name] = f
 	}
 	return files

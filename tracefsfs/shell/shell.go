@@ -35,6 +35,8 @@ type Config struct {
 	Command func(args []string)
 	// Now is the simulated time of day, for date. nil is the epoch.
 	Now func() time.Time
+	// Machine is what modprobe, chrt and so on act on; nil is none.
+	Machine Machine
 	// CPUs is what nproc says; 0 is 1.
 	CPUs int
 	// Proc are virtual files that are only read, by absolute path

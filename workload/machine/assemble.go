@@ -14,6 +14,7 @@ type Assembler struct {
 	code  Code
 	stack []uint64
 	cost  uint32
+	wait  uint32
 	state Op
 	err   error
 }
@@ -86,11 +87,18 @@ func (a *Assembler) Trace(e Event, arg int32) *Assembler {
 // Switch adds a context switch that puts the task to sleep in state.
 func (a *Assembler) Switch(state int32) *Assembler { return a.add(Op{Kind: OpSwitch, Arg: state}) }
 
+// Wait makes the next step come ns later than it would.
+func (a *Assembler) Wait(ns uint32) *Assembler {
+	a.wait = ns
+	return a
+}
+
 func (a *Assembler) add(op Op) *Assembler {
 	op.Flags, op.Preempt = a.state.Flags, a.state.Preempt
 	if op.Kind != OpHalt {
-		op.Delta = a.cost
+		op.Delta = a.cost + a.wait
 	}
+	a.wait = 0
 	a.code = append(a.code, op)
 	return a
 }

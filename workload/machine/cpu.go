@@ -20,14 +20,15 @@ type CPU struct {
 	NeedResched                 bool
 	InSoftIRQ, InHardIRQ, InNMI bool
 
-	m      *Machine
-	idle   *Task
-	opDue  Time // when the next operation of Current is due
-	halted bool // the idle task waits for an interrupt
-	kicked bool // an interrupt from another CPU is under way
-	irqs   []Interrupt
-	rq     []*Task // runnable tasks waiting for the CPU, first to run first
-	since  Time    // when Current was switched in
+	m        *Machine
+	idle     *Task
+	opDue    Time // when the next operation of Current is due
+	presence presence
+	halted   bool // the idle task waits for an interrupt
+	kicked   bool // an interrupt from another CPU is under way
+	irqs     []Interrupt
+	rq       []*Task // runnable tasks waiting for the CPU, first to run first
+	since    Time    // when Current was switched in
 
 	accounted Time   // until when sched_stat_runtime has reported
 	site      uint64 // address inside the innermost function, 0 when not known
@@ -45,6 +46,9 @@ func (c *CPU) Idle() *Task { return c.idle }
 // due is when the CPU's next step happens: its next operation or, where
 // interrupts are enabled, an earlier interrupt.
 func (c *CPU) due() Time {
+	if c.presence == absent {
+		return never
+	}
 	if at := c.irqDue(); at < c.opDue {
 		return at
 	}
@@ -70,6 +74,10 @@ func (c *CPU) step() {
 		return
 	}
 	t := c.Current
+	if c.presence == leaving && t != c.idle && len(t.acts) == 0 && !t.bound {
+		c.pushAway()
+		return
+	}
 	if len(t.acts) == 0 {
 		c.enter(t)
 		return

@@ -30,6 +30,8 @@ type Hooks struct {
 	UserExit  func(c *CPU)
 	// Switch runs when c changes tasks, before Current changes.
 	Switch func(c *CPU, prev, next *Task)
+	// Module runs when a module has been loaded and before it is unloaded.
+	Module func(name string, loaded bool)
 	// Exit runs when a task has left its CPU for good.
 	Exit func(t *Task)
 }

@@ -40,6 +40,11 @@ func (c *CPU) Interrupt(irq Interrupt) {
 	if irq.Task != nil {
 		irq.sleep = irq.Task.sleeps
 	}
+	c.queue(irq)
+}
+
+// queue puts irq among the interrupts to come.
+func (c *CPU) queue(irq Interrupt) {
 	i, _ := slices.BinarySearchFunc(c.irqs, irq, func(a, b Interrupt) int {
 		if a.At <= b.At {
 			return -1 // behind those of the same time
@@ -167,6 +172,9 @@ func (c *CPU) halt() {
 	s := c.condition()
 	s.irqsOff = false // sti; hlt
 	c.apply(s)
+	if c.presence == leaving {
+		c.vanish()
+	}
 }
 
 // wakeFromHalt goes on behind an OpHalt: where it leads with work, and where
@@ -198,7 +206,11 @@ func (c *CPU) between(t *Task) {
 	c.crossOut(t)
 	c.clearState()
 	if !t.pending {
-		t.next = c.m.kernel.Workload.Next(c, t)
+		if t.program != nil {
+			t.next = t.program(c, t)
+		} else {
+			t.next = c.m.kernel.Workload.Next(c, t)
+		}
 		t.pending = true
 		t.userLeft = max(t.next.After, 1)
 		if !t.Kernel {

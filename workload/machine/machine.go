@@ -50,6 +50,7 @@ type Machine struct {
 	now      Time
 	cpus     []*CPU
 	kallsyms *Kallsyms
+	modules  []string // loaded since, in this order
 	streams  map[string]*rand.Rand
 	kernel   Kernel
 	ips      []uint64 // addresses of the patched calls, by site
@@ -104,7 +105,11 @@ func (m *Machine) Now() Time { return m.now }
 // CPUs returns the processors in order of their number; the slice is the machine's own.
 func (m *Machine) CPUs() []*CPU { return m.cpus }
 
-// Kallsyms is the symbol table of the simulated kernel.
+// Workload is what Boot was given to decide what runs; nil before.
+func (m *Machine) Workload() Workload { return m.kernel.Workload }
+
+// Kallsyms is the symbol table of the simulated kernel. A module that comes or
+// goes makes another one.
 func (m *Machine) Kallsyms() *Kallsyms { return m.kallsyms }
 
 // Steps counts the steps executed since New: calls, returns, tracepoints, halts.
@@ -147,10 +152,7 @@ func (m *Machine) Boot(k Kernel) {
 	m.kernel = k
 	m.ips = make([]uint64, len(k.Sites))
 	for i, s := range k.Sites {
-		m.ips[i] = s.Func + endbrSize
-		if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
-			m.ips[i] = sym.IP()
-		}
+		m.ips[i] = m.ipOf(s)
 	}
 	for _, c := range m.cpus {
 		c.Time = m.now

@@ -23,14 +23,18 @@ func (c *CPU) reschedule(op *Op) {
 	}
 	prev.wakeSoon = false
 	runnable := state == StateRunning || state == StatePreempted
-	if runnable && len(c.rq) == 0 {
+	if runnable && len(c.rq) == 0 && (prev == c.idle || c.presence == present) {
 		return
 	}
-	if prev != c.idle && runnable {
+	stays := prev == c.idle || !runnable || c.presence == present || prev.bound
+	if prev != c.idle && runnable && stays {
 		c.rq = append(c.rq, prev)
 		prev.onRQ = true
 	}
 	c.switchTo(c.takeNext(), state)
+	if !stays {
+		c.moveAway(prev)
+	}
 	if !runnable && prev != c.idle && state != StateDead {
 		prev.state = state
 		c.sleep(prev, prev.stay.Wait)
@@ -88,13 +92,16 @@ func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.e
 //
 // Departure: select_task_rq weighs caches and loads; this looks for idleness only.
 func (c *CPU) target(t *Task) *CPU {
-	if t.bound || t.cpu.idleNow() {
+	if t.bound || t.cpu.idleNow() && t.cpu.presence == present {
 		return t.cpu
 	}
 	for _, o := range c.m.cpus {
-		if o.idleNow() {
+		if o.idleNow() && o.presence == present {
 			return o
 		}
+	}
+	if t.cpu.presence != present {
+		return c.m.cpus[0] // which never leaves
 	}
 	return t.cpu
 }
@@ -150,6 +157,7 @@ func (c *CPU) woken(t *Task, e Event) {
 func (c *CPU) kick(from *CPU) {
 	at := c.m.now + ipiLatency
 	switch {
+	case c.presence == absent:
 	case c.Current == c.idle && len(c.idle.acts) == 0:
 		c.opDue = min(c.opDue, at) // no idle loop: see enter
 	case c.halted && len(c.idle.acts) == 1 && !c.kicked:

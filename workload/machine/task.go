@@ -28,6 +28,7 @@ type Task struct {
 	runtime  Time
 	child    *Task // forked, not yet runnable
 
+	program  func(c *CPU, t *Task) Stay // what it does, nil: what the workload says
 	acts     []activation
 	frames   []Frame
 	stay     Stay // in progress
@@ -60,13 +61,16 @@ func (t *Task) DeadlineTask() bool { return t.Prio < 0 }
 // maxRTPrio is MAX_RT_PRIO: kernel priorities from there on are the fair class's.
 const maxRTPrio = 100
 
+// RTPrio is the kernel priority of a real-time task whose own is 1 to 99.
+func RTPrio(priority int) int { return maxRTPrio - 1 - priority }
+
 // RTPriority is the priority that sched_setscheduler was given: 1 to 99 for a
 // real-time task, 0 for any other.
 func (t *Task) RTPriority() int {
 	if !t.RealTime() {
 		return 0
 	}
-	return maxRTPrio - 1 - t.Prio
+	return RTPrio(t.Prio)
 }
 
 // Nice is -20 to 19; a task that is not in the fair class has 0.
@@ -158,6 +162,9 @@ type TaskConfig struct {
 	Data   any
 	Memory UserMemory
 	Maps   []Mapping
+	// Next, if it is set, says what the task does instead of the workload's; the
+	// same holds as for Workload.Next.
+	Next   func(c *CPU, t *Task) Stay
 	Asleep bool // starts sleeping with Wait instead of runnable
 	Wait   Wait
 }
@@ -186,7 +193,7 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	t := &Task{
 		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
 		Parent: cfg.Parent, Data: cfg.Data, Memory: cfg.Memory, Maps: cfg.Maps,
-		cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound,
+		cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, program: cfg.Next,
 	}
 	switch {
 	case t.Policy == Deadline:

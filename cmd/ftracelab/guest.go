@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload"
+	"ftracelab/workload/machine"
+)
+
+// guest is the machine as the shell's commands see it.
+type guest struct{ *lab }
+
+func (g guest) Modprobe(name string, params []string) error {
+	return workload.Modprobe(g.ft, name, params)
+}
+
+func (g guest) Rmmod(name string) error { return workload.Rmmod(g.ft, name) }
+
+func (g guest) Modules() (names []string) {
+	_ = g.ft.Do(func(m *machine.Machine) error { names = m.LoadedModules(); return nil }) // without an error
+	return names
+}
+
+// policies are the scheduling policies by their names.
+var policies = map[string]machine.Policy{
+	"SCHED_OTHER": machine.Normal, "SCHED_FIFO": machine.FIFO, "SCHED_RR": machine.RR, "SCHED_BATCH": machine.Batch,
+	"SCHED_IDLE": machine.IdlePolicy, "SCHED_DEADLINE": machine.Deadline,
+}
+
+func (g guest) Sleep(policy string, priority int, d time.Duration) error {
+	cfg := machine.TaskConfig{Comm: "sleep", Policy: policies[policy]}
+	if priority > 0 {
+		cfg.Prio = machine.RTPrio(priority)
+	}
+	return workload.Sleep(g.ft, cfg, machine.Time(d.Nanoseconds()))
+}
+
+// hotplugFiles are /sys/devices/system/cpu/cpuN/online, of every CPU but the
+// first, which cannot go.
+func (l *lab) hotplugFiles() map[string]*tracefile.File {
+	files := map[string]*tracefile.File{}
+	for n, c := range l.machine.CPUs()[1:] {
+		files[fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", n+1)] = tracefile.Value("online", 0o644,
+			func() (text string) {
+				_ = l.ft.Do(func(*machine.Machine) error { text = online(c); return nil }) // without an error
+				return text
+			},
+			func(s string) error {
+				on, err := strconv.ParseBool(strings.TrimSpace(s)) // as kstrtobool
+				if err != nil {
+					return fmt.Errorf("online: %q: %w", s, syscall.EINVAL)
+				}
+				return workload.Hotplug(l.ft, c.ID, on)
+			})
+	}
+	return files
+}
+
+func online(c *machine.CPU) string {
+	if c.Online() {
+		return "1\n"
+	}
+	return "0\n"
+}

@@ -1,0 +1,66 @@
+package tracer
+
+import "ftracelab/workload/machine"
+
+// Do lets do have the machine between two of its steps: to add a task, to load a
+// module, to take a CPU offline. It must not run it; that is Run's. With Run it is
+// what package workload calls a Lab.
+func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
+	ft.mu.Lock()
+	defer ft.mu.Unlock()
+	return do(ft.machine)
+}
+
+// moduleChanged runs when a module has come, and before one goes. What waited
+// for its functions selects them now; functions that go can not be selected any
+// more, though the sets do not become empty by that.
+//
+// Kernel: ftrace_module_enable, process_cached_mods and ftrace_release_mod,
+// kernel/trace/ftrace.c.
+func (ft *Ftrace) moduleChanged(name string, loaded bool) {
+	for i := range ft.all {
+		for _, f := range []*functionFilter{&i.filter, &i.notrace} {
+			if loaded {
+				f.moduleLoaded(name)
+			}
+		}
+		if !loaded {
+			ft.forgetModule(name, &i.functions.filter, &i.functions.notrace)
+			for _, p := range i.probes {
+				ft.forgetModule(name, &p.hash.filter, &p.hash.notrace)
+			}
+		}
+	}
+	if !loaded {
+		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace)
+	}
+	ft.opsChanged()
+}
+
+func (f *functionFilter) moduleLoaded(name string) {
+	edit := f.set.edit()
+	kept := f.pending[:0]
+	for _, p := range f.pending {
+		if p.module == name {
+			f.i.ft.matchInto(&edit, p.functions, moduleMatch(name))
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	if len(kept) == len(f.pending) {
+		return
+	}
+	f.pending = kept
+	f.settle(&edit)
+}
+
+func (ft *Ftrace) forgetModule(name string, sets ...*functionHash) {
+	for s := range ft.functions {
+		if s.Module != name {
+			continue
+		}
+		for _, set := range sets {
+			set.forget(s.IP())
+		}
+	}
+}

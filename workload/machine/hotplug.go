@@ -1,0 +1,126 @@
+package machine
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// presence is how far a CPU is on its way out of the machine.
+type presence uint8
+
+const (
+	present presence = iota
+	leaving          // gets no more tasks and goes as soon as it halts
+	absent           // executes nothing; what is bound to it waits
+)
+
+// Online says whether c takes part.
+func (c *CPU) Online() bool { return c.presence != absent }
+
+// OnlineCPUs is how many CPUs do.
+func (m *Machine) OnlineCPUs() (n int) {
+	for _, c := range m.cpus {
+		if c.Online() {
+			n++
+		}
+	}
+	return n
+}
+
+// HotplugWorkload is a Workload that wants to know of CPUs that come back, whose
+// interrupts are all gone.
+type HotplugWorkload interface {
+	Workload
+	CPUOnline(c *CPU)
+}
+
+// SetOnline takes a CPU into the machine or out of it. It goes only when its
+// task has come to a place where it can be moved, a few steps later. EINVAL if
+// there is no such CPU, EPERM for CPU 0, which has to stay.
+//
+// Departure: no hotplug thread runs, and so none of the functions and events of
+// the hotplug states.
+//
+// Kernel: cpu_device_up and cpu_device_down, kernel/cpu.c.
+func (m *Machine) SetOnline(id int, on bool) error {
+	if id < 0 || id >= len(m.cpus) {
+		return fmt.Errorf("cpu%d: %w", id, syscall.EINVAL)
+	}
+	if id == 0 && !on {
+		return fmt.Errorf("cpu%d cannot go offline: %w", id, syscall.EPERM)
+	}
+	c := m.cpus[id]
+	switch {
+	case !on && c.presence == present:
+		c.presence = leaving
+		c.moveQueue()
+		if c.halted {
+			c.vanish()
+		}
+	case on && c.presence == leaving:
+		c.presence = present
+	case on && c.presence == absent:
+		c.presence = present
+		c.Time = m.now
+		if w, ok := m.kernel.Workload.(HotplugWorkload); ok {
+			w.CPUOnline(c)
+		}
+		if len(c.rq) > 0 {
+			c.kick(c)
+		}
+	}
+	return nil
+}
+
+// moveQueue gives the tasks that wait for c to other CPUs.
+//
+// Kernel: balance_push, kernel/sched/core.c.
+func (c *CPU) moveQueue() {
+	queue := c.rq
+	c.rq = nil
+	for _, t := range queue {
+		if t.bound {
+			c.rq = append(c.rq, t)
+		} else {
+			c.moveAway(t)
+		}
+	}
+}
+
+func (c *CPU) moveAway(t *Task) {
+	dst := c.target(t)
+	if c.on(EvSchedMigrate) {
+		c.args.migrate = SchedMigrate{Task: t, OrigCPU: c.ID, DstCPU: dst.ID}
+		c.report(EvSchedMigrate, &c.args.migrate)
+	}
+	dst.enqueue(t)
+	dst.kick(c)
+}
+
+// pushAway takes the current task, which is out of kernel code, off a CPU that
+// is to leave.
+func (c *CPU) pushAway() {
+	t := c.Current
+	c.NeedResched = false
+	t.userLeft = 0
+	c.switchTo(c.takeNext(), StatePreempted)
+	c.moveAway(t)
+	c.advance()
+}
+
+// vanish is the end of a CPU that has halted. Timers of tasks that may run
+// elsewhere go there.
+func (c *CPU) vanish() {
+	c.presence = absent
+	irqs := c.irqs
+	c.irqs, c.kicked = nil, false
+	for _, irq := range irqs {
+		switch {
+		case irq.Task == nil:
+		case irq.Task.bound:
+			c.irqs = append(c.irqs, irq)
+		default:
+			c.target(irq.Task).queue(irq)
+		}
+	}
+}

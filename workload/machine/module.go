@@ -1,0 +1,115 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+)
+
+// Module is code that is loaded into the running kernel.
+type Module struct {
+	Name      string // as lsmod lists it, with underscores
+	Functions []string
+}
+
+// Modules lie behind those that were there when the symbol table was read, each
+// in pages of its own; its functions are a cache line or more apart.
+const (
+	moduleBase   = 0xffffffffc0800000
+	moduleSize   = 0x4000
+	functionSize = 0x80
+)
+
+// LoadModule gives mod's functions addresses and puts them into the symbol table,
+// which is a new one from then on. EEXIST if there is such a module.
+//
+// Departure: addresses and sizes are made up.
+//
+// Kernel: load_module, kernel/module/main.c.
+func (m *Machine) LoadModule(mod Module) error {
+	if m.HasModule(mod.Name) {
+		return fmt.Errorf("module %s is loaded: %w", mod.Name, syscall.EEXIST)
+	}
+	addr := uint64(moduleBase)
+	if last := m.kallsyms.syms[len(m.kallsyms.syms)-1]; last.Addr >= addr {
+		addr = (last.Addr/moduleSize + 1) * moduleSize
+	}
+	k := &Kallsyms{syms: slices.Clone(m.kallsyms.syms), byName: maps.Clone(m.kallsyms.byName)}
+	for i, name := range mod.Functions {
+		s := Symbol{Addr: addr + uint64(i)*functionSize, Size: functionSize, Name: name, Module: mod.Name, Type: 't', Traceable: true, Endbr: true}
+		if _, dup := k.byName[name]; !dup {
+			k.byName[name] = int32(len(k.syms))
+		}
+		k.syms = append(k.syms, s)
+	}
+	m.kallsyms = k
+	m.modules = append(m.modules, mod.Name)
+	if m.Hooks.Module != nil {
+		m.Hooks.Module(mod.Name, true)
+	}
+	return nil
+}
+
+// UnloadModule takes a module that LoadModule loaded away again; nothing may run
+// in it. ENOENT if there is none of that name.
+//
+// Kernel: delete_module, kernel/module/main.c.
+func (m *Machine) UnloadModule(name string) error {
+	at := slices.Index(m.modules, name)
+	if at < 0 {
+		return fmt.Errorf("module %s is not loaded: %w", name, syscall.ENOENT)
+	}
+	if m.Hooks.Module != nil {
+		m.Hooks.Module(name, false)
+	}
+	k := &Kallsyms{byName: make(map[string]int32, len(m.kallsyms.byName))}
+	for _, s := range m.kallsyms.syms {
+		if s.Module == name {
+			continue
+		}
+		if _, dup := k.byName[s.Name]; !dup {
+			k.byName[s.Name] = int32(len(k.syms))
+		}
+		k.syms = append(k.syms, s)
+	}
+	m.kallsyms = k
+	m.modules = slices.Delete(m.modules, at, at+1)
+	return nil
+}
+
+// HasModule says whether LoadModule has loaded a module of that name.
+func (m *Machine) HasModule(name string) bool { return slices.Contains(m.modules, name) }
+
+// LoadedModules lists them in the order in which they were loaded.
+func (m *Machine) LoadedModules() []string { return slices.Clone(m.modules) }
+
+// Assemble makes code for the running kernel of the functions that build names,
+// each of whose steps takes cost nanoseconds.
+func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
+	a := NewAssembler(m.kallsyms, cost)
+	build(a)
+	code, err := a.Code()
+	if err != nil {
+		return nil, err
+	}
+	first := int32(len(m.kernel.Sites))
+	m.kernel.Sites = append(slices.Clip(m.kernel.Sites), a.Sites...)
+	for _, s := range a.Sites {
+		m.ips = append(m.ips, m.ipOf(s))
+	}
+	for i := range code {
+		if code[i].Kind == OpCall {
+			code[i].Arg += first
+		}
+	}
+	return code, nil
+}
+
+// ipOf is the address of the patched call of the function that s calls.
+func (m *Machine) ipOf(s Site) uint64 {
+	if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
+		return sym.IP()
+	}
+	return s.Func + endbrSize
+}

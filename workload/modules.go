@@ -1,0 +1,195 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"ftracelab/workload/machine"
+)
+
+// module is a kernel module that can be loaded: one of those the kernel's own
+// tests of tracing bring along.
+type module struct {
+	machine.Module
+	params map[string]string // by name, with their defaults
+	// start does what the module's init does; done says when that has returned.
+	start func(m *machine.Machine, params map[string]string) (done func() bool, err error)
+}
+
+// modules are those there are, by name.
+func modules() []module {
+	return []module{
+		{
+			Module: machine.Module{Name: "preemptirq_delay_test", Functions: delayFunctions()},
+			params: map[string]string{"delay": "100", "test_mode": "irq", "burst_size": "1", "cpu_affinity": "-1"},
+			start:  startDelayTest,
+		},
+		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}},
+	}
+}
+
+// ModuleNames lists the modules that Modprobe can load.
+func ModuleNames() []string {
+	var names []string
+	for _, mod := range modules() {
+		names = append(names, mod.Name)
+	}
+	return names
+}
+
+// moduleTimeout is how long a module's init may take.
+const moduleTimeout = 60 * machine.Second
+
+// Lab is a machine and who lets it run: a tracer.Ftrace.
+type Lab interface {
+	// Do has the machine stand still.
+	Do(do func(*machine.Machine) error) error
+	Run(d machine.Time)
+}
+
+// Modprobe loads the module of that name, a dash in it as good as an underscore,
+// with parameters NAME=VALUE, and lets time pass until its init is done. A module
+// that is loaded already is fine.
+//
+// Errors are ENOENT for a name that is not there and EINVAL for parameters.
+//
+// Departure: only a few modules exist, and parameters that a module does not have
+// are an error, which the kernel but prints.
+func Modprobe(lab Lab, name string, params []string) error {
+	name = ModuleName(name)
+	at := slices.IndexFunc(modules(), func(mod module) bool { return mod.Name == name })
+	if at < 0 {
+		return fmt.Errorf("module %s: %w", name, syscall.ENOENT)
+	}
+	mod := modules()[at]
+	for _, param := range params {
+		key, value, ok := strings.Cut(param, "=")
+		if _, known := mod.params[key]; !known || !ok {
+			return fmt.Errorf("module %s: parameter %q: %w", name, param, syscall.EINVAL)
+		}
+		mod.params[key] = value
+	}
+	done := func() bool { return true }
+	err := lab.Do(func(m *machine.Machine) (err error) {
+		if m.HasModule(name) {
+			return nil
+		}
+		if err = m.LoadModule(mod.Module); err != nil || mod.start == nil {
+			return err
+		}
+		if done, err = mod.start(m, mod.params); err != nil {
+			_ = m.UnloadModule(name) // it was loaded above
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return await(lab, "module "+name, moduleTimeout, done)
+}
+
+// Rmmod unloads a module. ENOENT if it is not loaded.
+func Rmmod(lab Lab, name string) error {
+	return lab.Do(func(m *machine.Machine) error { return m.UnloadModule(ModuleName(name)) })
+}
+
+// await lets time pass until done says so; EINTR if that takes longer than limit.
+func await(lab Lab, what string, limit machine.Time, done func() bool) error {
+	for waited := machine.Time(0); ; waited += machine.Millisecond {
+		ready := false
+		_ = lab.Do(func(*machine.Machine) error { ready = done(); return nil }) // without an error
+		switch {
+		case ready:
+			return nil
+		case waited >= limit:
+			return fmt.Errorf("%s: not done after %d s: %w", what, limit/machine.Second, syscall.EINTR)
+		}
+		lab.Run(machine.Millisecond)
+	}
+}
+
+// Hotplug takes a CPU into the machine or out of it, and lets time pass until it
+// is. Errors are those of machine.SetOnline.
+func Hotplug(lab Lab, cpu int, on bool) error {
+	var c *machine.CPU
+	err := lab.Do(func(m *machine.Machine) error {
+		if err := m.SetOnline(cpu, on); err != nil {
+			return err
+		}
+		c = m.CPUs()[cpu]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return await(lab, fmt.Sprintf("cpu%d", cpu), moduleTimeout, func() bool { return c.Online() == on })
+}
+
+// ModuleName is a module's name as the kernel knows it: of a path the last part,
+// without .ko, with underscores.
+func ModuleName(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return strings.ReplaceAll(strings.TrimSuffix(name, ".ko"), "-", "_")
+}
+
+// delayTests is how many functions of its own preemptirq_delay_test has.
+const delayTests = 10
+
+func delayFunctions() []string {
+	names := []string{"preemptirq_delay_run", "preemptirq_run_test"}
+	for i := range delayTests {
+		names = append(names, fmt.Sprintf("preemptirqtest_%d", i))
+	}
+	return append(names, "trigger_store")
+}
+
+// maxDelay bounds delay, in µs.
+const maxDelay = 4_000_000
+
+// startDelayTest starts the thread that switches interrupts or preemption off
+// for delay microseconds, burst_size times. The thread ends by itself.
+//
+// Kernel: preemptirq_run_test, kernel/trace/preemptirq_delay_test.c.
+func startDelayTest(m *machine.Machine, params map[string]string) (done func() bool, err error) {
+	number := func(name string, lo, hi int) int {
+		n, perr := strconv.Atoi(params[name])
+		if err == nil && (perr != nil || n < lo || n > hi) {
+			err = fmt.Errorf("%s=%s: %w", name, params[name], syscall.EINVAL)
+		}
+		return n
+	}
+	delay, burst := number("delay", 0, maxDelay), number("burst_size", 0, 1<<31)
+	cpu := number("cpu_affinity", -1, len(m.CPUs())-1)
+	if err != nil {
+		return nil, err
+	}
+	code, err := m.Assemble(150, func(a *machine.Assembler) {
+		a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Call("kthread").Call("preemptirq_delay_run")
+		for i := range min(burst, delayTests) {
+			a.Call(fmt.Sprintf("preemptirqtest_%d", i))
+			switch mode := params["test_mode"]; {
+			case mode == "irq", mode == "alternate" && i%2 == 0:
+				a.State(machine.FlagIRQsOff, 0, 0)
+			case mode == "preempt", mode == "alternate":
+				a.State(0, 1, 0)
+			}
+			a.Hide("trace_clock_local").Return(1).Wait(uint32(delay) * 1000).Hide("trace_clock_local").Return(1)
+			a.State(0, 0, 0).Return(1)
+		}
+		a.Call("complete").Return(1).Return(1).Call("kthread_exit").Call("do_exit").Trace(machine.EvSchedExit, 0)
+		a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(7)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := m.Spawn(machine.TaskConfig{
+		Comm: (params["test_mode"] + "_test")[:min(15, len(params["test_mode"])+5)], Kernel: true, CPU: max(cpu, 0), Bound: cpu >= 0,
+		Next: func(*machine.CPU, *machine.Task) machine.Stay {
+			return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: code}
+		},
+	})
+	return func() bool { return m.Task(t.PID) != t }, nil
+}
