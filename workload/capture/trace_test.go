@@ -62,6 +62,7 @@ func BenchmarkTrace(b *testing.B) {
 	}{
 		{"full/function/fn_wrap", 300},
 		{"debian/callgraphs/big_mix", 1},
+		{"debian/events/ev_all", 40},
 		{"debian/stacks/kmem_stack", 1},
 		{"debian/stacks/sched_stack", 1},
 		{"debian/stacks/user_stack", 1},

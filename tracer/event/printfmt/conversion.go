@@ -17,6 +17,7 @@ type conversion struct {
 	ext                          string // what follows %p: "S", "I4", "hD"
 	size                         int    // bytes of an integer
 	left, plus, space, zero, alt bool
+	plain                        bool // no flags, no width, no precision
 
 	width, prec       int // prec -1: none
 	widthArg, precArg *node
@@ -72,8 +73,15 @@ flags:
 	default:
 		return c, i, fmt.Errorf("unknown conversion %%%c", c.verb)
 	}
-	c.arg, err = take()
-	return c, i, err
+	c.plain = !c.left && !c.plus && !c.space && !c.zero && !c.alt &&
+		c.width == 0 && c.widthArg == nil && c.prec == -1 && c.precArg == nil
+	if c.arg, err = take(); err != nil {
+		return c, i, err
+	}
+	for _, n := range []*node{c.arg, c.widthArg, c.precArg} {
+		settle(n)
+	}
+	return c, i, nil
 }
 
 // parseAmount reads a width or precision: digits, or a star and its argument.
@@ -105,6 +113,15 @@ func (c *conversion) parseLength(s string, i int) int {
 
 // append writes the conversion's text for a record.
 func (c *conversion) append(dst, rec []byte, env *Env) []byte {
+	if c.widthArg != nil || c.precArg != nil {
+		f := c.starred(rec, env)
+		return f.appendArg(dst, rec, env)
+	}
+	return c.appendArg(dst, rec, env)
+}
+
+// starred is the conversion with its width and precision from the record.
+func (c *conversion) starred(rec []byte, env *Env) conversion {
 	f := *c
 	if c.widthArg != nil {
 		f.width = starAmount(eval(c.widthArg, rec, env))
@@ -115,27 +132,61 @@ func (c *conversion) append(dst, rec []byte, env *Env) []byte {
 	if c.precArg != nil {
 		f.prec = starAmount(eval(c.precArg, rec, env)) // negative: as if none
 	}
-	v := eval(c.arg, rec, env)
+	return f
+}
+
+func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
+	arg := c.arg
+	if arg.isNumber {
+		switch c.verb {
+		case 'p':
+			if (c.ext == "S" || c.ext == "s") && !env.library() {
+				start := len(dst)
+				return c.pad(appendSymbol(dst, c.ext[0], evalNumber(arg, rec), env), start)
+			}
+		case 's', 'c':
+		default:
+			return c.appendInteger(dst, evalNumber(arg, rec), env)
+		}
+	}
+	for c.verb == 's' && arg.op == opCond && arg.b != nil && arg.a.isNumber {
+		if evalNumber(arg.a, rec) != 0 {
+			arg = arg.b
+		} else {
+			arg = arg.c
+		}
+	}
+	v := eval(arg, rec, env)
 	start := len(dst)
 	switch {
-	case f.verb == 'p' && (v.kind != vUnknown || env != nil && env.NoPtrKey && f.ext == ""):
-		return f.appendPointer(dst, v, env)
+	case c.verb == 'p' && (v.kind != vUnknown || env != nil && env.NoPtrKey && c.ext == ""):
+		return c.appendPointer(dst, v, env)
 	case v.kind == vUnknown:
 		dst = appendUnknown(dst, v)
 	case v.kind == vText:
 		dst = appendText(dst, v.node, rec, env)
-		if f.prec >= 0 && len(dst)-start > f.prec {
-			dst = dst[:start+f.prec]
+		if c.prec >= 0 && len(dst)-start > c.prec {
+			dst = dst[:start+c.prec]
 		}
-	case f.verb == 's':
-		dst = f.appendString(dst, v, env)
-	case f.verb == 'c':
+	case c.verb == 's':
+		dst = c.appendString(dst, v, env)
+	case c.verb == 'c':
 		dst = append(dst, byte(v.num()))
 	default:
-		f.alt = f.alt && (!env.library() || v.num() != 0)
-		return f.appendNumber(dst, v)
+		return c.appendInteger(dst, v.n, env)
 	}
-	return f.pad(dst, start)
+	return c.pad(dst, start)
+}
+
+// appendInteger is appendNumber, or for the library what printf has otherwise: no 0x
+// in front of zero.
+func (c *conversion) appendInteger(dst []byte, n uint64, env *Env) []byte {
+	if c.alt && n == 0 && env.library() {
+		f := *c
+		f.alt = false
+		return f.appendNumber(dst, 0)
+	}
+	return c.appendNumber(dst, n)
 }
 
 func starAmount(v value) int {
@@ -196,8 +247,17 @@ func appendRepeat(dst []byte, c byte, n int) []byte {
 // appendNumber writes an integer conversion.
 //
 // Kernel: number, lib/vsprintf.c. Unlike C's printf, %#x of 0 is 0x0.
-func (c *conversion) appendNumber(dst []byte, v value) []byte {
-	n := v.n
+func (c *conversion) appendNumber(dst []byte, n uint64) []byte {
+	if c.plain {
+		switch c.verb {
+		case 'd':
+			return strconv.AppendInt(dst, int64(extend(n, c.size, true)), 10)
+		case 'u':
+			return strconv.AppendUint(dst, extend(n, c.size, false), 10)
+		case 'x':
+			return strconv.AppendUint(dst, extend(n, c.size, false), 16)
+		}
+	}
 	sign := byte(0)
 	if c.verb == 'd' {
 		n = extend(n, c.size, true)

@@ -94,6 +94,15 @@ func slice(b []byte, from, to int) []byte {
 
 // eval computes n over a record.
 func eval(n *node, rec []byte, env *Env) value {
+	if n.isNumber {
+		t := &n.number
+		return value{n: evalNumber(n, rec), size: uint8(t.size), signed: t.signed, elem: t.elem, elemSigned: t.elemSigned}
+	}
+	return evalAny(n, rec, env)
+}
+
+// evalAny is eval for any node.
+func evalAny(n *node, rec []byte, env *Env) value {
 	switch n.op {
 	case opConst:
 		return value{n: n.val, size: uint8(n.typ.size), signed: n.typ.signed, elem: n.typ.elem}
@@ -263,8 +272,17 @@ func offset(p value, i uint64, minus bool) value {
 }
 
 // arith computes on operands already converted to the type of the result.
-// Division by zero, which the kernel's formats guard against, gives zero.
 func arith(o binOp, a, b uint64, size int, signed bool) value {
+	n := compute(o, a, b, size, signed)
+	if o.isTruth() {
+		return boolean(n != 0)
+	}
+	return integer(n, size, signed)
+}
+
+// compute is the number that arith gives.
+// Division by zero, which the kernel's formats guard against, gives zero.
+func compute(o binOp, a, b uint64, size int, signed bool) uint64 {
 	sa, sb := int64(a), int64(b)
 	less := a < b
 	if signed {
@@ -273,17 +291,17 @@ func arith(o binOp, a, b uint64, size int, signed bool) value {
 	var r uint64
 	switch o {
 	case binLt:
-		return boolean(less)
+		return truth(less)
 	case binGe:
-		return boolean(!less)
+		return truth(!less)
 	case binGt:
-		return boolean(!less && a != b)
+		return truth(!less && a != b)
 	case binLe:
-		return boolean(less || a == b)
+		return truth(less || a == b)
 	case binEq:
-		return boolean(a == b)
+		return truth(a == b)
 	case binNe:
-		return boolean(a != b)
+		return truth(a != b)
 	case binAdd:
 		r = a + b
 	case binSub:
@@ -307,7 +325,7 @@ func arith(o binOp, a, b uint64, size int, signed bool) value {
 	case binOr:
 		r = a | b
 	}
-	return integer(r, size, signed)
+	return extend(r, size, signed)
 }
 
 func divide(o binOp, a, b uint64, signed bool) uint64 {

@@ -40,6 +40,10 @@ type node struct {
 	table   []entry
 	a, b, c *node
 
+	// Of a number (see settle) eval always gives an integer of this type.
+	settled, isNumber bool
+	number            ctype
+
 	// weight counts the nodes one evaluation may visit. A local variable's
 	// expression is shared by all its uses, so this can outgrow the tree.
 	weight int

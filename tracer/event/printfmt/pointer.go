@@ -80,6 +80,12 @@ func (e *Env) AppendPointer(dst []byte, ptr uint64) []byte {
 
 // appendAddress writes a pointer: 16 digits unless a width is given.
 func (c *conversion) appendAddress(dst []byte, addr uint64) []byte {
+	if c.width == 0 && !c.left && !c.alt {
+		for shift := 60; shift >= 0; shift -= 4 {
+			dst = append(dst, hexDigits[addr>>shift&15])
+		}
+		return dst
+	}
 	f := conversion{verb: 'x', size: 8, prec: -1, left: c.left, alt: c.alt, zero: c.zero, width: c.width}
 	if f.width == 0 {
 		f.width, f.zero = 16, true
@@ -87,7 +93,7 @@ func (c *conversion) appendAddress(dst []byte, addr uint64) []byte {
 			f.width = 18
 		}
 	}
-	return f.appendNumber(dst, integer(addr, 8, false))
+	return f.appendNumber(dst, addr)
 }
 
 // appendSymbol writes an address as its symbol: S and F with offset and size,
