@@ -82,7 +82,10 @@ func New(cfg Config) (*Printer, error) {
 		cfg.TrampolineText = "[FTRACE TRAMPOLINE]"
 	}
 	p := &Printer{cfg: cfg, index: -1}
-	p.env = event.Env{Symbols: cfg.Symbols, Strings: cfg.String}
+	p.env = event.Env{Strings: cfg.String}
+	if cfg.Symbols != nil {
+		p.env.Symbols = &symbolCache{Symbols: cfg.Symbols}
+	}
 	if cfg.Options&HashPtr != 0 {
 		p.env.HashPtr, p.env.NoPtrKey = cfg.HashPtr, cfg.NoPtrKey
 	}

@@ -66,6 +66,42 @@ func (c *nameCache) grow() {
 	}
 }
 
+// symbolCache remembers what addresses were found to be, for print formats: a
+// look-up costs as much as the rest of a line.
+type symbolCache struct {
+	event.Symbols
+	found []foundSymbol // by some bits of the address; nil before the first look-up
+}
+
+const symbolCacheBits = 10
+
+type foundSymbol struct {
+	addr, offset, size uint64
+	name, module       string
+	asked, ok          bool
+}
+
+// Lookup implements event.Symbols.
+func (c *symbolCache) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
+	if c.found == nil {
+		c.found = make([]foundSymbol, 1<<symbolCacheBits)
+	}
+	f := &c.found[addr*0x9e3779b97f4a7c15>>(64-symbolCacheBits)]
+	if f.addr != addr || !f.asked {
+		f.addr, f.asked = addr, true
+		f.name, f.module, f.offset, f.size, f.ok = c.Symbols.Lookup(addr)
+	}
+	return f.name, f.module, f.offset, f.size, f.ok
+}
+
+// Address finds a symbol by name, if the symbols can.
+func (c *symbolCache) Address(name string) (uint64, bool) {
+	if s, ok := c.Symbols.(interface{ Address(string) (uint64, bool) }); ok {
+		return s.Address(name)
+	}
+	return 0, false
+}
+
 // appendIP appends a code address as the options ask for it: the bare name,
 // with sym-offset its place in the function, with sym-addr the number as well.
 //
