@@ -30,14 +30,15 @@ func FuzzNumber(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fast := p.Append(nil, rec, &Env{})
+		kernel, library := &Env{}, &Env{Library: true}
+		fast := p.Append(p.Append(nil, rec, kernel), rec, library)
 		for i := range p.convs {
 			c := &p.convs[i]
 			for _, n := range []*node{c.arg, c.widthArg, c.precArg} {
 				unsettle(n)
 			}
 		}
-		if slow := p.Append(nil, rec, &Env{}); !bytes.Equal(fast, slow) {
+		if slow := p.Append(p.Append(nil, rec, kernel), rec, library); !bytes.Equal(fast, slow) {
 			t.Errorf("%s\n got %q\nwant %q", expr, fast, slow)
 		}
 	})
