@@ -52,6 +52,7 @@ func (l *ledger) giveBack(size, extend int) {
 // right when no event is reserved.
 func (b *Buffer) Ledger(cpu int) Ledger {
 	c := b.writer(cpu)
+	c.settle()
 	entries, _ := c.written()
 	l := Ledger{
 		Events:      entries,

@@ -136,13 +136,14 @@ type cpuBuffer struct {
 	commitPage  *page   // the last finished event is here
 	commitSub   *subbuf // of commitPage
 	data        []byte  // of tail
-	context     uint64  // who is writing, see enter
-	nest        uint    // shift of the bits in context, see NestStart
-	committing  int     // reservations not yet ended
-	commits     uint64  // reservations begun inside of others
-	beforeStamp uint64  // time of the last attempt to write
-	writeStamp  uint64  // time of the last event written; the next delta starts here
-	headSet     bool    // of the update that goes on, see overwriteHead
+	plain       plain
+	context     uint64 // who is writing, see enter
+	nest        uint   // shift of the bits in context, see NestStart
+	committing  int    // reservations not yet ended
+	commits     uint64 // reservations begun inside of others
+	beforeStamp uint64 // time of the last attempt to write
+	writeStamp  uint64 // time of the last event written; the next delta starts here
+	headSet     bool   // of the update that goes on, see overwriteHead
 	ledger      ledger
 	open        [maxNest]openEvent
 

@@ -44,7 +44,9 @@ func (b *Buffer) Online(cpu int) {
 
 // Idle lets those go ahead who wait for the calling goroutine's CPU.
 func (b *Buffer) Idle(cpu int) {
-	if c := b.writer(cpu); c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
+	c := b.writer(cpu)
+	c.settle()
+	if c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
 		b.park(cpu)
 	}
 }
@@ -52,6 +54,7 @@ func (b *Buffer) Idle(cpu int) {
 // Offline ends what Online began.
 func (b *Buffer) Offline(cpu int) {
 	c := b.writer(cpu)
+	c.settle()
 	if c.committing != 0 {
 		panic("ringbuf: invariant: Offline while an event is being written")
 	}
@@ -80,6 +83,7 @@ func (b *Buffer) park(cpu int) {
 // attend is the slow way into Reserve: something is to be looked at first.
 func (b *Buffer) attend(cpu int) (*cpuBuffer, error) {
 	c := b.writer(cpu)
+	c.settle()
 	for c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
 		b.park(cpu)
 		c = b.writer(cpu)
@@ -108,6 +112,7 @@ func (b *Buffer) pause(first, end int) {
 			<-p.parked
 			p.paused = true
 		}
+		b.writer(cpu).settle()
 	}
 }
 

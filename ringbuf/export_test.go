@@ -11,7 +11,7 @@ var ErrLedger = errors.New("the ledger is wrong")
 // Check tells which invariant of cpu's ring does not hold, if any. No event may
 // be reserved.
 func Check(b *Buffer, cpu int) error {
-	c := b.writer(cpu)
+	c := settled(b, cpu)
 	if err := checkRing(c); err != nil {
 		return err
 	}
@@ -37,6 +37,13 @@ func Check(b *Buffer, cpu int) error {
 		return fmt.Errorf("%d events on the pages, entries say %d", onPages, unread)
 	}
 	return checkLedger(b.Ledger(cpu), b.subbufSize)
+}
+
+// settled is the ring with all words of the writer up to date.
+func settled(b *Buffer, cpu int) *cpuBuffer {
+	c := b.writer(cpu)
+	c.settle()
+	return c
 }
 
 // checkRing is what holds at every moment, whoever is in the middle of what: the
@@ -162,11 +169,11 @@ func HeldPages(b *Buffer, cpu int) (n int) {
 }
 
 // CheckRunning tells which invariant that holds at every moment does not hold.
-func CheckRunning(b *Buffer, cpu int) error { return checkRing(b.writer(cpu)) }
+func CheckRunning(b *Buffer, cpu int) error { return checkRing(settled(b, cpu)) }
 
 // Fingerprint is a hash of all that a reader or a writer could see of a ring.
 func Fingerprint(b *Buffer, cpu int) uint64 {
-	c := b.writer(cpu)
+	c := settled(b, cpu)
 	h := uint64(14695981039346656037)
 	mix := func(words ...uint64) {
 		for _, w := range words {
@@ -227,7 +234,7 @@ func UnreadBytes(b *Buffer, cpu int) (sum, kept uint64) {
 }
 
 // Committing is how many events are reserved and have not quite ended.
-func Committing(b *Buffer, cpu int) int { return b.writer(cpu).committing }
+func Committing(b *Buffer, cpu int) int { return settled(b, cpu).committing }
 
 // ReadEvents is the counter "read events", while the writer may be anywhere.
 func ReadEvents(b *Buffer, cpu int) uint64 { return b.writer(cpu).readEvents }

@@ -45,6 +45,7 @@ func (c *cpuBuffer) leave() { c.context &= c.context - 1<<(c.nest&63) }
 // Kernel: ring_buffer_nest_start, kernel/trace/ring_buffer.c.
 func (b *Buffer) NestStart(cpu int) {
 	c := b.writer(cpu)
+	c.settle()
 	if c.nest += nestedBits; c.nest+nestedBits > 64 {
 		panic("ringbuf: invariant: NestStart without NestEnd")
 	}

@@ -40,6 +40,7 @@ func imageDataOffset(subbufs int) int { return (imageHeaderSize + 4*subbufs + 7)
 func (b *Buffer) Image(cpu int, base uint64) []byte {
 	c := b.readers(cpu)
 	defer c.lock.Unlock()
+	c.settle()
 	n, size := c.nrPages+1, b.subbufSize
 	start := imageDataOffset(n)
 	image := make([]byte, start+n*size)

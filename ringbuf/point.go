@@ -43,7 +43,11 @@ func (p Point) String() string {
 //
 // It is for the goroutine that writes, between two events. With SwapCPU fn
 // stays with the buffer.
-func (b *Buffer) Interrupt(cpu int, fn func(at Point)) { b.writer(cpu).hook = fn }
+func (b *Buffer) Interrupt(cpu int, fn func(at Point)) {
+	c := b.writer(cpu)
+	c.settle()
+	c.hook = fn
+}
 
 func (c *cpuBuffer) at(p Point) {
 	if c.hook != nil {

@@ -39,6 +39,7 @@ type OpenEvent struct {
 func (b *Buffer) Snapshot(cpu int) Snapshot {
 	c := b.readers(cpu)
 	defer c.lock.Unlock()
+	c.settle()
 	s := Snapshot{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp}
 	for _, e := range c.open[:c.committing] {
 		if e.page != nowhere {

@@ -1,0 +1,53 @@
+package ringbuf
+
+// plain is the writer's short cut for an event that nothing interrupts, that
+// needs no more than a header, and that follows another on its page. Nearly all
+// are like that, and they take half the time that way.
+//
+// While it is armed, or an event is open that came through it, the words that it
+// saves to store lag behind: write and entries of the tail page, before_stamp,
+// the context and the count of open events. Who wants to know them calls settle
+// first, which makes them right and the short cut unarmed: an interrupt's Reserve,
+// Discard, everything that looks at the writer or changes the ring. Then all goes
+// the long way, until the last event that is open has ended.
+type plain struct {
+	limit int     // where on the page the next event has to end; 0: not armed
+	size  int     // of the open event; 0: none
+	ctx   Context // its
+	word  uint64  // the commit word of the tail page, without the open event
+}
+
+// Payloads that take a header of 4 bytes and no padding up to 16.
+const (
+	plainMin = 9
+	plainMax = maxSmallData
+)
+
+// arm takes the short cut from the next event on, if it may be one: nobody
+// writes, and the time of the last event is known and on this page.
+func (c *cpuBuffer) arm() {
+	p := c.tail
+	if c.hook == nil && !c.buf.absolute && c.context == 0 && c.nest == 0 && c.beforeStamp == c.writeStamp && p.write != 0 {
+		c.plain = plain{limit: c.capacity, word: uint64(p.entries)<<32 | uint64(p.write)}
+	}
+}
+
+// settle ends the short cut. An event that is open is then one that came the long
+// way.
+func (c *cpuBuffer) settle() {
+	s := c.plain
+	if s.limit|s.size == 0 {
+		return
+	}
+	c.plain = plain{}
+	p := c.tail
+	p.write, p.entries = int(s.word&commitMask), int(s.word>>32)
+	c.beforeStamp = c.writeStamp
+	if s.size != 0 {
+		c.context = 1 << normalShift >> (s.ctx & 3)
+		c.committing = 1
+		c.open[0] = openEvent{p.id, uint32(p.write)}
+		p.write += s.size
+		p.entries++
+	}
+}
