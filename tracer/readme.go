@@ -7,7 +7,8 @@ package tracer
 // ours and describes the files this tree has.
 const readme = `tracing mini-HOWTO:
 
-This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace.
+This tracefs belongs to ftracelab, an emulation of Linux 6.12's ftrace. Where it is
+mounted, its files can be given to a group: mount -o remount[,[gid=<gid>]] DIR
 
  # echo 0 > tracing_on : stop recording quickly
  # echo 1 > tracing_on : record again

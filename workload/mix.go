@@ -168,6 +168,8 @@ func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
 		return w.nextRound(t, d)
 	case *life:
 		return w.nextStay(t, d)
+	case *guest:
+		return w.nextGuest(t, d)
 	}
 	return machine.Stay{Kind: machine.KernelWork, After: machine.Second}
 }
@@ -182,6 +184,10 @@ func (w *mix) Preempt(_ *machine.CPU, t *machine.Task) machine.Code {
 
 // Event implements machine.Workload.
 func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
+	if g, ok := t.Data.(*guest); ok {
+		w.guestEvent(c, g, e)
+		return
+	}
 	d, ok := t.Data.(*life)
 	if !ok {
 		return
@@ -209,6 +215,7 @@ const (
 	wakeCompact
 	wakeUser
 	wakeParent // user: waits for a child
+	wakeGuest  // a guest: waits for what its process does next
 )
 
 // Wakee implements machine.Workload.
@@ -220,6 +227,9 @@ func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
 			}
 		}
 		return nil
+	}
+	if g, ok := c.Current.Data.(*guest); ok && !c.InHardIRQ && !c.InSoftIRQ {
+		return g.parentOf()
 	}
 	cur, ok := c.Current.Data.(*life)
 	if !ok || c.InHardIRQ || c.InSoftIRQ {

@@ -32,10 +32,13 @@ func (f *execFlags) run(argv []string) error {
 	if err != nil {
 		return err
 	}
+	tracing, bridge, err := l.fuse(clock)
+	if err != nil {
+		return err
+	}
+	defer bridge.Close()
 	c, err := cell.New(cell.Config{
-		Tracing: fusefs.Config{
-			FS: l.fs, Clock: clock, Run: func(ns uint64) { l.ft.Run(machine.Time(ns)) },
-		},
+		Tracing:     tracing,
 		Overlays:    overlays,
 		Programs:    map[string]string{"mount.tracefs": cell.Remounter, "mount.fuse.tracefs": cell.Remounter},
 		PlainSource: f.plain,

@@ -6,25 +6,44 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracefsfs/fusefs/bridge"
+	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
 
-// live is a lab that is mounted: its time follows the wall clock.
+// live is a lab that is mounted: its time follows the wall clock, and who uses it
+// is a task of its machine.
 type live struct {
 	*lab
-	mount *fusefs.Mount
+	bridge *bridge.Bridge
+	mount  *fusefs.Mount
+}
+
+// fuse is the configuration of a mount of the lab's tree, with a bridge to be closed
+// after it.
+func (l *lab) fuse(clock *fusefs.Clock) (fusefs.Config, *bridge.Bridge, error) {
+	guests, err := workload.NewGuests(l.machine)
+	if err != nil {
+		return fusefs.Config{}, nil, err
+	}
+	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
+	b := bridge.New(bridge.Config{Guests: guests, Do: l.ft.Do, Run: run, Clock: clock})
+	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before}, b, nil
 }
 
 // mount mounts the lab's tree on dir.
 func (l *lab) mount(dir, source string, clock *fusefs.Clock) (*live, error) {
-	m, err := fusefs.New(dir, fusefs.Config{
-		FS: l.fs, Clock: clock, Source: source,
-		Run: func(ns uint64) { l.ft.Run(machine.Time(ns)) },
-	})
+	cfg, b, err := l.fuse(clock)
 	if err != nil {
 		return nil, err
 	}
-	return &live{l, m}, nil
+	cfg.Source = source
+	m, err := fusefs.New(dir, cfg)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return &live{l, b, m}, nil
 }
 
 // untilDone serves until the tree is unmounted, ctx is done or the program is told
@@ -38,5 +57,6 @@ func (l *live) untilDone(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-unmounted:
 	}
+	defer l.bridge.Close()
 	return l.mount.Close()
 }

@@ -153,15 +153,17 @@ type TaskConfig struct {
 	Policy Policy
 	UID    int
 	Kernel bool
-	CPU    int   // where it first runs
-	PID    int   // 0 means the next free one
-	Parent *Task // nil for none
-	Thread bool  // shares Parent's thread group
-	Bound  bool  // runs on CPU only
-	Born   Code  // what it executes first (ret_from_fork)
-	Data   any
-	Memory UserMemory
-	Maps   []Mapping
+	CPU    int // where it first runs
+	PID    int // 0 means the next free one
+	// Foreign pids are given by somebody else: the machine's own go on below them.
+	Foreign bool
+	Parent  *Task // nil for none
+	Thread  bool  // shares Parent's thread group
+	Bound   bool  // runs on CPU only
+	Born    Code  // what it executes first (ret_from_fork)
+	Data    any
+	Memory  UserMemory
+	Maps    []Mapping
 	// Next, if it is set, says what the task does instead of the workload's; the
 	// same holds as for Workload.Next.
 	Next   func(c *CPU, t *Task) Stay
@@ -189,7 +191,9 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	if pid == 0 {
 		pid = m.freePID()
 	}
-	m.nextPID = max(m.nextPID, pid+1)
+	if !cfg.Foreign {
+		m.nextPID = max(m.nextPID, pid+1)
+	}
 	t := &Task{
 		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
 		Parent: cfg.Parent, Data: cfg.Data, Memory: cfg.Memory, Maps: cfg.Maps,

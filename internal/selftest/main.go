@@ -1,0 +1,149 @@
+//go:build unix
+
+// Command selftest runs the Linux kernel's own ftrace selftests against ftracelab
+// and prints their results beside those of real kernels.
+//
+//	go run ./internal/selftest -suite linux-6.12/tools/testing/selftests/ftrace
+//	go run ./internal/selftest -suite DIR -strict -json 00basic trigger/trigger-hist.tc
+//
+// The suite is taken from a kernel's source and runs unmodified, from a copy, in a
+// cell (ftracelab exec). Without tests all run, in one go, as on a kernel; tests with
+// the flag instance run a second time in an instance.
+//
+// With -strict the suite's weakness is mended in the copy: under "set -e" a line
+// "! command" never fails a script; each becomes an assertion (see strict.go).
+//
+// The exit status is 1 if a test failed or the run hung.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "selftest:", err)
+		os.Exit(1)
+	}
+}
+
+type flags struct {
+	suite, binary, logs, oracle string
+	strict, json                bool
+	stall                       time.Duration
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	var f flags
+	fl := flag.NewFlagSet("selftest", flag.ContinueOnError)
+	fl.SetOutput(stderr)
+	fl.StringVar(&f.suite, "suite", os.Getenv("FTRACELAB_SELFTESTS"), "tools/testing/selftests/ftrace of a kernel's source")
+	fl.StringVar(&f.binary, "ftracelab", "", "the program to test (default: built from this tree)")
+	fl.StringVar(&f.logs, "logs", "", "folder to keep the tests' logs in (default: none are kept)")
+	fl.StringVar(&f.oracle, "oracle", os.Getenv("FTRACELAB_ORACLE"), "folder with the captures of real kernels, to compare with")
+	fl.BoolVar(&f.strict, "strict", false, "every line \"! command\" of a test is an assertion")
+	fl.BoolVar(&f.json, "json", false, "results as JSON")
+	fl.DurationVar(&f.stall, "stall", 5*time.Minute, "how long one test may take before the run counts as hung")
+	if err := fl.Parse(args); err != nil {
+		return err
+	}
+	if f.suite == "" {
+		return errors.New("-suite DIR is needed: tools/testing/selftests/ftrace of a kernel's source")
+	}
+	scratch, err := os.MkdirTemp("", "selftest-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if f.binary == "" {
+		f.binary = filepath.Join(scratch, "ftracelab")
+		build := exec.CommandContext(ctx, "go", "build", "-o", f.binary, "ftracelab/cmd/ftracelab")
+		build.Stderr = stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build ftracelab: %w", err)
+		}
+	}
+	s, err := copySuite(f.suite, filepath.Join(scratch, "suite"), f.strict)
+	if err != nil {
+		return err
+	}
+	cases, err := s.choose(fl.Args())
+	if err != nil {
+		return err
+	}
+	if f.logs == "" {
+		f.logs = filepath.Join(scratch, "logs")
+	}
+	if err := s.run(ctx, f, cases, stderr); err != nil {
+		return err
+	}
+	real, err := readOracle(f.oracle)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = printJSON(stdout, cases)
+	} else {
+		printTable(stdout, cases, real)
+	}
+	if err != nil {
+		return err
+	}
+	if bad := count(cases, "FAIL") + count(cases, hung) + count(cases, notRun); bad > 0 {
+		return fmt.Errorf("%d of %d results are not good", bad, len(cases))
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, cases []*testCase) error {
+	out := struct {
+		Results []*testCase `json:"results"`
+	}{cases}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+// printTable prints a line per test and the sums.
+func printTable(w io.Writer, cases []*testCase, real oracle) {
+	fmt.Fprintf(w, "%-4s %-66s %-12s %-12s %s\n", "#", "test", "ftracelab", "Debian 6.12", "full 6.12")
+	for _, c := range cases {
+		name := c.Test
+		if c.Instance {
+			name += " (instance)"
+		}
+		debian, full := real.of(c)
+		fmt.Fprintf(w, "%-4d %-66s %-12s %-12s %s\n", c.number, name, c.Result, debian, full)
+	}
+	fmt.Fprintf(w, "\n%d results:", len(cases))
+	for _, r := range []string{"PASS", "XFAIL", "FAIL", "UNRESOLVED", "UNSUPPORTED", "UNTESTED", hung, notRun} {
+		if n := count(cases, r); n > 0 {
+			fmt.Fprintf(w, " %d %s", n, r)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+func count(cases []*testCase, result string) int {
+	n := 0
+	for _, c := range cases {
+		if c.Result == result {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,211 @@
+package bridge
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/workload"
+)
+
+// Config connects a Bridge with a simulation.
+type Config struct {
+	Guests *workload.Guests
+	Do     func(func())    // calls a function between two steps of the machine
+	Run    func(ns uint64) // moves the machine
+	Clock  *fusefs.Clock
+}
+
+// Bridge brings processes into the simulation. Its methods may be called from any
+// goroutine.
+type Bridge struct {
+	cfg Config
+
+	mu    sync.Mutex
+	news  *connector     // nil: look at /proc
+	comms map[int]string // of guests, as last seen
+	tgids map[uint32]int // of callers that are threads
+	swept time.Time
+	done  chan struct{}
+}
+
+// Simulated time that guests get before a request is served.
+const (
+	stepTime = 100_000     // ns
+	maxTime  = 400_000_000 // ns; guests are done long before, unless the CPUs are taken
+)
+
+// sweepTime is how often the bridge looks whether its guests are still there.
+const sweepTime = time.Second
+
+// New makes a bridge. Close ends it.
+func New(cfg Config) *Bridge {
+	b := &Bridge{cfg: cfg, comms: map[int]string{}, tgids: map[uint32]int{}, done: make(chan struct{})}
+	if news, err := listen(); err == nil {
+		b.news = news
+		go b.follow()
+	} else {
+		close(b.done)
+	}
+	return b
+}
+
+// Close stops listening.
+func (b *Bridge) Close() {
+	if b.news == nil {
+		return
+	}
+	b.news.close()
+	<-b.done
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.news.free()
+	b.news = nil
+}
+
+// follow takes the kernel's news as they come: a process that ends at once can be
+// asked for its name only for a moment.
+func (b *Bridge) follow() {
+	defer close(b.done)
+	for b.news.wait() {
+		b.mu.Lock()
+		b.cfg.Do(func() {
+			b.drain()
+			b.cfg.Guests.Wake()
+		})
+		b.mu.Unlock()
+	}
+}
+
+// Before is fusefs.Config.Before.
+func (b *Bridge) Before(r fusefs.Request) {
+	if r.PID == 0 {
+		b.cfg.Clock.Request()
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	pid := b.tgid(r.PID)
+	if pid == os.Getpid() {
+		return
+	}
+	b.cfg.Do(func() {
+		b.drain()
+		b.welcome(pid)
+		b.sweep()
+		if nr, ok := calls[r.Op]; ok {
+			b.cfg.Guests.Call(pid, nr)
+		}
+	})
+	b.settle()
+	b.cfg.Clock.Request()
+}
+
+// calls are the system calls, by their numbers on x86-64, behind requests.
+var calls = map[fusefs.Op]int64{
+	fusefs.OpOpen: 257, fusefs.OpRead: 0, fusefs.OpWrite: 1, fusefs.OpMkdir: 83, fusefs.OpRmdir: 84,
+	fusefs.OpReadDir: 217, fusefs.OpChdir: 80,
+}
+
+// settle runs the machine until its guests have done what they have to do.
+func (b *Bridge) settle() {
+	for spent := uint64(0); spent < maxTime; spent += stepTime {
+		busy := false
+		b.cfg.Do(func() { busy = b.cfg.Guests.Wake() })
+		if !busy {
+			return
+		}
+		b.cfg.Run(stepTime)
+	}
+}
+
+// drain brings the kernel's news into the simulation.
+func (b *Bridge) drain() {
+	if b.news == nil {
+		return
+	}
+	b.news.drain(func(n news) {
+		switch n.what {
+		case forked:
+			if b.cfg.Guests.Known(n.pid) {
+				b.cfg.Guests.Fork(n.pid, n.child)
+				b.comms[n.child] = b.comms[n.pid]
+			}
+		case execed:
+			if b.cfg.Guests.Known(n.pid) {
+				b.exec(n.pid)
+			}
+		case exited:
+			if b.cfg.Guests.Known(n.pid) {
+				b.exit(n.pid)
+			}
+		}
+	})
+}
+
+func (b *Bridge) exec(pid int) {
+	comm, path := commOf(pid), exeOf(pid)
+	if comm == "" {
+		comm = b.comms[pid] // it has ended already
+	}
+	b.comms[pid] = comm
+	b.cfg.Guests.Exec(pid, comm, path)
+}
+
+func (b *Bridge) exit(pid int) {
+	delete(b.comms, pid)
+	b.cfg.Guests.Exit(pid)
+}
+
+// welcome makes the caller of a request a guest, and notices by /proc what the
+// kernel did not tell.
+func (b *Bridge) welcome(pid int) {
+	g := b.cfg.Guests
+	comm := commOf(pid)
+	if !g.Known(pid) {
+		parent := parentOf(pid)
+		if b.news == nil && g.Known(parent) {
+			g.Fork(parent, pid)
+			b.comms[pid] = b.comms[parent]
+		} else {
+			g.Add(pid, comm, parent)
+			b.comms[pid] = comm
+		}
+	}
+	if b.news == nil && comm != "" && b.comms[pid] != comm {
+		b.exec(pid)
+	}
+}
+
+// sweep lets the guests end whose processes have, if nobody told.
+func (b *Bridge) sweep() {
+	now := time.Now()
+	if now.Sub(b.swept) < sweepTime {
+		return
+	}
+	b.swept = now
+	clear(b.tgids)
+	var gone []int
+	b.cfg.Guests.PIDs(func(pid int) {
+		if !alive(pid) {
+			gone = append(gone, pid)
+		}
+	})
+	for _, pid := range gone {
+		b.exit(pid)
+	}
+}
+
+// tgid is the process of a thread.
+func (b *Bridge) tgid(tid int) int {
+	if b.cfg.Guests.Known(tid) {
+		return tid
+	}
+	pid, ok := b.tgids[uint32(tid)]
+	if !ok {
+		pid = processOf(tid)
+		b.tgids[uint32(tid)] = pid
+	}
+	return pid
+}

@@ -1,0 +1,255 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+
+	"ftracelab/workload/machine"
+)
+
+// Guests are tasks that stand for processes outside of the simulation: programs of
+// the host that use the tracefs. What they do there, and their forks, execs and
+// exits, become stays in the simulated kernel, so that a trace shows them by the
+// pids they know of themselves.
+//
+//	shell 4711 forks 4712     Fork(4711, 4712)   sys_clone, sched_process_fork, …
+//	4712 becomes "sleep"      Exec(4712, …)      sys_execve, sched_process_exec, …
+//	4711 writes a file        Call(4711, write)  sys_write
+//
+// Methods note what a guest shall do; it does so when the machine runs. They are to
+// be called between two runs.
+//
+// Departure: of a guest's system calls only those that a caller of these methods
+// tells of happen, and their arguments are not the process's.
+type Guests struct {
+	w     *mix
+	byPID map[int]*guest
+	busy  []*guest // with something to do, in the order in which they got it
+}
+
+// MaxGuests bounds the processes that are guests at once; others do not appear.
+const MaxGuests = 200
+
+// guest is a task of the host.
+type guest struct {
+	all   *Guests
+	pid   int
+	comm  string
+	task  *machine.Task // nil until its parent has forked it
+	acts  []guestAct
+	doing guestAct
+	dead  bool
+	busy  bool
+}
+
+type guestKind uint8
+
+const (
+	guestCall guestKind = iota
+	guestFork
+	guestExec
+	guestExit
+)
+
+// guestAct is one thing to do.
+type guestAct struct {
+	kind       guestKind
+	nr         int64
+	child      *guest
+	comm, path string
+}
+
+// maxGuestActs bounds what a guest has still to do: a process that does more than
+// the machine has time for is not shown in full.
+const maxGuestActs = 256
+
+// NewGuests returns the guests of a machine that runs the learned workload.
+func NewGuests(m *machine.Machine) (*Guests, error) {
+	w, ok := m.Workload().(*mix)
+	if !ok {
+		return nil, errors.New("workload: this machine has no place for guests")
+	}
+	return &Guests{w: w, byPID: map[int]*guest{}}, nil
+}
+
+// Known says whether a process is a guest.
+func (g *Guests) Known(pid int) bool { return g.byPID[pid] != nil }
+
+// PIDs calls visit with the pid of every guest, in no order.
+func (g *Guests) PIDs(visit func(pid int)) {
+	for pid := range g.byPID {
+		visit(pid)
+	}
+}
+
+// free says whether a new guest may have pid.
+//
+// Departure: a process whose pid a simulated task has does not appear.
+func (g *Guests) free(pid int) bool {
+	return pid > 0 && g.byPID[pid] == nil && len(g.byPID) < MaxGuests && g.w.m.Task(pid) == nil
+}
+
+// Add makes a process a guest that was there before: it waits for something.
+func (g *Guests) Add(pid int, comm string, parent int) {
+	if !g.free(pid) {
+		return
+	}
+	d := g.add(pid, comm)
+	cfg := d.config(0)
+	cfg.Asleep, cfg.Wait = true, machine.Wait{Class: wakeGuest}
+	if p := g.byPID[parent]; p != nil {
+		cfg.Parent = p.task
+	}
+	d.task = g.w.m.Spawn(cfg)
+	d.task.Memory = newUserStack()
+}
+
+func (g *Guests) add(pid int, comm string) *guest {
+	d := &guest{all: g, pid: pid, comm: comm}
+	g.byPID[pid] = d
+	return d
+}
+
+func (d *guest) config(prio int) machine.TaskConfig {
+	return machine.TaskConfig{
+		Comm: d.comm, Prio: prio, PID: d.pid, Foreign: true, Data: d, CPU: d.pid % len(d.all.w.m.CPUs()),
+	}
+}
+
+// Call lets a guest make a system call.
+func (g *Guests) Call(pid int, nr int64) { g.note(pid, guestAct{kind: guestCall, nr: nr}) }
+
+// Fork lets a guest fork another.
+func (g *Guests) Fork(parent, child int) {
+	p := g.byPID[parent]
+	if p == nil || !g.free(child) {
+		return
+	}
+	g.note(parent, guestAct{kind: guestFork, child: g.add(child, p.comm)})
+}
+
+// Exec lets a guest become another program.
+func (g *Guests) Exec(pid int, comm, path string) {
+	if d := g.byPID[pid]; d != nil {
+		d.comm = comm
+	}
+	g.note(pid, guestAct{kind: guestExec, comm: comm, path: path})
+}
+
+// Exit lets a guest end.
+func (g *Guests) Exit(pid int) { g.note(pid, guestAct{kind: guestExit}) }
+
+func (g *Guests) note(pid int, act guestAct) {
+	d := g.byPID[pid]
+	if d == nil || len(d.acts) >= maxGuestActs && act.kind == guestCall {
+		return
+	}
+	d.acts = append(d.acts, act)
+	if !d.busy {
+		d.busy = true
+		g.busy = append(g.busy, d)
+	}
+}
+
+// Wake wakes the guests that have something to do and sleep, and says whether there
+// are any that have.
+func (g *Guests) Wake() bool {
+	kept := g.busy[:0]
+	for _, d := range g.busy {
+		if len(d.acts) == 0 && d.resting() || d.dead {
+			d.busy = false
+			continue
+		}
+		kept = append(kept, d)
+		if d.task == nil || len(d.acts) == 0 {
+			continue
+		}
+		if wait, asleep := d.task.Sleeping(); asleep && wait.Class == wakeGuest {
+			d.task.CPU().Interrupt(machine.Interrupt{Kind: machine.Sleep, Task: d.task})
+		}
+	}
+	clear(g.busy[len(kept):])
+	g.busy = kept
+	return len(kept) > 0
+}
+
+// resting says that the guest sleeps with nothing to do.
+func (d *guest) resting() bool {
+	if d.task == nil {
+		return false
+	}
+	_, asleep := d.task.Sleeping()
+	return asleep
+}
+
+// nextGuest is a guest's next stay in the kernel.
+func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
+	stay := machine.Stay{Kind: machine.Syscall, After: w.around(2 * machine.Microsecond), Wait: machine.Wait{Class: wakeGuest}}
+	for len(d.acts) > 0 && stay.Code == nil {
+		d.doing = d.acts[0]
+		d.acts = d.acts[1:]
+		stay.NR = d.doing.call()
+		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
+		if d.doing.kind == guestExit {
+			stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+		}
+	}
+	if stay.Code == nil {
+		d.doing = guestAct{}
+		stay.NR = sysWait4
+		if t.Comm == "sleep" {
+			stay.NR = sysClockNanosleep
+		}
+		stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+	}
+	stay.User = w.userAt(t, int(stay.NR), int32(stay.NR))
+	return stay
+}
+
+// call is the system call of an act.
+func (a guestAct) call() int64 {
+	switch a.kind {
+	case guestFork:
+		return sysClone
+	case guestExec:
+		return sysExecve
+	case guestExit:
+		return sysExitGroup
+	}
+	return a.nr
+}
+
+const sysExecve = 59
+
+// guestEvent does what an act is about, where the kernel's code comes to it.
+func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
+	switch {
+	case e == machine.EvSchedFork && d.doing.kind == guestFork && d.doing.child != nil:
+		child := d.doing.child
+		d.doing.child = nil
+		cfg := child.config(d.task.Prio)
+		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
+		child.task = c.Fork(cfg, 0x1200011)
+		child.task.Memory = newUserStack()
+	case e == machine.EvSchedExec && d.doing.kind == guestExec:
+		c.Exec(d.doing.comm, d.doing.path)
+	case e == machine.EvSchedExit:
+		d.dead = true
+		delete(d.all.byPID, d.pid)
+	}
+}
+
+// parentOf is the guest that waits for an ending one.
+func (d *guest) parentOf() *machine.Task {
+	if !d.dead || d.task == nil {
+		return nil
+	}
+	p := d.task.Parent
+	if p == nil {
+		return nil
+	}
+	if wait, asleep := p.Sleeping(); !asleep || wait.Class != wakeGuest {
+		return nil
+	}
+	return p
+}

@@ -1,0 +1,136 @@
+package workload_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ftracelab/workload"
+	"ftracelab/workload/machine"
+)
+
+// guestMachine is a machine that notes what its tracepoints say of guests.
+func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) {
+	t.Helper()
+	m, err := machine.New(machine.Config{CPUs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := workload.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(m); err != nil {
+		t.Fatal(err)
+	}
+	g, err := workload.NewGuests(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log []string
+	note := func(pid int, format string, args ...any) {
+		if pid >= 4000 {
+			log = append(log, fmt.Sprintf("%d ", pid)+fmt.Sprintf(format, args...))
+		}
+	}
+	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
+		switch tp := tp.(type) {
+		case *machine.SchedFork:
+			note(tp.Parent.PID, "forks %d", tp.Child.PID)
+		case *machine.SchedExec:
+			note(tp.Task.PID, "execs %s %s", tp.Task.Comm, tp.Filename)
+		case *machine.SysEnter:
+			note(c.Current.PID, "calls %d", tp.NR)
+		case *machine.SchedProcess:
+			if tp.ID == machine.EvSchedExit {
+				note(tp.PID, "exits")
+			}
+		}
+	}
+	for _, name := range []string{"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit", "raw_syscalls:sys_enter"} {
+		if err := m.Enable(name, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m, g, &log
+}
+
+// settle runs the machine until no guest has anything to do.
+func settle(t *testing.T, m *machine.Machine, g *workload.Guests) {
+	t.Helper()
+	for range 10_000 {
+		if !g.Wake() {
+			return
+		}
+		m.Run(100 * machine.Microsecond)
+	}
+	t.Fatal("guests are busy for a second")
+}
+
+// A shell forks a child, which becomes another program and ends; each happens in
+// its own task and in order.
+func TestGuests(t *testing.T) {
+	m, g, log := guestMachine(t)
+	g.Add(4711, "sh", 0)
+	g.Call(4711, 257)
+	g.Fork(4711, 4712)
+	g.Exec(4712, "cat", "/usr/bin/cat")
+	g.Call(4712, 0)
+	g.Exit(4712)
+	g.Call(4711, 1)
+	settle(t, m, g)
+	m.Run(10 * machine.Millisecond) // the rest of the exit
+	of := func(pid string) []string {
+		var lines []string
+		for _, line := range *log {
+			if strings.HasPrefix(line, pid) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	if want := []string{"4711 calls 257", "4711 calls 56", "4711 forks 4712", "4711 calls 1"}; !slices.Equal(of("4711")[:4], want) {
+		t.Errorf("the shell: %q, want %q", of("4711"), want)
+	}
+	if want := []string{"4712 calls 59", "4712 execs cat /usr/bin/cat", "4712 calls 0", "4712 calls 231", "4712 exits"}; !slices.Equal(of("4712"), want) {
+		t.Errorf("the child: %q, want %q", of("4712"), want)
+	}
+	if g.Known(4712) || !g.Known(4711) {
+		t.Error("who is left is not right")
+	}
+	if m.Task(4711).Comm != "sh" || m.Task(4712) != nil {
+		t.Error("the tasks are not right")
+	}
+	for _, task := range m.Tasks() {
+		if task.PID > 4712 {
+			t.Errorf("a task of the machine got pid %d: guests must not move its pids", task.PID)
+		}
+	}
+}
+
+// Guests are bounded, and nonsense about them is no news.
+func TestGuestsBounds(t *testing.T) {
+	m, g, _ := guestMachine(t)
+	g.Fork(1, 2)
+	g.Exec(5000, "x", "")
+	g.Exit(5000)
+	g.Add(-1, "x", 0)
+	simulated := m.Tasks()[0].PID
+	g.Add(simulated, "x", 0)
+	if g.Known(-1) || g.Known(simulated) || g.Known(5000) {
+		t.Error("a guest that cannot be")
+	}
+	for pid := range 2 * workload.MaxGuests {
+		g.Add(10_000+pid, "many", 0)
+	}
+	for range 10_000 {
+		g.Call(10_000, 0)
+	}
+	n := 0
+	g.PIDs(func(int) { n++ })
+	if n != workload.MaxGuests {
+		t.Errorf("%d guests, want %d", n, workload.MaxGuests)
+	}
+	settle(t, m, g)
+}
