@@ -95,9 +95,6 @@ func New(cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// Workload is what Boot was given; nil before.
-func (m *Machine) Workload() Workload { return m.kernel.Workload }
-
 // Seed is the seed all streams were made of.
 func (m *Machine) Seed() uint64 { return m.cfg.Seed }
 
