@@ -152,14 +152,6 @@ func (ft *Ftrace) Types() *event.Table { return ft.types }
 // Stackmap returns the stack map, nil in a kernel without it.
 func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.stackmap }
 
-// Do calls f between two steps of the machine, for what changes it from outside.
-// f must not read or write files of the tree.
-func (ft *Ftrace) Do(f func()) {
-	ft.mu.Lock()
-	defer ft.mu.Unlock()
-	f()
-}
-
 // Run lets the machine run for d nanoseconds of simulated time.
 func (ft *Ftrace) Run(d machine.Time) {
 	ft.mu.Lock()

@@ -27,7 +27,8 @@ func (l *lab) fuse(clock *fusefs.Clock) (fusefs.Config, *bridge.Bridge, error) {
 		return fusefs.Config{}, nil, err
 	}
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
-	b := bridge.New(bridge.Config{Guests: guests, Do: l.ft.Do, Run: run, Clock: clock})
+	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock})
 	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before}, b, nil
 }
 
