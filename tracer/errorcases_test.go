@@ -111,7 +111,7 @@ func (l *lab) do(how, file, text string) string {
 	mode := openModes[how]
 	answer := "open(" + mode.name + "): "
 	ctx := context.Background()
-	h, err := l.fs.OpenHandle(ctx, file, mode.flags)
+	h, err := l.openAny(ctx, file, mode.flags)
 	if err != nil {
 		return answer + result(0, err)
 	}
@@ -124,9 +124,34 @@ func (l *lab) do(how, file, text string) string {
 	return answer + fmt.Sprintf("ok; write(%d bytes): %s; close: %s", len(text), result(n, err), result(0, h.Close()))
 }
 
+// openAny opens a file of the tracefs or a sysctl.
+func (l *lab) openAny(ctx context.Context, name string, flags tracefile.Flags) (tracefile.Handle, error) {
+	if f := l.sysctls()[name]; f != nil {
+		return f.Open(ctx, flags)
+	}
+	return l.fs.OpenHandle(ctx, name, flags)
+}
+
+func (l *lab) readAny(name string) ([]byte, error) {
+	f := l.sysctls()[name]
+	if f == nil {
+		return l.fs.ReadFile(name)
+	}
+	h, err := f.Open(context.Background(), tracefile.Read)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	text, end := l.drain(h)
+	if end != io.EOF {
+		return nil, end
+	}
+	return []byte(text), nil
+}
+
 // firstLines is how the file begins, as the capture shows it.
 func (l *lab) firstLines(file string, n int) string {
-	text, err := l.fs.ReadFile(file)
+	text, err := l.readAny(file)
 	if err != nil {
 		return ""
 	}
@@ -186,7 +211,7 @@ var (
 // status. tw, which opens and writes once, is done here.
 func (l *lab) shell(ctx context.Context, script string) string {
 	var out bytes.Buffer
-	sh, err := shell.New(shell.Config{FS: l.fs, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, CPUs: 2})
+	sh, err := shell.New(shell.Config{FS: l.fs, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, CPUs: 2, Files: l.sysctls()})
 	if err != nil {
 		l.t.Fatal(err)
 	}

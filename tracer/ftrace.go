@@ -73,10 +73,12 @@ type Ftrace struct {
 	instances []*Instance // the others, by name
 	// ops are the users of function entries, the latest first.
 	ops          []*functionOps
-	graphOps     functionOps     // of all users of the shadow stacks
+	graphOps     functionOps // of all users of the shadow stacks
+	graphHashes  []graphHash
 	graphFilter  functionHash    // set_graph_function
 	graphNotrace functionHash    // set_graph_notrace
 	touched      map[uint64]bool // functions that were ever traced
+	touchedAll   bool            // all were
 	irqsoff      irqsoff
 	wakeup       wakeup
 	functionsOff bool // kernel.ftrace_enabled is 0

@@ -35,9 +35,8 @@ func graphInit(i *Instance) error {
 	i.graph = &fgraph.Ops{
 		Entry:  i.graphEntry,
 		Return: i.graphReturn,
-		Filter: i.functions.wants,
 	}
-	if err := i.ft.registerGraph(i.graph); err != nil {
+	if err := i.ft.registerGraph(i.graph, &i.functions); err != nil {
 		i.graph = nil
 		return fmt.Errorf("function_graph: %w: %w", err, syscall.ENOSPC)
 	}

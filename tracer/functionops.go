@@ -59,14 +59,22 @@ func (ft *Ftrace) unregisterOps(o *functionOps) {
 	ft.opsChanged()
 }
 
-// registerGraph adds a user of the shadow stacks, who all are one user of
-// function entries.
+// graphHash is a user of the shadow stacks with the functions it wants.
+type graphHash struct {
+	ops  *fgraph.Ops
+	hash *filterHash
+}
+
+// registerGraph adds a user of the shadow stacks for the functions of h. All of
+// them together are one user of function entries.
 //
 // Kernel: register_ftrace_graph, kernel/trace/fgraph.c.
-func (ft *Ftrace) registerGraph(o *fgraph.Ops) error {
+func (ft *Ftrace) registerGraph(o *fgraph.Ops, h *filterHash) error {
+	o.Filter = h.wants
 	if err := ft.graph.Register(o); err != nil {
 		return err
 	}
+	ft.graphHashes = append(ft.graphHashes, graphHash{o, h})
 	ft.registerOps(&ft.graphOps)
 	ft.hooksChanged()
 	return nil
@@ -76,6 +84,7 @@ func (ft *Ftrace) registerGraph(o *fgraph.Ops) error {
 func (ft *Ftrace) unregisterGraph(o *fgraph.Ops) {
 	// An error would say that it was not registered, which is what is wanted.
 	_ = ft.graph.Unregister(o)
+	ft.graphHashes = slices.DeleteFunc(ft.graphHashes, func(g graphHash) bool { return g.ops == o })
 	if ft.graph.Active() == 0 {
 		ft.unregisterOps(&ft.graphOps)
 	}

@@ -67,7 +67,7 @@ func (ft *Ftrace) showEnabledFunctions() ([]byte, error) {
 func (ft *Ftrace) showTouchedFunctions() ([]byte, error) {
 	var text []byte
 	for s := range ft.functions {
-		if ft.touched[s.IP()] {
+		if ft.touchedAll || ft.touched[s.IP()] {
 			text = ft.appendUsers(text, s)
 		}
 	}
@@ -131,17 +131,35 @@ func (ft *Ftrace) freeTrampoline() uint64 {
 
 // touch remembers which functions are traced now.
 //
+// Departure: once every function was traced, those of modules that come later
+// count as touched, too.
+//
 // Kernel: FTRACE_FL_TOUCHED, include/linux/ftrace.h.
 func (ft *Ftrace) touch() {
 	for _, o := range ft.ops {
-		if o.hash != nil && o.hash.filter.count > 0 && o.hash.filter.count < 1000 {
-			for ip := range o.hash.filter.all {
-				ft.touched[ip] = ft.touched[ip] || o.traces(ip)
-			}
-			continue
+		if o.hash != nil {
+			ft.touchHash(o.hash)
 		}
+	}
+	for _, g := range ft.graphHashes {
+		ft.touchHash(g.hash)
+	}
+}
+
+func (ft *Ftrace) touchHash(h *filterHash) {
+	switch {
+	case ft.touchedAll:
+	case h.filter.empty() && h.notrace.count == 0:
+		ft.touchedAll = true
+	case h.filter.empty():
 		for s := range ft.functions {
-			if ip := s.IP(); !ft.touched[ip] && o.traces(ip) {
+			if ip := s.IP(); !h.notrace.has(ip) {
+				ft.touched[ip] = true
+			}
+		}
+	default:
+		for ip := range h.filter.all {
+			if !h.notrace.has(ip) {
 				ft.touched[ip] = true
 			}
 		}

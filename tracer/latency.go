@@ -136,7 +136,7 @@ func (i *Instance) latencyFunctions(on bool, handler string, measured func(*mach
 		i.ft.registerOps(&i.ops)
 		return nil
 	}
-	g := &fgraph.Ops{Filter: i.functions.wants}
+	g := new(fgraph.Ops)
 	g.Entry = func(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
 		return measured(c) && i.ft.graphSelects(c, s.Var(g), call) && !i.ft.graphNotrace.has(call.Func) &&
 			i.records(c) && i.recordCall(c, call)
@@ -147,7 +147,7 @@ func (i *Instance) latencyFunctions(on bool, handler string, measured func(*mach
 			i.recordReturn(c, ret)
 		}
 	}
-	if err := i.ft.registerGraph(g); err != nil {
+	if err := i.ft.registerGraph(g, &i.functions); err != nil {
 		return err
 	}
 	i.latency.graph = g

@@ -89,8 +89,8 @@ func (ft *Ftrace) setProfiler(s string) error {
 	for cpu := range p.cpus {
 		p.cpus[cpu] = map[uint64]*profile{}
 	}
-	p.ops = fgraph.Ops{Entry: ft.profileEntry, Return: ft.profileReturn, Filter: ft.top.functions.wants}
-	if err := ft.registerGraph(&p.ops); err != nil {
+	p.ops = fgraph.Ops{Entry: ft.profileEntry, Return: ft.profileReturn}
+	if err := ft.registerGraph(&p.ops, &ft.top.functions); err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
 	}
 	p.on = true

@@ -126,24 +126,26 @@ func (l *lab) stackSizes() (depth int) {
 	return depth
 }
 
+// sysctls are the files of /proc/sys/kernel by their paths.
+func (l *lab) sysctls() map[string]*tracefile.File {
+	files := map[string]*tracefile.File{}
+	for _, f := range l.ft.Sysctls() {
+		files["/proc/sys/kernel/"+f.Name] = f
+	}
+	return files
+}
+
 // sysctl writes a file of /proc/sys/kernel.
 func (l *lab) sysctl(name, text string) {
 	l.t.Helper()
-	for _, f := range l.ft.Sysctls() {
-		if f.Name != name {
-			continue
-		}
-		h, err := f.Open(l.t.Context(), tracefile.Write)
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		if _, err := h.Write(l.t.Context(), []byte(text+"\n")); err != nil {
-			l.t.Fatalf("%s: %v", name, err)
-		}
-		h.Close()
-		return
+	h, err := l.sysctls()["/proc/sys/kernel/"+name].Open(l.t.Context(), tracefile.Write)
+	if err != nil {
+		l.t.Fatal(err)
 	}
-	l.t.Fatalf("no sysctl %s", name)
+	defer h.Close()
+	if _, err := h.Write(l.t.Context(), []byte(text+"\n")); err != nil {
+		l.t.Fatalf("%s: %v", name, err)
+	}
 }
 
 // With kernel.ftrace_enabled off no function is seen, by no tracer.
