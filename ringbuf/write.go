@@ -52,12 +52,13 @@ func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 	c.plain.limit, c.plain.size, c.plain.ctx = 0, size, ctx
 	c.writeStamp = ts
 	c.ledger.payload += uint64(length)
-	at := c.data[off : off+size]
-	putHeader(at, uint8(size/alignment-1), delta)
-	if at = at[headerSize:]; length != len(at) {
-		clear(at[length:])
+	at := c.data[off : off+size : off+size]
+	putWord(at, uint32(size>>2-1)|uint32(delta)<<5) // putHeader, for sizes that are positive
+	end := headerSize + length
+	if end != size {
+		clear(at[end:])
 	}
-	return Event{Data: at[:length], Time: ts}, nil
+	return Event{Data: at[headerSize:end], Time: ts}, nil
 }
 
 // reserveSlow is the rest of Reserve for an event that is not plain, with the
