@@ -35,7 +35,7 @@ var (
 // Config says what a Buffer is like. The zero value of a field is its default,
 // but for CPUs and Clock.
 type Config struct {
-	CPUs         int                  // how many; at least 1
+	CPUs         int                  // how many; 1 to 8192
 	Size         int                  // bytes of data per CPU (buffer_size_kb · 1024); at least two sub-buffers are made
 	SubbufSize   int                  // bytes of a sub-buffer with its 16-byte header, a power of two from 64 to 2^20; 0 means 4096
 	NoOverwrite  bool                 // when full keep the oldest events instead of the newest
@@ -45,7 +45,7 @@ type Config struct {
 
 func (cfg Config) validate() error {
 	switch {
-	case cfg.CPUs < 1:
+	case cfg.CPUs < 1 || cfg.CPUs > maxCPUs:
 		return fmt.Errorf("ringbuf: Config.CPUs is %d: %w", cfg.CPUs, syscall.EINVAL)
 	case cfg.Size < 0:
 		return fmt.Errorf("ringbuf: Config.Size is %d: %w", cfg.Size, syscall.EINVAL)
@@ -55,7 +55,11 @@ func (cfg Config) validate() error {
 	if err := validSubbufSize(cfg.SubbufSize); err != nil {
 		return err
 	}
-	return checkPages(pagesFor(cfg.Size, cfg.SubbufSize))
+	n := pagesFor(cfg.Size, cfg.SubbufSize)
+	if n > maxPages/cfg.CPUs {
+		return fmt.Errorf("ringbuf: %d sub-buffers for each of %d CPUs: %w", n, cfg.CPUs, syscall.ENOMEM)
+	}
+	return nil
 }
 
 func validSubbufSize(size int) error {
@@ -65,8 +69,10 @@ func validSubbufSize(size int) error {
 	return nil
 }
 
-// maxPages bounds the sub-buffers of one CPU: 16 GB with the default size.
-const maxPages = 1 << 22
+const (
+	maxPages = 1 << 22 // sub-buffers of one CPU, and of all in New: 16 GB with the default size
+	maxCPUs  = 8192    // the most that a kernel for x86 can be built for
+)
 
 func checkPages(n int) error {
 	if n > maxPages {

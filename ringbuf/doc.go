@@ -42,6 +42,34 @@
 // finds at C that others were faster takes a new time (E), looks whether the last
 // of them told its own (F), and otherwise stores a delta of 0.
 //
+// A task writes "two." behind an event of 8 bytes at 1010, and is interrupted at B by
+// an irq that writes too. before and write are the two stamps; the clock counts tens:
+//
+//	task  A        before 1010, write 1010; 8 bytes written, 8 finished
+//	task  B        before 1020, write 1010; 8 bytes written, 8 finished
+//	  irq A        before 1020, write 1010; 8 bytes written, 8 finished
+//	  irq B        before 1030, write 1010; 8 bytes written, 8 finished
+//	  irq C        before 1030, write 1010; 24 bytes written, 8 finished
+//	  irq D        before 1030, write 1030; 24 bytes written, 8 finished
+//	  irq commits  before 1030, write 1030; 24 bytes written, 8 finished
+//	  irq commit   before 1030, write 1030; 24 bytes written, 8 finished
+//	  irq lowered  before 1030, write 1030; 24 bytes written, 8 finished
+//	task  C        before 1030, write 1030; 32 bytes written, 8 finished
+//	task  E        before 1040, write 1030; 32 bytes written, 8 finished
+//	task  F        before 1040, write 1030; 32 bytes written, 8 finished
+//	task  commits  before 1040, write 1030; 32 bytes written, 8 finished
+//	task  commit   before 1040, write 1030; 32 bytes written, 32 finished
+//	task  lowered  before 1040, write 1030; 32 bytes written, 32 finished
+//	data[4] type_len=1 +0 = 1010: 6f 6e 65 2e
+//	time stamp 1030 = 1030
+//	data[4] type_len=1 +0 = 1030: 69 72 71 21
+//	data[4] type_len=1 +10 = 1040: 74 77 6f 2e
+//
+// The irq finds 1020 ≠ 1010 at its A, so its event carries a stamp of 1030. The task
+// finds at C that 24 bytes were written where it has seen 8: it takes 1040 (E), and as
+// nobody came after that (F) its event is 10 later than write_stamp. This is the example
+// of Buffer.Interrupt, which calls a function at each point: try others.
+//
 // If the room ends past the page, the writer gives it up, pads the page, moves the
 // tail to the next one and tries again. Is that the head, its oldest events are
 // overwritten: the head moves on first (see overwriteHead).

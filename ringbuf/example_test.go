@@ -97,6 +97,64 @@ func ExampleDumpPage() {
 	// 0x108  248 unused
 }
 
+// A write that is interrupted at B, word by word. The task has said in before_stamp
+// that it is about to write when the interrupt comes: that finds the stamps unequal,
+// does not know when the last event was, and stores its whole time. The task then
+// finds at C that its room is not where it was to be, takes a new time (E), and as
+// nobody came after that (F) stores the difference to write_stamp, the interrupt's
+// time. Only the task's commit makes the two readable.
+func ExampleBuffer_Interrupt() {
+	now := uint64(1000)
+	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, SubbufSize: 256, Clock: func(int) uint64 { now += 10; return now }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	write := func(ctx ringbuf.Context, text string) {
+		e, _ := b.Reserve(0, ctx, len(text))
+		copy(e.Data, text)
+		b.Commit(0, e)
+	}
+	write(ringbuf.Normal, "one.")
+	who := "task"
+	b.Interrupt(0, func(at ringbuf.Point) {
+		s := b.Snapshot(0)
+		page := s.Pages[1]
+		fmt.Printf("%-6s%-8v before %d, write %d; %d bytes written, %d finished\n",
+			who, at, s.BeforeStamp, s.WriteStamp, page.Write, page.Committed)
+		if at == ringbuf.PointB && who == "task" {
+			who = "  irq"
+			write(ringbuf.IRQ, "irq!")
+			who = "task"
+		}
+	})
+	write(ringbuf.Normal, "two.")
+	b.Interrupt(0, nil)
+	for _, e := range b.Snapshot(0).Pages[1].Events {
+		fmt.Println(e)
+	}
+	// Output:
+	// task  A        before 1010, write 1010; 8 bytes written, 8 finished
+	// task  B        before 1020, write 1010; 8 bytes written, 8 finished
+	//   irq A        before 1020, write 1010; 8 bytes written, 8 finished
+	//   irq B        before 1030, write 1010; 8 bytes written, 8 finished
+	//   irq C        before 1030, write 1010; 24 bytes written, 8 finished
+	//   irq D        before 1030, write 1030; 24 bytes written, 8 finished
+	//   irq commits  before 1030, write 1030; 24 bytes written, 8 finished
+	//   irq commit   before 1030, write 1030; 24 bytes written, 8 finished
+	//   irq lowered  before 1030, write 1030; 24 bytes written, 8 finished
+	// task  C        before 1030, write 1030; 32 bytes written, 8 finished
+	// task  E        before 1040, write 1030; 32 bytes written, 8 finished
+	// task  F        before 1040, write 1030; 32 bytes written, 8 finished
+	// task  commits  before 1040, write 1030; 32 bytes written, 8 finished
+	// task  commit   before 1040, write 1030; 32 bytes written, 32 finished
+	// task  lowered  before 1040, write 1030; 32 bytes written, 32 finished
+	// data[4] type_len=1 +0 = 1010: 6f 6e 65 2e
+	// time stamp 1030 = 1030
+	// data[4] type_len=1 +0 = 1030: 69 72 71 21
+	// data[4] type_len=1 +10 = 1040: 74 77 6f 2e
+}
+
 // A write step by step, on tiny pages. Ten events: two pages are full, the third
 // is written. A reader takes the oldest page out of the ring and puts its empty
 // one there. Then an event is begun and not ended: what is written (the second

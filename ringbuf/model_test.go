@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": cmp.Or(os.Getenv("RINGBUF_CHECKS"), "500"), "rapid.seed": "1"} {
+	for name, value := range map[string]string{"rapid.checks": cmp.Or(os.Getenv("RINGBUF_CHECKS"), "1000"), "rapid.seed": "1"} {
 		if !set[name] {
 			if err := flag.Set(name, value); err != nil {
 				fmt.Fprintln(os.Stderr, "RINGBUF_CHECKS:", err)
@@ -476,105 +476,110 @@ func (m *model) wait() {
 	}
 }
 
+// runModel takes steps and looks at all invariants after each.
+func runModel(t *rapid.T, seen map[string]int) {
+	m := newModel(t, seen)
+	actions := map[string]func(){
+		"write": func() { m.write(ringbuf.Normal, m.length(), false, nil) },
+		"burst": func() {
+			for range rapid.IntRange(2, 20).Draw(t, "events") {
+				m.write(ringbuf.Normal, m.length(), false, nil)
+			}
+		},
+		"discard": func() { m.write(ringbuf.Normal, m.length(), true, nil) },
+		"interrupted": func() {
+			m.gaps = rapid.SliceOfN(rapid.IntRange(0, 9), 1, 4).Draw(t, "gaps")
+			m.b.Interrupt(0, m.at)
+			m.tick = 1 // equal times mislead the slow path, see interrupted
+			m.write(ringbuf.Context(rapid.IntRange(0, 2).Draw(t, "context")), m.length(), rapid.IntRange(0, 15).Draw(t, "discard") == 0, nil)
+			m.b.Interrupt(0, nil)
+			m.tick = 0
+		},
+		"interrupted while filling": func() {
+			m.write(ringbuf.Normal, m.length(), rapid.IntRange(0, 15).Draw(t, "discard") == 0, func() {
+				for range rapid.IntRange(1, 6).Draw(t, "interrupts") {
+					m.interrupt()
+				}
+			})
+		},
+		"too big": func() {
+			m.write(ringbuf.Normal, m.b.SubbufSize()+rapid.SampledFrom([]int{-15, 0, 1 << 40}).Draw(t, "length"), false, nil)
+		},
+		"off": func() {
+			m.b.SetRecording(false)
+			m.write(ringbuf.Normal, 8, false, nil)
+			m.b.SetRecording(true)
+		},
+		"consume": func() {
+			p, had := m.b.Peek(0)
+			p.Data = slices.Clone(p.Data)
+			lost := p.Lost
+			if it := m.b.Iter(0); had {
+				if e, ok := it.Next(); !ok || string(e.Data) != string(p.Data) || e.Time != p.Time {
+					t.Fatalf("peeked at %v, the iterator begins with %v", p, e)
+				}
+			}
+			if e, ok := m.b.Consume(0); ok != had || ok && (e.Time != p.Time || e.Lost != lost || string(e.Data) != string(p.Data)) {
+				t.Fatalf("peeked at %v %v, consumed %v %v", p, had, e, ok)
+			} else if ok {
+				m.got(e.Time, e.Data, e.Lost, false)
+			}
+		},
+		"page": func() {
+			image := make([]byte, m.b.SubbufSize())
+			if m.b.ReadPage(0, image, rapid.Bool().Draw(t, "full")) {
+				m.gotPage(image, -1)
+			}
+		},
+		"part of a page": func() {
+			image := make([]byte, m.b.SubbufSize())
+			if m.b.ReadPageN(0, image, rapid.IntRange(0, len(image)).Draw(t, "bytes"), false) {
+				m.gotPage(image, -1)
+			}
+		},
+		"drain":   m.drain,
+		"iterate": m.iterate,
+		"map":     m.mapped,
+		"swap":    m.swap,
+		"order":   m.order,
+		"resize":  m.resize,
+		"wait":    m.wait,
+		"overwrite": func() {
+			m.overwrite[0] = rapid.Bool().Draw(t, "on")
+			m.mayLose = m.mayLose || m.overwrite[0]
+			m.b.SetOverwrite(m.overwrite[0])
+		},
+		"crash": m.crash,
+		"reset": func() {
+			m.b.Reset(0)
+			m.side = &side{mayLose: m.overwrite[0]}
+			if s := m.b.Stats(0); s != (ringbuf.Stats{OldestTS: s.OldestTS}) || !m.b.Empty(0) || m.b.Ledger(0) != (ringbuf.Ledger{}) {
+				t.Fatalf("after reset: %+v %+v", s, m.b.Ledger(0))
+			}
+		},
+	}
+	repeat := map[string]func(*rapid.T){"": func(*rapid.T) { m.check() }}
+	for name, do := range actions {
+		repeat[name] = func(*rapid.T) { m.lastChange = name; do() }
+	}
+	// Emptying the ring all the time would keep it from filling.
+	for _, name := range []string{"order", "reset", "drain"} {
+		repeat[name] = func(t *rapid.T) {
+			if rapid.IntRange(0, 5).Draw(t, "rarely") == 0 {
+				actions[name]()
+			}
+		}
+	}
+	t.Repeat(repeat)
+	m.drain()
+}
+
 func TestModel(t *testing.T) {
 	seen := map[string]int{}
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
-		m := newModel(t, seen)
-		actions := map[string]func(){
-			"write": func() { m.write(ringbuf.Normal, m.length(), false, nil) },
-			"burst": func() {
-				for range rapid.IntRange(2, 20).Draw(t, "events") {
-					m.write(ringbuf.Normal, m.length(), false, nil)
-				}
-			},
-			"discard": func() { m.write(ringbuf.Normal, m.length(), true, nil) },
-			"interrupted": func() {
-				m.gaps = rapid.SliceOfN(rapid.IntRange(0, 9), 1, 4).Draw(t, "gaps")
-				m.b.Interrupt(0, m.at)
-				m.tick = 1 // equal times mislead the slow path, see interrupted
-				m.write(ringbuf.Context(rapid.IntRange(0, 2).Draw(t, "context")), m.length(), rapid.IntRange(0, 15).Draw(t, "discard") == 0, nil)
-				m.b.Interrupt(0, nil)
-				m.tick = 0
-			},
-			"interrupted while filling": func() {
-				m.write(ringbuf.Normal, m.length(), rapid.IntRange(0, 15).Draw(t, "discard") == 0, func() {
-					for range rapid.IntRange(1, 6).Draw(t, "interrupts") {
-						m.interrupt()
-					}
-				})
-			},
-			"too big": func() {
-				m.write(ringbuf.Normal, m.b.SubbufSize()+rapid.SampledFrom([]int{-15, 0, 1 << 40}).Draw(t, "length"), false, nil)
-			},
-			"off": func() {
-				m.b.SetRecording(false)
-				m.write(ringbuf.Normal, 8, false, nil)
-				m.b.SetRecording(true)
-			},
-			"consume": func() {
-				p, had := m.b.Peek(0)
-				p.Data = slices.Clone(p.Data)
-				lost := p.Lost
-				if it := m.b.Iter(0); had {
-					if e, ok := it.Next(); !ok || string(e.Data) != string(p.Data) || e.Time != p.Time {
-						t.Fatalf("peeked at %v, the iterator begins with %v", p, e)
-					}
-				}
-				if e, ok := m.b.Consume(0); ok != had || ok && (e.Time != p.Time || e.Lost != lost || string(e.Data) != string(p.Data)) {
-					t.Fatalf("peeked at %v %v, consumed %v %v", p, had, e, ok)
-				} else if ok {
-					m.got(e.Time, e.Data, e.Lost, false)
-				}
-			},
-			"page": func() {
-				image := make([]byte, m.b.SubbufSize())
-				if m.b.ReadPage(0, image, rapid.Bool().Draw(t, "full")) {
-					m.gotPage(image, -1)
-				}
-			},
-			"part of a page": func() {
-				image := make([]byte, m.b.SubbufSize())
-				if m.b.ReadPageN(0, image, rapid.IntRange(0, len(image)).Draw(t, "bytes"), false) {
-					m.gotPage(image, -1)
-				}
-			},
-			"drain":   m.drain,
-			"iterate": m.iterate,
-			"map":     m.mapped,
-			"swap":    m.swap,
-			"order":   m.order,
-			"resize":  m.resize,
-			"wait":    m.wait,
-			"overwrite": func() {
-				m.overwrite[0] = rapid.Bool().Draw(t, "on")
-				m.mayLose = m.mayLose || m.overwrite[0]
-				m.b.SetOverwrite(m.overwrite[0])
-			},
-			"crash": m.crash,
-			"reset": func() {
-				m.b.Reset(0)
-				m.side = &side{mayLose: m.overwrite[0]}
-				if s := m.b.Stats(0); s != (ringbuf.Stats{OldestTS: s.OldestTS}) || !m.b.Empty(0) || m.b.Ledger(0) != (ringbuf.Ledger{}) {
-					t.Fatalf("after reset: %+v %+v", s, m.b.Ledger(0))
-				}
-			},
-		}
-		repeat := map[string]func(*rapid.T){"": func(*rapid.T) { m.check() }}
-		for name, do := range actions {
-			repeat[name] = func(*rapid.T) { m.lastChange = name; do() }
-		}
-		// Emptying the ring all the time would keep it from filling.
-		for _, name := range []string{"order", "reset", "drain"} {
-			repeat[name] = func(t *rapid.T) {
-				if rapid.IntRange(0, 5).Draw(t, "rarely") == 0 {
-					actions[name]()
-				}
-			}
-		}
-		t.Repeat(repeat)
-		m.drain()
+		runModel(t, seen)
 	})
 	t.Logf("%d runs, %d times all %d invariants; %v", runs, seen["checked"], len(invariants), seen)
 	if t.Failed() || runs < 400 {

@@ -26,25 +26,6 @@ func numbered(tb testing.TB, b *ringbuf.Buffer, from, to int) {
 	}
 }
 
-func TestConfigErrors(t *testing.T) {
-	clock := func(int) uint64 { return 0 }
-	for _, c := range []struct {
-		cfg  ringbuf.Config
-		want error
-	}{
-		{ringbuf.Config{Clock: clock}, syscall.EINVAL},
-		{ringbuf.Config{CPUs: 1}, syscall.EINVAL},
-		{ringbuf.Config{CPUs: 1, Size: -1, Clock: clock}, syscall.EINVAL},
-		{ringbuf.Config{CPUs: 1, SubbufSize: 4095, Clock: clock}, syscall.EINVAL},
-		{ringbuf.Config{CPUs: 1, SubbufSize: 1 << 21, Clock: clock}, syscall.EINVAL},
-		{ringbuf.Config{CPUs: 1, Size: int(^uint(0) >> 1), SubbufSize: 64, Clock: clock}, syscall.ENOMEM},
-	} {
-		if _, err := ringbuf.New(c.cfg); !errors.Is(err, c.want) {
-			t.Errorf("%+v: %v, want %v", c.cfg, err, c.want)
-		}
-	}
-}
-
 // The values that the kernel reads back from buffer_size_kb.
 func TestSizeKB(t *testing.T) {
 	b := mustNew(t, ringbuf.Config{CPUs: 2, Clock: ticking()})
@@ -258,24 +239,5 @@ func TestClockAndSwitches(t *testing.T) {
 	b.Commit(1, e)
 	if _, err = b.Reserve(1, ringbuf.Normal, b.MaxEventSize()+4); !errors.Is(err, ringbuf.ErrTooBig) {
 		t.Errorf("too big: %v", err)
-	}
-}
-
-// Misuse is a bug of the caller and panics with the package's name.
-func TestInvariants(t *testing.T) {
-	for name, misuse := range map[string]func(b *ringbuf.Buffer){
-		"commit twice":  func(b *ringbuf.Buffer) { e, _ := b.Reserve(0, 0, 4); b.Commit(0, e); b.Commit(0, e) },
-		"discard twice": func(b *ringbuf.Buffer) { e, _ := b.Reserve(0, 0, 4); b.Discard(0, e); b.Discard(0, e) },
-		"reset inside":  func(b *ringbuf.Buffer) { b.Reserve(0, 0, 4); b.Reset(0) },
-		"unpin":         func(b *ringbuf.Buffer) { b.UnpinSize(0) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if s := fmt.Sprint(recover()); !strings.HasPrefix(s, "ringbuf: invariant: ") {
-					t.Errorf("recovered %s", s)
-				}
-			}()
-			misuse(mustNew(t, ringbuf.Config{CPUs: 1, Clock: ticking()}))
-		})
 	}
 }
