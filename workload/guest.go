@@ -25,6 +25,8 @@ type Guests struct {
 	w     *mix
 	byPID map[int]*guest
 	busy  []*guest // with something to do, in the order in which they got it
+
+	changes int // forks, execs and exits to be done
 }
 
 // MaxGuests bounds the processes that are guests at once; others do not appear.
@@ -57,6 +59,8 @@ type guestAct struct {
 	nr         int64
 	child      *guest
 	comm, path string
+	policy     machine.Policy
+	prio       int
 }
 
 // maxGuestActs bounds what a guest has still to do: a process that does more than
@@ -128,12 +132,13 @@ func (g *Guests) Fork(parent, child int) {
 	g.note(parent, guestAct{kind: guestFork, child: g.add(child, p.comm)})
 }
 
-// Exec lets a guest become another program.
-func (g *Guests) Exec(pid int, comm, path string) {
+// Exec lets a guest become another program, which is scheduled under policy with
+// prio as its kernel priority; 0 leaves that as it is.
+func (g *Guests) Exec(pid int, comm, path string, policy machine.Policy, prio int) {
 	if d := g.byPID[pid]; d != nil {
 		d.comm = comm
 	}
-	g.note(pid, guestAct{kind: guestExec, comm: comm, path: path})
+	g.note(pid, guestAct{kind: guestExec, comm: comm, path: path, policy: policy, prio: prio})
 }
 
 // Exit lets a guest end.
@@ -145,6 +150,9 @@ func (g *Guests) note(pid int, act guestAct) {
 		return
 	}
 	d.acts = append(d.acts, act)
+	if act.kind != guestCall {
+		g.changes++
+	}
 	if !d.busy {
 		d.busy = true
 		g.busy = append(g.busy, d)
@@ -172,6 +180,10 @@ func (g *Guests) Wake() bool {
 	g.busy = kept
 	return len(kept) > 0
 }
+
+// Changing says whether a guest has yet to fork, to become another program or to
+// end.
+func (g *Guests) Changing() bool { return g.changes > 0 }
 
 // resting says that the guest sleeps with nothing to do.
 func (d *guest) resting() bool {
@@ -227,16 +239,38 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 	case e == machine.EvSchedFork && d.doing.kind == guestFork && d.doing.child != nil:
 		child := d.doing.child
 		d.doing.child = nil
+		d.all.changes--
 		cfg := child.config(d.task.Prio)
 		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
 		child.task = c.Fork(cfg, 0x1200011)
 		child.task.Memory = newUserStack()
 	case e == machine.EvSchedExec && d.doing.kind == guestExec:
+		if d.doing.prio > 0 {
+			d.task.Policy, d.task.Prio = d.doing.policy, d.doing.prio
+		}
 		c.Exec(d.doing.comm, d.doing.path)
+		d.all.changes--
 	case e == machine.EvSchedExit:
-		d.dead = true
-		delete(d.all.byPID, d.pid)
+		d.die()
 	}
+}
+
+// die ends a guest, and with it what it had still to do.
+func (d *guest) die() {
+	if d.doing.kind == guestExit {
+		d.all.changes--
+	}
+	d.dead = true
+	delete(d.all.byPID, d.pid)
+	for _, act := range d.acts {
+		if act.kind != guestCall {
+			d.all.changes--
+		}
+		if act.child != nil && act.child.task == nil {
+			act.child.die()
+		}
+	}
+	d.acts = nil
 }
 
 // parentOf is the guest that waits for an ending one.

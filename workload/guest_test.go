@@ -39,7 +39,7 @@ func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) 
 		case *machine.SchedFork:
 			note(tp.Parent.PID, "forks %d", tp.Child.PID)
 		case *machine.SchedExec:
-			note(tp.Task.PID, "execs %s %s", tp.Task.Comm, tp.Filename)
+			note(tp.Task.PID, "execs %s %s %d", tp.Task.Comm, tp.Filename, tp.Task.Prio)
 		case *machine.SysEnter:
 			note(c.Current.PID, "calls %d", tp.NR)
 		case *machine.SchedProcess:
@@ -75,7 +75,7 @@ func TestGuests(t *testing.T) {
 	g.Add(4711, "sh", 0)
 	g.Call(4711, 257)
 	g.Fork(4711, 4712)
-	g.Exec(4712, "cat", "/usr/bin/cat")
+	g.Exec(4712, "cat", "/usr/bin/cat", machine.FIFO, 94)
 	g.Call(4712, 0)
 	g.Exit(4712)
 	g.Call(4711, 1)
@@ -93,7 +93,7 @@ func TestGuests(t *testing.T) {
 	if want := []string{"4711 calls 257", "4711 calls 56", "4711 forks 4712", "4711 calls 1"}; !slices.Equal(of("4711")[:4], want) {
 		t.Errorf("the shell: %q, want %q", of("4711"), want)
 	}
-	if want := []string{"4712 calls 59", "4712 execs cat /usr/bin/cat", "4712 calls 0", "4712 calls 231", "4712 exits"}; !slices.Equal(of("4712"), want) {
+	if want := []string{"4712 calls 59", "4712 execs cat /usr/bin/cat 94", "4712 calls 0", "4712 calls 231", "4712 exits"}; !slices.Equal(of("4712"), want) {
 		t.Errorf("the child: %q, want %q", of("4712"), want)
 	}
 	if g.Known(4712) || !g.Known(4711) {
@@ -113,7 +113,7 @@ func TestGuests(t *testing.T) {
 func TestGuestsBounds(t *testing.T) {
 	m, g, _ := guestMachine(t)
 	g.Fork(1, 2)
-	g.Exec(5000, "x", "")
+	g.Exec(5000, "x", "", machine.Normal, 0)
 	g.Exit(5000)
 	g.Add(-1, "x", 0)
 	simulated := m.Tasks()[0].PID

@@ -80,8 +80,15 @@ func (c *Clock) loop(each func()) {
 	}
 }
 
-// Request is a client's request: time has passed, a round of it at least.
-func (c *Clock) Request() { c.pass(roundTime) }
+// Request is a client's request: time has passed, a round of it at least. The reads
+// that follow an open are part of it.
+func (c *Clock) Request(op Op) {
+	if op == OpRead {
+		c.pass(0)
+		return
+	}
+	c.pass(roundTime)
+}
 
 // pass moves the machine to now, and by atLeast nanoseconds.
 func (c *Clock) pass(atLeast uint64) {

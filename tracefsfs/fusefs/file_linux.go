@@ -66,6 +66,9 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	}
 	out.Fh = m.addFile(&file{node: n, flags: flags, handle: h})
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
+	if flags&tracefile.Write == 0 {
+		out.OpenFlags |= fuse.FOPEN_NOFLUSH // a request less
+	}
 	if consuming[path.Base(n.path)] {
 		out.OpenFlags |= fuse.FOPEN_NONSEEKABLE
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 )
 
@@ -25,30 +26,12 @@ type Config struct {
 	Before func(Request)
 	// Source is the first column of /proc/mounts; empty means "tracefs".
 	Source string
+	// Control are more files of the hidden folder .ftracelab, which is for programs
+	// that know what they mount.
+	Control []tracefile.Node
 	// Type is what follows "fuse." in the type; empty means "tracefs".
 	Type string
 }
-
-// Request is what a client asks for.
-type Request struct {
-	PID  int // thread of the caller, 0 if the kernel did it on its own
-	Op   Op
-	Path string // relative to the mount
-}
-
-// Op is the system call behind a request.
-type Op uint8
-
-// The system calls that Config.Before is told of.
-const (
-	OpOpen Op = iota + 1
-	OpRead
-	OpWrite
-	OpMkdir
-	OpRmdir
-	OpReadDir
-	OpChdir
-)
 
 // Mount is a mounted tree.
 type Mount struct {
@@ -169,5 +152,5 @@ func (m *Mount) before(h *fuse.InHeader, op Op, n *node) {
 		m.cfg.Before(Request{PID: int(h.Pid), Op: op, Path: n.path})
 		return
 	}
-	m.clock.Request()
+	m.clock.Request(op)
 }

@@ -3,9 +3,9 @@ package fusefs
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -21,8 +21,7 @@ type node struct {
 	lookups uint64
 	gone    bool // removed: a cwd or an open file keeps it
 
-	children map[string]tracefile.Node // of a folder that stays, as of indexed
-	indexed  time.Time
+	children map[string]tracefile.Node // of a folder that stays as it is
 }
 
 // rawPipe is the name of the files that are FIFOs.
@@ -41,28 +40,48 @@ func (m *Mount) addRoot() {
 	root := &node{id: fuse.FUSE_ROOT_ID, entry: m.cfg.FS.Root(), lookups: 1}
 	m.nodes[root.id], m.paths[""] = root, root
 	m.static = map[string]bool{}
-	if events, err := m.cfg.FS.Lookup("events"); err == nil {
-		if dir, ok := events.(*tracefile.Dir); ok && dir.Children != nil {
-			for _, system := range dir.Children() {
-				m.static[system.NodeName()] = true
-			}
+	events, err := m.cfg.FS.Lookup("events")
+	if err != nil {
+		return
+	}
+	for name, system := range childrenOf(events) {
+		m.static[name] = true
+		for event := range childrenOf(system) {
+			m.static[name+"/"+event] = true
 		}
 	}
 }
 
+// childrenOf indexes a folder.
+func childrenOf(n tracefile.Node) map[string]tracefile.Node {
+	index := map[string]tracefile.Node{}
+	if dir, ok := n.(*tracefile.Dir); ok && dir.Children != nil {
+		for _, child := range dir.Children() {
+			index[child.NodeName()] = child
+		}
+	}
+	return index
+}
+
 // staticTime is how long the kernel may remember an entry that does not go away.
 // It saves most of the requests of a script that looks at every event.
-const staticTime = 1 // second
+const staticTime = 3600 // seconds
 
-// isStatic says that an entry below events/ is of a system that was there at the
-// start, and those stay.
+// isStatic says that an entry below events/ is of an event that was there at the
+// start: those stay, and so do their files.
 func (m *Mount) isStatic(p string) bool {
 	if rest, ok := strings.CutPrefix(p, "instances/"); ok {
 		_, p, _ = strings.Cut(rest, "/")
 	}
 	rest, ok := strings.CutPrefix(p, "events/")
-	system, _, _ := strings.Cut(rest, "/")
-	return ok && m.static[system]
+	if !ok {
+		return false
+	}
+	if system, event, deeper := strings.Cut(rest, "/"); deeper {
+		event, _, _ = strings.Cut(event, "/")
+		rest = system + "/" + event
+	}
+	return m.static[rest]
 }
 
 // nodeOf returns a node the kernel named; ESTALE if it should not have.
@@ -105,33 +124,27 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 // resolve finds name below parent: where entries stay, in the folder that was
 // found before; elsewhere from the root, since any folder may have gone.
 func (m *Mount) resolve(parent *node, name, p string) (tracefile.Node, error) {
-	dir, ok := parent.entry.(*tracefile.Dir)
-	if !ok {
+	if !parent.entry.NodeMode().IsDir() {
 		return nil, syscall.ENOTDIR
 	}
 	if !m.isStatic(p) {
 		return m.cfg.FS.Lookup(p)
 	}
 	m.mu.Lock()
-	child, known := parent.children[name]
-	known = known && time.Since(parent.indexed) < staticTime*time.Second
+	index := parent.children
 	m.mu.Unlock()
-	if known {
-		return child, nil
-	}
-	index := map[string]tracefile.Node{}
-	if dir.Children != nil {
-		for _, child := range dir.Children() {
-			index[child.NodeName()] = child
+	if index == nil {
+		index = childrenOf(parent.entry)
+		if m.isStatic(parent.path) {
+			m.mu.Lock()
+			parent.children = index
+			m.mu.Unlock()
 		}
 	}
-	m.mu.Lock()
-	parent.children, parent.indexed = index, time.Now()
-	m.mu.Unlock()
-	if child, known = index[name]; !known {
-		return nil, syscall.ENOENT
+	if child, ok := index[name]; ok {
+		return child, nil
 	}
-	return child, nil
+	return nil, syscall.ENOENT
 }
 
 // remember returns the node of a path, one more time looked up.
@@ -253,7 +266,11 @@ func (m *Mount) lookupHidden(h *fuse.InHeader, p string, out *fuse.EntryOut) fus
 		}
 		m.fillEntry(n, out)
 	default:
-		return fuse.ENOENT
+		at := slices.IndexFunc(m.cfg.Control, func(n tracefile.Node) bool { return hidden+"/"+n.NodeName() == p })
+		if at < 0 {
+			return fuse.ENOENT
+		}
+		m.fillEntry(m.remember(p, m.cfg.Control[at]), out)
 	}
 	return fuse.OK
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"os"
+	"path"
 	"sync"
 	"time"
 
@@ -81,7 +82,7 @@ func (b *Bridge) follow() {
 // Before is fusefs.Config.Before.
 func (b *Bridge) Before(r fusefs.Request) {
 	if r.PID == 0 {
-		b.cfg.Clock.Request()
+		b.cfg.Clock.Request(r.Op)
 		return
 	}
 	b.mu.Lock()
@@ -98,8 +99,18 @@ func (b *Bridge) Before(r fusefs.Request) {
 			b.cfg.Guests.Call(pid, nr)
 		}
 	})
-	b.settle()
-	b.cfg.Clock.Request()
+	b.settle(looks(r))
+	b.cfg.Clock.Request(r.Op)
+}
+
+// looks says that a request may see what system calls have done. A script that goes
+// through the settings of all events, thousands of files, does not.
+func looks(r fusefs.Request) bool {
+	switch path.Base(r.Path) {
+	case "trigger", "filter", "format", "id":
+		return false
+	}
+	return r.Op == fusefs.OpOpen || r.Op == fusefs.OpWrite
 }
 
 // calls are the system calls, by their numbers on x86-64, behind requests.
@@ -108,11 +119,14 @@ var calls = map[fusefs.Op]int64{
 	fusefs.OpReadDir: 217, fusefs.OpChdir: 80,
 }
 
-// settle runs the machine until its guests have done what they have to do.
-func (b *Bridge) settle() {
+// settle runs the machine until its guests have done what they have to do: the
+// forks, execs and exits, and with all the system calls.
+func (b *Bridge) settle(all bool) {
 	for spent := uint64(0); spent < maxTime; spent += stepTime {
 		busy := false
-		b.cfg.Do(func() { busy = b.cfg.Guests.Wake() })
+		b.cfg.Do(func() {
+			busy = b.cfg.Guests.Wake() && (all || b.cfg.Guests.Changing())
+		})
 		if !busy {
 			return
 		}
@@ -150,7 +164,8 @@ func (b *Bridge) exec(pid int) {
 		comm = b.comms[pid] // it has ended already
 	}
 	b.comms[pid] = comm
-	b.cfg.Guests.Exec(pid, comm, path)
+	policy, prio := schedOf(pid)
+	b.cfg.Guests.Exec(pid, comm, path, policy, prio)
 }
 
 func (b *Bridge) exit(pid int) {
@@ -162,6 +177,9 @@ func (b *Bridge) exit(pid int) {
 // kernel did not tell.
 func (b *Bridge) welcome(pid int) {
 	g := b.cfg.Guests
+	if b.news != nil && g.Known(pid) {
+		return
+	}
 	comm := commOf(pid)
 	if !g.Known(pid) {
 		parent := parentOf(pid)

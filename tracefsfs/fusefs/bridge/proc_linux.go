@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"ftracelab/workload/machine"
 )
 
 func proc(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
@@ -54,6 +56,32 @@ func processOf(tid int) int {
 		return pid
 	}
 	return tid
+}
+
+// schedOf is a process's scheduling policy and kernel priority, 0 if it has ended.
+//
+// Kernel: do_task_stat, fs/proc/array.c: fields 18, 40 and 41 of /proc/PID/stat.
+func schedOf(pid int) (policy machine.Policy, prio int) {
+	text, err := os.ReadFile(proc(pid, "stat"))
+	if err != nil {
+		return 0, 0
+	}
+	_, rest, ok := strings.Cut(string(text), ") ") // behind the name, which may hold anything
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 39 {
+		return 0, 0
+	}
+	number := func(field int) int {
+		n, err := strconv.Atoi(fields[field-3])
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	if rt := number(40); rt > 0 {
+		return machine.Policy(number(41)), machine.RTPrio(rt)
+	}
+	return machine.Normal, 100 + number(18)
 }
 
 func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

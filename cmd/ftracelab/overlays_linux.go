@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/fusefs/cell"
+	"ftracelab/workload"
+	"ftracelab/workload/machine"
+)
+
+// overlays are the machine's files outside of tracefs.
+func (l *lab) overlays() ([]cell.Overlay, error) {
+	sysctls := []tracefile.Node{cell.Kept("kptr_restrict", "0"), cell.Kept("sched_rt_runtime_us", "950000")}
+	for _, f := range l.ft.Sysctls() {
+		sysctls = append(sysctls, f)
+	}
+	kernel, err := cell.HostDir("/proc/sys/kernel", sysctls...)
+	if err != nil {
+		return nil, err
+	}
+	return []cell.Overlay{
+		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {
+			var b bytes.Buffer
+			_, err := l.machine.Kallsyms().WriteTo(&b)
+			return b.Bytes(), err
+		})},
+		{Path: "/proc/interrupts", Node: tracefile.Seq("interrupts", 0o444, l.interrupts).OnWrite(func([]byte) error {
+			return tracefile.Errorf(syscall.EIO, "interrupts cannot be written")
+		})},
+		{Path: "/proc/modules", Node: tracefile.Seq("modules", 0o444, l.modules)},
+		{Path: "/proc/sys/kernel", Node: kernel},
+		{Path: "/sys/devices/system/cpu", Node: l.cpuDir()},
+	}, nil
+}
+
+// interrupts is /proc/interrupts of a machine whose interrupts nobody counts.
+func (l *lab) interrupts() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%11s", "")
+	for n := range l.machine.CPUs() {
+		fmt.Fprintf(&b, "%-11s", fmt.Sprintf("CPU%d", n))
+	}
+	b.WriteString("\n")
+	return b.Bytes(), nil
+}
+
+// modules is /proc/modules.
+//
+// Departure: each module has the same size and no address.
+func (l *lab) modules() ([]byte, error) {
+	var b bytes.Buffer
+	for _, name := range (guest{l}).Modules() {
+		fmt.Fprintf(&b, "%s 16384 0 - Live 0x0000000000000000\n", name)
+	}
+	return b.Bytes(), nil
+}
+
+// cpuDir is /sys/devices/system/cpu: the machine's CPUs, which can be taken out.
+func (l *lab) cpuDir() *tracefile.Dir {
+	cpus := l.machine.CPUs()
+	text := func(name string, show func() string) tracefile.Node { return tracefile.Value(name, 0o444, show, nil) }
+	fixed := func(name, s string) tracefile.Node { return text(name, func() string { return s }) }
+	list := func(want bool) func() string {
+		return func() (s string) {
+			_ = l.ft.Do(func(*machine.Machine) error { // without an error
+				s = cpuList(cpus, func(c *machine.CPU) bool { return c.Online() == want })
+				return nil
+			})
+			return s
+		}
+	}
+	all := cpuList(cpus, func(*machine.CPU) bool { return true })
+	nodes := []tracefile.Node{
+		text("online", list(true)), text("offline", list(false)), fixed("possible", all), fixed("present", all),
+		fixed("isolated", "\n"), fixed("kernel_max", fmt.Sprintln(machine.MaxCPUs-1)),
+	}
+	switches := l.hotplugFiles()
+	for n := range cpus {
+		name := fmt.Sprintf("cpu%d", n)
+		var files []tracefile.Node
+		if f := switches["/sys/devices/system/cpu/"+name+"/online"]; f != nil {
+			files = append(files, f)
+		}
+		nodes = append(nodes, &tracefile.Dir{Name: name, Mode: 0o755, Children: func() []tracefile.Node { return files }})
+	}
+	return &tracefile.Dir{Name: "cpu", Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
+}
+
+// cpuList is the CPUs of a kind as the kernel lists them: 0-3,5.
+func cpuList(cpus []*machine.CPU, want func(*machine.CPU) bool) string {
+	var parts []string
+	for i := 0; i < len(cpus); i++ {
+		first := i
+		for i < len(cpus) && want(cpus[i]) {
+			i++
+		}
+		switch {
+		case i-first > 1:
+			parts = append(parts, fmt.Sprintf("%d-%d", first, i-1))
+		case i > first:
+			parts = append(parts, fmt.Sprint(first))
+		}
+	}
+	return strings.Join(parts, ",") + "\n"
+}
+
+// moduleControls are the files by which the scripts below load modules.
+func (l *lab) moduleControls() []tracefile.Node {
+	return []tracefile.Node{
+		tracefile.Value("modprobe", 0o200, nil, func(s string) error {
+			words := strings.Fields(s)
+			if len(words) == 0 {
+				return tracefile.Errorf(syscall.EINVAL, "modprobe without a module")
+			}
+			return workload.Modprobe(l.ft, words[0], words[1:])
+		}),
+		tracefile.Value("rmmod", 0o200, nil, func(s string) error { return workload.Rmmod(l.ft, strings.TrimSpace(s)) }),
+	}
+}
+
+// modprobe, insmod and rmmod of a cell act on the machine: the host's would load
+// modules into the host's kernel.
+const (
+	modprobeScript = `#!/bin/sh
+control=/sys/kernel/tracing/.ftracelab/modprobe
+while :; do
+	case $1 in
+	-r | --remove) control=/sys/kernel/tracing/.ftracelab/rmmod ;;
+	-*) ;;
+	*) break ;;
+	esac
+	shift
+done
+if ! printf '%s ' "$@" 2>/dev/null > $control; then
+	echo "modprobe: FATAL: Module $1 not found." >&2
+	exit 1
+fi
+`
+	rmmodScript = `#!/bin/sh
+for module; do
+	case $module in -*) continue ;; esac
+	if ! printf %s "$module" 2>/dev/null > /sys/kernel/tracing/.ftracelab/rmmod; then
+		echo "rmmod: ERROR: Module $module is not currently loaded" >&2
+		exit 1
+	fi
+done
+`
+)

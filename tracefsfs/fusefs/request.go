@@ -1,0 +1,22 @@
+package fusefs
+
+// Request is what a client asks for.
+type Request struct {
+	PID  int // thread of the caller, 0 if the kernel did it on its own
+	Op   Op
+	Path string // relative to the mount
+}
+
+// Op is the system call behind a request.
+type Op uint8
+
+// The system calls that Config.Before is told of.
+const (
+	OpOpen Op = iota + 1
+	OpRead
+	OpWrite
+	OpMkdir
+	OpRmdir
+	OpReadDir
+	OpChdir
+)
