@@ -181,11 +181,34 @@ func (i *Instance) Stop() {
 
 // TakePages takes all sub-buffers of cpu as they lie, one behind the other, as
 // reading per_cpu/cpuN/trace_pipe_raw to its end would.
-func (i *Instance) TakePages(cpu int) []byte {
+func (i *Instance) TakePages(cpu int) []byte { return i.take(cpu, false) }
+
+// TakeShown is TakePages of the buffer that trace shows. Of a latency tracer that is
+// the one of the longest latency, which no file of a kernel gives as pages.
+func (i *Instance) TakeShown(cpu int) []byte { return i.take(cpu, i.ShowsLongest()) }
+
+// ShowsLongest says whether trace shows the buffer of a latency tracer's longest
+// latency instead of the one that is written.
+func (i *Instance) ShowsLongest() bool {
+	i.ft.mu.Lock()
+	defer i.ft.mu.Unlock()
+	return i.shown() != i.buf
+}
+
+// Moment tells of the buffer that trace shows what only the latency format shows of
+// it: when it begins, and of which latency it is.
+func (i *Instance) Moment() (began uint64, latency output.Latency) {
+	i.ft.mu.Lock()
+	defer i.ft.mu.Unlock()
+	l := i.shows(i.shown())
+	return l.began, l.header
+}
+
+func (i *Instance) take(cpu int, snapshot bool) []byte {
 	i.ft.mu.Lock()
 	defer i.ft.mu.Unlock()
 	var pages []byte
-	p := &pipe{i: i, cpu: cpu}
+	p := &pipe{i: i, cpu: cpu, snapshot: snapshot}
 	for page := takePage(p); page != nil; page = takePage(p) {
 		pages = append(pages, page...)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/workload"
+	"ftracelab/workload/capture"
 	"ftracelab/workload/machine"
 )
 
@@ -140,6 +141,7 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		{"README", []byte(readme)},
 		{"formats_all.txt", formats.Bytes()},
 		{"kallsyms.txt", symbols.Bytes()},
+		{"state.txt", capture.Moment(l.ft.Top().Moment())},
 	}
 	add := func(name, from string) error {
 		data, err := l.fs.ReadFile(from)
@@ -156,12 +158,16 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		{"trace_clock", "trace_clock"},
 		{"saved_cmdlines", "saved_cmdlines"},
 		{"saved_tgids", "saved_tgids"},
+		{"printk_formats", "printk_formats"},
+		{"dynamic_events", "dynamic_events"},
 		{"stack_map", "stack_map"},
 		{"stack_map_stat", "stack_map_stat"},
 		{"stack_map_bin", "stack_map_bin"},
 	}
 	for cpu := range l.ft.Top().Buffer().CPUs() {
-		names = append(names, [2]string{fmt.Sprintf("stats.cpu%d", cpu), fmt.Sprintf("per_cpu/cpu%d/stats", cpu)})
+		if !l.ft.Top().ShowsLongest() { // the files are those of the other buffer
+			names = append(names, [2]string{fmt.Sprintf("stats.cpu%d", cpu), fmt.Sprintf("per_cpu/cpu%d/stats", cpu)})
+		}
 	}
 	for _, n := range names {
 		if err := add(n[0], n[1]); err != nil && tracefile.Errno(err) != syscall.ENOENT {
@@ -169,7 +175,7 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		}
 	}
 	for cpu := range l.ft.Top().Buffer().CPUs() {
-		files = append(files, captureFile{fmt.Sprintf("cpu%d.raw", cpu), l.ft.Top().TakePages(cpu)})
+		files = append(files, captureFile{fmt.Sprintf("cpu%d.raw", cpu), l.ft.Top().TakeShown(cpu)})
 	}
 	return files, nil
 }

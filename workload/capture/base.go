@@ -28,6 +28,11 @@ func newBase(l location, opt Options, format string) base {
 // maxComms bounds the names kept, like saved_cmdlines_size does.
 const maxComms = 1 << 16
 
+// maxComm is the length of the longest name of a task.
+//
+// Kernel: TASK_COMM_LEN, include/linux/sched.h.
+const maxComm = 15
+
 // comms are the names of tasks.
 type comms struct {
 	byPID map[int32]string

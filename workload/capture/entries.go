@@ -14,7 +14,8 @@ type entries struct {
 	c     *cpuPages
 	head  output.Entry
 	ready bool
-	begun bool // a page was opened
+	begun bool   // a page was opened
+	old   uint64 // entries from before the buffer's reset
 	err   error
 }
 
@@ -84,11 +85,26 @@ func (t *Trace) Merge(cpu int) (*output.Merge, error) {
 	}
 	var readers []output.Reader
 	for _, r := range t.readers {
+		r.skip(t.began)
 		if cpu < 0 || r.c.cpu == cpu {
 			readers = append(readers, r)
 		}
 	}
 	return output.NewMerge(readers...), nil
+}
+
+// skip takes off the entries that are older than what the buffer shows: a latency
+// tracer's is not emptied between two latencies.
+//
+// Kernel: tracing_iter_reset, kernel/trace/trace.c.
+func (e *entries) skip(began uint64) {
+	for {
+		if head, ok := e.Peek(); !ok || head.Time >= began {
+			return
+		}
+		e.ready = false
+		e.old++
+	}
 }
 
 // failure is what ended the reading of a CPU before its last page.
@@ -102,8 +118,8 @@ func (t *Trace) failure() error {
 
 // timeStart is when the buffer was reset, for times that are relative to it.
 func (t *Trace) timeStart(o output.Options) uint64 {
-	if v, ok := parseUint([]byte(t.state["time_start"])); ok {
-		return v
+	if t.beganKnown {
+		return t.began
 	}
 	if o&(output.LatencyFormat|output.DisplayGraph) == 0 {
 		return 0
@@ -123,8 +139,7 @@ func (t *Trace) counts() (n output.Counts, err error) {
 	known := map[int]bool{}
 	for _, s := range t.info.Stats {
 		known[s.CPU] = true
-		n.Entries += s.Entries
-		n.Written += s.Entries + s.Overrun
+		t.addCounts(&n, s.CPU, s.Entries, s.Overrun)
 	}
 	for _, c := range t.folder.cpus {
 		if known[c.cpu] {
@@ -134,10 +149,22 @@ func (t *Trace) counts() (n output.Counts, err error) {
 		if err != nil {
 			return n, err
 		}
-		n.Entries += held
-		n.Written += held + lost
+		t.addCounts(&n, c.cpu, held, lost)
 	}
 	return n, nil
+}
+
+// addCounts adds those of a CPU; with entries that were skipped it forgets the lost.
+//
+// Kernel: get_total_entries_cpu, kernel/trace/trace.c.
+func (t *Trace) addCounts(n *output.Counts, cpu int, held, lost uint64) {
+	for _, r := range t.readers {
+		if r.c.cpu == cpu && r.old > 0 {
+			held, lost = held-min(held, r.old), 0
+		}
+	}
+	n.Entries += held
+	n.Written += held + lost
 }
 
 // count reads the pages of a CPU from a file of its own.

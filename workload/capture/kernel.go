@@ -257,10 +257,16 @@ func (b *base) savedCmdlines(l location, dir string) error {
 	if err != nil {
 		return err
 	}
+	last := int32(-1)
 	for line := range bytes.Lines(text) {
-		pid, comm, ok := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
-		if v, good := parseUint(pid); ok && good && v <= 1<<31-1 {
-			b.comms.set(int32(v), string(comm))
+		line = bytes.TrimRight(line, "\r\n")
+		pid, comm, ok := bytes.Cut(line, []byte(" "))
+		switch v, good := parseUint(pid); {
+		case ok && good && v <= 1<<31-1:
+			last = int32(v)
+			b.comms.set(last, string(comm))
+		case len(line) > 0 && last >= 0 && len(b.comms.byPID[last])+1+len(line) <= maxComm: // the name has a newline
+			b.comms.set(last, b.comms.byPID[last]+"\n"+string(line))
 		}
 	}
 	return nil

@@ -36,10 +36,13 @@ type Trace struct {
 	strings map[uint64]string // printk_formats
 	eprobes map[string]string // SYSTEM/NAME of an eprobe → SYSTEM.EVENT it sits on
 	latency output.Latency
-	maps    fileMaps
-	readers []*entries
-	hashed  bool
-	recent  [64]task // by the low bits of the pid
+	// began is when the buffer was reset, if that is known.
+	began      uint64
+	beganKnown bool
+	maps       fileMaps
+	readers    []*entries
+	hashed     bool
+	recent     [64]task // by the low bits of the pid
 }
 
 // OpenTrace opens the folder, or the trace.dat, name.
@@ -190,11 +193,11 @@ const textChunk = 64 << 10
 //
 // Kernel: tracing_open and s_show, kernel/trace/trace.c.
 func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
-	n, err := t.counts()
+	m, err := t.Merge(cpu)
 	if err != nil {
 		return err
 	}
-	m, err := t.Merge(cpu)
+	n, err := t.counts()
 	if err != nil {
 		return err
 	}

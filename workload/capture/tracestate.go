@@ -43,13 +43,12 @@ func (t *Trace) loadState(l location) error {
 	if t.maps, err = readMaps(l); err != nil {
 		return err
 	}
-	cpu, _ := strconv.Atoi(t.state["latency_cpu"])
-	t.latency = output.Latency{CPU: cpu, Release: "unknown", Model: "preempt"}
+	t.latency = output.Latency{Release: "unknown", Model: "preempt"}
 	text, _, err := findKernel(l, l.name).read("uname.txt", "uname")
 	if err == nil {
 		t.latency.Release, t.latency.Model = release(string(text))
 	}
-	return nil
+	return t.readMoment(path.Join(l.shown, "state.txt"))
 }
 
 // stateLine reads "FILE: CONTENT".

@@ -14,10 +14,11 @@ func extraSymbols() []Symbol {
 	names := []string{
 		"stop_critical_timings", "start_critical_timings", "tracer_hardirqs_on", "tracer_preempt_on",
 		"irqsoff_tracer_call", "wakeup_tracer_call", "probe_wakeup", "probe_wakeup_sched_switch",
+		"wakeup_tracer_reset", // in no record, so that all others have an end in /proc/kallsyms
 	}
-	syms := make([]Symbol, 0, len(names)+1)
+	syms := make([]Symbol, 0, len(names))
 	for i, name := range names {
 		syms = append(syms, Symbol{Addr: extraBase + uint64(i)*0x100, Name: name, Type: 't'})
 	}
-	return append(syms, Symbol{Addr: extraBase + uint64(len(names))*0x100}) // the end of the last
+	return syms
 }
