@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -13,12 +14,23 @@ import (
 //
 // Kernel: init_tracer_tracefs and tracer_init_tracefs, kernel/trace/trace.c.
 func (ft *Ftrace) Root() *tracefile.Dir {
-	return &tracefile.Dir{Mode: 0o700, Children: func() []tracefile.Node {
-		nodes := append(ft.top.files(), ft.globalFiles()...)
-		return append(nodes, &tracefile.Dir{
-			Name: "instances", Mode: 0o750,
-			Children: ft.instanceDirs, Mkdir: ft.mkdir, Rmdir: ft.rmdir,
-		})
+	instances := &tracefile.Dir{
+		Name: "instances", Mode: 0o750,
+		Children: ft.instanceDirs, Find: ft.instanceDir, Mkdir: ft.mkdir, Rmdir: ft.rmdir,
+	}
+	return topDir("", 0o700, func() []tracefile.Node {
+		return append(append(ft.top.files(), ft.globalFiles()...), instances)
+	}, ft.top.eventsDir(), instances)
+}
+
+// topDir is a folder of many files and of a few folders that hold most of what
+// is looked up, and are found without making the files.
+func topDir(name string, mode fs.FileMode, children func() []tracefile.Node, often ...tracefile.Node) *tracefile.Dir {
+	return &tracefile.Dir{Name: name, Mode: mode, Children: children, Find: func(name string) tracefile.Node {
+		if node := named(often, name); node != nil {
+			return node
+		}
+		return named(children(), name)
 	}}
 }
 
@@ -27,9 +39,23 @@ func (ft *Ftrace) instanceDirs() []tracefile.Node {
 	defer ft.mu.Unlock()
 	var dirs []tracefile.Node
 	for _, i := range ft.instances {
-		dirs = append(dirs, &tracefile.Dir{Name: i.name, Mode: 0o750, Children: func() []tracefile.Node { return i.held(i.files()) }})
+		dirs = append(dirs, i.dir())
 	}
 	return dirs
+}
+
+func (ft *Ftrace) instanceDir(name string) tracefile.Node {
+	ft.mu.Lock()
+	defer ft.mu.Unlock()
+	if at, exists := ft.findInstance(name); exists {
+		return ft.instances[at].dir()
+	}
+	return nil
+}
+
+// dir is instances/NAME.
+func (i *Instance) dir() tracefile.Node {
+	return i.heldNode(topDir(i.name, 0o750, i.files, i.eventsDir()))
 }
 
 // globalFiles are the files that only the root has.

@@ -19,9 +19,11 @@ import (
 // an instance, as its flags say.
 //
 // Left out of these folders, besides what needs histograms, probes and synthetic
-// events: mount_options and test_ownership (they remount), event-pid and
-// event-no-pid (they look for events of the shell and its children, which the
-// machine does not run).
+// events: mount_options and test_ownership (they remount), func_hotplug (it looks
+// for a CPU of the host), fgraph-retval (a kernel built with return values),
+// event-pid, event-no-pid, func-filter-pid and func-filter-notrace-pid (they look
+// for the shell and its children, which the machine does not run), trace_printk
+// (its module calls no trace_printk here).
 var kernelSelftests = []struct {
 	name       string
 	inInstance bool
@@ -39,8 +41,26 @@ var kernelSelftests = []struct {
 	{"event/event-enable", true},
 	{"event/subsystem-enable", true},
 	{"event/toplevel-enable", false},
+	{"ftrace/fgraph-filter-stack", false},
+	{"ftrace/fgraph-filter", false},
+	{"ftrace/fgraph-multi", false},
+	{"ftrace/fgraph-profiler", false},
+	{"ftrace/func-filter-glob", false},
+	{"ftrace/func-filter-stacktrace", true},
+	{"ftrace/func_cpumask", false},
+	{"ftrace/func_event_triggers", true},
+	{"ftrace/func_mod_trace", false},
+	{"ftrace/func_profile_stat", false},
+	{"ftrace/func_profiler", false},
+	{"ftrace/func_set_ftrace_file", false},
+	{"ftrace/func_stack_tracer", false},
+	{"ftrace/func_traceonoff_triggers", true},
+	{"ftrace/tracing-error-log", false},
 	{"instances/instance", false},
 	{"instances/instance-event", false},
+	{"preemptirq/irqsoff_tracer", false},
+	{"tracer/wakeup", false},
+	{"tracer/wakeup_rt", false},
 	{"trigger/trigger-eventonoff", true},
 	{"trigger/trigger-filter", true},
 	{"trigger/trigger-snapshot", false},
@@ -52,6 +72,7 @@ var kernelSelftests = []struct {
 // kernelDriver runs tests as the kernel's ftracetest does, and says before each
 // and after it which it is and how it ended.
 const kernelDriver = `
+export TMPDIR=/tmp
 exit_pass() { exit 0; }
 exit_fail() { exit 1; }
 exit_unresolved() { exit 21; }
@@ -117,19 +138,11 @@ func runKernelSelftests(t *testing.T, script string) (transcript string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kallsyms strings.Builder
-	if _, err := l.machine.Kallsyms().WriteTo(&kallsyms); err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
-	sh, err := shell.New(shell.Config{
-		FS: l.fs, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, CPUs: 2,
-		Sleep: func(ctx context.Context, d time.Duration) error {
-			return l.sleep(ctx, machine.Time(d.Nanoseconds()))
-		},
-		Command: func(args []string) { l.ft.Run(commandTime(args)) },
-		Proc:    map[string]func() string{"/proc/kallsyms": kallsyms.String},
-	})
+	cfg := l.shellConfig(2)
+	cfg.Stdin, cfg.Stdout, cfg.Stderr = strings.NewReader(""), &out, &out
+	cfg.Command = func(args []string) { l.ft.Run(commandTime(args)) }
+	sh, err := shell.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +155,10 @@ func runKernelSelftests(t *testing.T, script string) (transcript string) {
 }
 
 // commandTime is how long a command takes. A real shell forks for
-// ( echo "forked" ), which tests look for in the trace; here it takes so long
-// that some task of the machine forks meanwhile.
+// ( echo "forked" ) and for ping, which tests look for in the trace; here they
+// take so long that some task of the machine forks, execs and exits meanwhile.
 func commandTime(args []string) machine.Time {
-	if strings.Join(args, " ") == "echo forked" {
+	if args[0] == "ping" || strings.Join(args, " ") == "echo forked" {
 		return machine.Second
 	}
 	return machine.Millisecond

@@ -55,29 +55,10 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	kallsyms := func() string {
-		var text strings.Builder
-		if _, err := l.machine.Kallsyms().WriteTo(&text); err != nil {
-			return ""
-		}
-		return text.String()
-	}
-	sh, err := shell.New(shell.Config{
-		FS:     l.fs,
-		Stdin:  cmd.InOrStdin(),
-		Stdout: cmd.OutOrStdout(),
-		Stderr: cmd.ErrOrStderr(),
-		Sleep: func(ctx context.Context, d time.Duration) error {
-			return l.sleep(ctx, machine.Time(d.Nanoseconds()))
-		},
-		Now:       func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
-		CPUs:      f.lab.cpus,
-		Proc:      map[string]func() string{"/proc/kallsyms": kallsyms},
-		Files:     l.hostFiles(),
-		Machine:   guest{l},
-		HostWrite: f.hostWrite,
-		Seed:      f.lab.seed,
-	})
+	cfg := l.shellConfig(f.lab.cpus)
+	cfg.Stdin, cfg.Stdout, cfg.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	cfg.HostWrite, cfg.Seed = f.hostWrite, f.lab.seed
+	sh, err := shell.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -111,6 +92,29 @@ func (l *lab) hostFiles() map[string]*tracefile.File {
 		files["/proc/sys/kernel/"+f.Name] = f
 	}
 	return files
+}
+
+// shellConfig is a shell in the tracefs of the lab's machine, without its
+// streams.
+func (l *lab) shellConfig(cpus int) shell.Config {
+	kallsyms := func() string {
+		var text strings.Builder
+		if _, err := l.machine.Kallsyms().WriteTo(&text); err != nil {
+			return ""
+		}
+		return text.String()
+	}
+	return shell.Config{
+		FS: l.fs,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			return l.sleep(ctx, machine.Time(d.Nanoseconds()))
+		},
+		Now:     func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
+		CPUs:    cpus,
+		Proc:    map[string]func() string{"/proc/kallsyms": kallsyms},
+		Files:   l.hostFiles(),
+		Machine: guest{l},
+	}
 }
 
 func runScript(ctx context.Context, sh *shell.Shell, args []string) (status int, err error) {
