@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -301,15 +302,18 @@ func TestIteratorBesideWriter(t *testing.T) {
 	t.Logf("%v events, %v gaps told", events, gaps)
 }
 
-// Everything at once: two CPUs write, several readers of each kind, and the ring
-// is resized, emptied, and switched meanwhile. Nothing is checked of what is read
-// but that it is whole, since resets and several readers make it unpredictable.
+// Everything at once: two CPUs write and are interrupted, several readers of each
+// kind, one that maps the ring, and the ring is resized, emptied, switched, and
+// exchanged for a snapshot's meanwhile. Nothing is checked of what is read but that
+// it is whole, since resets and several readers make it unpredictable.
 func TestControlBesideWriter(t *testing.T) {
-	b := mustNew(t, ringbuf.Config{CPUs: 2, Size: 4 * 112, SubbufSize: 128, Clock: ticks()})
+	cfg := ringbuf.Config{CPUs: 2, Size: 4 * 112, SubbufSize: 128, Clock: ticks()}
+	b, snap := mustNew(t, cfg), mustNew(t, cfg)
 	c := newCrew()
 	for cpu := range 2 {
 		c.do(func() error { return writerThatRests(b, cpu, &c.stop) })
 		c.do(func() error { return iterate(b, cpu, &c.stop) })
+		c.do(func() error { return mapAgain(b, cpu, &c.stop) })
 		for range 2 {
 			c.do(func() error {
 				image := make([]byte, 4096)
@@ -345,19 +349,70 @@ func TestControlBesideWriter(t *testing.T) {
 			return nil
 		})
 	}
-	var changes int
+	c.do(func() error { return iterate(snap, 0, &c.stop) })
+	var changes, refused, snapshots int
 	c.do(func() error {
 		for n := 0; !c.stop.Load(); n++ {
-			if err := change(b, n); err != nil {
+			err := change(b, n)
+			if n%3 == 0 {
+				if err = ringbuf.SwapCPU(b, snap, n/3%2); err == nil {
+					snapshots++
+				}
+			}
+			switch {
+			case err == nil:
+				changes++
+			case errors.Is(err, syscall.EBUSY) || n%3 == 0 && errors.Is(err, syscall.EINVAL):
+				refused++ // mapped, or the rings are not alike
+			default:
 				return err
 			}
-			changes++
+			if n%50 == 0 { // alike again
+				errs := errors.Join(snap.SetSubbufSize(b.SubbufSize()), b.ResizeAll(4*112), snap.ResizeAll(4*112))
+				if errs != nil && !errors.Is(errs, syscall.EBUSY) {
+					return errs
+				}
+			}
 			time.Sleep(20 * time.Microsecond)
 		}
-		return b.SetSubbufSize(128)
+		return nil
 	})
 	c.wait(t, b)
-	t.Logf("%d changes", changes)
+	for cpu := range 2 {
+		if err := ringbuf.Check(snap, cpu); err != nil {
+			t.Errorf("the snapshot, cpu %d: %v", cpu, err)
+		}
+	}
+	t.Logf("%d changes, %d refused, %d snapshots", changes, refused, snapshots)
+}
+
+// mapAgain maps the ring, reads a few sub-buffers, and lets it go again.
+func mapAgain(b *ringbuf.Buffer, cpu int, stop *atomic.Bool) error {
+	for !stop.Load() {
+		m, err := b.Map(cpu)
+		if err != nil {
+			return err
+		}
+		for range 3 {
+			m.GetReader()
+			r, err := ringbuf.ReadPageImage(m.Reader())
+			if err != nil {
+				m.Close()
+				return err
+			}
+			for e, ok := r.Next(); ok; e, ok = r.Next() {
+				if e.IsData() {
+					if _, err := number(e.Data); err != nil {
+						m.Close()
+						return fmt.Errorf("mapped: %w", err)
+					}
+				}
+			}
+		}
+		m.Close()
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
 }
 
 func change(b *ringbuf.Buffer, n int) error {
@@ -385,12 +440,39 @@ func change(b *ringbuf.Buffer, n int) error {
 	return nil
 }
 
+// putNested writes an event, and every third time another inside of it, every
+// fifth of which is discarded.
+func putNested(b *ringbuf.Buffer, cpu int, n uint64) error {
+	if n%3 != 0 {
+		return put(b, cpu, ringbuf.Normal, n)
+	}
+	e, err := b.Reserve(cpu, ringbuf.Normal, 8+int(n%5)*4)
+	if err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint64(e.Data, n)
+	for i := 8; i < len(e.Data); i++ {
+		e.Data[i] = byte(n)
+	}
+	if n%5 == 0 {
+		inner, err := b.Reserve(cpu, ringbuf.IRQ, 40)
+		if err == nil {
+			clear(inner.Data)
+			b.Discard(cpu, inner)
+		}
+	} else if err = put(b, cpu, ringbuf.SoftIRQ, n+1); errors.Is(err, ringbuf.ErrCommitOverrun) {
+		err = nil
+	}
+	b.Commit(cpu, e)
+	return err
+}
+
 // writerThatRests goes offline and idles now and then.
 func writerThatRests(b *ringbuf.Buffer, cpu int, stop *atomic.Bool) error {
 	b.Online(cpu)
 	defer func() { b.Offline(cpu) }()
 	for n := uint64(1); !stop.Load(); n++ {
-		err := put(b, cpu, ringbuf.Normal, n)
+		err := putNested(b, cpu, n)
 		if err != nil && !errors.Is(err, ringbuf.ErrFull) && !errors.Is(err, ringbuf.ErrDisabled) {
 			return err
 		}

@@ -36,7 +36,12 @@ func interrupt(s *scene) { s.interrupts++ }
 
 // The scenes: the kernels of a ring buffer where things go wrong if they do. The
 // fill puts the writer where its event crosses to the next page: with two pages
-// that is the one of the oldest events.
+// that is the one of the oldest events. By the letters of the kernel's design: (a)
+// writer, interrupt and reader on two pages, the flags of the links: the first
+// three; (b) the stamps, interrupts at every letter and at every letter of those:
+// "interrupts of interrupts"; (c) the loop at the end of an event: the points
+// commits, commit and lowered of them all; (d) a reader's page against overwriting:
+// "swap against".
 var scenes = []scene{
 	{name: "writer, interrupt, consumer", pages: 2, fill: 6, events: 1, interrupts: 1, depth: 1, steps: 3, read: "consume", more: step, runs: 129018, states: 1059},
 	{name: "writer, interrupt, page reader", pages: 2, fill: 6, events: 1, interrupts: 1, depth: 1, steps: 3, read: "page", more: step, runs: 129018, states: 1140},

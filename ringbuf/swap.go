@@ -32,7 +32,10 @@ func swap(x, y *Buffer, first, end int) error {
 	y.pause(first, end)
 	defer y.start(first, end)
 	for cpu := first; cpu < end; cpu++ {
-		if err := swappable(x, y, cpu); err != nil {
+		a, b := x.readers(cpu), y.readers(cpu) // in no other order: y.control is held
+		defer a.lock.Unlock()
+		defer b.lock.Unlock()
+		if err := swappable(a, b); err != nil {
 			return fmt.Errorf("ringbuf: swap cpu %d: %w", cpu, err)
 		}
 	}
@@ -42,8 +45,8 @@ func swap(x, y *Buffer, first, end int) error {
 	return nil
 }
 
-func swappable(x, y *Buffer, cpu int) error {
-	a, b := x.cpus[cpu].Load(), y.cpus[cpu].Load()
+func swappable(a, b *cpuBuffer) error {
+	x, y := a.buf, b.buf
 	switch {
 	case a.mapped() || b.mapped():
 		return syscall.EBUSY
@@ -57,14 +60,10 @@ func swappable(x, y *Buffer, cpu int) error {
 	return nil
 }
 
-// swapStopped exchanges two rings whose writers are stopped. That a goroutine is
-// the CPU stays with the buffer that it writes to.
+// swapStopped exchanges two rings whose writers are stopped and whose readers are
+// locked out. That a goroutine is the CPU stays with the buffer that it writes to.
 func swapStopped(x, y *Buffer, cpu int) {
 	a, b := x.cpus[cpu].Load(), y.cpus[cpu].Load()
-	a.lock.Lock()
-	defer a.lock.Unlock()
-	b.lock.Lock()
-	defer b.lock.Unlock()
 	ofA, ofB := a.control.Load()&online, b.control.Load()&online
 	if ofA != ofB {
 		a.control.Store(a.control.Load() ^ online)
