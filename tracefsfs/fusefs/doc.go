@@ -11,7 +11,7 @@
 //     Handle.Write, and what a file does at the end of writing happens in close(2)
 //     (FLUSH), before the next command of a script looks at it.
 //   - Nothing is cached: files have size 0 and direct I/O; every errno passes.
-//   - trace_pipe blocks, is interrupted by a signal and honours O_NONBLOCK.
+//   - trace_pipe blocks, is interrupted by a signal and honours O_NONBLOCK of open(2).
 //   - trace_pipe_raw is a FIFO, because splice(2), poll(2) and select(2) on a file
 //     of FUSE do not reach its server: the kernel's own pipe gives clients all
 //     three, and a pump moves sub-buffers into it (see fifo).
@@ -25,6 +25,9 @@
 // Departure: the type of the mounted file system is fuse.tracefs, and statfs says
 // FUSE; poll and splice on regular files answer as FUSE does. A client that tells
 // tracefs by these must be given the path, or be started by package cell.
+//
+// Departure: a read of trace_pipe waits, while tracing is on, although O_NONBLOCK is
+// set, unless it was set by open(2): poll(2) could not wait before it.
 //
 // Departure: looking up trace_pipe_raw while tracing is off moves that CPU's pages
 // from the ring to the FIFO, because a reader that does not wait must find them.

@@ -105,7 +105,7 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 	}
 	m.before(&in.InHeader, OpRead, f.node)
 	var ctx context.Context = &fuse.Context{Cancel: cancel}
-	if in.Flags&syscall.O_NONBLOCK != 0 {
+	if in.Flags&syscall.O_NONBLOCK != 0 && !m.waitsInRead(f) {
 		ctx = withoutWaiting(ctx)
 	}
 	f.mu.Lock()
@@ -115,6 +115,14 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 		return nil, toStatus(err)
 	}
 	return fuse.ReadResultData(buf[:n]), fuse.OK
+}
+
+// waitsInRead says whether a read with O_NONBLOCK waits all the same. A program that
+// sets the flag after it has opened trace_pipe (perf ftrace, any Go program) has just
+// been told by poll(2), which does not reach this server, that there is something to
+// read, and may take EAGAIN for the end.
+func (m *Mount) waitsInRead(f *file) bool {
+	return f.flags&tracefile.NonBlock == 0 && path.Base(f.node.path) == "trace_pipe" && m.tracing(f.node)
 }
 
 // read reads at an offset. A handle only reads on, so going back begins a new one:

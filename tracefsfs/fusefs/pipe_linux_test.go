@@ -3,6 +3,7 @@ package fusefs_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 )
 
 // A reader of trace_pipe waits, wakes when there is something, does not wait with
-// O_NONBLOCK, given at the open or later, and dies of a signal.
+// O_NONBLOCK given at the open, or later if tracing is off, and dies of a signal.
 func TestTracePipe(t *testing.T) {
 	m := mountLab(t)
 	name := filepath.Join(m.Dir(), "trace_pipe")
@@ -44,8 +45,23 @@ func TestTracePipe(t *testing.T) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
 		t.Fatal(err)
 	}
+	writeFile(t, m, "tracing_on", "0")
 	if _, err := unix.Read(fd, buf); !errors.Is(err, unix.EAGAIN) {
-		t.Errorf("read of an empty pipe with O_NONBLOCK set later: %v", err)
+		t.Errorf("read of an empty pipe with O_NONBLOCK set later, tracing off: %v", err)
+	}
+	writeFile(t, m, "tracing_on", "1")
+	// With tracing on, something may come: the read waits as poll(2) would have.
+	read := make(chan error, 1)
+	go func() {
+		n, err := unix.Read(fd, buf)
+		if err == nil && !bytes.Contains(buf[:n], []byte("for the poller")) {
+			err = fmt.Errorf("read %q", buf[:n])
+		}
+		read <- err
+	}()
+	writeFile(t, m, "trace_marker", "for the poller")
+	if err := <-read; err != nil {
+		t.Errorf("read with O_NONBLOCK set later: %v", err)
 	}
 	unix.Close(fd)
 
