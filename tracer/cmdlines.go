@@ -60,11 +60,12 @@ func newCmdlines(n int) *cmdlines {
 
 // remember keeps the name of t for as long as options/record-cmd is on, and its
 // thread group while an instance has options/record-tgid. The idle task needs no
-// entry: it is known.
+// entry: it is known. While no buffer takes records no name is kept either: a
+// reader that looks twice, as trace-cmd does, finds the same.
 //
-// Kernel: tracing_record_taskinfo, kernel/trace/trace_sched_switch.c.
+// Kernel: tracing_record_taskinfo_skip and tracing_record_taskinfo, kernel/trace/trace_sched_switch.c.
 func (ft *Ftrace) remember(t *machine.Task) {
-	if t.PID == 0 {
+	if t.PID == 0 || !ft.recording() {
 		return
 	}
 	if ft.top.opts.Has(OptRecordCmd) {
@@ -73,6 +74,16 @@ func (ft *Ftrace) remember(t *machine.Task) {
 	if ft.recordTGID {
 		ft.cmdlines.setTGID(int32(t.PID), int32(t.TGID))
 	}
+}
+
+// recording says whether some instance has tracing on.
+func (ft *Ftrace) recording() bool {
+	for i := range ft.all {
+		if i.buf.Recording() {
+			return true
+		}
+	}
+	return false
 }
 
 // setComm keeps a name in the place of its pid, or in the next one.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -8,6 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ftracelab/tracefsfs/fusefs/cell"
+	"ftracelab/tracer"
+	"ftracelab/tracer/tracedat"
+	"ftracelab/workload/capture"
 )
 
 // needCell skips a test that starts programs in a cell where none can be made, and
@@ -44,11 +49,23 @@ func TestClients(t *testing.T) {
 }
 
 func clients(t *testing.T, dir string) {
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(serial{t}, testscript.Params{
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"need": need},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"need": need, "tally": tally},
 	})
 }
+
+// serial runs one script after the other: each has a machine that follows the clock
+// on the wall, and would slow the others down.
+type serial struct{ *testing.T }
+
+func (serial) Parallel() {}
+
+func (s serial) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
+}
+
+func (s serial) Verbose() bool { return testing.Verbose() }
 
 // need fails a script unless the programs it names are installed.
 func need(ts *testscript.TestScript, _ bool, args []string) {
@@ -57,4 +74,52 @@ func need(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("this script needs %s: %v", program, err)
 		}
 	}
+}
+
+// tally checks of files that trace-cmd recorded that they hold each record that the
+// statistics of the buffers count, that none was lost, and that there are some.
+func tally(ts *testscript.TestScript, _ bool, args []string) {
+	for _, path := range args {
+		f, err := tracedat.Open(ts.MkAbs(path))
+		ts.Check(err)
+		total := uint64(0)
+		for i := range f.Buffers {
+			if b := &f.Buffers[i]; len(b.CPUs) > 0 {
+				total += tallyBuffer(ts, path, f, b)
+			}
+		}
+		ts.Check(f.Close())
+		ts.Logf("%s: %d records", path, total)
+		if total == 0 {
+			ts.Fatalf("%s: not a record", path)
+		}
+	}
+}
+
+func tallyBuffer(ts *testscript.TestScript, path string, f *tracedat.File, b *tracedat.Buffer) (total uint64) {
+	c, err := capture.OpenFS(f.Folder(b), ".", capture.Options{})
+	ts.Check(err)
+	count := map[int]uint64{}
+	var r tracer.Record
+	for err = c.Next(&r); err == nil; err = c.Next(&r) {
+		if r.Kind == tracer.Lost {
+			ts.Fatalf("%s: buffer %q: CPU %d: records are missing", path, b.Name, r.CPU)
+		}
+		count[r.CPU]++
+		total++
+	}
+	if !errors.Is(err, io.EOF) {
+		ts.Fatalf("%s: %v", path, err)
+	}
+	stats := c.Info().Stats
+	if len(stats) != len(b.CPUs) {
+		ts.Fatalf("%s: buffer %q: statistics of %d CPUs, pages of %d", path, b.Name, len(stats), len(b.CPUs))
+	}
+	for _, s := range stats {
+		if s.ReadEvents != count[s.CPU] || s.Entries+s.Overrun+s.CommitOverrun+s.DroppedEvents != 0 {
+			ts.Fatalf("%s: buffer %q: CPU %d: %d records, but its statistics are %+v", path, b.Name, s.CPU, count[s.CPU], s)
+		}
+	}
+	ts.Check(c.Close())
+	return total
 }

@@ -51,7 +51,7 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 	var buffers []tracecmd.Buffer
 	for i := range f.Buffers {
 		b := &f.Buffers[i]
-		buffer := tracecmd.Buffer{Name: b.Name, CPUs: len(b.CPUs)}
+		buffer := tracecmd.Buffer{Name: b.Name, CPUs: max(f.CPUs, len(b.CPUs))}
 		if len(b.CPUs) > 0 {
 			c, err := capture.OpenFS(f.Folder(b), ".", opt)
 			if err != nil {
@@ -147,6 +147,11 @@ func (l *lab) source(i *tracer.Instance, m *tracedat.Meta) (tracedat.Source, err
 		return tracedat.Source{}, err
 	}
 	s := tracedat.Source{Name: i.Name(), Clock: tracedat.ChosenClock(string(clock))}
+	if i.Name() != "" {
+		m.Options = append(m.Options, tracedat.Option{
+			ID: tracedat.OptionCPUStat, Data: fmt.Appendf(nil, "\nBuffer: %s\n\n\x00", i.Name()),
+		})
+	}
 	for cpu := range i.Buffer().CPUs() {
 		// In trace-cmd's order: the statistics are those after everything is read.
 		pages := i.TakePages(cpu)

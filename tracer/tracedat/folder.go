@@ -55,24 +55,23 @@ func (f *File) allFormats() []byte {
 	return all
 }
 
-// stats are the statistics of the CPUs of a buffer. The options have them for one
-// buffer after the other, the top first.
+// stats are the statistics of the CPUs of a buffer. The options have them one CPU after
+// the other, those of an instance behind one that names it.
 func (f *File) stats(b *Buffer) map[int][]byte {
-	index := slices.IndexFunc(f.Buffers, func(o Buffer) bool { return o.Name == b.Name })
-	stats, seen := map[int][]byte{}, map[int]int{}
+	stats, name := map[int][]byte{}, ""
 	for _, o := range f.Options {
 		if o.ID != OptionCPUStat {
 			continue
 		}
-		head, text, _ := strings.Cut(o.Text(), "\n")
-		var cpu int
-		if n, err := fmt.Sscanf(head, "CPU: %d", &cpu); n != 1 || err != nil {
+		head, text, _ := strings.Cut(strings.TrimLeft(o.Text(), "\n"), "\n")
+		if instance, ok := strings.CutPrefix(head, "Buffer: "); ok {
+			name = instance
 			continue
 		}
-		if seen[cpu] == index {
+		var cpu int
+		if n, err := fmt.Sscanf(head, "CPU: %d", &cpu); n == 1 && err == nil && name == b.Name {
 			stats[cpu] = []byte(text)
 		}
-		seen[cpu]++
 	}
 	return stats
 }

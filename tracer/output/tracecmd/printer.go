@@ -100,9 +100,7 @@ func (p *Printer) Print(ctx context.Context, w io.Writer, buffers []Buffer) erro
 	readers := make([]*reader, len(buffers))
 	for i, b := range buffers {
 		readers[i] = &reader{Buffer: b, missed: map[int]int64{}}
-		if i > 0 {
-			p.name = max(p.name, len(b.Name))
-		}
+		p.name = max(p.name, len(b.Name))
 	}
 	var text []byte
 	if len(buffers) > 0 {
