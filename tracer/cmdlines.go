@@ -60,12 +60,11 @@ func newCmdlines(n int) *cmdlines {
 
 // remember keeps the name of t for as long as options/record-cmd is on, and its
 // thread group while an instance has options/record-tgid. The idle task needs no
-// entry: it is known. While no buffer takes records no name is kept either: a
-// reader that looks twice, as trace-cmd does, finds the same.
+// entry: it is known.
 //
-// Kernel: tracing_record_taskinfo_skip and tracing_record_taskinfo, kernel/trace/trace_sched_switch.c.
+// Kernel: tracing_record_taskinfo, kernel/trace/trace_sched_switch.c.
 func (ft *Ftrace) remember(t *machine.Task) {
-	if t.PID == 0 || !ft.recording() {
+	if t.PID == 0 {
 		return
 	}
 	if ft.top.opts.Has(OptRecordCmd) {
@@ -76,14 +75,19 @@ func (ft *Ftrace) remember(t *machine.Task) {
 	}
 }
 
-// recording says whether some instance has tracing on.
-func (ft *Ftrace) recording() bool {
-	for i := range ft.all {
-		if i.buf.Recording() {
-			return true
-		}
+// rememberSwitch keeps the names of the tasks of a switch if something was recorded on
+// the CPU since the last one. So they stay the same while nothing is recorded: trace-cmd
+// reads them twice.
+//
+// Kernel: tracing_record_taskinfo_sched_switch, kernel/trace/trace_sched_switch.c, and
+// trace_taskinfo_save, kernel/trace/trace.c.
+func (ft *Ftrace) rememberSwitch(c *machine.CPU, prev, next *machine.Task) {
+	if !ft.recorded[c.ID] {
+		return
 	}
-	return false
+	ft.recorded[c.ID] = false
+	ft.remember(prev)
+	ft.remember(next)
 }
 
 // setComm keeps a name in the place of its pid, or in the next one.

@@ -23,7 +23,6 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 	ft.scratch = d.Append(ft.scratch[:0], h, v)
 	h.Type = uint16(t.ID)
 	h.Put(ft.scratch)
-	ft.remember(c.Current)
 	ft.emitBytes(c, t, h, ft.scratch)
 }
 
@@ -43,6 +42,8 @@ func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h 
 	if i.rec.Event(c.ID, ctx, rec) != nil {
 		return
 	}
+	i.ft.recorded[c.ID] = true
+	i.ft.remember(c.Current)
 	if i.opts.Has(OptStacktrace) {
 		i.stack.IPs = i.stack.IPs[:0]
 		if probe := i.ft.probes[t.ID]; probe != 0 {

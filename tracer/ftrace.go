@@ -66,6 +66,7 @@ type Ftrace struct {
 	graph     *fgraph.Graph
 	unwind    *unwind.Deferred // nil in a kernel without it
 	cmdlines  *cmdlines
+	recorded  []bool // by CPU: something was, since its last switch
 	maxDepth  uint32 // max_graph_depth; 0: no limit
 	thresh    uint64 // tracing_thresh, in ns; 0: none
 	maxID     int    // the highest event id
@@ -111,7 +112,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: newCmdlines(defaultCmdlines), touched: map[uint64]bool{}}
+	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: newCmdlines(defaultCmdlines), touched: map[uint64]bool{}, recorded: make([]bool, len(m.CPUs()))}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}

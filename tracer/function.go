@@ -31,9 +31,11 @@ func functionCall(i *Instance, c *machine.CPU, f *machine.Frame) {
 	if i.opts.Has(OptFuncNoRepeats) {
 		i.recordRepeats(c.ID, ctx, h, f.IP, parent)
 	}
-	i.ft.remember(c.Current)
 	i.scratch = events.Function.Append(i.scratch[:0], h, &events.FunctionRecord{IP: f.IP, ParentIP: parent})
-	_ = i.rec.Event(c.ID, ctx, i.scratch) // the buffer counts what it refuses
+	if i.rec.Event(c.ID, ctx, i.scratch) == nil { // the buffer counts what it refuses
+		i.ft.recorded[c.ID] = true
+		i.ft.remember(c.Current)
+	}
 	if stacks {
 		i.stack.IPs = c.KernelStack(append(i.stack.IPs[:0], trampoline))
 		i.kernelStack(c, ctx, h)

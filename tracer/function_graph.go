@@ -118,6 +118,7 @@ func (i *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call)
 	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
 		return false // the buffer counts what it refuses
 	}
+	i.ft.recorded[c.ID] = true
 	i.ft.remember(c.Current)
 	return true
 }
@@ -129,6 +130,7 @@ func (i *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
 	}
 	i.scratch = events.FuncgraphExit.Append(i.scratch[:0], common(c), &rec)
 	if i.rec.Event(c.ID, contextOf(c), i.scratch) == nil {
+		i.ft.recorded[c.ID] = true
 		i.ft.remember(c.Current)
 	}
 }

@@ -32,7 +32,6 @@ func (ft *Ftrace) traceSysExit(c *machine.CPU, tp *machine.SysExit) {
 func (ft *Ftrace) emitSyscall(c *machine.CPU, t *event.Type, nr int64, words []uint64) {
 	h := common(c)
 	ft.scratch = events.AppendSyscall(ft.scratch[:0], h, t, int32(nr), words)
-	ft.remember(c.Current)
 	ft.emitBytes(c, t, h, ft.scratch)
 }
 

@@ -97,8 +97,7 @@ func (ft *Ftrace) traceSched(c *machine.CPU, tp machine.Tracepoint) {
 			NextComm: comm16(tp.Next.Comm), NextPID: int32(tp.Next.PID), NextPrio: int32(tp.Next.Prio),
 		}
 		emit(ft, c, events.SchedSwitch, &ft.recs.schedSwitch)
-		ft.remember(tp.Prev)
-		ft.remember(tp.Next)
+		ft.rememberSwitch(c, tp.Prev, tp.Next)
 	case *machine.SchedWakeup:
 		ft.recs.wakeup = events.SchedWakeupRecord{
 			Comm: comm16(tp.Task.Comm), PID: int32(tp.Task.PID), Prio: int32(tp.Task.Prio), TargetCPU: int32(tp.TargetCPU),
