@@ -125,7 +125,10 @@
 // goroutines, as they are on other CPUs. The tests run every interleaving, within
 // bounds, of interrupts at all the points of the writer, steps of a reader and
 // changes of the ring (TestEveryInterleaving), and all of it at full speed under
-// the race detector (concurrent_test.go).
+// the race detector (concurrent_test.go). What must hold is a table, invariants in
+// invariants_test.go; a model looks at it after each of its steps (TestModel).
+// Longer than usual: RINGBUF_CHECKS=100000, RINGBUF_SCENES=long, RINGBUF_SOAK=1m. A
+// failing interleaving runs alone with RINGBUF_TAPE, which the failure gives.
 //
 // SwapCPU takes snapshots; Map shows the ring as a process sees it that maps it;
 // Image and Recover are the ring in memory that survives a crash; Wait is

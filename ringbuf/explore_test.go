@@ -78,7 +78,10 @@ func TestEveryInterleaving(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			limit := 0
-			if testing.Short() {
+			switch {
+			case underRace:
+				limit = 50
+			case testing.Short():
 				limit = 2000
 			}
 			r, err := explore.Run(limit, s.run)
@@ -122,6 +125,9 @@ func tapeOf(err error) string {
 // Bugs that a writer could have, put into one that runs: each is found, and its
 // tape fails again, the same way, but not without the bug.
 func TestBugsAreFound(t *testing.T) {
+	if underRace {
+		t.Skip("one goroutine")
+	}
 	for bug, sabotage := range ringbuf.Bugs {
 		t.Run(bug, func(t *testing.T) {
 			for _, s := range scenes {

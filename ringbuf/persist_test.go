@@ -43,7 +43,11 @@ func recovered(image []byte, cfg ringbuf.Config) ([]string, error) {
 // discards, and a reader between the events; overwriting, not overwriting, and with
 // absolute stamps.
 func crashRun(t *testing.T, crash func(b *ringbuf.Buffer)) {
-	for run := range 3 * ringbuf.Points {
+	runs := 3 * ringbuf.Points
+	if underRace {
+		runs = 3
+	}
+	for run := range runs {
 		var now uint64
 		point := run / 3
 		cfg := imageConfig

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ringbuf_test
+
+const underRace = false
