@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +17,10 @@ func benchCommand() *cobra.Command {
 	var cfg bench.Config
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the ring buffer beside others on this machine",
+		Short: "Measure the ring buffer and the text beside others on this machine",
 		Long: `bench measures writes and reads of the ring buffer beside a bounded copy, a
-channel, other rings and loggers, taking turns in one process, and prints the
-median ratios. Times are this machine's; ratios are what to quote.
+channel, other rings and loggers, taking turns in one process, and report beside
+trace-cmd report where that is installed, and prints the median ratios. Times are this machine's; ratios are what to quote.
 docs/performance.md explains the rows.`,
 		Example: `  ftracelab bench
   ftracelab bench --only R1,R3 --json`,
@@ -28,6 +29,11 @@ docs/performance.md explains the rows.`,
 			table := cmd.OutOrStdout()
 			if asJSON {
 				table = io.Discard
+			}
+			cfg.Notes = cmd.ErrOrStderr()
+			var err error
+			if cfg.Ftracelab, err = os.Executable(); err != nil {
+				return err
 			}
 			rows, err := bench.Run(cmd.Context(), table, cfg)
 			if errors.Is(err, bench.ErrNoRow) {

@@ -8,19 +8,24 @@ import (
 // Nothing is allocated per event: not by a writer, nor by a reader beside it.
 // What starting two goroutines takes is the same for any number of events.
 func TestNoAllocations(t *testing.T) {
-	for _, c := range comparisons() {
+	for _, c := range comparisons(new(traces)) {
+		if c.missing != "" {
+			continue
+		}
 		t.Run(strings.ReplaceAll(c.id, "/", "-"), func(t *testing.T) {
 			run, err := c.ours()
 			if err != nil {
 				t.Fatal(err)
 			}
 			const n = 100_000
-			run(n) // takes the pages that are used from now on
+			if _, _, err := run(n); err != nil { // takes the pages that are used from now on
+				t.Fatal(err)
+			}
 			most := 0.0
 			if c.id[0] == 'T' {
 				most = n / 100
 			}
-			if got := testing.AllocsPerRun(3, func() { run(n) }); got > most {
+			if got := testing.AllocsPerRun(3, func() { _, _, _ = run(n) }); got > most {
 				t.Errorf("%v allocations for %d events", got, n)
 			}
 		})

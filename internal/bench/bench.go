@@ -1,5 +1,6 @@
 // Package bench measures the ring buffer beside what else one could use, in one
-// process on the user's machine, and says which aims are met.
+// process on the user's machine, and the text of a trace beside trace-cmd's, and
+// says which aims are met.
 //
 // Machines differ, and a machine differs from one second to the next. So what is
 // compared takes turns, slice by slice of a few milliseconds, and a row tells
@@ -39,17 +40,24 @@ type Config struct {
 	Only   []string // ids of rows; "R7" stands for R7/mutex and its kin too; empty: all
 	Rounds int      // per row; 0: as many as a steady median takes
 	Events int      // per slice; 0: as many as the row's slice needs
+
+	// Ftracelab is the program that makes and prints the traces of X1 and X2; "":
+	// there are no such rows.
+	Ftracelab string
+	// Notes is told which rows are missing and why; nil: nobody is.
+	Notes io.Writer
 }
 
 // A runner is one side of a comparison: it handles n events and returns the time
 // that they took and how many were really delivered.
-type runner func(n int) (took time.Duration, delivered int)
+type runner func(n int) (took time.Duration, delivered int, err error)
 
 type comparison struct {
 	id, what, peer string
 	goal           float64
 	rounds, events int // 0: the usual
 	ours, theirs   func() (runner, error)
+	missing        string // why it cannot be measured here; "": it can
 }
 
 // Many short slices are steadier than few long ones: most are over before the
@@ -70,17 +78,24 @@ var ErrNoRow = errors.New("bench: no row")
 
 // Run measures the rows, which takes some seconds, and writes them to w as they
 // come (nil: nowhere). It ends early with the context's error.
-func Run(ctx context.Context, w io.Writer, cfg Config) ([]Row, error) {
+func Run(ctx context.Context, w io.Writer, cfg Config) (rows []Row, err error) {
 	if w == nil {
 		w = io.Discard
 	}
-	list, err := chosen(cfg.Only)
+	traces := &traces{ctx: ctx, ftracelab: cfg.Ftracelab}
+	defer func() { err = errors.Join(err, traces.remove()) }()
+	list, err := chosen(comparisons(traces), cfg.Only)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(w, "%-13s %-29s %8s  %-29s %8s %6s  %s\n", "id", "what", "ns", "peer", "ns", "ratio", "goal")
-	var rows []Row
 	for _, c := range list {
+		if c.missing != "" {
+			if cfg.Notes != nil {
+				fmt.Fprintf(cfg.Notes, "bench: no row %s: %s\n", c.id, c.missing)
+			}
+			continue
+		}
 		r, err := c.measure(ctx, cfg)
 		if err != nil {
 			return rows, fmt.Errorf("bench: %s: %w", c.id, err)
@@ -99,8 +114,7 @@ func Run(ctx context.Context, w io.Writer, cfg Config) ([]Row, error) {
 }
 
 // chosen are the comparisons that names ask for, in the order of the table.
-func chosen(names []string) ([]comparison, error) {
-	all := comparisons()
+func chosen(all []comparison, names []string) ([]comparison, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -134,7 +148,14 @@ func (c comparison) measure(ctx context.Context, cfg Config) (Row, error) {
 		if err := ctx.Err(); err != nil {
 			return Row{}, err
 		}
-		x, y := perEvent(ours, events), perEvent(theirs, events)
+		x, err := perEvent(ours, events)
+		if err != nil {
+			return Row{}, err
+		}
+		y, err := perEvent(theirs, events)
+		if err != nil {
+			return Row{}, err
+		}
 		if round < 2 {
 			continue // memory is taken, branches are learnt
 		}
@@ -143,9 +164,9 @@ func (c comparison) measure(ctx context.Context, cfg Config) (Row, error) {
 	return Row{ID: c.id, What: c.what, NS: median(a), Peer: c.peer, PeerNS: median(b), Ratio: median(ratio), Goal: c.goal}, nil
 }
 
-func perEvent(run runner, n int) float64 {
-	took, delivered := run(n)
-	return float64(max(took.Nanoseconds(), 1)) / float64(max(delivered, 1))
+func perEvent(run runner, n int) (float64, error) {
+	took, delivered, err := run(n)
+	return float64(max(took.Nanoseconds(), 1)) / float64(max(delivered, 1)), err
 }
 
 func median(list []float64) float64 {
@@ -155,14 +176,14 @@ func median(list []float64) float64 {
 
 // timed is a runner of one goroutine, all of whose events count.
 func timed(loop func(n int)) runner {
-	return func(n int) (time.Duration, int) {
+	return func(n int) (time.Duration, int, error) {
 		start := time.Now()
 		loop(n)
-		return time.Since(start), n
+		return time.Since(start), n, nil
 	}
 }
 
-func comparisons() []comparison {
+func comparisons(t *traces) []comparison {
 	return []comparison{
 		{id: "R1", what: "write 32 B, virtual clock", peer: "bounded copy", goal: 2.2, ours: ring(32, virtual), theirs: floor(32, nil)},
 		{id: "R1/16", what: "write 16 B, virtual clock", peer: "bounded copy", ours: ring(16, virtual), theirs: floor(16, nil)},
@@ -176,5 +197,7 @@ func comparisons() []comparison {
 		{id: "T1", what: "delivered, writer and reader", peer: "buffered channel", goal: 0.25, rounds: pairRounds, events: pairSlice, ours: ringDelivered, theirs: channelDelivered},
 		{id: "T2", what: "write beside a waiting reader", peer: "the same alone", goal: 1.2, rounds: pairRounds, events: pairSlice, ours: writerRead, theirs: ring(32, virtual)},
 		{id: "T3", what: "two CPUs, per event", peer: "one CPU", goal: 0.513, rounds: pairRounds, events: pairSlice, ours: twoCPUs, theirs: ring(32, virtual)},
+		t.comparison("X1", "text of a function trace, CPU time", 0.05, "mix", "--duration", "1500ms", "--set", "current_tracer=function"),
+		t.comparison("X2", "text of all events, CPU time", 0.10, "busy", "--duration", "2500ms", "--set", "set_event=*:*"),
 	}
 }

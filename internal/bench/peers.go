@@ -63,10 +63,10 @@ func floor(size int, clock func() func() uint64) func() (runner, error) {
 func flightRecorder() (runner, error) {
 	text := string(make([]byte, 32))
 	ctx := context.Background()
-	return func(n int) (time.Duration, int) {
+	return func(n int) (time.Duration, int, error) {
 		rec := trace.NewFlightRecorder(trace.FlightRecorderConfig{MaxBytes: ringSize})
 		if err := rec.Start(); err != nil {
-			return 0, 0 // tracing is on already: infinitely fast, so no aim is met
+			return 0, 0, err
 		}
 		defer rec.Stop()
 		return timed(func(n int) {
@@ -137,7 +137,7 @@ func dropOldest() (runner, error) {
 }
 
 func channelDelivered() (runner, error) {
-	return func(n int) (time.Duration, int) {
+	return func(n int) (time.Duration, int, error) {
 		c := make(chan [32]byte, 32<<10)
 		var data [32]byte
 		delivered := 0
@@ -153,6 +153,6 @@ func channelDelivered() (runner, error) {
 		}
 		close(c)
 		wg.Wait()
-		return time.Since(start), delivered
+		return time.Since(start), delivered, nil
 	}, nil
 }

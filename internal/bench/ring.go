@@ -98,18 +98,18 @@ func besideReader(b *ringbuf.Buffer, data []byte, n int) (writer, both time.Dura
 func ringDelivered() (runner, error) {
 	b, err := newRing(1, virtual)
 	data := make([]byte, 32)
-	return func(n int) (time.Duration, int) {
+	return func(n int) (time.Duration, int, error) {
 		_, both, delivered := besideReader(b, data, n)
-		return both, delivered
+		return both, delivered, nil
 	}, err
 }
 
 func writerRead() (runner, error) {
 	b, err := newRing(1, virtual)
 	data := make([]byte, 32)
-	return func(n int) (time.Duration, int) {
+	return func(n int) (time.Duration, int, error) {
 		writer, _, _ := besideReader(b, data, n)
-		return writer, n
+		return writer, n, nil
 	}, err
 }
 

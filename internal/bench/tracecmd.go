@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// traces are files that ftracelab makes and both ftracelab and trace-cmd print.
+type traces struct {
+	ctx       context.Context
+	ftracelab string
+	dir       string // "": none yet
+}
+
+// Each round starts both programs anew: what they read before the first line
+// counts as well.
+const processRounds = 5
+
+// comparison prints the trace that a run of the simulated machine makes.
+func (t *traces) comparison(id, what string, goal float64, run ...string) comparison {
+	c := comparison{id: id, what: what, peer: "trace-cmd report", goal: goal, rounds: processRounds}
+	switch _, err := exec.LookPath("trace-cmd"); {
+	case t.ftracelab == "":
+		c.missing = "no ftracelab to run"
+	case err != nil:
+		c.missing = "trace-cmd is not installed"
+	}
+	name, entries := "", 0
+	c.ours = func() (_ runner, err error) {
+		if name, err = t.record(id, run); err != nil {
+			return nil, err
+		}
+		var text lines
+		_, err = t.run(&text, "trace-cmd", "report", name)
+		entries = int(text) - 1 // the first says how many CPUs there are
+		return t.runner(&entries, t.ftracelab, "report", "--as", "trace", name), err
+	}
+	c.theirs = func() (runner, error) { return t.runner(&entries, "trace-cmd", "report", name), nil }
+	return c
+}
+
+// record makes the file.
+func (t *traces) record(id string, run []string) (name string, err error) {
+	if t.dir == "" {
+		if t.dir, err = os.MkdirTemp("", "ftracelab-bench"); err != nil {
+			return "", err
+		}
+	}
+	name = filepath.Join(t.dir, id+".dat")
+	args := append([]string{"run", "--file-version", "6", "--set", "buffer_size_kb=65536", "--out", name}, run...)
+	_, err = t.run(io.Discard, t.ftracelab, args...)
+	return name, err
+}
+
+func (t *traces) remove() error {
+	if t.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(t.dir)
+}
+
+// runner tells the CPU time of a process, for each of so many entries.
+func (t *traces) runner(entries *int, name string, args ...string) runner {
+	return func(int) (time.Duration, int, error) {
+		took, err := t.run(io.Discard, name, args...)
+		return took, *entries, err
+	}
+}
+
+// run runs a program to its end and gives the CPU time it took.
+func (t *traces) run(stdout io.Writer, name string, args ...string) (time.Duration, error) {
+	cmd := exec.CommandContext(t.ctx, name, args...)
+	if stdout != io.Discard { // which is the null device if nothing is said
+		cmd.Stdout = stdout
+	}
+	err := cmd.Run()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", cmd, errors.Join(err, t.ctx.Err()))
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+// lines counts them.
+type lines int
+
+func (l *lines) Write(text []byte) (int, error) {
+	*l += lines(bytes.Count(text, []byte("\n")))
+	return len(text), nil
+}
