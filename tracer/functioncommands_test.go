@@ -334,3 +334,37 @@ func TestDumpCommand(t *testing.T) {
 		}
 	}
 }
+
+// A command of a function whose module went can still be taken away, and the
+// event it keeps is given free.
+func TestCommandsOfModuleThatWent(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	load := func(m *machine.Machine) error {
+		return m.LoadModule(machine.Module{Name: "mod", Functions: []string{"zz_one", "zz_two"}})
+	}
+	if err := l.ft.Do(load); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.fs.Mkdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	l.write("set_ftrace_filter", "zz_*:enable_event:sched:sched_switch")
+	l.write("instances/foo/set_ftrace_filter", "zz_*:traceoff")
+	l.want("events/sched/sched_switch/enable", "0*\n")
+	if got := l.read("set_ftrace_filter"); strings.Count(got, " [mod]:enable_event:sched:sched_switch:unlimited\n") != 2 {
+		t.Errorf("%q", got)
+	}
+	if err := l.ft.Do(func(m *machine.Machine) error { return m.UnloadModule("mod") }); err != nil {
+		t.Fatal(err)
+	}
+	l.want("set_ftrace_filter", "#### all functions enabled ####\n")
+	if got := l.read("instances/foo/set_ftrace_filter"); !strings.Contains(got, "\n0x0:traceoff:unlimited\n") {
+		t.Errorf("%q", got)
+	}
+	l.write("set_ftrace_filter", "!*:enable_event:sched:sched_switch")
+	l.want("events/sched/sched_switch/enable", "0\n")
+	l.want("set_ftrace_filter", "#### all functions enabled ####\n")
+	if err := l.fs.Rmdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -176,6 +176,11 @@ func (i *Instance) removeProbe(cmd *functionCommand, counted bool, functions str
 		i.ft.opsChanged()
 		return nil
 	}
+	for _, d := range p.data { // of functions whose module went
+		if d.event != nil {
+			i.putEventProbe(d.event)
+		}
+	}
 	i.probes = slices.DeleteFunc(i.probes, func(other *functionProbe) bool { return other == p })
 	i.ft.unregisterOps(&p.ops)
 	return nil
@@ -199,11 +204,12 @@ func (i *Instance) clearProbes() {
 // Kernel: t_probe_next and ftrace_probe_print, kernel/trace/ftrace.c and
 // trace_functions.c.
 func (i *Instance) appendProbes(text []byte) []byte {
-	k := i.ft.machine.Kallsyms()
 	for _, p := range i.probes {
 		for ip := range p.hash.filter.all {
-			name, module, _, _, _ := k.Lookup(ip)
-			text = appendFunction(text, machine.Symbol{Name: name, Module: module})
+			if p.command.event && p.data[ip] == nil {
+				continue // its module went; the kernel warns
+			}
+			text = i.ft.appendFunctionAt(text, ip)
 			text = append(append(text, ':'), p.command.name...)
 			switch d := p.data[ip]; {
 			case d == nil:

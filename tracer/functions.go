@@ -48,6 +48,16 @@ func appendFunction(text []byte, s machine.Symbol) []byte {
 	return text
 }
 
+// appendFunctionAt appends the function whose patched call is at ip: of one whose
+// module went, a bare 0x0.
+func (ft *Ftrace) appendFunctionAt(text []byte, ip uint64) []byte {
+	name, module, _, _, ok := ft.machine.Kallsyms().Lookup(ip)
+	if !ok {
+		return fmt.Appendf(text, "%#x", ip)
+	}
+	return appendFunction(text, machine.Symbol{Name: name, Module: module})
+}
+
 // showEnabledFunctions is the text of enabled_functions: what is traced now and
 // by how many.
 func (ft *Ftrace) showEnabledFunctions() ([]byte, error) {

@@ -59,8 +59,7 @@ func (ft *Ftrace) showGraphFilter(set *functionHash, none string) []byte {
 	}
 	var text []byte
 	for ip := range set.all {
-		name, module, _, _, _ := ft.machine.Kallsyms().Lookup(ip)
-		text = append(appendFunction(text, machine.Symbol{Name: name, Module: module}), '\n')
+		text = append(ft.appendFunctionAt(text, ip), '\n')
 	}
 	return text
 }

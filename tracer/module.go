@@ -32,7 +32,7 @@ func (ft *Ftrace) moduleChanged(name string, loaded bool) {
 		}
 	}
 	if !loaded {
-		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace)
+		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.filter)
 	}
 	ft.opsChanged()
 }
