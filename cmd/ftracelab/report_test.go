@@ -91,8 +91,8 @@ func TestReportMistakes(t *testing.T) {
 		{context.Background(), nil, exitUsage, "accepts 1 arg"},
 		{context.Background(), []string{"--cpu", "7", exampleCapture}, exitFailed, "no CPU 7: there are 0…1"},
 		{context.Background(), []string{t.TempDir()}, exitFailed, "formats_all"},
-		{context.Background(), []string{"report_test.go"}, exitFailed, "not a folder"},
-		{context.Background(), []string{"nowhere"}, exitFailed, "nowhere: cannot open"},
+		{context.Background(), []string{"report_test.go"}, exitFailed, "neither a trace.dat nor a folder"},
+		{context.Background(), []string{"nowhere"}, exitFailed, "open nowhere"},
 		{ended, []string{exampleCapture}, exitFailed, "canceled"},
 	} {
 		if status, _, errs := runReport(tt.ctx, tt.args...); status != tt.status || !strings.Contains(errs, tt.want) {

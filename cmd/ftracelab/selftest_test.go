@@ -19,7 +19,7 @@ exit_fail() { exit 1; }
 exit_pass() { exit 0; }
 TRACING_DIR=/sys/kernel/tracing
 . %s
-initialize_ftrace 2>/dev/null
+initialize_ftrace >/dev/null 2>&1
 . %s
 `
 
