@@ -45,8 +45,10 @@ func (b *Buffer) Online(cpu int) {
 // Idle lets those go ahead who wait for the calling goroutine's CPU.
 func (b *Buffer) Idle(cpu int) {
 	c := b.writer(cpu)
-	c.settle()
-	if c.committing == 0 && c.control.Load()&(stopping|online) == stopping|online {
+	if c.control.Load()&(stopping|online) != stopping|online {
+		return
+	}
+	if c.settle(); c.committing == 0 {
 		b.park(cpu)
 	}
 }
