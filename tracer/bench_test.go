@@ -75,6 +75,49 @@ func BenchmarkRecorder(b *testing.B) {
 	}
 }
 
+// A function's entry and return allocate nothing, whoever looks at them.
+func TestFunctionHooksAllocateNothing(t *testing.T) {
+	l := newLab(t, tracer.Config{FunctionProfiler: true})
+	fn, _ := l.m.Kallsyms().ByName("vfs_read")
+	l.write("set_ftrace_filter", "vfs_*")
+	l.append("set_ftrace_filter", "vfs_read:traceon:5")
+	l.append("set_ftrace_filter", "vfs_read:stacktrace")
+	l.append("set_ftrace_filter", "vfs_read:enable_event:sched:sched_switch")
+	l.write("set_ftrace_notrace_pid", "99999")
+	l.write("set_graph_function", "vfs_*")
+	l.sysctl("stack_tracer_enabled", "1")
+	l.write("function_profile_enabled", "1")
+	for _, name := range []string{"instances/a", "instances/b"} {
+		if err := l.fs.Mkdir(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.write("instances/a/current_tracer", "function")
+	l.write("instances/b/current_tracer", "function_graph")
+	l.write("current_tracer", "function")
+	l.ft.Run(machine.Millisecond)
+	c := l.m.CPUs()[0]
+	var f machine.Frame
+	call := func() {
+		f = machine.Frame{Func: fn.Addr, IP: fn.IP(), Ret: fn.Addr + 100}
+		l.m.Hooks.Call(c, &f)
+		if f.Ret == fn.Addr+100 {
+			t.Fatal("nobody wanted the return")
+		}
+		l.m.Hooks.Return(c, &f)
+	}
+	before := l.ft.Top().Buffer().Stats(c.ID).Entries
+	for range 20000 { // until all pages of the buffers are there
+		call()
+	}
+	if after := l.ft.Top().Buffer().Stats(c.ID).Entries; after <= before {
+		t.Fatal("nothing was recorded")
+	}
+	if n := testing.AllocsPerRun(1000, call); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // BenchmarkRun is a millisecond of the simulated machine under each tracer.
 func BenchmarkRun(b *testing.B) {
 	for name, setup := range map[string]func(l *lab){
@@ -87,9 +130,16 @@ func BenchmarkRun(b *testing.B) {
 		},
 		"function":       func(l *lab) { l.write("current_tracer", "function") },
 		"function_graph": func(l *lab) { l.write("current_tracer", "function_graph") },
+		"function filtered": func(l *lab) {
+			l.write("set_ftrace_filter", "*lock*")
+			l.append("set_ftrace_filter", "vfs_*:traceon")
+			l.write("set_ftrace_notrace", "_raw_spin_lock")
+			l.write("current_tracer", "function")
+		},
+		"profiler": func(l *lab) { l.write("function_profile_enabled", "1") },
 	} {
 		b.Run(name, func(b *testing.B) {
-			l := newLab(b, tracer.Config{})
+			l := newLab(b, tracer.Config{FunctionProfiler: true})
 			setup(l)
 			l.ft.Run(20 * machine.Millisecond)
 			b.ReportAllocs()

@@ -19,11 +19,10 @@ import (
 // an instance, as its flags say.
 //
 // Left out of these folders, besides what needs histograms, probes and synthetic
-// events: mount_options and test_ownership (they remount), func_hotplug (it looks
-// for a CPU of the host), fgraph-retval (a kernel built with return values),
-// event-pid, event-no-pid, func-filter-pid and func-filter-notrace-pid (they look
-// for the shell and its children, which the machine does not run), trace_printk
-// (its module calls no trace_printk here).
+// events: mount_options and test_ownership (they remount), fgraph-retval (a
+// kernel built with return values), event-pid, event-no-pid, func-filter-pid and
+// func-filter-notrace-pid (they look for the shell and its children, which the
+// machine does not run), trace_printk (its module calls no trace_printk here).
 var kernelSelftests = []struct {
 	name       string
 	inInstance bool
@@ -49,6 +48,7 @@ var kernelSelftests = []struct {
 	{"ftrace/func-filter-stacktrace", true},
 	{"ftrace/func_cpumask", false},
 	{"ftrace/func_event_triggers", true},
+	{"ftrace/func_hotplug", false},
 	{"ftrace/func_mod_trace", false},
 	{"ftrace/func_profile_stat", false},
 	{"ftrace/func_profiler", false},
