@@ -182,13 +182,18 @@ func (f *folder) moment(t *Text, opt capture.Options) error {
 	if err != nil {
 		return err
 	}
-	t.Facts = append(t.Facts, "when the buffer was reset")
-	if m := latencyHead.FindSubmatch(t.Content); m != nil {
+	if m := latencyHead.FindSubmatch(t.Content); m != nil && string(m[1]) != "0" {
+		t.Facts = append(t.Facts, "the CPU in the header")
 		if err := f.state("latency_cpu: " + string(m[1])); err != nil {
 			return err
 		}
 	}
-	return f.state(fmt.Sprintf("time_start: %d", timeStart(m, cfg, t.Content)))
+	start, ok := timeStart(m, cfg, t.Content)
+	if !ok {
+		return nil
+	}
+	t.Facts = append(t.Facts, "when the buffer was reset")
+	return f.state(fmt.Sprintf("time_start: %d", start))
 }
 
 var (
@@ -197,8 +202,8 @@ var (
 )
 
 // timeStart finds a time of the buffer's reset that is consistent with the times
-// since then in a text of the latency format.
-func timeStart(m *output.Merge, cfg output.Config, text []byte) uint64 {
+// since then in a text of the latency format; ok is false if that has none.
+func timeStart(m *output.Merge, cfg output.Config, text []byte) (start uint64, ok bool) {
 	const stack = 4 // the id of kernel_stack
 	low, high := uint64(0), ^uint64(0)
 	for line := range bytes.Lines(text) {
@@ -218,17 +223,17 @@ func timeStart(m *output.Merge, cfg output.Config, text []byte) uint64 {
 			break
 		}
 		if cfg.CounterClock {
-			return e.Time - us
+			return e.Time - us, true
 		}
 		if e.Time < us*1000 {
 			break
 		}
 		low, high = max(low, e.Time-min(e.Time, us*1000+499)), min(high, e.Time-us*1000+500)
 	}
-	if low > high {
-		return low
+	if high == ^uint64(0) {
+		return 0, false
 	}
-	return low + (high-low)/2
+	return low + (max(low, high)-low)/2, true
 }
 
 // ownEvents says whether formats.txt has the formats, which then are all there are.

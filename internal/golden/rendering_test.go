@@ -141,7 +141,8 @@ one of its. What no file of a capture tells was read off the text before; the co
 * *mapped files*: with sym-userobj the kernel asks the living task for its mappings.
 * *no key for %%p yet*: a kernel so young prints (____ptrval____) for every pointer.
 * *that sym-userobj was set*: trace_options was not kept.
-* *when the buffer was reset*: the times of latency-format count from there. With it goes the CPU in the header.
+* *when the buffer was reset*: the times of latency-format count from there.
+* *the CPU in the header*: that of the longest latency, also where there was none.
 * *CPU 0 had been read before*: the text of CPU 1 was read after the pages of CPU 0 had been taken away.
 
 | capture | texts | identical | forms | read off |
