@@ -26,12 +26,24 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE.dat",
 		Short: "Print a capture as the file trace, or as trace-cmd report does",
-		Long: `report prints a trace.dat as trace-cmd report would. Of a capture folder, and with
---as trace of a buffer of a trace.dat, it prints what the kernel would have shown in the file trace (or in
-per_cpu/cpuN/trace) when it wrote the pages cpuN.raw of a capture folder, with
-the trace_options, the tracer and the clock that the folder has notes of.
+		Long: `report prints a trace.dat as trace-cmd report would. Of a capture folder, and
+with --as trace of a buffer of a trace.dat, it prints what the kernel would have
+shown in the file trace, or with --cpu in per_cpu/cpuN/trace.
 
-Pointers that the kernel would have hashed are printed as they are.`,
+A capture folder has the pages of each CPU (cpuN.raw, what trace_pipe_raw gives)
+and what belongs to the moment: state.txt with lines FILE: CONTENT, or the files
+trace_options, current_tracer and trace_clock themselves; saved_cmdlines,
+saved_tgids, stats.cpuN, printk_formats, dynamic_events, formats of events that
+the kernel's files do not have (events/*/*/format), and for sym-userobj maps.PID,
+copies of /proc/PID/maps. The kernel's formats_all.txt, kallsyms.txt and
+header_page.txt are looked for there, in a folder static beside it, in the
+folders above, or where --kernel says.
+
+Each --trace-option is written to trace_options before reading: OPTION or
+noOPTION, starting from what the capture had.
+
+Pointers that the kernel would have hashed are printed as they are. What only
+the kernel can compute stands as [unknown NAME] in the text.`,
 		Example: `  ftracelab report capture/
   ftracelab report --trace-option sym-offset --trace-option noirq-info capture/
   ftracelab report --cpu 1 capture/
@@ -77,6 +89,9 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 	}
 	if t.Hashed() {
 		fmt.Fprintln(stderr, "report: pointers are not hashed: no capture has the kernel's key")
+	}
+	for _, err := range t.Incomplete() {
+		fmt.Fprintf(stderr, "report: %v\n", err)
 	}
 	if info := t.Info(); info.FirstSkipped != nil {
 		fmt.Fprintf(stderr, "report: skipped the rest of %d pages; the first: %v\n", info.SkippedPages, info.FirstSkipped)

@@ -167,9 +167,11 @@ func (t *Type) PrintErr() error {
 // in rec, to dst: the text behind "event_name: ", without a line break. env may
 // be nil.
 //
-// Names that only the kernel knows print as "[unknown NAME]". If the print fmt
-// could not be compiled the text is "[FAILED TO PARSE]" and the fields, as
-// trace-cmd does it. A record that is too short reads as if zeros followed.
+// If the print fmt could not be compiled the text is "[FAILED TO PARSE]" and the
+// fields, as trace-cmd does it. A record that is too short reads as if zeros followed.
+//
+// Departure: what only the kernel can compute, with its own functions, enum constants
+// and memory, prints as "[unknown NAME]".
 //
 // Kernel: trace_raw_output_… , include/trace/stages/stage3_trace_output.h.
 func (t *Type) AppendText(dst, rec []byte, env *Env) []byte {

@@ -73,6 +73,20 @@ func (p *Printer) shapeOf(id int) *shape {
 	return p.shapes[id]
 }
 
+// Incomplete says of which events the text that was printed so far lacks something,
+// and what: their print formats are faulty or need the kernel itself.
+func (p *Printer) Incomplete() []error {
+	var list []error
+	for _, s := range p.shapes {
+		if s != nil && s.kind == eventEntry {
+			if err := s.typ.PrintErr(); err != nil {
+				list = append(list, err)
+			}
+		}
+	}
+	return list
+}
+
 // ftraceEntry is an entry of the ftrace system with the fields its text needs.
 type ftraceEntry struct {
 	kind   kind

@@ -42,6 +42,7 @@ type Trace struct {
 	maps       fileMaps
 	readers    []*entries
 	hashed     bool
+	incomplete []error  // see Incomplete
 	recent     [64]task // by the low bits of the pid
 }
 
@@ -181,6 +182,9 @@ func (t *Trace) comm(pid int32) string {
 // Hashed says whether a pointer was printed that the kernel would have hashed.
 func (t *Trace) Hashed() bool { return t.hashed }
 
+// Incomplete says of which events the last text lacks something, and what.
+func (t *Trace) Incomplete() []error { return t.incomplete }
+
 // Info tells what was read, and with Options.KeepGoing what was skipped.
 func (t *Trace) Info() Info { return t.info }
 
@@ -205,6 +209,7 @@ func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
 	if err != nil {
 		return err
 	}
+	defer func() { t.incomplete = p.Incomplete() }()
 	text := p.AppendHeader(make([]byte, 0, 2*textChunk), m, n)
 	for more := true; more; {
 		text, more = p.AppendNext(text, m)

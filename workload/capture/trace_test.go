@@ -130,3 +130,44 @@ func FuzzTrace(f *testing.F) {
 		}
 	})
 }
+
+// FuzzTraceFormats makes text of a page with formats, symbols and names of any
+// content.
+func FuzzTraceFormats(f *testing.F) {
+	clean := exampleFS(f)
+	page := clean["cap/cpu0.raw"].Data[:defaultSubbuf]
+	f.Add("name: lie\nID: 622\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"+
+		"\tfield:__data_loc char[] name;\toffset:60000;\tsize:4;\tsigned:0;\n\nprint fmt: \"%s %d\", __get_str(name), gone(REC->x)\n",
+		"ffffffff81000010 T b\nffffffff81000000 T a\nffffffff81000010 t c\t[m]\n0 A zero\n", "7 a\nb\n8 \n\n9 long name of a task\nx\n")
+	f.Fuzz(func(t *testing.T, format, kallsyms, names string) {
+		m := maps.Clone(clean)
+		delete(m, "cap/cpu1.raw")
+		for name, text := range map[string]string{
+			"cpu0.raw": string(page), "events/kmem/lie/format": format, "kallsyms.txt": kallsyms, "saved_cmdlines": names,
+		} {
+			m["cap/"+name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		c, err := openTrace(location{fsys: m, name: "cap", shown: "cap"}, Options{})
+		if err == nil {
+			err = errors.Join(c.WriteText(context.Background(), io.Discard, -1), c.Close())
+		}
+		var at *Error
+		if err != nil && !errors.As(err, &at) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNamesWithNewlines: a task's name may have any character but 0, and its line in
+// saved_cmdlines goes on in the next.
+func TestNamesWithNewlines(t *testing.T) {
+	m := exampleFS(t)
+	m["cap/saved_cmdlines"] = &fstest.MapFile{Data: []byte("7 two\nlines\n8 \n9 fifteen letters\nno\n\n")}
+	c := traceFS(t, m, Options{})
+	defer c.Close()
+	for pid, want := range map[int32]string{7: "two\nlines", 8: "", 9: "fifteen letters"} {
+		if got := c.comm(pid); got != want {
+			t.Errorf("%d is %q, want %q", pid, got, want)
+		}
+	}
+}
