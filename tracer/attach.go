@@ -15,7 +15,7 @@ func (ft *Ftrace) hooksChanged() {
 		h.Switch = ft.switched
 	}
 	h.Return, h.Trace = ft.leave, ft.tracepoint
-	h.Module = ft.moduleChanged
+	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
 	h.Critical, h.Idle = nil, nil
 	if ft.irqsoff.of != nil {
 		h.Critical, h.Idle = ft.critical, ft.idle

@@ -65,6 +65,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	nodes = append(nodes, ft.stackTracerFiles()...)
 	nodes = append(nodes, ft.cmdlineFiles()...)
 	return append(nodes,
+		ft.formatsFile(),
 		i.value("README", 0o440, func() string { return readme }, nil),
 		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
 		i.seq("available_filter_functions", 0o440, ft.showFunctions),

@@ -96,6 +96,7 @@ type Ftrace struct {
 	listening  []bool       // by event id: some instance has it enabled
 	probes     []uint64     // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
+	formats    printkFormats
 	recs       records
 	scratch    []byte
 }

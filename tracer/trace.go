@@ -54,6 +54,7 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		Types:        ft.types,
 		Symbols:      ft.machine.Kallsyms(),
 		HashPtr:      ft.hashPtr,
+		String:       ft.formats.at,
 		Comm:         ft.cmdlines.comm,
 		TGID:         ft.cmdlines.tgid,
 		CPUs:         ft.machine.OnlineCPUs(),

@@ -27,7 +27,7 @@ func modules() []module {
 			params: map[string]string{"delay": "100", "test_mode": "irq", "burst_size": "1", "cpu_affinity": "-1"},
 			start:  startDelayTest,
 		},
-		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}},
+		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}, start: startTracePrintk},
 	}
 }
 
@@ -185,11 +185,6 @@ func startDelayTest(m *machine.Machine, params map[string]string) (done func() b
 	if err != nil {
 		return nil, err
 	}
-	t := m.Spawn(machine.TaskConfig{
-		Comm: (params["test_mode"] + "_test")[:min(15, len(params["test_mode"])+5)], Kernel: true, CPU: max(cpu, 0), Bound: cpu >= 0,
-		Next: func(*machine.CPU, *machine.Task) machine.Stay {
-			return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: code}
-		},
-	})
-	return func() bool { return m.Task(t.PID) != t }, nil
+	comm := (params["test_mode"] + "_test")[:min(15, len(params["test_mode"])+5)]
+	return startInit(m, comm, max(cpu, 0), cpu >= 0, code), nil
 }

@@ -7,7 +7,8 @@ import "fmt"
 // Addresses of calls whose place is not known are inside the caller, always the
 // same for a caller and callee.
 type Assembler struct {
-	Sites []Site
+	Sites   []Site
+	Printks []Printk
 
 	ks    *Kallsyms
 	index map[Site]int32

@@ -21,6 +21,7 @@ const (
 	OpTrace                // a tracepoint, and what the machine does there
 	OpSwitch               // context switch; Arg is the state the task goes to sleep in
 	OpHalt                 // idle: wait for an interrupt; then Arg is where to go on with work, Delta without
+	OpPrintk               // call trace_printk with Printks[Arg]
 )
 
 // Flags of an Op; the values are those of the kernel's TRACE_FLAG_*.
@@ -63,8 +64,9 @@ type Slab struct {
 // Kernel is the code a machine executes and the decisions it leaves to its
 // workload.
 type Kernel struct {
-	Sites []Site
-	Slabs []Slab // operands of the slab events
+	Sites   []Site
+	Printks []Printk
+	Slabs   []Slab // operands of the slab events
 	// Points are addresses of tracepoints inside functions: the return address
 	// of the call to the probe, by function and tracepoint.
 	Points   map[Point]uint64

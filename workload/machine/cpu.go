@@ -95,6 +95,10 @@ func (c *CPU) step() {
 		c.perform(t, op)
 	case OpSwitch:
 		c.reschedule(op)
+	case OpPrintk:
+		if c.m.Hooks.Printk != nil {
+			c.m.Hooks.Printk(c, &c.m.kernel.Printks[op.Arg])
+		}
 	case OpHalt:
 		c.halt()
 		return

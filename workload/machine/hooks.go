@@ -32,6 +32,8 @@ type Hooks struct {
 	Switch func(c *CPU, prev, next *Task)
 	// Module runs when a module has been loaded and before it is unloaded.
 	Module func(name string, loaded bool)
+	// Printk runs where code calls trace_printk; p belongs to the machine.
+	Printk func(c *CPU, p *Printk)
 	// Exit runs when a task has left its CPU for good.
 	Exit func(t *Task)
 }

@@ -98,9 +98,14 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	for _, s := range a.Sites {
 		m.ips = append(m.ips, m.ipOf(s))
 	}
+	said := int32(len(m.kernel.Printks))
+	m.kernel.Printks = append(slices.Clip(m.kernel.Printks), a.Printks...)
 	for i := range code {
-		if code[i].Kind == OpCall {
+		switch code[i].Kind {
+		case OpCall:
 			code[i].Arg += first
+		case OpPrintk:
+			code[i].Arg += said
 		}
 	}
 	return code, nil

@@ -1,0 +1,129 @@
+package tracer
+
+import (
+	"fmt"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// printkFormats are the constant strings that trace_printk was called with, by their
+// addresses: records hold only those. They stay when their module goes.
+//
+// Departure: a string is listed from its first use on, the kernel lists all that a
+// module has when it is loaded; and strings of tracepoints are not listed.
+//
+// Kernel: hold_module_trace_bprintk_format, kernel/trace/trace_printk.c.
+type printkFormats struct {
+	texts []string
+}
+
+// Where the strings lie: in memory that the kernel allocated for copies of them.
+const (
+	formatBase = 0xffff888102000000
+	formatSize = 256
+)
+
+// address is where a string lies, which is new if it was not there.
+func (f *printkFormats) address(text string) uint64 {
+	for n, have := range f.texts {
+		if have == text {
+			return formatBase + uint64(n)*formatSize
+		}
+	}
+	f.texts = append(f.texts, text)
+	return formatBase + uint64(len(f.texts)-1)*formatSize
+}
+
+// at is the string at an address.
+func (f *printkFormats) at(addr uint64) (string, bool) {
+	n := (addr - formatBase) / formatSize
+	if addr < formatBase || n >= uint64(len(f.texts)) || (addr-formatBase)%formatSize != 0 {
+		return "", false
+	}
+	return f.texts[n], true
+}
+
+// show is printk_formats.
+//
+// Kernel: t_show, kernel/trace/trace_printk.c.
+func (f *printkFormats) show() string {
+	var text []byte
+	for n, s := range f.texts {
+		text = fmt.Appendf(text, "0x%x : \"", formatBase+uint64(n)*formatSize)
+		for _, c := range []byte(s) {
+			switch c {
+			case '\n':
+				text = append(text, `\n`...)
+			case '\t':
+				text = append(text, `\t`...)
+			case '\\':
+				text = append(text, `\\`...)
+			case '"':
+				text = append(text, `\"`...)
+			default:
+				text = append(text, c)
+			}
+		}
+		text = append(text, "\"\n"...)
+	}
+	return string(text)
+}
+
+// formatsFile is printk_formats.
+func (ft *Ftrace) formatsFile() tracefile.Node {
+	return ft.top.value("printk_formats", 0o440, ft.formats.show, nil)
+}
+
+// tracePrintk records a call of trace_printk in the top instance.
+//
+// Kernel: __trace_array_puts, __trace_bputs and trace_vbprintk, kernel/trace/trace.c.
+func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
+	i := ft.top
+	if !i.opts.Has(OptPrintk) || !i.records(c) {
+		return
+	}
+	ft.running = c
+	defer func() { ft.running = nil }()
+	h := common(c)
+	var t *event.Type
+	switch p.Kind {
+	case machine.PrintkBputs:
+		t = events.Bputs.Type
+		ft.scratch = events.Bputs.Append(ft.scratch[:0], h, &events.BputsRecord{IP: p.IP, Str: ft.formats.address(p.Text)})
+	case machine.PrintkBprintk:
+		t = events.Bprint.Type
+		ft.scratch = events.Bprint.Append(ft.scratch[:0], h, &events.BprintRecord{
+			IP: p.IP, Fmt: ft.formats.address(p.Text), Buf: binaryArgs(p.Args),
+		})
+	case machine.PrintkText:
+		t = events.Print.Type
+		args := make([]any, len(p.Args))
+		for n, arg := range p.Args {
+			args[n] = arg
+		}
+		text := p.Text
+		if len(args) > 0 {
+			text = fmt.Sprintf(text, args...)
+		}
+		ft.scratch = events.Print.Append(ft.scratch[:0], h, &events.PrintRecord{IP: p.IP, Buf: text})
+	}
+	ft.remember(c.Current)
+	i.record(c, contextOf(c), t, h, ft.scratch)
+}
+
+// binaryArgs are strings as vbin_printf keeps them: one behind the other with their
+// NULs, in words.
+func binaryArgs(args []string) []uint32 {
+	var bytes []byte
+	for _, arg := range args {
+		bytes = append(append(bytes, arg...), 0)
+	}
+	words := make([]uint32, (len(bytes)+3)/4)
+	for n, b := range bytes {
+		words[n/4] |= uint32(b) << (8 * (n % 4))
+	}
+	return words
+}

@@ -1,0 +1,53 @@
+package workload
+
+import "ftracelab/workload/machine"
+
+// initText is where the init function of a module was, which is gone, and has no
+// symbol, once it has run.
+const initText = 0xffffffffc0c00043
+
+// startTracePrintk does what the module trace_printk does when it is loaded: it
+// calls trace_printk and trace_puts in all the ways there are, first in an
+// interrupt, then in the task that loads it. The strings name the function that
+// each call comes to; a test of the kernel's looks for them.
+//
+// Departure: the task that loads it is a kernel thread.
+//
+// Kernel: samples/trace_printk/trace-printk.c.
+func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool, err error) {
+	say := func(a *machine.Assembler, prefix string, ip uint64) {
+		for _, p := range []machine.Printk{
+			{Kind: machine.PrintkBputs, Text: prefix + "This is a static string that will use trace_bputs\n"},
+			{Kind: machine.PrintkText, Text: prefix + "This is a dynamic string that will use trace_puts\n"},
+			{Kind: machine.PrintkBprintk, Text: prefix + "This is a %s that will use trace_bprintk()\n", Args: []string{"static string"}},
+			{Kind: machine.PrintkText, Text: prefix + "This is a %s that will use trace_printk\n", Args: []string{"dynamic string"}},
+		} {
+			p.IP = ip
+			a.Printk(p)
+		}
+	}
+	code, err := m.Assemble(200, func(a *machine.Assembler) {
+		a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Call("do_init_module").Call("do_one_initcall")
+		a.State(machine.FlagIRQsOff|machine.FlagHardIRQ, 0, 0).Call("irq_work_run").Call("trace_printk_irq_work")
+		say(a, "(irq) ", 0)
+		a.Return(2).State(0, 0, 0)
+		say(a, "", initText)
+		a.Return(2).Call("do_exit").Trace(machine.EvSchedExit, 0)
+		a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(5)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return startInit(m, "modprobe", 0, false, code), nil
+}
+
+// startInit runs code as a task that ends with it, and says when it has.
+func startInit(m *machine.Machine, comm string, cpu int, bound bool, code machine.Code) (done func() bool) {
+	t := m.Spawn(machine.TaskConfig{
+		Comm: comm, Kernel: true, CPU: cpu, Bound: bound,
+		Next: func(*machine.CPU, *machine.Task) machine.Stay {
+			return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: code}
+		},
+	})
+	return func() bool { return m.Task(t.PID) != t }
+}
