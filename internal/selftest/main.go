@@ -43,6 +43,7 @@ func main() {
 
 type flags struct {
 	suite, binary, logs, oracle string
+	add                         string
 	strict, json                bool
 	stall                       time.Duration
 }
@@ -55,6 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fl.StringVar(&f.binary, "ftracelab", "", "the program to test (default: built from this tree)")
 	fl.StringVar(&f.logs, "logs", "", "folder to keep the tests' logs in (default: none are kept)")
 	fl.StringVar(&f.oracle, "oracle", os.Getenv("FTRACELAB_ORACLE"), "folder with the captures of real kernels, to compare with")
+	fl.StringVar(&f.add, "add", "", "a test that is not in the suite, FILE.tc; it becomes added/FILE")
 	fl.BoolVar(&f.strict, "strict", false, "every line \"! command\" of a test is an assertion")
 	fl.BoolVar(&f.json, "json", false, "results as JSON")
 	fl.DurationVar(&f.stall, "stall", 5*time.Minute, "how long one test may take before the run counts as hung")
@@ -77,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			return fmt.Errorf("build ftracelab: %w", err)
 		}
 	}
-	s, err := copySuite(f.suite, filepath.Join(scratch, "suite"), f.strict)
+	s, err := copySuite(f.suite, f.add, filepath.Join(scratch, "suite"), f.strict)
 	if err != nil {
 		return err
 	}

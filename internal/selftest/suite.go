@@ -42,13 +42,19 @@ type suite struct {
 	cases []*testCase // in ftracetest's order
 }
 
-// copySuite copies the suite, which keeps the source clean, and makes it strict.
-func copySuite(from, to string, strict bool) (*suite, error) {
+// copySuite copies the suite, which keeps the source clean, with a test more if add
+// names one, and makes it strict.
+func copySuite(from, add, to string, strict bool) (*suite, error) {
 	if _, err := os.Stat(filepath.Join(from, "ftracetest")); err != nil {
 		return nil, fmt.Errorf("%s is not the suite: %w", from, err)
 	}
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return nil, err
+	}
+	if add != "" {
+		if err := addTest(add, filepath.Join(to, "test.d", "added")); err != nil {
+			return nil, err
+		}
 	}
 	s := &suite{dir: to}
 	tests := filepath.Join(to, "test.d")
@@ -89,6 +95,17 @@ func copySuite(from, to string, strict bool) (*suite, error) {
 		c.number = i + 1
 	}
 	return s, nil
+}
+
+func addTest(file, dir string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644)
 }
 
 // header is what a test says about itself in a comment.
