@@ -43,7 +43,14 @@ func tracedLab(t *testing.T, tracer string, set ...string) *lab {
 	return l
 }
 
-func hasHeaderOnly(trace string) bool { return strings.Count(trace, "\n") < 20 }
+func hasHeaderOnly(trace string) bool {
+	for line := range strings.Lines(trace) {
+		if !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
 
 func readLab(t *testing.T, l *lab, name string) string {
 	t.Helper()
@@ -84,8 +91,12 @@ func TestReportEveryOption(t *testing.T) {
 		t.Run(tracer, func(t *testing.T) {
 			l := tracedLab(t, tracer)
 			all := shown{cpu: -1, text: readLab(t, l, "trace")}
-			if hasHeaderOnly(all.text) && tracer != "wakeup_dl" { // there is no deadline task
-				t.Errorf("hardly any text:\n%s", all.text)
+			if hasHeaderOnly(all.text) {
+				t.Logf("nothing was recorded")
+				switch tracer {
+				case "nop", "function", "function_graph", "irqsoff", "preemptirqsoff", "wakeup":
+					t.Fail()
+				}
 			}
 			texts := []shown{
 				all,
