@@ -74,6 +74,9 @@
 // tail to the next one and tries again. Is that the head, its oldest events are
 // overwritten: the head moves on first (see overwriteHead).
 //
+// Most events are not interrupted, need no more than a header, and follow another on
+// their page. They take a short cut that leaves the same behind (plain.go).
+//
 // Only the end of the outermost event moves the commit, up to where the tail is by
 // then: what a reader finds is always complete. See the examples of
 // Buffer.Snapshot and DumpPage.

@@ -37,10 +37,11 @@ func (m *model) got(time uint64, data []byte, lost uint64, exact bool) {
 		m.t.Fatalf("event %d at %d, before it %d", seq, time, m.lastTime)
 	case time > want.time, time < want.time && (exact || !want.late && !want.loose):
 		m.t.Fatalf("event %d at %d, its time was %d: %+v", seq, time, want.time, want)
-	case time < want.time && want.late && !want.loose && time == m.lastTime:
-		m.seen["time of the event before"]++
 	case time < want.time && want.late && !want.loose:
-		m.seen["time in between"]++
+		m.seen["time of the event before"]++
+		if lost == 0 && time != m.lastTime {
+			m.t.Fatalf("event %d at %d, the one before at %d, its time was %d", seq, time, m.lastTime, want.time)
+		}
 	}
 	m.lastTime = time
 	m.read++

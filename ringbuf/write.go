@@ -223,12 +223,15 @@ func (c *cpuBuffer) stampFor(w int, before, after, ts uint64) uint8 {
 // after its time was taken. If nothing came after it as well, the stamp of the
 // last of them is known; otherwise it gets that event's time.
 //
-// One case is between the two, here as in the kernel: if what came after it
-// found the page full to the last byte, nothing on the page tells of it, and the
-// delta is taken from an event on the next page. Then the time read is between
-// that of the event before and the right one. Another is a clock that gives the
-// event and an interrupt of it the same time: then a stamp that is equal by chance
-// is taken for the last event's, and the time read may be a little late.
+// A clock that gives the event and an interrupt of it the same time misleads it,
+// here as in the kernel: a stamp that is equal by chance is taken for the last
+// event's, and the time read may be a little late.
+//
+// Departure: it also looks whether the tail is still on the page. If what came after
+// it found the page full, nothing on the page tells of that; the kernel then takes
+// the delta from an event on the next page, and the time read may be later than that
+// one's. And a delta that needs a time extend, for which no room was taken, becomes
+// 0; the kernel stores its low 27 bits.
 //
 // Departure: with absolute stamps switched on, such an event stores its time if
 // nothing came after it, and otherwise a time extend of 0. The kernel stores the
@@ -239,10 +242,11 @@ func (c *cpuBuffer) interrupted(p *page, end int, stamp uint8) (ts, delta uint64
 	c.at(PointE)
 	after := c.writeStamp
 	c.at(PointF)
-	if p.write == end && after == before && after < ts {
+	last := p.write == end && p == c.tail
+	if last && after == before && after < ts && (stamp != 0 || ts-after <= deltaMask) {
 		delta = ts - after
 	}
-	if stamp != 0 && !(c.buf.absolute && p.write == end && p == c.tail) {
+	if stamp != 0 && !(c.buf.absolute && last) {
 		stamp = TypeTimeExtend
 	}
 	return ts, delta, stamp
