@@ -5,9 +5,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"mvdan.cc/sh/v3/shell"
 
 	"ftracelab/tracefsfs/fusefs/cell"
 	"ftracelab/tracer"
@@ -53,6 +55,39 @@ func clients(t *testing.T, dir string) {
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"need": need, "tally": tally},
 	})
+}
+
+// TestClientsDocument runs the commands of docs/clients.md in cells.
+func TestClientsDocument(t *testing.T) {
+	if os.Getenv("FTRACELAB_CLIENTS") == "" {
+		t.Skip("FTRACELAB_CLIENTS is not set: it asks for runs of trace-cmd and perf")
+	}
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	ran := 0
+	for i, block := range strings.Split(string(text), "```client\n") {
+		if i == 0 {
+			continue
+		}
+		commands, _, _ := strings.Cut(block, "```")
+		for line := range strings.Lines(commands) {
+			words, err := shell.Fields(line, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			cmd := exec.CommandContext(t.Context(), "ftracelab", append([]string{"exec", "--"}, words...)...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s%v\n%.2000s", line, err, out)
+			}
+			ran++
+		}
+	}
+	if ran < 10 {
+		t.Errorf("only %d commands in docs/clients.md", ran)
+	}
 }
 
 // serial runs one script after the other: each has a machine that follows the clock
