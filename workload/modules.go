@@ -179,8 +179,7 @@ func startDelayTest(m *machine.Machine, params map[string]string) (done func() b
 			a.Hide("trace_clock_local").Return(1).Wait(uint32(delay) * 1000).Hide("trace_clock_local").Return(1)
 			a.State(0, 0, 0).Return(1)
 		}
-		a.Call("complete").Return(1).Return(1).Call("kthread_exit").Call("do_exit").Trace(machine.EvSchedExit, 0)
-		a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(7)
+		a.Call("complete").Return(1).Return(1).Exit().Return(3)
 	})
 	if err != nil {
 		return nil, err

@@ -27,6 +27,12 @@ func Scenarios() []Scenario {
 		{"quiet", "one shell that seldom does something", start(func(int) Config {
 			return Config{Shells: 1, Pause: 200 * ms, Compute: 500 * us}
 		})},
+		{"firmware", "mix, and a firmware that now and then takes the whole machine for itself", func(m *machine.Machine) error {
+			m.SetSMI(150*ms, 80*us)
+			return start(func(cpus int) Config {
+				return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
+			})(m)
+		}},
 		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
 	}
 }

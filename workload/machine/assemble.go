@@ -88,6 +88,17 @@ func (a *Assembler) Trace(e Event, arg int32) *Assembler {
 // Switch adds a context switch that puts the task to sleep in state.
 func (a *Assembler) Switch(state int32) *Assembler { return a.add(Op{Kind: OpSwitch, Arg: state}) }
 
+// Probe calls the stay's Probe.
+func (a *Assembler) Probe() *Assembler { return a.add(Op{Kind: OpProbe}) }
+
+// Exit is the end of a kernel thread.
+//
+// Kernel: kthread_exit, kernel/kthread.c, and do_exit, kernel/exit.c.
+func (a *Assembler) Exit() *Assembler {
+	a.State(0, 0, 0).Call("kthread_exit").Call("do_exit").Trace(EvSchedExit, 0)
+	return a.Call("do_task_dead").State(FlagIRQsOff, 1, 0).Hide("__schedule").Switch(StateDead).Return(4)
+}
+
 // Wait makes the next step come ns later than it would.
 func (a *Assembler) Wait(ns uint32) *Assembler {
 	a.wait = ns

@@ -22,6 +22,7 @@ const (
 	OpSwitch               // context switch; Arg is the state the task goes to sleep in
 	OpHalt                 // idle: wait for an interrupt; then Arg is where to go on with work, Delta without
 	OpPrintk               // call trace_printk with Printks[Arg]
+	OpProbe                // Stay.Probe is called
 )
 
 // Flags of an Op; the values are those of the kernel's TRACE_FLAG_*.
@@ -125,6 +126,12 @@ type Stay struct {
 
 	Address, ErrorCode uint64 // page fault
 
+	// Open says that interrupts do not wait for Code to end (Kernel.Patience): it
+	// is the same all the time, and so are the stacks.
+	Open bool
+	// Probe is called at each OpProbe of Code: what a tracer's own thread does.
+	Probe func(c *CPU)
+
 	User UserRegs // where user space is then
 	Wait Wait     // how a sleep in Code ends
 }
@@ -133,6 +140,7 @@ type Stay struct {
 type Wait struct {
 	Class   int32         // wake-up class, given to Workload.Wakee's choice; 0 is none
 	Timeout Time          // the sleep ends at the latest so much later; 0 is never
+	At      Time          // the sleep ends at that moment; 0 is never
 	By      InterruptKind // what ends it then
 	IRQ     int
 	Name    string

@@ -49,10 +49,7 @@ func (c *CPU) due() Time {
 	if c.presence == absent {
 		return never
 	}
-	if at := c.irqDue(); at < c.opDue {
-		return at
-	}
-	return c.opDue
+	return max(min(c.irqDue(), c.opDue), c.m.smi.until)
 }
 
 // irqDue is when the CPU takes its next interrupt if nothing else happens before.
@@ -61,7 +58,7 @@ func (c *CPU) irqDue() Time {
 		return never
 	}
 	at := c.irqs[0].At
-	if n := len(c.Current.acts); n > 1 || n == 1 && !c.halted {
+	if n := len(c.Current.acts); (n > 1 || n == 1 && !c.halted && !c.Current.stay.Open) && !c.irqs[0].urgent() {
 		at += c.m.kernel.Patience
 	}
 	return max(at, c.Time)
@@ -99,6 +96,8 @@ func (c *CPU) step() {
 		if c.m.Hooks.Printk != nil {
 			c.m.Hooks.Printk(c, &c.m.kernel.Printks[op.Arg])
 		}
+	case OpProbe:
+		t.stay.Probe(c)
 	case OpHalt:
 		c.halt()
 		return

@@ -54,6 +54,9 @@ func (c *CPU) queue(irq Interrupt) {
 	c.irqs = slices.Insert(c.irqs, i, irq)
 }
 
+// urgent says that irq ends the sleep of a task that waits for nobody.
+func (irq *Interrupt) urgent() bool { return irq.Task != nil && irq.Task.Prio < maxRTPrio }
+
 // takeInterrupt puts the handler of the earliest interrupt on top of what runs.
 func (c *CPU) takeInterrupt() {
 	irq := c.irqs[0]
@@ -68,7 +71,7 @@ func (c *CPU) takeInterrupt() {
 	switch {
 	case c.halted && len(t.acts) == 1:
 		irq.From = InHalt
-	case len(t.acts) == 0:
+	case len(t.acts) == 0 && t.program == nil, len(t.acts) == 0 && !t.Kernel:
 		irq.From = InUser
 	}
 	code := c.m.kernel.Workload.Interrupt(c, irq)

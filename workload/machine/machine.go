@@ -62,6 +62,7 @@ type Machine struct {
 	pages    uint64  // position of the page allocator
 	dead     []*Task // whose sched_process_free is due, oldest first
 	steps    uint64
+	smi      smi
 }
 
 // New builds a machine whose CPUs are idle. It runs nothing until Boot gives it
@@ -84,7 +85,7 @@ func New(cfg Config) (*Machine, error) {
 	}
 	m := &Machine{
 		cfg: cfg, now: cfg.Boot, kallsyms: ks,
-		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1,
+		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1, smi: smi{at: never},
 	}
 	for id := range cfg.CPUs {
 		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never}
@@ -175,11 +176,10 @@ func (m *Machine) Run(d Time) {
 // Step executes the next step of the machine if it is due by end and says
 // whether it was.
 func (m *Machine) Step(end Time) bool {
-	c, due := m.cpus[0], m.cpus[0].due()
-	for _, o := range m.cpus[1:] {
-		if d := o.due(); d < due {
-			c, due = o, d
-		}
+	c, due := m.first()
+	for m.smi.at <= due && m.smi.at <= end {
+		m.manage()
+		c, due = m.first()
 	}
 	if due > end || due == never {
 		return false
@@ -188,4 +188,15 @@ func (m *Machine) Step(end Time) bool {
 	m.steps++
 	c.step()
 	return true
+}
+
+// first is the CPU whose step comes next, and when that is due.
+func (m *Machine) first() (c *CPU, due Time) {
+	c, due = m.cpus[0], m.cpus[0].due()
+	for _, o := range m.cpus[1:] {
+		if d := o.due(); d < due {
+			c, due = o, d
+		}
+	}
+	return c, due
 }

@@ -79,8 +79,12 @@ func (c *CPU) sleep(t *Task, w Wait) {
 	if t.state == StateRunning {
 		t.state = StateInterruptible
 	}
+	at := w.At
 	if w.Timeout > 0 {
-		c.Interrupt(Interrupt{At: c.Time + w.Timeout, Kind: w.By, IRQ: w.IRQ, Name: w.Name, Task: t})
+		at = c.Time + w.Timeout
+	}
+	if at > 0 {
+		c.Interrupt(Interrupt{At: at, Kind: w.By, IRQ: w.IRQ, Name: w.Name, Task: t})
 	}
 }
 
@@ -92,6 +96,9 @@ func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.e
 //
 // Departure: select_task_rq weighs caches and loads; this looks for idleness only.
 func (c *CPU) target(t *Task) *CPU {
+	if t.bound && t.home != nil {
+		return t.home
+	}
 	if t.bound || t.cpu.idleNow() && t.cpu.presence == present {
 		return t.cpu
 	}
@@ -171,6 +178,9 @@ func (c *CPU) kick(from *CPU) {
 
 // ipiLatency is how long an interrupt takes from one CPU to another.
 const ipiLatency = 1200
+
+// Wake ends the sleep of t, if it sleeps, as kthread_stop does.
+func (m *Machine) Wake(t *Task) { t.cpu.wake(t) }
 
 // wake does all of a wake-up at once.
 func (c *CPU) wake(t *Task) {

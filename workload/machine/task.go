@@ -20,6 +20,7 @@ type Task struct {
 	state    int64 // as sched_switch reports it; StateRunning while it runs or waits for a CPU
 	cpu      *CPU  // where it runs or last ran
 	bound    bool  // runs on cpu only
+	home     *CPU  // where a bound task goes when it is next woken; nil: it stays
 	onRQ     bool
 	exiting  bool
 	wakeSoon bool   // woken before it slept
@@ -138,6 +139,9 @@ func (t *Task) CPU() *CPU { return t.cpu }
 func (t *Task) Sleeping() (Wait, bool) {
 	return t.wait, t.asleep()
 }
+
+// Bind makes a task that is bound to its CPU go to c when it is next woken.
+func (t *Task) Bind(c *CPU) { t.home = c }
 
 // Stay is the stay in the kernel that is in progress.
 func (t *Task) Stay() *Stay { return &t.stay }
