@@ -26,6 +26,12 @@ const (
 	bootEpoch  = 1_780_000_000 // seconds of CLOCK_TAI at boot
 )
 
+// taiOffset is how far TAI is ahead of UTC, in seconds.
+const taiOffset = 37
+
+// realTime is CLOCK_REALTIME at a time since boot, in ns.
+func realTime(ns uint64) uint64 { return (bootEpoch-taiOffset)*1_000_000_000 + ns }
+
 func asNS(ns uint64, _ *uint64) uint64 { return ns }
 
 // clocks lists them in the order of trace_clock. All but tai, counter, uptime

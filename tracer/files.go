@@ -64,6 +64,9 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	nodes := append(i.stackmapFiles(), ft.profilerFiles()...)
 	nodes = append(nodes, ft.stackTracerFiles()...)
 	nodes = append(nodes, ft.cmdlineFiles()...)
+	if !ft.cfg.NoLatencyTracers {
+		nodes = append(nodes, ft.hwlatFiles(), ft.osnoiseFiles())
+	}
 	return append(nodes,
 		ft.formatsFile(),
 		i.value("README", 0o440, func() string { return readme }, nil),
@@ -171,6 +174,9 @@ func (i *Instance) writeTracingOn(s string) error {
 	i.buf.SetRecording(on)
 	if on && i.current.start != nil {
 		i.current.start(i)
+	}
+	if !on && i.current.stop != nil {
+		i.current.stop(i)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ type Config struct {
 	// stackmap.Documented. NoStackmap builds a kernel without it.
 	Stackmap   stackmap.Config
 	NoStackmap bool
-	// NoLatencyTracers builds a kernel as Debian does, without irqsoff, wakeup
-	// and their kin, and so without exchanging one CPU's snapshot.
+	// NoLatencyTracers builds a kernel as Debian does, without irqsoff, wakeup,
+	// hwlat and their kin, without the events that come with them, and so without exchanging one CPU's snapshot.
 	NoLatencyTracers bool
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
@@ -82,7 +82,10 @@ type Ftrace struct {
 	touchedAll   bool            // all were
 	irqsoff      irqsoff
 	wakeup       wakeup
-	functionsOff bool // kernel.ftrace_enabled is 0
+	hwlat        hwlat
+	osnoise      osnoise
+	code         map[string]machine.Code // of the samplers, by name
+	functionsOff bool                    // kernel.ftrace_enabled is 0
 	profiler     profiler
 	stackTracer  stackTracer
 	running      *machine.CPU // the CPU whose hook runs
@@ -109,7 +112,11 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.BufferSizeKB < 0 || cfg.BufferSizeKB > maxBufferSizeKB {
 		return nil, fmt.Errorf("tracer: Config.BufferSizeKB %d: want 1 to %d: %w", cfg.BufferSizeKB, maxBufferSizeKB, syscall.EINVAL)
 	}
-	types, err := event.NewTable(events.All()...)
+	all := events.All()
+	if cfg.NoLatencyTracers {
+		all = slices.DeleteFunc(all, events.OfLatencyTracers)
+	}
+	types, err := event.NewTable(all...)
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
@@ -128,6 +135,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 			return nil, err
 		}
 	}
+	ft.hwlat, ft.osnoise = newHwlat(), newOsnoise(len(m.CPUs()))
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)
 	ft.findProbes()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
 
@@ -168,4 +169,22 @@ func (s *irqsoff) end(c *machine.CPU, ip, parent, by uint64) {
 	}
 	i.mark(c, by, at.end)
 	at.start = 0
+}
+
+// tracePreemptIRQ makes the records of the preemptirq events.
+//
+// Kernel: DECLARE_EVENT_CLASS(preemptirq_template), include/trace/events/preemptirq.h.
+func (ft *Ftrace) tracePreemptIRQ(c *machine.CPU, p *machine.PreemptIRQ) {
+	text, _ := ft.machine.Kallsyms().ByName("_stext")
+	rec := events.PreemptIRQRecord{CallerOffs: int32(p.IP - text.Addr), ParentOffs: int32(p.Parent - text.Addr)}
+	d := events.PreemptEnable
+	switch p.ID {
+	case machine.EvPreemptDisable:
+		d = events.PreemptDisable
+	case machine.EvIRQEnable:
+		d = events.IRQEnable
+	case machine.EvIRQDisable:
+		d = events.IRQDisable
+	}
+	emit(ft, c, d, &rec)
 }

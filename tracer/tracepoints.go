@@ -37,6 +37,8 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 		ft.traceSysExit(c, tp)
 	case *machine.Work:
 		ft.traceWork(c, tp)
+	case *machine.PreemptIRQ:
+		ft.tracePreemptIRQ(c, tp)
 	default:
 		ft.traceTask(c, tp)
 	}

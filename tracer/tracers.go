@@ -28,6 +28,10 @@ type Tracer struct {
 	reset func(*Instance)
 	// start runs when tracing_on is switched on again.
 	start func(*Instance)
+	// stop runs when tracing_on is switched off.
+	stop func(*Instance)
+	// sampler says that it has threads of its own.
+	sampler bool
 	// trace runs at the tracepoints named in points, before the events' own records.
 	trace  func(*Instance, *machine.CPU, machine.Tracepoint)
 	points []string
@@ -42,6 +46,9 @@ type Tracer struct {
 // Departure: tracers that the simulated machine cannot feed yet (blk,
 // mmiotrace) are not listed.
 var tracers = []Tracer{
+	osnoiseTracer("timerlat"),
+	osnoiseTracer("osnoise"),
+	hwlatTracer(),
 	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
 	wakeupTracer("wakeup_dl"),
 	wakeupTracer("wakeup_rt"),
@@ -64,7 +71,7 @@ func tracerByName(name string) *Tracer {
 
 // hasTracer reports whether the kernel was built with a tracer.
 func (ft *Ftrace) hasTracer(t *Tracer) bool {
-	return t != nil && !(t.maxBuffer && ft.cfg.NoLatencyTracers)
+	return t != nil && !((t.maxBuffer || t.sampler) && ft.cfg.NoLatencyTracers)
 }
 
 // showTracers is the text of available_tracers, in an instance those that it may

@@ -35,7 +35,7 @@ func TestTreeIsTheKernels(t *testing.T) {
 }
 
 func checkTree(t *testing.T, top, instance string, events []string) {
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: stackmap.V4()})
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: stackmap.V4(), NoLatencyTracers: true})
 	if err := l.fs.Mkdir("instances/foo"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +88,29 @@ func compareTree(t *testing.T, ours, theirs, events []string) {
 	}
 }
 
+// What comes with the latency tracers is the other kernel's.
+func TestTreeOfLatencyTracers(t *testing.T) {
+	debian, full := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoLatencyTracers: true}).tree("."), map[string]bool{}
+	for line := range strings.Lines(oracle(t, "full/static/tree_find.txt")) {
+		full[strings.TrimSpace(line)] = true
+	}
+	more := 0
+	for _, line := range newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{}).tree(".") {
+		if !slices.Contains(debian, line) && !strings.Contains(line, "instances") {
+			more++
+			if !full[line] {
+				t.Errorf("the kernel has no %q", line)
+			}
+		}
+	}
+	if more < 50 {
+		t.Errorf("only %d files more", more)
+	}
+}
+
 // Format files are the kernel's, byte for byte.
 func TestFormats(t *testing.T) {
-	l := newLab(t, tracer.Config{Stackmap: stackmap.V4()})
+	l := newLab(t, tracer.Config{Stackmap: stackmap.V4(), NoLatencyTracers: true})
 	theirs := map[string]string{}
 	for _, section := range strings.Split(oracle(t, "debian/static/formats_all.txt.gz"), "==== ")[1:] {
 		dir, text, _ := strings.Cut(section, "\n")
@@ -120,7 +140,7 @@ func TestFormats(t *testing.T) {
 
 // available_events lists what the kernel lists, in its order.
 func TestAvailableEvents(t *testing.T) {
-	l := newLab(t, tracer.Config{})
+	l := newLab(t, tracer.Config{NoLatencyTracers: true})
 	theirs := strings.Fields(oracle(t, "debian/static/files/available_events"))
 	at := 0
 	for _, name := range strings.Fields(l.read("available_events")) {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -148,12 +149,17 @@ func (t *Type) compile() {
 	})
 	if t.err != nil {
 		t.err = fmt.Errorf("event %s: print fmt: %w", t, t.err)
-	} else if u := t.program.Unknown(); len(u) > 0 {
+	} else if u := outsideSymbols(t.program.Unknown()); len(u) > 0 {
 		t.err = fmt.Errorf("event %s: print fmt: unknown outside the kernel: %s", t, strings.Join(u, ", "))
 	}
 	if t.err != nil && t.declared {
 		panic(fmt.Sprintf("event: invariant: declaration of %v", t.err))
 	}
+}
+
+// outsideSymbols leaves out what is an address, which rendering asks Env.Symbols for.
+func outsideSymbols(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "_stext" })
 }
 
 // PrintErr says what of the print fmt cannot be rendered: it could not be

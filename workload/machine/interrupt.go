@@ -95,6 +95,14 @@ func (c *CPU) takeInterrupt() {
 	c.advance()
 }
 
+// IRQName is the name of the device whose interrupt c handles, "" for none.
+func (c *CPU) IRQName() string {
+	if n := len(c.Current.acts); n > 0 && c.Current.acts[n-1].kind == actInterrupt {
+		return c.Current.acts[n-1].irq.Name
+	}
+	return ""
+}
+
 // crossIn and crossOut are the two ends of a stay in the kernel that began in
 // user space.
 func (c *CPU) crossIn(t *Task) {

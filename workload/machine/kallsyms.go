@@ -136,6 +136,12 @@ func (k *Kallsyms) ByName(name string) (Symbol, bool) {
 	return k.syms[i], true
 }
 
+// Address is the address of the symbol of that name.
+func (k *Kallsyms) Address(name string) (addr uint64, ok bool) {
+	s, ok := k.ByName(name)
+	return s.Addr, ok
+}
+
 // addr is the address of a symbol, 0 if there is none.
 func (k *Kallsyms) addr(name string) uint64 {
 	s, _ := k.ByName(name)

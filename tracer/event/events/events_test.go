@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )
@@ -39,7 +43,13 @@ func debianFormats(tb testing.TB) []event.FormatFile {
 	return files
 }
 
-// notIn612 are the events that a plain 6.12 has not.
+// notDebians are the events that Debian's 6.12 has not.
+var notDebians = append([]string{
+	"preemptirq/preempt_enable", "preemptirq/preempt_disable", "preemptirq/irq_enable", "preemptirq/irq_disable",
+	"osnoise/sample_threshold", "osnoise/nmi_noise", "osnoise/irq_noise", "osnoise/softirq_noise", "osnoise/thread_noise",
+}, notIn612...)
+
+// notIn612 are the events that no plain 6.12 has.
 var notIn612 = []string{"ftrace/stack_id", "ftrace/user_unwind_cookie", "ftrace/user_unwind_stack"}
 
 // The catalogue gives all of Debian's format files, byte for byte.
@@ -64,7 +74,7 @@ func TestFormatsAreDebians(t *testing.T) {
 			t.Errorf("%s:\n%s", typ, diff)
 		}
 	}
-	if n := len(events.All()); n != len(files)-missing+len(notIn612) {
+	if n := len(events.All()); n != len(files)-missing+len(notDebians) {
 		t.Errorf("%d events, Debian has %d, of which %d are left out", n, len(files), missing)
 	}
 }
@@ -101,6 +111,44 @@ func TestOthers(t *testing.T) {
 		t.Errorf("%s is not Debian's formats without the declared ones: UPDATE_FORMATS=1 makes it", name)
 	}
 }
+
+// Events of a kernel with everything switched on have that kernel's format files,
+// but for their ids.
+func TestFormatsOfAllTracers(t *testing.T) {
+	f, err := os.Open(filepath.Join(testutil.Oracle(t), "full/static/formats_all.txt.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := regexp.MustCompile(`(?m)^ID: \d+$`)
+	for _, name := range notDebians {
+		system, event, _ := strings.Cut(name, "/")
+		if system == "ftrace" {
+			continue
+		}
+		_, want, ok := strings.Cut(string(all), "\n==== events/"+name+"\n")
+		want, _, _ = strings.Cut(want, "\n==== ")
+		at := slices.IndexFunc(events.All(), func(typ *eventType) bool { return typ.System == system && typ.Name == event })
+		if !ok || at < 0 {
+			t.Errorf("%s: in the oracle %v, declared %v", name, ok, at >= 0)
+			continue
+		}
+		got := strings.TrimSuffix(string(events.All()[at].Format()), "\n")
+		if diff := cmp.Diff(id.ReplaceAllString(want, "ID"), id.ReplaceAllString(got, "ID")); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+type eventType = event.Type
 
 func TestStackIDFormat(t *testing.T) {
 	const want = `name: stack_id

@@ -1,0 +1,232 @@
+package tracer
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// hwlat looks for time that the hardware takes: threads switch interrupts off
+// and watch the clock for width of every window. The simulated machine has such
+// gaps where its firmware has been given some (machine.SetSMI).
+//
+// Kernel: kernel/trace/trace_hwlat.c.
+type hwlat struct {
+	of            *Instance // nil: nobody
+	mode          hwlatMode
+	window, width uint64 // µs
+	threads       []*sampler
+	saved, last   uint64 // tracing_thresh before the tracer, and of its last time
+	found         uint32
+}
+
+type hwlatMode uint8
+
+const (
+	hwlatNone hwlatMode = iota
+	hwlatRoundRobin
+	hwlatPerCPU
+)
+
+var hwlatModes = [...]string{"none", "round-robin", "per-cpu"}
+
+func newHwlat() hwlat {
+	return hwlat{mode: hwlatRoundRobin, window: 1_000_000, width: 500_000, last: 10_000}
+}
+
+// hwlatTracer is the row of hwlat.
+func hwlatTracer() Tracer {
+	return Tracer{
+		Name: "hwlat", instances: true, sampler: true,
+		init:  (*Instance).hwlatInit,
+		reset: (*Instance).hwlatReset,
+		start: (*Instance).hwlatStart,
+		stop:  func(i *Instance) { i.ft.hwlat.end(i.ft.machine) },
+	}
+}
+
+// Kernel: hwlat_tracer_init.
+func (i *Instance) hwlatInit() error {
+	s := &i.ft.hwlat
+	if s.of != nil {
+		return fmt.Errorf("current_tracer: instance %q looks already: %w", s.of.name, syscall.EBUSY)
+	}
+	s.of, s.found, i.latency.max, s.saved = i, 0, 0, i.ft.thresh
+	if i.ft.thresh == 0 {
+		i.ft.thresh = s.last
+	}
+	if i.buf.Recording() {
+		i.hwlatStart()
+	}
+	return nil
+}
+
+// Kernel: hwlat_tracer_reset.
+func (i *Instance) hwlatReset() {
+	s := &i.ft.hwlat
+	s.end(i.ft.machine)
+	s.last, i.ft.thresh, s.of = i.ft.thresh, s.saved, nil
+}
+
+func (s *hwlat) end(m *machine.Machine) {
+	for _, t := range s.threads {
+		t.end(m)
+	}
+	s.threads = nil
+}
+
+// hwlatStart starts one thread, or one on every CPU of tracing_cpumask.
+//
+// Kernel: hwlat_tracer_start.
+func (i *Instance) hwlatStart() {
+	ft := i.ft
+	if len(ft.hwlat.threads) > 0 {
+		return
+	}
+	for _, c := range ft.machine.CPUs() {
+		switch {
+		case !c.Online() || !i.cpumask[c.ID]:
+		case ft.hwlat.mode == hwlatPerCPU:
+			w := &hwlatThread{i: i}
+			w.sampler = ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
+			ft.hwlat.threads = append(ft.hwlat.threads, w.sampler)
+		case len(ft.hwlat.threads) == 0:
+			w := &hwlatThread{i: i}
+			w.sampler = ft.startSampler(c, "hwlatd", machine.TaskConfig{}, w.next)
+			ft.hwlat.threads = append(ft.hwlat.threads, w.sampler)
+		}
+	}
+}
+
+// hwlatThread is a thread of hwlat.
+type hwlatThread struct {
+	*sampler
+	i       *Instance
+	sampled bool         // this window
+	step    machine.Time // between two looks
+	last    machine.Time
+	looks   int
+	rec     events.HwlatRecord
+}
+
+// maxHwlatLooks bounds the looks of one sampling, and with them the memory that a
+// large width takes: of a larger one the looks are further apart.
+const maxHwlatLooks = 20_000
+
+// next is a look at the clock for width, or the rest of the window asleep.
+//
+// Kernel: kthread_fn and get_sample.
+func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
+	ft := w.i.ft
+	s := &ft.hwlat
+	w.sampled = !w.sampled
+	if !w.sampled {
+		if s.mode == hwlatRoundRobin {
+			w.task.Bind(w.nextCPU(c))
+		}
+		nap := max((s.window-s.width)/1000, 1)
+		return machine.Stay{
+			Kind: machine.KernelWork, Code: ft.napCode("kthread_fn"),
+			Wait: machine.Wait{Timeout: machine.Time(nap) * machine.Millisecond, By: machine.Sleep},
+		}
+	}
+	width := min(s.width, maxHwlatLooks*math.MaxUint32/machine.Microsecond) * machine.Microsecond
+	w.step = max(samplerStep, width/maxHwlatLooks)
+	looks := max(width/w.step, 2)
+	code := ft.threadCode(fmt.Sprintf("hwlat %d*%d", looks, w.step), func(a *machine.Assembler) {
+		kthread(a, "kthread_fn").State(machine.FlagIRQsOff, 0, 0)
+		for range looks {
+			a.Wait(uint32(w.step) - 1).Probe()
+		}
+		a.State(0, 0, 0).Return(4)
+	})
+	w.last, w.looks, w.rec = 0, int(looks), events.HwlatRecord{}
+	return machine.Stay{Kind: machine.KernelWork, Code: code, Probe: w.look}
+}
+
+// nextCPU is the next one of tracing_cpumask.
+//
+// Kernel: move_to_next_cpu.
+func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
+	cpus := w.i.ft.machine.CPUs()
+	for n := 1; n <= len(cpus); n++ {
+		if next := cpus[(c.ID+n)%len(cpus)]; next.Online() && w.i.cpumask[next.ID] {
+			return next
+		}
+	}
+	return c
+}
+
+// look is one look at the clock. Whether time went missing within a look or
+// between two is a matter of chance.
+func (w *hwlatThread) look(c *machine.CPU) {
+	ft := w.i.ft
+	w.looks--
+	if gap := uint64(c.Time-w.last-w.step) / 1000; w.last != 0 && c.Time > w.last+w.step {
+		longest := &w.rec.Duration
+		if ft.machine.Rand("hwlat").IntN(2) == 0 {
+			longest = &w.rec.OuterDuration
+		}
+		*longest = max(*longest, gap)
+		if gap > ft.thresh/1000 {
+			if w.rec.Count == 0 {
+				now := realTime(c.Time)
+				w.rec.TvSec, w.rec.TvNsec = int64(now/1e9), int64(now%1e9)
+			}
+			w.rec.Count++
+		}
+	}
+	w.last = c.Time
+	if w.looks > 0 || w.rec.Count == 0 || ft.hwlat.of != w.i {
+		return
+	}
+	ft.running = c
+	ft.hwlat.found++
+	w.rec.Seqnum = ft.hwlat.found
+	w.i.scratch = events.Hwlat.Append(w.i.scratch[:0], common(c), &w.rec)
+	_ = w.i.rec.Event(c.ID, contextOf(c), w.i.scratch) // the buffer counts what it refuses
+	// In µs, where tracing_max_latency takes it for ns: as in the kernel.
+	w.i.latency.max = max(w.i.latency.max, w.rec.Duration, w.rec.OuterDuration)
+	ft.running = nil
+}
+
+// hwlatFiles are hwlat_detector.
+func (ft *Ftrace) hwlatFiles() tracefile.Node {
+	i, s := ft.top, &ft.hwlat
+	return &tracefile.Dir{Name: "hwlat_detector", Mode: 0o750, Children: func() []tracefile.Node {
+		return []tracefile.Node{
+			i.value("mode", 0o640, s.showMode, s.setMode),
+			i.bounded("width", &s.width, nil, &s.window),
+			i.bounded("window", &s.window, &s.width, nil),
+		}
+	}}
+}
+
+func (s *hwlat) showMode() string {
+	names := hwlatModes
+	names[s.mode] = "[" + names[s.mode] + "]"
+	return strings.Join(names[:], " ") + "\n"
+}
+
+// Kernel: hwlat_mode_write.
+func (s *hwlat) setMode(text string) error {
+	for mode, name := range hwlatModes {
+		if name != strings.TrimSpace(text) {
+			continue
+		}
+		if s.of != nil {
+			s.end(s.of.ft.machine)
+		}
+		s.mode = hwlatMode(mode)
+		if s.of != nil {
+			s.of.hwlatStart()
+		}
+		return nil
+	}
+	return fmt.Errorf("hwlat_detector/mode: no mode %q: %w", text, syscall.EINVAL)
+}

@@ -1,0 +1,118 @@
+package tracer
+
+import (
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// timerlatPriority is the real-time priority of timerlat's threads.
+const timerlatPriority = 95
+
+// timerlatCPU is timerlat on one CPU: a timer that wakes a thread every period,
+// and how late both are.
+type timerlatCPU struct {
+	due     machine.Time // when the timer was to fire
+	count   uint32
+	tracing bool     // the interrupt has come, the thread has not run yet
+	stack   []uint64 // of the interrupt, for osnoise/print_stack
+}
+
+// The contexts of a timerlat record.
+const (
+	timerlatIRQ    = 0
+	timerlatThread = 1
+)
+
+// timerlatNext is the next round of the timerlat thread of c: it tells how late it
+// is and sleeps until the next period. A period that has passed is left out.
+//
+// Kernel: timerlat_main and wait_next_period.
+func (ft *Ftrace) timerlatNext(c *machine.CPU) machine.Stay {
+	s := &ft.osnoise
+	v := &s.vars[c.ID]
+	first := v.timer.due == 0
+	if first {
+		v.timer.due = c.Time
+	}
+	woken, due := v.timer.due, v.timer.due
+	for due <= c.Time {
+		due += s.timerPeriod * machine.Microsecond
+	}
+	code := ft.threadCode("timerlat", func(a *machine.Assembler) {
+		kthread(a, "timerlat_main").State(0, 0, 1).Probe().Call("schedule").State(machine.FlagIRQsOff, 1, 1).Hide("__schedule")
+		a.Switch(machine.StateInterruptible).State(0, 0, 1).Return(6)
+	})
+	return machine.Stay{
+		Kind: machine.KernelWork, Code: code, Wait: machine.Wait{At: due, By: machine.Sleep},
+		Probe: func(c *machine.CPU) {
+			v.sampling, v.timer.due = true, due
+			if !first {
+				ft.timerlatThread(c, v, c.Time-woken)
+			}
+		},
+	}
+}
+
+// timerlatThread reports how late the thread is.
+func (ft *Ftrace) timerlatThread(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
+	s := &ft.osnoise
+	ft.running = c
+	s.timerlatSample(c, v.timer.count, timerlatThread, late)
+	s.longest(late)
+	if us := late / 1000; s.printStack > 0 && us >= s.printStack {
+		s.dumpStack(c, v.timer.stack)
+	}
+	v.timer.tracing = false
+	if s.stopTotal > 0 && late/1000 >= s.stopTotal {
+		s.stopTracing(c, "timerlat_main")
+	}
+	ft.running = nil
+}
+
+// timerlatIRQ runs when t is woken; if it is a thread of timerlat, by its timer.
+//
+// Kernel: timerlat_irq.
+func (ft *Ftrace) timerlatIRQ(c *machine.CPU, t *machine.Task) {
+	s := &ft.osnoise
+	v := &s.vars[t.CPU().ID]
+	if v.thread == nil || v.thread.task != t || v.thread.stop || v.timer.due == 0 {
+		return
+	}
+	v.timer.tracing = true
+	irq, soft, thread := &v.noises[noiseIRQ], &v.noises[noiseSoftIRQ], &v.noises[noiseThread]
+	thread.arrived, thread.since = c.Time, irq.since
+	if soft.since != 0 {
+		thread.since, soft.since = soft.since, irq.since
+	}
+	late := c.Time - v.timer.due
+	v.timer.count++
+	s.timerlatSample(c, v.timer.count, timerlatIRQ, late)
+	if s.printStack > 0 {
+		v.timer.stack = c.KernelStack(append(v.timer.stack[:0], ft.inside("timerlat_irq")))
+	}
+	if us := late / 1000; s.stopIn > 0 && us >= s.stopIn {
+		if s.stopIn <= s.printStack && us >= s.printStack {
+			s.dumpStack(c, v.timer.stack)
+		}
+		s.stopTracing(c, "timerlat_irq")
+		s.longest(late)
+	}
+}
+
+// Kernel: trace_timerlat_sample.
+func (s *osnoise) timerlatSample(c *machine.CPU, count uint32, context int32, late machine.Time) {
+	rec := events.TimerlatRecord{Seqnum: count, Context: context, TimerLatency: late}
+	for _, i := range s.instances {
+		i.scratch = events.Timerlat.Append(i.scratch[:0], common(c), &rec)
+		_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+		i.ft.remember(c.Current)
+	}
+}
+
+// Kernel: timerlat_dump_stack.
+func (s *osnoise) dumpStack(c *machine.CPU, ips []uint64) {
+	for _, i := range s.instances {
+		i.stack.IPs = append(i.stack.IPs[:0], ips...)
+		i.kernelStack(c, contextOf(c), common(c))
+	}
+}
