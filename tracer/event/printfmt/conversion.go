@@ -156,18 +156,25 @@ func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 			arg = arg.c
 		}
 	}
-	v := eval(arg, rec, env)
 	start := len(dst)
+	if c.verb == 's' { // what eval would find, without its values
+		switch {
+		case arg.op == opString:
+			return c.fit(append(dst, cString(arg.str)...), start)
+		case arg.op == opLoc && arg.what != locLen, arg.op == opField && arg.field.Kind == Array:
+			return c.fit(append(dst, cString(arg.field.Bytes(rec))...), start)
+		case arg.op == opFlags || arg.op == opSymbolic:
+			return c.fit(appendText(dst, arg, rec, env), start)
+		}
+	}
+	v := eval(arg, rec, env)
 	switch {
 	case c.verb == 'p' && (v.kind != vUnknown || env != nil && env.NoPtrKey && c.ext == ""):
 		return c.appendPointer(dst, v, env)
 	case v.kind == vUnknown:
 		dst = appendUnknown(dst, v)
 	case v.kind == vText:
-		dst = appendText(dst, v.node, rec, env)
-		if c.prec >= 0 && len(dst)-start > c.prec {
-			dst = dst[:start+c.prec]
-		}
+		return c.fit(appendText(dst, v.node, rec, env), start)
 	case c.verb == 's':
 		dst = c.appendString(dst, v, env)
 	case c.verb == 'c':
@@ -176,6 +183,22 @@ func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 		return c.appendInteger(dst, v.n, env)
 	}
 	return c.pad(dst, start)
+}
+
+// fit cuts dst[start:] to the precision and pads it.
+func (c *conversion) fit(dst []byte, start int) []byte {
+	if c.plain {
+		return dst
+	}
+	return c.pad(c.cut(dst, start), start)
+}
+
+// cut shortens dst[start:] to the precision.
+func (c *conversion) cut(dst []byte, start int) []byte {
+	if c.prec >= 0 && len(dst)-start > c.prec {
+		return dst[:start+c.prec]
+	}
+	return dst
 }
 
 // appendInteger is appendNumber, or for the library what printf has otherwise: no 0x
@@ -215,10 +238,7 @@ func (c *conversion) appendString(dst []byte, v value, env *Env) []byte {
 		}
 		dst = append(dst, s...)
 	}
-	if c.prec >= 0 && len(dst)-start > c.prec {
-		dst = dst[:start+c.prec]
-	}
-	return dst
+	return c.cut(dst, start)
 }
 
 // pad widens dst[start:] to the field width with blanks.

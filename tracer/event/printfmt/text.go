@@ -8,10 +8,19 @@ import (
 // appendText appends what a helper that makes text makes of the record.
 func appendText(dst []byte, n *node, rec []byte, env *Env) []byte {
 	switch n.op {
-	case opFlags:
-		return appendFlags(dst, n, eval(n.a, rec, env))
-	case opSymbolic:
-		return appendSymbolic(dst, n, eval(n.a, rec, env))
+	case opFlags, opSymbolic:
+		var num uint64
+		if n.a.isNumber {
+			num = evalNumber(n.a, rec)
+		} else if v := eval(n.a, rec, env); v.kind == vUnknown {
+			return appendUnknown(dst, v)
+		} else {
+			num = v.num()
+		}
+		if n.op == opFlags {
+			return appendFlags(dst, n, num)
+		}
+		return appendSymbolic(dst, n, num)
 	case opHex:
 		sep := byte(' ')
 		if n.val != 0 {
@@ -40,14 +49,11 @@ func appendUnknown(dst []byte, v value) []byte {
 	return append(dst, ']')
 }
 
-// appendFlags names the bits of v, delimited; bits without a name follow in hex.
+// appendFlags names the bits, delimited; bits without a name follow in hex.
 //
 // Kernel: trace_print_flags_seq, kernel/trace/trace_output.c.
-func appendFlags(dst []byte, n *node, v value) []byte {
-	if v.kind == vUnknown {
-		return appendUnknown(dst, v)
-	}
-	flags, first := v.num(), true
+func appendFlags(dst []byte, n *node, flags uint64) []byte {
+	first := true
 	for i := range n.table {
 		if flags == 0 {
 			break
@@ -76,17 +82,14 @@ func appendFlags(dst []byte, n *node, v value) []byte {
 // appendSymbolic names v, or gives it in hex.
 //
 // Kernel: trace_print_symbols_seq, kernel/trace/trace_output.c.
-func appendSymbolic(dst []byte, n *node, v value) []byte {
-	if v.kind == vUnknown {
-		return appendUnknown(dst, v)
-	}
+func appendSymbolic(dst []byte, n *node, v uint64) []byte {
 	for i := range n.table {
-		if e := &n.table[i]; e.known && e.val == v.num() {
+		if e := &n.table[i]; e.known && e.val == v {
 			return append(dst, e.text...)
 		}
 	}
 	dst = append(dst, "0x"...)
-	return strconv.AppendUint(dst, v.num(), 16)
+	return strconv.AppendUint(dst, v, 16)
 }
 
 const hexDigits = "0123456789abcdef"
