@@ -38,7 +38,17 @@ func (f *File) Folder(b *Buffer) fs.FS {
 
 // allFormats puts all format files into one text.
 func (f *File) allFormats() []byte {
-	var all []byte
+	size := 0
+	count := func(system string, formats [][]byte) {
+		for _, text := range formats {
+			size += len(text) + len(system) + 80 // for the line above it
+		}
+	}
+	count("ftrace", f.Ftrace)
+	for _, s := range f.Systems {
+		count(s.Name, s.Formats)
+	}
+	all := make([]byte, 0, size)
 	add := func(system string, formats [][]byte) {
 		for _, text := range formats {
 			name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("name:")), []byte("\n"))
