@@ -231,6 +231,9 @@ func (ft *Ftrace) rmdir(name string) error {
 		return err
 	}
 	i.clearProbes()
+	if err := i.setOption(OptPrintkDest, false); err != nil {
+		return err
+	}
 	if err := i.setOption(OptUserStacktraceDelay, false); err != nil {
 		return err
 	}

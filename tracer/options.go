@@ -74,8 +74,8 @@ type option struct {
 // defaults come.
 //
 // Departure: some options change nothing here, as what they act on is left out:
-// block (poll), trace_printk_dest (the simulated kernel calls no trace_printk), sym-userobj (simulated memory has no
-// files behind it), pause-on-trace (trace is a text of one moment anyway).
+// block (poll), sym-userobj (simulated memory has no files behind it),
+// pause-on-trace (trace is a text of one moment anyway).
 var options = [numOptions]option{
 	OptPrintParent:         {name: "print-parent", on: true},
 	OptSymOffset:           {name: "sym-offset"},
@@ -244,6 +244,8 @@ func (i *Instance) setOption(o Option, on bool) error {
 		}
 	case OptNopRefuse:
 		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
+	case OptPrintkDest:
+		return i.setPrintkDest(on)
 	case OptOverwrite:
 		if !on && i.current.keepsOverwrite {
 			return fmt.Errorf("overwrite: tracer %s needs it: %w", i.current.Name, syscall.EINVAL)

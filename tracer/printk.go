@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"syscall"
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracer/event"
@@ -77,11 +78,41 @@ func (ft *Ftrace) formatsFile() tracefile.Node {
 	return ft.top.value("printk_formats", 0o440, ft.formats.show, nil)
 }
 
-// tracePrintk records a call of trace_printk in the top instance.
+// printkDest is the instance that takes what is written with trace_printk: the
+// one that has options/trace_printk_dest.
+//
+// Kernel: printk_trace, kernel/trace/trace.c.
+func (ft *Ftrace) printkDest() *Instance {
+	for i := range ft.all {
+		if i.opts.Has(OptPrintkDest) {
+			return i
+		}
+	}
+	return ft.top
+}
+
+// setPrintkDest is options/trace_printk_dest: some instance always has it, and
+// the top one if no other does.
+//
+// Kernel: set_tracer_flag and update_printk_trace, kernel/trace/trace.c.
+func (i *Instance) setPrintkDest(on bool) error {
+	to := i
+	if !on {
+		if to = i.ft.top; to == i {
+			return fmt.Errorf("trace_printk_dest: another instance has to take it: %w", syscall.EINVAL)
+		}
+	}
+	for other := range i.ft.all {
+		other.opts.set(OptPrintkDest, other == to)
+	}
+	return nil
+}
+
+// tracePrintk records a call of trace_printk in the instance that it goes to.
 //
 // Kernel: __trace_array_puts, __trace_bputs and trace_vbprintk, kernel/trace/trace.c.
 func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
-	i := ft.top
+	i := ft.printkDest()
 	if !i.opts.Has(OptPrintk) || !i.records(c) {
 		return
 	}

@@ -7,31 +7,32 @@ import "ftracelab/workload/machine"
 const initText = 0xffffffffc0c00043
 
 // startTracePrintk does what the module trace_printk does when it is loaded: it
-// calls trace_printk and trace_puts in all the ways there are, first in an
-// interrupt, then in the task that loads it. The strings name the function that
+// calls trace_printk and trace_puts in all the ways there are, in the task that
+// loads it and in an interrupt that comes in between. The strings name the function that
 // each call comes to; a test of the kernel's looks for them.
 //
 // Departure: the task that loads it is a kernel thread.
 //
 // Kernel: samples/trace_printk/trace-printk.c.
 func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool, err error) {
-	say := func(a *machine.Assembler, prefix string, ip uint64) {
+	say := func(a *machine.Assembler, prefix string, ip uint64, from, to int) {
 		for _, p := range []machine.Printk{
 			{Kind: machine.PrintkBputs, Text: prefix + "This is a static string that will use trace_bputs\n"},
 			{Kind: machine.PrintkText, Text: prefix + "This is a dynamic string that will use trace_puts\n"},
 			{Kind: machine.PrintkBprintk, Text: prefix + "This is a %s that will use trace_bprintk()\n", Args: []string{"static string"}},
 			{Kind: machine.PrintkText, Text: prefix + "This is a %s that will use trace_printk\n", Args: []string{"dynamic string"}},
-		} {
+		}[from:to] {
 			p.IP = ip
 			a.Printk(p)
 		}
 	}
 	code, err := m.Assemble(200, func(a *machine.Assembler) {
 		a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Call("do_init_module").Call("do_one_initcall")
-		a.State(machine.FlagIRQsOff|machine.FlagHardIRQ, 0, 0).Call("irq_work_run").Call("trace_printk_irq_work")
-		say(a, "(irq) ", 0)
+		say(a, "", initText, 0, 2)
+		a.State(machine.FlagIRQsOff|machine.FlagHardIRQ, 1, 0).Call("irq_work_run").Call("trace_printk_irq_work")
+		say(a, "(irq) ", 0, 0, 4)
 		a.Return(2).State(0, 0, 0)
-		say(a, "", initText)
+		say(a, "", initText, 2, 4)
 		a.Return(2).Call("do_exit").Trace(machine.EvSchedExit, 0)
 		a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(5)
 	})

@@ -22,7 +22,7 @@ import (
 // events: mount_options and test_ownership (they remount), fgraph-retval (a
 // kernel built with return values), event-pid, event-no-pid, func-filter-pid and
 // func-filter-notrace-pid (they look for the shell and its children, which the
-// machine does not run), trace_printk (its module calls no trace_printk here).
+// machine does not run).
 var kernelSelftests = []struct {
 	name       string
 	inInstance bool
@@ -40,6 +40,7 @@ var kernelSelftests = []struct {
 	{"event/event-enable", true},
 	{"event/subsystem-enable", true},
 	{"event/toplevel-enable", false},
+	{"event/trace_printk", false},
 	{"ftrace/fgraph-filter-stack", false},
 	{"ftrace/fgraph-filter", false},
 	{"ftrace/fgraph-multi", false},
