@@ -106,7 +106,8 @@ func (m *Mount) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 // list is the entries of a folder, by name, with those every folder has.
 func (m *Mount) list(n *node) []fuse.DirEntry {
 	entries := []fuse.DirEntry{{Name: ".", Mode: fuse.S_IFDIR}, {Name: "..", Mode: fuse.S_IFDIR}}
-	dir, ok := n.entry.(*tracefile.Dir)
+	entry, _ := m.entryOf(n)
+	dir, ok := entry.(*tracefile.Dir)
 	if !ok || dir.Children == nil {
 		return entries
 	}

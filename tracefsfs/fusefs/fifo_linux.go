@@ -209,8 +209,9 @@ func (m *Mount) sweep() {
 // fill moves sub-buffers until the ring is empty or the pipe full.
 func (m *Mount) fill(f *fifo) {
 	if f.handle == nil {
-		entry, ok := f.node.entry.(*tracefile.File)
-		if !ok || f.node.gone {
+		known, there := m.entryOf(f.node)
+		entry, ok := known.(*tracefile.File)
+		if !ok || !there {
 			return
 		}
 		h, err := entry.Open(context.Background(), tracefile.Read|tracefile.NonBlock)

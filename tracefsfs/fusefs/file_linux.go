@@ -17,6 +17,7 @@ import (
 // file is an open file or folder.
 type file struct {
 	node    *node
+	entry   *tracefile.File // nil for a folder
 	flags   tracefile.Flags
 	listing []fuse.DirEntry // of a folder
 
@@ -44,7 +45,8 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if flags&tracefile.Write != 0 {
 		m.sweep()
 	}
-	entry, ok := n.entry.(*tracefile.File)
+	known, _ := m.entryOf(n)
+	entry, ok := known.(*tracefile.File)
 	if !ok {
 		return fuse.Status(syscall.EISDIR)
 	}
@@ -64,7 +66,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if flags&tracefile.Trunc != 0 {
 		m.rewrote(n, true)
 	}
-	out.Fh = m.addFile(&file{node: n, flags: flags, handle: h})
+	out.Fh = m.addFile(&file{node: n, entry: entry, flags: flags, handle: h})
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
 	if flags&tracefile.Write == 0 {
 		out.OpenFlags |= fuse.FOPEN_NOFLUSH // a request less
@@ -135,11 +137,7 @@ func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error)
 		return f.handle.Read(ctx, buf)
 	}
 	if offset < f.pos {
-		entry, ok := f.node.entry.(*tracefile.File)
-		if !ok {
-			return 0, syscall.EBADF
-		}
-		h, err := entry.Open(ctx, f.flags&^tracefile.Trunc)
+		h, err := f.entry.Open(ctx, f.flags&^tracefile.Trunc)
 		if err != nil {
 			return 0, err
 		}

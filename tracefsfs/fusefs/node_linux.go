@@ -98,6 +98,19 @@ func (m *Mount) nodeOf(id uint64) (*node, fuse.Status) {
 	return n, fuse.OK
 }
 
+// entryOf is what a node stands for now, and whether it is still there.
+func (m *Mount) entryOf(n *node) (entry tracefile.Node, there bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return n.entry, !n.gone
+}
+
+// isDir says that a node is a folder.
+func (m *Mount) isDir(n *node) bool {
+	entry, _ := m.entryOf(n)
+	return entry.NodeMode().IsDir()
+}
+
 // Lookup implements fuse.RawFileSystem.
 func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	parent, status := m.nodeOf(h.NodeId)
@@ -124,7 +137,8 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 // resolve finds name below parent: where entries stay, in the folder that was
 // found before; elsewhere from the root, since any folder may have gone.
 func (m *Mount) resolve(parent *node, name, p string) (tracefile.Node, error) {
-	if !parent.entry.NodeMode().IsDir() {
+	folder, _ := m.entryOf(parent)
+	if !folder.NodeMode().IsDir() {
 		return nil, syscall.ENOTDIR
 	}
 	if !m.isStatic(p) {
@@ -134,7 +148,7 @@ func (m *Mount) resolve(parent *node, name, p string) (tracefile.Node, error) {
 	index := parent.children
 	m.mu.Unlock()
 	if index == nil {
-		index = childrenOf(parent.entry)
+		index = childrenOf(folder)
 		if m.isStatic(parent.path) {
 			m.mu.Lock()
 			parent.children = index
@@ -309,7 +323,7 @@ func (m *Mount) Access(_ <-chan struct{}, in *fuse.AccessIn) fuse.Status {
 	if !status.Ok() {
 		return status
 	}
-	if in.Mask == 1 && n.entry.NodeMode().IsDir() {
+	if in.Mask == 1 && m.isDir(n) {
 		m.before(&in.InHeader, OpChdir, n)
 	}
 	if !m.allowed(&in.InHeader, n, in.Mask&7) {
@@ -325,8 +339,8 @@ func (m *Mount) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut
 		return status
 	}
 	m.fillAttr(n, &out.Attr)
-	if n.gone {
-		out.Nlink = 0
+	if !status.Ok() {
+		out.Nlink = 0 // removed
 	}
 	return fuse.OK
 }
