@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -95,6 +96,8 @@ func FuzzFolder(f *testing.F) {
 
 func FuzzKallsyms(f *testing.F) {
 	f.Add([]byte("ffffffff81000000 T a\nffffffff81000010 t b\t[mod]\n"), uint64(0xffffffff81000011))
+	f.Add([]byte("ffffffff81000010 T a\nffffffff81000000 T b\nffffffff81000010 T c\nffffffff81000000 t d\r\n"), uint64(0xffffffff81000010))
+	f.Add([]byte("ffffffff81000000 T \t[m]\nffffffff8100 T _end\nfffffffffffffffff T x\nffffffff81000001 T  y"), ^uint64(0))
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
 		k := &kallsyms{}
 		k.once.Do(func() {})
@@ -103,4 +106,28 @@ func FuzzKallsyms(f *testing.F) {
 			t.Errorf("offset %#x of %#x", offset, size)
 		}
 	})
+}
+
+// Of several symbols at one address the first in the file counts, in whatever order
+// the addresses come.
+func TestKallsymsOrder(t *testing.T) {
+	k := &kallsyms{}
+	k.once.Do(func() {})
+	k.set("ffffffff81000020 T c\nffffffff81000010 T b\nffffffff81000010 T alias\nffffffff81000000 T _stext\nno line\nffffffff81000020 t other\n",
+		"ffffffffc0000000 t in_module\t[mod]\n", true)
+	for addr, want := range map[uint64]string{
+		0xffffffff81000000: "_stext+0/16", 0xffffffff8100001f: "b+15/16", 0xffffffff81000021: "c+1/1056964576",
+		0xffffffffc0000004: "in_module[mod]+4/0", 0xffffffff80ffffff: "",
+	} {
+		got := ""
+		if name, module, offset, size, ok := k.Lookup(addr); ok {
+			if module != "" {
+				module = "[" + module + "]"
+			}
+			got = fmt.Sprintf("%s%s+%d/%d", name, module, offset, size)
+		}
+		if got != want {
+			t.Errorf("%#x: %q, want %q", addr, got, want)
+		}
+	}
 }
