@@ -143,9 +143,11 @@ func worthARun(tracer, word string) bool {
 	switch name {
 	case "test_nop_refuse": // nothing sets it
 		return false
+	case "trace_printk_dest": // the top instance can only give it to another
+		return false
 	case "stacktrace", "function-trace", "display-graph":
 		return tracer != "nop" || name == "stacktrace"
-	case "block", "pause-on-trace", "trace_printk_dest", "disable_on_free", "event-fork", "function-fork", "markers", "record-cmd":
+	case "block", "pause-on-trace", "disable_on_free", "event-fork", "function-fork", "markers", "record-cmd":
 		return tracer == "nop"
 	case "stackmap", "userstacktrace", "overwrite":
 		return tracer == "nop" || tracer == "function"
