@@ -24,6 +24,8 @@ type functionOps struct {
 	// its own: the graph's users have one each.
 	wants func(ip uint64) bool
 
+	direct *machine.Direct // of a module that takes its calls without ftrace
+
 	trampoline uint64 // made up while registered
 }
 

@@ -94,8 +94,9 @@ func (ft *Ftrace) users(ip uint64) (count int, one *functionOps) {
 	return count, one
 }
 
-// appendUsers appends a line of enabled_functions. The blanks are flags that
-// belong to what is not here: registers, live patching, direct calls.
+// appendUsers appends a line of enabled_functions, with D where a module takes calls
+// directly. The blanks are flags that belong to what is not here: registers, live
+// patching.
 //
 // Departure: the addresses of trampolines are made up.
 func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
@@ -103,13 +104,20 @@ func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
 	if ft.functionsOff {
 		users = 0
 	}
-	text = fmt.Appendf(appendFunction(text, s), " (%d)%11s", users, "")
+	direct, flags := ft.directAt(s), ""
+	if direct != nil && users > 0 {
+		flags = "     D     "
+	}
+	text = fmt.Appendf(appendFunction(text, s), " (%d)%11s", users, flags)
 	switch {
 	case users == 1:
 		handler := ft.symbolSize(one.handler)
 		text = fmt.Appendf(text, "\ttramp: 0x%016x (%s) ->%s", one.trampoline, handler, handler)
 	case users > 1:
 		text = fmt.Appendf(text, " ->%s", ft.symbolSize("arch_ftrace_ops_list_func"))
+	}
+	if flags != "" {
+		text = fmt.Appendf(text, "\n\tdirect-->%s", symbolSize(direct.To()))
 	}
 	return append(text, '\n')
 }
@@ -120,7 +128,15 @@ func (ft *Ftrace) symbolSize(name string) string {
 	if !ok {
 		return name
 	}
-	return fmt.Sprintf("%s+0x0/%#x", name, s.Size)
+	return symbolSize(s)
+}
+
+func symbolSize(s machine.Symbol) string {
+	module := ""
+	if s.Module != "" {
+		module = " [" + s.Module + "]"
+	}
+	return fmt.Sprintf("%s+0x0/%#x%s", s.Name, s.Size, module)
 }
 
 // trampolines is where the first trampoline is: the start of the modules' space.

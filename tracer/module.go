@@ -17,7 +17,9 @@ func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 //
 // Kernel: ftrace_module_enable, process_cached_mods and ftrace_release_mod,
 // kernel/trace/ftrace.c.
-func (ft *Ftrace) moduleChanged(name string, loaded bool) {
+func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
+	name := mod.Name
+	ft.directChanged(mod, loaded)
 	for i := range ft.all {
 		for _, f := range []*functionFilter{&i.filter, &i.notrace} {
 			if loaded {

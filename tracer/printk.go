@@ -131,13 +131,9 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 		})
 	case machine.PrintkText:
 		t = events.Print.Type
-		args := make([]any, len(p.Args))
-		for n, arg := range p.Args {
-			args[n] = arg
-		}
 		text := p.Text
-		if len(args) > 0 {
-			text = fmt.Sprintf(text, args...)
+		if len(p.Args) > 0 {
+			text = fmt.Sprintf(text, p.Args...)
 		}
 		ft.scratch = events.Print.Append(ft.scratch[:0], h, &events.PrintRecord{IP: p.IP, Buf: text})
 	}
@@ -145,16 +141,32 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 	i.record(c, contextOf(c), t, h, ft.scratch)
 }
 
-// binaryArgs are strings as vbin_printf keeps them: one behind the other with their
-// NULs, in words.
-func binaryArgs(args []string) []uint32 {
-	var bytes []byte
+// binaryArgs are arguments as vbin_printf keeps them: strings with their NULs, and
+// numbers at the next word.
+//
+// Kernel: vbin_printf, lib/vsprintf.c.
+func binaryArgs(args []any) []uint32 {
+	var words []uint32
+	free := 0 // bytes of the last word
 	for _, arg := range args {
-		bytes = append(append(bytes, arg...), 0)
-	}
-	words := make([]uint32, (len(bytes)+3)/4)
-	for n, b := range bytes {
-		words[n/4] |= uint32(b) << (8 * (n % 4))
+		switch v := arg.(type) {
+		case string:
+			for _, b := range append([]byte(v), 0) {
+				if free == 0 {
+					words, free = append(words, 0), 4
+				}
+				words[len(words)-1] |= uint32(b) << (8 * (4 - free))
+				free--
+			}
+		case int32:
+			words, free = append(words, uint32(v)), 0
+		case uint32:
+			words, free = append(words, v), 0
+		case uint64:
+			words, free = append(words, uint32(v), uint32(v>>32)), 0
+		default:
+			panic(fmt.Sprintf("tracer: invariant: an argument of trace_printk is a %T", arg))
+		}
 	}
 	return words
 }

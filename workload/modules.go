@@ -27,6 +27,14 @@ func modules() []module {
 			params: map[string]string{"delay": "100", "test_mode": "irq", "burst_size": "1", "cpu_affinity": "-1"},
 			start:  startDelayTest,
 		},
+		{Module: machine.Module{
+			Name: "ftrace_direct", Functions: []string{"my_tramp", "my_direct_func"},
+			Direct: []machine.Direct{{At: "wake_up_process", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayWaking}},
+		}},
+		{Module: machine.Module{
+			Name: "ftrace_direct_too", Functions: []string{"my_tramp", "my_direct_func"},
+			Direct: []machine.Direct{{At: "handle_mm_fault", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayFault}},
+		}},
 		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}, start: startTracePrintk},
 	}
 }

@@ -19,8 +19,8 @@ func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool
 		for _, p := range []machine.Printk{
 			{Kind: machine.PrintkBputs, Text: prefix + "This is a static string that will use trace_bputs\n"},
 			{Kind: machine.PrintkText, Text: prefix + "This is a dynamic string that will use trace_puts\n"},
-			{Kind: machine.PrintkBprintk, Text: prefix + "This is a %s that will use trace_bprintk()\n", Args: []string{"static string"}},
-			{Kind: machine.PrintkText, Text: prefix + "This is a %s that will use trace_printk\n", Args: []string{"dynamic string"}},
+			{Kind: machine.PrintkBprintk, Text: prefix + "This is a %s that will use trace_bprintk()\n", Args: []any{"static string"}},
+			{Kind: machine.PrintkText, Text: prefix + "This is a %s that will use trace_printk\n", Args: []any{"dynamic string"}},
 		}[from:to] {
 			p.IP = ip
 			a.Printk(p)

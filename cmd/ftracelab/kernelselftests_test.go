@@ -44,6 +44,7 @@ var kernelSelftests = []struct {
 	{"ftrace/fgraph-filter-stack", false},
 	{"ftrace/fgraph-filter", false},
 	{"ftrace/fgraph-multi", false},
+	{"direct/ftrace-direct", false},
 	{"ftrace/fgraph-profiler", false},
 	{"ftrace/func-filter-glob", false},
 	{"ftrace/func-filter-stacktrace", true},

@@ -45,7 +45,7 @@ func commands() []command {
 		{"md5sum", "md5sum [file…]", md5sum},
 		{"mkdir", "mkdir [-p] path…: an instance, or a folder in /tmp", mkdir},
 		{"mktemp", "mktemp [-d] [template]: in /tmp", mktemp},
-		{"modprobe", "modprobe [-r] module [name=value…]: preemptirq_delay_test, trace_printk", modprobe},
+		{"modprobe", "modprobe [-r] module [name=value…]: preemptirq_delay_test, trace_printk, ftrace_direct, ftrace_direct_too", modprobe},
 		{"mount", "mount: what is mounted", mount},
 		{"mv", "mv from… to", mv},
 		{"nproc", "nproc", nproc},

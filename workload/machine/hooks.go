@@ -30,8 +30,9 @@ type Hooks struct {
 	UserExit  func(c *CPU)
 	// Switch runs when c changes tasks, before Current changes.
 	Switch func(c *CPU, prev, next *Task)
-	// Module runs when a module has been loaded and before it is unloaded.
-	Module func(name string, loaded bool)
+	// Module runs when a module has been loaded and before it is unloaded; mod is
+	// the machine's, as long as it is loaded.
+	Module func(mod *Module, loaded bool)
 	// Printk runs where code calls trace_printk; p belongs to the machine.
 	Printk func(c *CPU, p *Printk)
 	// Exit runs when a task has left its CPU for good.

@@ -82,7 +82,8 @@ func TestModules(t *testing.T) {
 	m, _ := spinners(t)
 	before := m.Kallsyms()
 	told := []string{}
-	m.Hooks.Module = func(name string, loaded bool) {
+	m.Hooks.Module = func(mod *Module, loaded bool) {
+		name := mod.Name
 		told = append(told, name)
 		if _, ok := m.Kallsyms().ByName(name + "_init"); !ok {
 			t.Errorf("%s: told (loaded %v) without its functions", name, loaded)

@@ -50,7 +50,7 @@ type Machine struct {
 	now      Time
 	cpus     []*CPU
 	kallsyms *Kallsyms
-	modules  []string // loaded since, in this order
+	modules  []*Module // loaded since, in this order
 	streams  map[string]*rand.Rand
 	kernel   Kernel
 	ips      []uint64 // addresses of the patched calls, by site

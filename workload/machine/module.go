@@ -11,6 +11,7 @@ import (
 type Module struct {
 	Name      string // as lsmod lists it, with underscores
 	Functions []string
+	Direct    []Direct
 }
 
 // Modules lie behind those that were there when the symbol table was read, each
@@ -28,6 +29,7 @@ const (
 //
 // Kernel: load_module, kernel/module/main.c.
 func (m *Machine) LoadModule(mod Module) error {
+	mod.Direct = slices.Clone(mod.Direct)
 	if m.HasModule(mod.Name) {
 		return fmt.Errorf("module %s is loaded: %w", mod.Name, syscall.EEXIST)
 	}
@@ -38,15 +40,18 @@ func (m *Machine) LoadModule(mod Module) error {
 	k := &Kallsyms{syms: slices.Clone(m.kallsyms.syms), byName: maps.Clone(m.kallsyms.byName)}
 	for i, name := range mod.Functions {
 		s := Symbol{Addr: addr + uint64(i)*functionSize, Size: functionSize, Name: name, Module: mod.Name, Type: 't', Traceable: true, Endbr: true}
+		for n := range mod.Direct {
+			mod.Direct[n].found(&s)
+		}
 		if _, dup := k.byName[name]; !dup {
 			k.byName[name] = int32(len(k.syms))
 		}
 		k.syms = append(k.syms, s)
 	}
 	m.kallsyms = k
-	m.modules = append(m.modules, mod.Name)
+	m.modules = append(m.modules, &mod)
 	if m.Hooks.Module != nil {
-		m.Hooks.Module(mod.Name, true)
+		m.Hooks.Module(&mod, true)
 	}
 	return nil
 }
@@ -56,12 +61,12 @@ func (m *Machine) LoadModule(mod Module) error {
 //
 // Kernel: delete_module, kernel/module/main.c.
 func (m *Machine) UnloadModule(name string) error {
-	at := slices.Index(m.modules, name)
+	at := m.moduleAt(name)
 	if at < 0 {
 		return fmt.Errorf("module %s is not loaded: %w", name, syscall.ENOENT)
 	}
 	if m.Hooks.Module != nil {
-		m.Hooks.Module(name, false)
+		m.Hooks.Module(m.modules[at], false)
 	}
 	k := &Kallsyms{byName: make(map[string]int32, len(m.kallsyms.byName))}
 	for _, s := range m.kallsyms.syms {
@@ -79,10 +84,20 @@ func (m *Machine) UnloadModule(name string) error {
 }
 
 // HasModule says whether LoadModule has loaded a module of that name.
-func (m *Machine) HasModule(name string) bool { return slices.Contains(m.modules, name) }
+func (m *Machine) HasModule(name string) bool { return m.moduleAt(name) >= 0 }
+
+func (m *Machine) moduleAt(name string) int {
+	return slices.IndexFunc(m.modules, func(mod *Module) bool { return mod.Name == name })
+}
 
 // LoadedModules lists them in the order in which they were loaded.
-func (m *Machine) LoadedModules() []string { return slices.Clone(m.modules) }
+func (m *Machine) LoadedModules() []string {
+	var names []string
+	for _, mod := range m.modules {
+		names = append(names, mod.Name)
+	}
+	return names
+}
 
 // Assemble makes code for the running kernel of the functions that build names,
 // each of whose steps takes cost nanoseconds.

@@ -37,9 +37,9 @@ func (c *CPU) perform(t *Task, op *Op) {
 func (c *CPU) performWake(t *Task, a *activation, op *Op) {
 	switch op.Event {
 	case EvSchedWaking:
-		who := a.irq.Task
-		if who == nil || who.sleeps != a.irq.sleep || !who.asleep() {
-			who = c.m.kernel.Workload.Wakee(c, op.Arg)
+		who := a.next
+		if a.next = nil; who == nil {
+			who = c.chooseWakee(a, op.Arg)
 		}
 		if c.waking(who) {
 			if a.wake != nil {

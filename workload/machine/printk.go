@@ -3,9 +3,9 @@ package machine
 // Printk is a call of trace_printk or trace_puts in a module's code.
 type Printk struct {
 	Kind PrintkKind
-	Text string   // the string or the format
-	Args []string // of a format, whose conversions are all %s
-	IP   uint64   // where it is called; 0: in the function that is being assembled
+	Text string // the string or the format
+	Args []any  // of a format: string, int32, uint32, uint64
+	IP   uint64 // where it is called; 0: in the function that is being assembled
 }
 
 // PrintkKind says what the call was compiled to.

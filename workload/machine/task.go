@@ -118,6 +118,7 @@ type activation struct {
 	kind actKind
 	irq  Interrupt // of actInterrupt
 	wake *Task     // woken by the code, not yet runnable
+	next *Task     // whom it wakes next, where that was asked (CPU.Wakee)
 }
 
 type actKind uint8

@@ -1,0 +1,36 @@
+package workload
+
+import "ftracelab/workload/machine"
+
+// sayWaking is what the module ftrace_direct says of each wake_up_process.
+//
+// Kernel: my_direct_func, samples/ftrace/ftrace-direct.c.
+func sayWaking(c *machine.CPU) (machine.Printk, bool) {
+	p := c.Wakee()
+	if p == nil {
+		return machine.Printk{}, false
+	}
+	return machine.Printk{
+		Kind: machine.PrintkBprintk, Text: "waking up %s-%d\n",
+		Args: []any{p.Comm, int32(p.PID)},
+	}, true
+}
+
+// sayFault is what the module ftrace_direct_too says of each handle_mm_fault.
+//
+// Departure: the addresses of vma and regs are made up.
+//
+// Kernel: my_direct_func, samples/ftrace/ftrace-direct-too.c.
+func sayFault(c *machine.CPU) (machine.Printk, bool) {
+	const (
+		vmas, stacks = 0xffff888103000000, 0xffffc90000000000
+		flags        = 0x1254 // FAULT_FLAG_DEFAULT, _USER, _VMA_LOCK
+		write        = 1 << 1 // of the error code; FAULT_FLAG_WRITE is 1
+	)
+	pid := uint64(c.Current.PID)
+	addr, code := c.FaultAddress()
+	return machine.Printk{
+		Kind: machine.PrintkBprintk, Text: "handle mm fault vma=%p address=%lx flags=%x regs=%p\n",
+		Args: []any{vmas + pid<<8, addr, uint32(flags | code&write>>1), stacks + pid<<14 + 0x3f58},
+	}, true
+}
