@@ -139,7 +139,11 @@ func (t *Trace) counts() (n output.Counts, err error) {
 	known := map[int]bool{}
 	for _, s := range t.info.Stats {
 		known[s.CPU] = true
-		t.addCounts(&n, s.CPU, s.Entries, s.Overrun)
+		held := s.Entries
+		if t.dat != nil { // its statistics are of the time when the pages had been read
+			held += s.ReadEvents
+		}
+		t.addCounts(&n, s.CPU, held, s.Overrun)
 	}
 	for _, c := range t.folder.cpus {
 		if known[c.cpu] {
