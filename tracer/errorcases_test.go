@@ -212,7 +212,7 @@ var (
 // until wait, are done here; with them a script is a list of simple commands.
 func (l *lab) shell(ctx context.Context, script string) string {
 	var out bytes.Buffer
-	sh, err := shell.New(shell.Config{FS: l.fs, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, CPUs: 2, Files: l.sysctls()})
+	sh, err := shell.New(shell.Config{FS: l.fs, Stdout: &out, Stderr: &out, CPUs: 2, Files: l.sysctls()})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ import (
 // Config is a shell's world. Only FS must be set.
 type Config struct {
 	FS     *tracefsfs.FS // mounted at /sys/kernel/tracing
-	Stdin  io.Reader
-	Stdout io.Writer // nil discards
+	Stdin  io.Reader     // nil is empty; unless a file, each Run reads ahead of what it needs
+	Stdout io.Writer     // nil discards
 	Stderr io.Writer
 
 	// Sleep lets simulated time pass, for sleep and usleep. nil returns at once.
