@@ -8,6 +8,7 @@ import (
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/fusefs/cell"
+	"ftracelab/tracefsfs/shell"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
@@ -22,7 +23,12 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The machine has no kprobes, so this is all there is below debug.
+	debug := folder("debug", cell.Kept("exception-trace", "1"))
 	return []cell.Overlay{
+		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return shell.KernelVersion + "\n" }, nil)},
+		{Path: "/proc/sys/debug", Node: debug},
+		{Path: cell.Debug, Node: folder("debug", folder("tracing"))},
 		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {
 			var b bytes.Buffer
 			_, err := l.machine.Kallsyms().WriteTo(&b)
@@ -35,6 +41,10 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		{Path: "/proc/sys/kernel", Node: kernel},
 		{Path: "/sys/devices/system/cpu", Node: l.cpuDir()},
 	}, nil
+}
+
+func folder(name string, nodes ...tracefile.Node) *tracefile.Dir {
+	return &tracefile.Dir{Name: name, Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
 }
 
 // interrupts is /proc/interrupts of a machine whose interrupts nobody counts.
@@ -85,9 +95,9 @@ func (l *lab) cpuDir() *tracefile.Dir {
 		if f := switches["/sys/devices/system/cpu/"+name+"/online"]; f != nil {
 			files = append(files, f)
 		}
-		nodes = append(nodes, &tracefile.Dir{Name: name, Mode: 0o755, Children: func() []tracefile.Node { return files }})
+		nodes = append(nodes, folder(name, files...))
 	}
-	return &tracefile.Dir{Name: "cpu", Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
+	return folder("cpu", nodes...)
 }
 
 // cpuList is the CPUs of a kind as the kernel lists them: 0-3,5.

@@ -51,10 +51,12 @@ type Config struct {
 	Seed uint64
 }
 
+// KernelVersion is the line of /proc/version.
+const KernelVersion = "Linux version " + kernelRelease + " #1 SMP PREEMPT_DYNAMIC"
+
 // The identity of the simulated system.
 const (
 	kernelRelease = "6.12.0-ftracelab"
-	kernelVersion = "Linux version " + kernelRelease + " #1 SMP PREEMPT_DYNAMIC"
 	hostname      = "ftracelab"
 	shellPID      = "421"
 	parentPID     = "1"

@@ -97,7 +97,7 @@ func builtinFiles() map[string]tracefile.Node {
 		"/proc/mounts":      text(mounts),
 		"/proc/self/mounts": text(mounts),
 		"/proc/self/comm":   text("sh\n"),
-		"/proc/version":     text(kernelVersion + "\n"),
+		"/proc/version":     text(KernelVersion + "\n"),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,10 @@ import (
 
 // Tracing is where the tree stands in a cell.
 const Tracing = "/sys/kernel/tracing"
+
+// Debug is where debugfs stands, and the tree a second time below it, as old clients
+// look for it.
+const Debug = "/sys/kernel/debug"
 
 // Config says what is in a cell.
 type Config struct {
@@ -137,6 +142,9 @@ func New(cfg Config) (*Cell, error) {
 	if err := c.overlay(cfg.Overlays); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if err := c.bindDebug(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	if err := addPrograms(cfg.Programs); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -149,7 +157,7 @@ func New(cfg Config) (*Cell, error) {
 // Close takes the trees away. Programs that still run get ENOTCONN.
 func (c *Cell) Close() error {
 	var errs []error
-	for _, path := range c.binds {
+	for _, path := range slices.Backward(c.binds) {
 		errs = append(errs, unix.Unmount(path, unix.MNT_FORCE|unix.MNT_DETACH))
 	}
 	for _, m := range []*fusefs.Mount{c.host, c.tracing} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,6 +158,21 @@ func (c *Cell) overlay(overlays []Overlay) error {
 		}
 	}
 	return unix.Unmount(dir, unix.MNT_DETACH)
+}
+
+// bindDebug shows the tree in the emulation of debugfs, where that is an overlay.
+//
+// Kernel: tracer_init_tracefs and trace_automount, kernel/trace/trace.c.
+func (c *Cell) bindDebug() error {
+	if !slices.Contains(c.binds, Debug) {
+		return nil
+	}
+	path := filepath.Join(Debug, "tracing")
+	if err := unix.Mount(Tracing, path, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	c.binds = append(c.binds, path)
+	return nil
 }
 
 // sbin is where programs are looked for that a client runs.
