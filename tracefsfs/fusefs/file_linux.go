@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -59,7 +60,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 			return fuse.Status(syscall.EISDIR)
 		}
 	}
-	h, err := entry.Open(&fuse.Context{Cancel: cancel}, flags)
+	h, err := openOnceReleased(&fuse.Context{Cancel: cancel}, entry, flags)
 	if err != nil {
 		return toStatus(err)
 	}
@@ -75,6 +76,24 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 		out.OpenFlags |= fuse.FOPEN_NONSEEKABLE
 	}
 	return fuse.OK
+}
+
+// openOnceReleased opens a file. close(2) does not wait for the RELEASE it causes, so
+// a file that only one may have open can be busy for a moment after its client has
+// closed it, which in the kernel it is not.
+func openOnceReleased(ctx context.Context, entry *tracefile.File, flags tracefile.Flags) (tracefile.Handle, error) {
+	const moment = 250 // ms
+	for waited := 0; ; waited++ {
+		h, err := entry.Open(ctx, flags)
+		if !errors.Is(err, syscall.EBUSY) || waited == moment {
+			return h, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, syscall.EINTR
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // openFlags translates the flags of open(2), and tells what they ask for (4 read,

@@ -35,7 +35,7 @@ func TestTracePipe(t *testing.T) {
 	}
 	unix.Close(fd)
 
-	fd, err = openRetry(name)
+	fd, err = unix.Open(name, unix.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,15 +92,6 @@ func TestTracePipe(t *testing.T) {
 	writeFile(t, m, "trace_marker", "wake up")
 	if err := head.Wait(); err != nil || out.Len() != 64 {
 		t.Errorf("dd read %q, %v", out.String(), err)
-	}
-}
-
-// openRetry waits for the release of an earlier open, which close(2) does not wait for.
-func openRetry(name string) (fd int, err error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if fd, err = unix.Open(name, unix.O_RDONLY, 0); !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
-			return fd, err
-		}
 	}
 }
 
