@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,25 +10,6 @@ import (
 
 	"ftracelab/internal/testutil"
 )
-
-// gunzip reads a packed file of the oracle.
-func gunzip(t *testing.T, path string) []byte {
-	t.Helper()
-	in, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // ftracelab runs a command line and gives what it prints.
 func ftracelab(t *testing.T, args ...string) []byte {
@@ -65,14 +44,14 @@ func TestReportOfTraceCmd(t *testing.T) {
 	} {
 		t.Run(f.dat, func(t *testing.T) {
 			dat := filepath.Join(t.TempDir(), "trace.dat")
-			if err := os.WriteFile(dat, gunzip(t, filepath.Join(dir, f.dat)), 0o644); err != nil {
+			if err := os.WriteFile(dat, testutil.Gunzip(t, filepath.Join(dir, f.dat)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			got := ftracelab(t, "report", dat)
 			var want []byte
 			if strings.HasSuffix(f.report, ".gz") {
 				// The oracle has the first 60,000 lines.
-				want = gunzip(t, filepath.Join(dir, f.report))
+				want = testutil.Gunzip(t, filepath.Join(dir, f.report))
 				got = bytes.Join(bytes.SplitAfterN(got, []byte("\n"), bytes.Count(want, []byte("\n"))+1)[:bytes.Count(want, []byte("\n"))], nil)
 			} else {
 				var err error

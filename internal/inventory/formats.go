@@ -32,11 +32,7 @@ func formats(oracle string) ([]byte, error) {
 	}
 	out := []byte(formatsHead)
 	for _, k := range kernels {
-		all, err := read(oracle, k.name, "formats_all.txt")
-		if err != nil {
-			return nil, err
-		}
-		files, err := event.SplitFormats(all)
+		files, err := kernelFormats(oracle, k.name)
 		if err != nil {
 			return nil, err
 		}
@@ -118,15 +114,20 @@ func withoutID(format []byte) []byte {
 	return append(slices.Clip(before), after...)
 }
 
+// kernelFormats are the format files of a kernel of the oracle.
+func kernelFormats(oracle, kernel string) ([]event.FormatFile, error) {
+	all, err := read(oracle, kernel, "formats_all.txt")
+	if err != nil {
+		return nil, err
+	}
+	return event.SplitFormats(all)
+}
+
 // appendOwn lists what neither kernel has.
 func appendOwn(out []byte, oracle string, ours *event.Table) ([]byte, error) {
 	known := map[string]bool{}
 	for _, k := range kernels {
-		all, err := read(oracle, k.name, "formats_all.txt")
-		if err != nil {
-			return nil, err
-		}
-		files, err := event.SplitFormats(all)
+		files, err := kernelFormats(oracle, k.name)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,6 @@
 package tracedat_test
 
 import (
-	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -41,20 +40,7 @@ func open(t *testing.T, path string) *tracedat.File {
 // unzipTo undoes the gzip of a file.
 func unzipTo(t *testing.T, to, from string) {
 	t.Helper()
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o644); err != nil {
+	if err := os.WriteFile(to, testutil.Gunzip(t, from), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
