@@ -1,7 +1,11 @@
 package tracer
 
 import (
+	_ "embed"
 	"fmt"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 
 	"ftracelab/internal/tracefile"
@@ -11,10 +15,11 @@ import (
 )
 
 // printkFormats are the constant strings that trace_printk was called with, by their
-// addresses: records hold only those. They stay when their module goes.
+// addresses: records hold only those. They stay when their module goes. Before them
+// the file lists tracepointStrings.
 //
 // Departure: a string is listed from its first use on, the kernel lists all that a
-// module has when it is loaded; and strings of tracepoints are not listed.
+// module has when it is loaded.
 //
 // Kernel: hold_module_trace_bprintk_format, kernel/trace/trace_printk.c.
 type printkFormats struct {
@@ -38,8 +43,34 @@ func (f *printkFormats) address(text string) uint64 {
 	return formatBase + uint64(len(f.texts)-1)*formatSize
 }
 
+// tracepointStrings lists the strings that lie in the kernel's image because
+// events refer to them, as Debian's 6.12.117 does: one line for each place that
+// names one.
+//
+//go:embed tracepointstrings.txt
+var tracepointStrings string
+
+// tracepointString has the strings of tracepointStrings by their addresses.
+//
+// Kernel: is_tracepoint_string and the section __tracepoint_str, kernel/trace/trace_printk.c.
+var tracepointString = sync.OnceValue(func() map[uint64]string {
+	at := make(map[uint64]string)
+	for line := range strings.Lines(tracepointStrings) {
+		addr, text, _ := strings.Cut(strings.TrimSpace(line), " : ")
+		n, err := strconv.ParseUint(addr, 0, 64)
+		if err != nil {
+			panic("tracepointstrings.txt: " + err.Error())
+		}
+		at[n] = strings.Trim(text, `"`)
+	}
+	return at
+})
+
 // at is the string at an address.
 func (f *printkFormats) at(addr uint64) (string, bool) {
+	if s, ok := tracepointString()[addr]; ok {
+		return s, true
+	}
 	n := (addr - formatBase) / formatSize
 	if addr < formatBase || n >= uint64(len(f.texts)) || (addr-formatBase)%formatSize != 0 {
 		return "", false
@@ -51,7 +82,7 @@ func (f *printkFormats) at(addr uint64) (string, bool) {
 //
 // Kernel: t_show, kernel/trace/trace_printk.c.
 func (f *printkFormats) show() string {
-	var text []byte
+	text := []byte(tracepointStrings)
 	for n, s := range f.texts {
 		text = fmt.Appendf(text, "0x%x : \"", formatBase+uint64(n)*formatSize)
 		for _, c := range []byte(s) {

@@ -159,22 +159,36 @@ func (c *call) transfer(move bool) int {
 	if len(names) > 2 && !intoDir {
 		return c.usage("target '%s' is not a directory", to)
 	}
-	return c.eachName(names[:len(names)-1], "", func(name string) error {
+	status := 0
+	for _, name := range names[:len(names)-1] {
 		target := to
 		if intoDir {
 			target = path.Join(to, path.Base(name))
 		}
-		if c.path(name) == c.path(target) {
-			return errors.New("is the same file")
+		err := c.transferFile(name, target, move)
+		if err == nil {
+			continue
 		}
-		if move && !isMemory(c.path(name)) {
-			return syscall.EPERM
+		status = 1
+		if move {
+			name = fmt.Sprintf("cannot move '%s' to '%s'", name, target)
 		}
-		if err := c.copyFile(name, target); err != nil || !move {
-			return err
-		}
-		return c.sh.ns.remove(c.path(name))
-	})
+		c.fail(name, err)
+	}
+	return status
+}
+
+func (c *call) transferFile(from, to string, move bool) error {
+	if c.path(from) == c.path(to) {
+		return errors.New("is the same file")
+	}
+	if move && !isMemory(c.path(from)) {
+		return syscall.EPERM
+	}
+	if err := c.copyFile(from, to); err != nil || !move {
+		return err
+	}
+	return c.sh.ns.remove(c.path(from))
 }
 
 func (c *call) copyFile(from, to string) error {

@@ -36,7 +36,7 @@ func TestSessions(t *testing.T) {
 		{
 			"nothing can be created", "echo x > new; echo $?; touch new; mkdir new; rm trace; mv trace /tmp/x; chmod 777 trace", "1\n",
 			"sh: new: Permission denied\ntouch: cannot touch 'new': Permission denied\nmkdir: cannot create directory 'new': Operation not permitted\n" +
-				"rm: cannot remove 'trace': Operation not permitted\nmv: trace: Operation not permitted\nchmod: changing modes and owners is not in the lab: Operation not permitted\n", 1,
+				"rm: cannot remove 'trace': Operation not permitted\nmv: cannot move 'trace' to '/tmp/x': Operation not permitted\nchmod: changing modes and owners is not in the lab: Operation not permitted\n", 1,
 		},
 		{"instances", "mkdir instances/foo && ls instances && mkdir instances/foo; rmdir instances/foo; ls instances", "foo\n", "mkdir: cannot create directory 'instances/foo': File exists\n", 0},
 		{"both mount points", "cd /sys/kernel/debug/tracing && echo function > current_tracer; cat /sys/kernel/tracing/current_tracer; pwd", "function\n/sys/kernel/debug/tracing\n", "", 0},
