@@ -13,4 +13,7 @@
 //
 // Left out, and refused by Parse: user functions, getline, system, close, and
 // output to files and pipes; rand and srand, which would want a seed.
+//
+// GoAWK, the awk that Go programs usually embed, goes through an array in the order
+// of Go's maps, so its output is not repeatable.
 package awk
