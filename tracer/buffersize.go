@@ -71,7 +71,7 @@ func (i *Instance) showExpanded(cpus int) string {
 //
 // Kernel: tracing_entries_write, kernel/trace/trace.c.
 func (i *Instance) writeSize(cpu int, s string) error {
-	kb, err := tracefile.ParseUlong(s, 10)
+	kb, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("buffer_size_kb: %w", err)
 	}
@@ -123,7 +123,7 @@ func (i *Instance) showSubbufSize() string { return strconv.Itoa(i.buf.SubbufSiz
 //
 // Kernel: buffer_subbuf_size_write, kernel/trace/trace.c.
 func (i *Instance) writeSubbufSize(s string) error {
-	kb, err := tracefile.ParseUlong(s, 10)
+	kb, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("buffer_subbuf_size_kb: %w", err)
 	}
@@ -153,7 +153,7 @@ const defaultPercent = 50
 //
 // Kernel: buffer_percent_write, kernel/trace/trace.c.
 func (i *Instance) writePercent(s string) error {
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("buffer_percent: %w", err)
 	}

@@ -173,7 +173,7 @@ func (ft *Ftrace) cmdlineFiles() []tracefile.Node {
 // Kernel: tracing_saved_cmdlines_size_write,
 // kernel/trace/trace_sched_switch.c.
 func (ft *Ftrace) resizeCmdlines(s string) error {
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("saved_cmdlines_size: %w", err)
 	}

@@ -122,7 +122,7 @@ func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 // enableFile is the enable file of a system, or of all events.
 func (i *Instance) enableFile(system string) tracefile.Node {
 	return i.value("enable", 0o640, func() string { return i.state(system) }, func(s string) error {
-		n, err := tracefile.ParseUlong(s, 10)
+		n, err := tracefile.ParseUserUlong(s, 10)
 		if err != nil {
 			return fmt.Errorf("events/%s/enable: %w", system, err)
 		}

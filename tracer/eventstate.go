@@ -83,7 +83,7 @@ func (i *Instance) enableFileOf(t *event.Type) tracefile.Node {
 		}
 		return text + "\n"
 	}, func(text string) error {
-		n, err := tracefile.ParseUlong(text, 10)
+		n, err := tracefile.ParseUserUlong(text, 10)
 		if err != nil {
 			return err
 		}

@@ -163,7 +163,7 @@ func (i *Instance) showTracingOn() string {
 
 // Kernel: rb_simple_write, kernel/trace/trace.c.
 func (i *Instance) writeTracingOn(s string) error {
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("tracing_on: %w", err)
 	}
@@ -204,7 +204,7 @@ func (i *Instance) stamp(ts uint64) string {
 //
 // Kernel: graph_depth_write, kernel/trace/trace_functions_graph.c.
 func (ft *Ftrace) setMaxDepth(s string) error {
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("max_graph_depth: %w", err)
 	}

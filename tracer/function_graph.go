@@ -143,7 +143,7 @@ func (i *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
 func (ft *Ftrace) showThresh() string { return strconv.FormatUint(ft.thresh/1000, 10) + "\n" }
 
 func (ft *Ftrace) setThresh(s string) error {
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("tracing_thresh: %w", err)
 	}

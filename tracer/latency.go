@@ -80,7 +80,7 @@ func (i *Instance) microseconds(name string, ns *uint64) tracefile.Node {
 	return i.value(name, 0o640,
 		func() string { return strconv.FormatUint(microseconds(*ns), 10) + "\n" },
 		func(s string) error {
-			n, err := tracefile.ParseUlong(s, 10)
+			n, err := tracefile.ParseUserUlong(s, 10)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

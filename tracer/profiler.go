@@ -72,7 +72,7 @@ func (ft *Ftrace) profileReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret)
 //
 // Kernel: ftrace_profile_write, kernel/trace/ftrace.c.
 func (ft *Ftrace) setProfiler(s string) error {
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
 	}

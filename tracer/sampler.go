@@ -119,7 +119,7 @@ func (i *Instance) bounded(name string, val, lo, hi *uint64) tracefile.Node {
 	return i.value(name, 0o640,
 		func() string { return strconv.FormatUint(*val, 10) + "\n" },
 		func(s string) error {
-			n, err := tracefile.ParseUlong(s, 10)
+			n, err := tracefile.ParseUserUlong(s, 10)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

@@ -170,7 +170,7 @@ func (i *Instance) writeSnapshot(cpu int, s string) error {
 	if err := i.expand(); err != nil {
 		return err
 	}
-	n, err := tracefile.ParseUlong(s, 10)
+	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}

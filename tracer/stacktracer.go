@@ -96,7 +96,7 @@ func (ft *Ftrace) stackTracerFiles() []tracefile.Node {
 	s := &ft.stackTracer
 	return []tracefile.Node{
 		ft.top.value("stack_max_size", 0o640, func() string { return fmt.Sprintf("%d\n", int64(s.max)) }, func(text string) error {
-			n, err := tracefile.ParseUlong(text, 10)
+			n, err := tracefile.ParseUserUlong(text, 10)
 			if err != nil {
 				return fmt.Errorf("stack_max_size: %w", err)
 			}

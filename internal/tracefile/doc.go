@@ -24,7 +24,7 @@
 // file does beside reading.
 //
 // One write(2) is one call of Handle.Write, however long: commands are parsed
-// from it as the kernel parses them (ParseUlong, Parser), and an error carries
+// from it as the kernel parses them (ParseUserUlong, Parser), and an error carries
 // the errno that write(2) returns. An error with more to say wraps the errno
 // with Errorf.
 //

@@ -6,11 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // Value is a file of one value. show gives the text with its newline; store
-// takes what one write(2) wrote, newline and all (ParseUlong and bytes.Fields
+// takes what one write(2) wrote, newline and all (ParseUserUlong and bytes.Fields
 // know what to do with it). A nil show or store is an operation the kernel's
 // file lacks: EINVAL.
 //
@@ -43,7 +44,7 @@ func Flag(name string, mode fs.FileMode, get func() bool, set func(bool) error) 
 		return Value(name, mode, show, nil)
 	}
 	return Value(name, mode, show, func(s string) error {
-		n, err := ParseUlong(s, 10)
+		n, err := ParseUserUlong(s, 10)
 		if err != nil {
 			return err
 		}
@@ -206,6 +207,19 @@ func ParseUlong(s string, base int) (uint64, error) {
 		return 0, numberError(s, err)
 	}
 	return n, nil
+}
+
+// userNumber is how many bytes of a write(2) a number is looked for in: a sign, 64
+// binary digits, a newline.
+const userNumber = 66
+
+// ParseUserUlong is ParseUlong of what a write(2) wrote, of which only the first bytes
+// up to a zero count: what follows is not looked at, however long.
+//
+// Kernel: kstrtoul_from_user, lib/kstrtox.c.
+func ParseUserUlong(s string, base int) (uint64, error) {
+	s, _, _ = strings.Cut(s[:min(len(s), userNumber)], "\x00")
+	return ParseUlong(s, base)
 }
 
 // ParseLong parses a signed number under the same rules.

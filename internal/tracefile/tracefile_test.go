@@ -128,6 +128,24 @@ func TestParseNumbers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		s    string
+		want uint64
+		err  syscall.Errno
+	}{
+		{"5\n", 5, 0},
+		{"5\x00 and more", 5, 0},
+		{"5\n\x00", 5, 0},
+		{"\x005", 0, syscall.EINVAL},
+		{"5\nand more", 0, syscall.EINVAL},
+		{strings.Repeat("0", 65) + "7 and more", 7, 0},
+		{strings.Repeat("0", 64) + "7 and more", 0, syscall.EINVAL},
+		{strings.Repeat("9", 1000), 0, syscall.ERANGE},
+	} {
+		if n, err := ParseUserUlong(c.s, 10); n != c.want || Errno(err) != c.err {
+			t.Errorf("ParseUserUlong(%q) = %d, %v, want %d, %v", c.s, n, err, c.want, c.err)
+		}
+	}
+	for _, c := range []struct {
+		s    string
 		want int64
 		err  syscall.Errno
 	}{

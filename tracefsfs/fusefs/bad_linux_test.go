@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,78 +51,6 @@ func TestThousandsOfOpens(t *testing.T) {
 		}
 		f.Close()
 	}
-	settled(t, m)
-}
-
-// writable calls visit with every file that can be written; of the events only
-// those of two systems.
-func writable(t *testing.T, m *fusefs.Mount, visit func(name string)) {
-	t.Helper()
-	err := filepath.WalkDir(m.Dir(), func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(m.Dir(), name)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && filepath.Dir(rel) == "events" && rel != "events/sched" && rel != "events/ftrace" {
-			return fs.SkipDir
-		}
-		info, err := d.Info()
-		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o222 != 0 {
-			visit(name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestGarbage(t *testing.T) {
-	m := mountLab(t)
-	rng := rand.New(rand.NewPCG(1, 2))
-	random := make([]byte, 128<<10)
-	for i := range random {
-		random[i] = byte(rng.Uint32())
-	}
-	garbage := map[string][]byte{
-		"random bytes": random,
-		"letters":      []byte(strings.Repeat("a", 128<<10)),
-		"blanks":       []byte(strings.Repeat(" ", 128<<10)),
-		"newlines":     []byte(strings.Repeat("\n", 4096)),
-		"a number":     []byte("99999999999999999999999"),
-		"minus one":    []byte("-1"),
-		"nothing":      {},
-		"brackets":     []byte(strings.Repeat("(", 128<<10)),
-	}
-	files := 0
-	writable(t, m, func(name string) {
-		files++
-		for what, text := range garbage {
-			f, err := os.OpenFile(name, os.O_WRONLY, 0)
-			if err != nil {
-				if errors.Is(err, syscall.EIO) {
-					t.Errorf("open of %s: %v", name, err)
-				}
-				continue
-			}
-			_, err = f.Write(text)
-			if cerr := f.Close(); errors.Is(err, syscall.EIO) || errors.Is(cerr, syscall.EIO) {
-				t.Errorf("%s into %s: %v, %v", what, name, err, cerr)
-			}
-		}
-	})
-	if files < 100 {
-		t.Errorf("only %d writable files", files)
-	}
-	// It still is a tracefs.
-	if got, err := os.ReadFile(filepath.Join(m.Dir(), "current_tracer")); err != nil || string(got) != "nop\n" {
-		t.Errorf("current_tracer: %q, %v", got, err)
-	}
-	writeFile(t, m, "current_tracer", "function")
-	writeFile(t, m, "current_tracer", "nop")
 	settled(t, m)
 }
 
