@@ -112,11 +112,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.BufferSizeKB < 0 || cfg.BufferSizeKB > maxBufferSizeKB {
 		return nil, fmt.Errorf("tracer: Config.BufferSizeKB %d: want 1 to %d: %w", cfg.BufferSizeKB, maxBufferSizeKB, syscall.EINVAL)
 	}
-	all := events.All()
-	if cfg.NoLatencyTracers {
-		all = slices.DeleteFunc(all, events.OfLatencyTracers)
-	}
-	types, err := event.NewTable(all...)
+	kernel := events.Kernel{Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers}
+	types, err := event.NewTable(kernel.Events()...)
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}

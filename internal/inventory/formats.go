@@ -22,10 +22,6 @@ that hold them can be read, but nothing here ever records one.
 
 // formats makes formats.md.
 func formats(oracle string) ([]byte, error) {
-	ours, err := event.NewTable(events.All()...)
-	if err != nil {
-		return nil, err
-	}
 	declared, err := event.NewTable(events.Declared()...)
 	if err != nil {
 		return nil, err
@@ -36,10 +32,14 @@ func formats(oracle string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		ours, err := event.NewTable(k.ours.Events()...)
+		if err != nil {
+			return nil, err
+		}
 		out = fmt.Appendf(out, "\n## %s\n\n", k.what)
 		out = appendSystems(out, files, ours, declared, k.name == "debian")
 	}
-	return appendOwn(out, oracle, ours)
+	return appendOwn(out, oracle)
 }
 
 // counts are those of one system, or of all.
@@ -124,7 +124,7 @@ func kernelFormats(oracle, kernel string) ([]event.FormatFile, error) {
 }
 
 // appendOwn lists what neither kernel has.
-func appendOwn(out []byte, oracle string, ours *event.Table) ([]byte, error) {
+func appendOwn(out []byte, oracle string) ([]byte, error) {
 	known := map[string]bool{}
 	for _, k := range kernels {
 		files, err := kernelFormats(oracle, k.name)
@@ -136,7 +136,7 @@ func appendOwn(out []byte, oracle string, ours *event.Table) ([]byte, error) {
 		}
 	}
 	var own []string
-	for _, t := range ours.All() {
+	for _, t := range events.All() {
 		if name := t.System + ":" + t.Name; !known[name] {
 			own = append(own, name)
 		}

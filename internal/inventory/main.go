@@ -13,12 +13,17 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+
+	"ftracelab/tracer/event/events"
 )
 
-// kernels are the two of the oracle.
-var kernels = []struct{ name, what string }{
-	{"debian", "Debian's 6.12.117"},
-	{"full", "the same with everything switched on"},
+// kernels are the two of the oracle, and what ours has when it is built as they are.
+var kernels = []struct {
+	name, what string
+	ours       events.Kernel
+}{
+	{"debian", "Debian's 6.12.117", events.Kernel{}},
+	{"full", "the same with everything switched on", events.Kernel{Full: true}},
 }
 
 func main() {

@@ -7,23 +7,57 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// All returns every event in the kernel's order: those of modules, the last one
-// first, and then the kernel's own in the order of their ids. The slice is the
-// caller's, the types are shared.
+// Kernel is what decides which events a kernel has.
+type Kernel struct {
+	Stackmap       bool // patched with the stack map: ftrace:stack_id
+	DeferredUnwind bool // patched with deferred unwinding: its two records
+	Full           bool // built with everything, not as Debian's
+}
+
+// All returns every event, as a kernel has them that is patched with both series and
+// built with everything.
+func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, Full: true}.Events() }
+
+// Events returns the kernel's events in its order: those of modules, the last one
+// first, and then its own in the order of their ids. The slice is the caller's, the
+// types are shared.
+//
+// Departure: a kernel with the stack map numbers all events behind stack_id one
+// higher. Here they keep the ids they have without it, and initcall_finish, whose id
+// stack_id has, takes a free one behind them.
 //
 // Kernel: available_events lists them in this order; the ftrace system has the lowest
 // ids, as enum trace_type does. A module's are put in front (__register_event).
-func All() []*event.Type {
-	all := slices.Concat(Declared(), otherTypes())
-	slices.SortFunc(all, func(a, b *event.Type) int { return cmp.Compare(order(a), order(b)) })
+func (k Kernel) Events() []*event.Type {
+	all := slices.DeleteFunc(slices.Concat(Declared(), otherTypes(), fullTypes()), func(t *event.Type) bool { return !k.has(t) })
+	slices.SortStableFunc(all, func(a, b *event.Type) int { return cmp.Compare(order(a), order(b)) })
 	return all
+}
+
+func (k Kernel) has(t *event.Type) bool {
+	switch t.System {
+	case "ftrace":
+		switch t {
+		case StackID.Type:
+			return k.Stackmap
+		case UserUnwindCookie.Type, UserUnwindStack.Type:
+			return k.DeferredUnwind
+		}
+	case "initcall":
+		return t.Name != "initcall_finish" || (t.ID == movedID) == k.Stackmap
+	case "preemptirq", "osnoise", "ext2", "rv":
+		return k.Full
+	}
+	return true
 }
 
 // order is the place of an event in the kernel's list.
 func order(t *event.Type) int {
-	switch t.System {
-	case "9p", "fscache", "netfs": // modules of the kernel that was captured
+	switch {
+	case t.System == "9p", t.System == "fscache", t.System == "netfs": // modules of the kernel that was captured
 		return -t.ID
+	case t.ID == movedID:
+		return StackID.ID
 	}
 	return t.ID
 }

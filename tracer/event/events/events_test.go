@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,19 +22,17 @@ import (
 // debianFormats are the format files of Debian's 6.12 in the order of its folders.
 func debianFormats(tb testing.TB) []event.FormatFile {
 	tb.Helper()
-	f, err := os.Open("../testdata/formats.txt.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	all, err := io.ReadAll(z)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	return splitFormats(tb, testutil.Gunzip(tb, "../testdata/formats.txt.gz"))
+}
+
+// fullFormats are those of the oracle's kernel with everything switched on.
+func fullFormats(tb testing.TB) []event.FormatFile {
+	tb.Helper()
+	return splitFormats(tb, testutil.Gunzip(tb, filepath.Join(testutil.Oracle(tb), "full/static/formats_all.txt.gz")))
+}
+
+func splitFormats(tb testing.TB, all []byte) []event.FormatFile {
+	tb.Helper()
 	files, err := event.SplitFormats(all)
 	if err != nil {
 		tb.Fatal(err)
@@ -47,24 +44,23 @@ func debianFormats(tb testing.TB) []event.FormatFile {
 var notDebians = append([]string{
 	"preemptirq/preempt_enable", "preemptirq/preempt_disable", "preemptirq/irq_enable", "preemptirq/irq_disable",
 	"osnoise/sample_threshold", "osnoise/nmi_noise", "osnoise/irq_noise", "osnoise/softirq_noise", "osnoise/thread_noise",
+	"ext2/ext2_dio_read_begin", "ext2/ext2_dio_read_end", "ext2/ext2_dio_write_begin", "ext2/ext2_dio_write_buff_end",
+	"ext2/ext2_dio_write_end", "ext2/ext2_dio_write_endio", "rv/error_wwnr", "rv/event_wwnr",
 }, notIn612...)
 
 // notIn612 are the events that no plain 6.12 has.
 var notIn612 = []string{"ftrace/stack_id", "ftrace/user_unwind_cookie", "ftrace/user_unwind_stack"}
 
-// The catalogue gives all of Debian's format files, byte for byte.
+// A kernel without patches has Debian's format files, all of them, byte for byte.
 func TestFormatsAreDebians(t *testing.T) {
-	table, err := event.NewTable(events.All()...)
+	types := events.Kernel{}.Events()
+	table, err := event.NewTable(types...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, missing := debianFormats(t), 0
+	files := debianFormats(t)
 	for _, f := range files {
 		typ := table.ByName(f.System, f.Name)
-		if typ == nil && f.System == "initcall" {
-			missing++
-			continue
-		}
 		if typ == nil {
 			t.Errorf("%s/%s is missing", f.System, f.Name)
 			continue
@@ -74,76 +70,117 @@ func TestFormatsAreDebians(t *testing.T) {
 			t.Errorf("%s:\n%s", typ, diff)
 		}
 	}
-	if n := len(events.All()); n != len(files)-missing+len(notDebians) {
-		t.Errorf("%d events, Debian has %d, of which %d are left out", n, len(files), missing)
+	if len(types) != len(files) {
+		t.Errorf("%d events, Debian has %d", len(types), len(files))
 	}
 }
 
-// Each event is declared once, as a Go struct or by a format file of others.txt.gz,
-// which UPDATE_FORMATS=1 makes of what is left.
+// With the patches the same events are there, and notDebians. initcall_finish has
+// given its id to stack_id and no other has changed; the list has them in the order
+// of a patched kernel.
+func TestPatchedKernel(t *testing.T) {
+	plain, err := event.NewTable(events.Kernel{}.Events()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := events.All()
+	var more []string
+	for _, typ := range all {
+		switch old := plain.ByName(typ.System, typ.Name); {
+		case old == nil:
+			more = append(more, typ.String())
+		case old.ID != typ.ID && typ.String() != "initcall/initcall_finish":
+			t.Errorf("%s has id %d, and %d without the patches", typ, typ.ID, old.ID)
+		}
+	}
+	slices.Sort(more)
+	if want := slices.Sorted(slices.Values(notDebians)); !slices.Equal(more, want) {
+		t.Errorf("with the patches come %q, want %q", more, want)
+	}
+	at := slices.IndexFunc(all, func(typ *eventType) bool { return typ == events.StackID.Type })
+	var next []string
+	for _, typ := range all[at : at+4] {
+		next = append(next, typ.Name)
+	}
+	if want := []string{"stack_id", "initcall_finish", "initcall_start", "initcall_level"}; !slices.Equal(next, want) {
+		t.Errorf("the list goes on with %q, want %q", next, want)
+	}
+}
+
+// Each event is declared once, as a Go struct or by a format file of others.txt.gz
+// or full.txt.gz, which UPDATE_FORMATS=1 makes of what is left.
 func TestOthers(t *testing.T) {
 	declared, err := event.NewTable(events.Declared()...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	debians := map[[2]string]bool{}
 	var others bytes.Buffer
 	for _, f := range debianFormats(t) {
-		if declared.ByName(f.System, f.Name) == nil && f.System != "initcall" {
-			fmt.Fprintf(&others, "==== events/%s/%s\n%s\n", f.System, f.Name, bytes.TrimRight(f.Text, "\n"))
+		debians[[2]string{f.System, f.Name}] = true
+		if declared.ByName(f.System, f.Name) == nil {
+			appendFormat(&others, f.System, f.Name, f.Text)
 		}
 	}
-	const name = "others.txt.gz"
-	if os.Getenv("UPDATE_FORMATS") != "" {
-		var packed bytes.Buffer
-		z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
+	checkFormats(t, "others.txt.gz", others.Bytes(), events.OthersText())
+
+	var full bytes.Buffer
+	id := events.FullID
+	for _, f := range fullFormats(t) {
+		if declared.ByName(f.System, f.Name) == nil && !debians[[2]string{f.System, f.Name}] {
+			appendFormat(&full, f.System, f.Name, events.WithID(f.Text, id))
+			id++
 		}
-		if _, err := z.Write(others.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(z.Close(), os.WriteFile(name, packed.Bytes(), 0o666)); err != nil {
-			t.Fatal(err)
-		}
-		return // it takes effect with the next build
 	}
-	if !bytes.Equal(others.Bytes(), events.OthersText()) {
-		t.Errorf("%s is not Debian's formats without the declared ones: UPDATE_FORMATS=1 makes it", name)
+	checkFormats(t, "full.txt.gz", full.Bytes(), events.FullText())
+}
+
+func appendFormat(b *bytes.Buffer, system, name string, text []byte) {
+	fmt.Fprintf(b, "==== events/%s/%s\n%s\n", system, name, bytes.TrimRight(text, "\n"))
+}
+
+// checkFormats compares an embedded file with what it is made of, or makes it.
+func checkFormats(t *testing.T, name string, want, have []byte) {
+	t.Helper()
+	if os.Getenv("UPDATE_FORMATS") == "" {
+		if !bytes.Equal(want, have) {
+			t.Errorf("%s is not the formats without the declared ones: UPDATE_FORMATS=1 makes it", name)
+		}
+		return
+	}
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(z.Close(), os.WriteFile(name, packed.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // Events of a kernel with everything switched on have that kernel's format files,
 // but for their ids.
 func TestFormatsOfAllTracers(t *testing.T) {
-	f, err := os.Open(filepath.Join(testutil.Oracle(t), "full/static/formats_all.txt.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := fullFormats(t)
 	id := regexp.MustCompile(`(?m)^ID: \d+$`)
-	for _, name := range notDebians {
-		system, event, _ := strings.Cut(name, "/")
+	for _, path := range notDebians {
+		system, name, _ := strings.Cut(path, "/")
 		if system == "ftrace" {
 			continue
 		}
-		_, want, ok := strings.Cut(string(all), "\n==== events/"+name+"\n")
-		want, _, _ = strings.Cut(want, "\n==== ")
-		at := slices.IndexFunc(events.All(), func(typ *eventType) bool { return typ.System == system && typ.Name == event })
-		if !ok || at < 0 {
-			t.Errorf("%s: in the oracle %v, declared %v", name, ok, at >= 0)
+		in := slices.IndexFunc(files, func(f event.FormatFile) bool { return f.System == system && f.Name == name })
+		at := slices.IndexFunc(events.All(), func(typ *eventType) bool { return typ.System == system && typ.Name == name })
+		if in < 0 || at < 0 {
+			t.Errorf("%s: in the oracle %v, in the catalogue %v", path, in >= 0, at >= 0)
 			continue
 		}
-		got := strings.TrimSuffix(string(events.All()[at].Format()), "\n")
+		want := strings.TrimSpace(string(files[in].Text))
+		got := strings.TrimSpace(string(events.All()[at].Format()))
 		if diff := cmp.Diff(id.ReplaceAllString(want, "ID"), id.ReplaceAllString(got, "ID")); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
+			t.Errorf("%s:\n%s", path, diff)
 		}
 	}
 }

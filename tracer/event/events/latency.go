@@ -7,11 +7,8 @@ import "ftracelab/tracer/event"
 const (
 	preemptIRQID = 1541
 	osnoiseID    = preemptIRQID + 4
+	fullID       = osnoiseID + 5 // the first of full.txt.gz
 )
-
-// OfLatencyTracers reports whether an event is there only in a kernel that has the
-// latency tracers.
-func OfLatencyTracers(t *event.Type) bool { return t.System == "preemptirq" || t.System == "osnoise" }
 
 // preemptIRQTypes are the events of the system preemptirq.
 //

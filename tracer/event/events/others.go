@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
 	"ftracelab/tracer/event"
@@ -16,25 +17,41 @@ import (
 // simulated machine does not have. They can be listed, enabled and filtered, and
 // pages that hold them can be read; nothing here writes one.
 //
-// Departure: the system initcall is missing. Its ids are those that the stack_id of a
-// patched kernel and the records of deferred unwinding have.
-//
-// UPDATE_FORMATS=1 go test ./tracer/event/events makes the file.
+// UPDATE_FORMATS=1 go test ./tracer/event/events makes the file, and full.txt.gz.
 //
 //go:embed others.txt.gz
 var othersText []byte
 
-// otherTypes are the events of othersText, but for those that are declared by now.
+// fullText are those of a kernel built with everything that Debian's has not, with
+// ids from fullID on.
+//
+//go:embed full.txt.gz
+var fullText []byte
+
+// movedID is the id of initcall:initcall_finish where stack_id has its own.
+const movedID = 1529
+
+// otherTypes are the events of othersText, but for those that are declared by now;
+// initcall_finish is there with both its ids.
 var otherTypes = sync.OnceValue(func() []*event.Type {
-	types, err := parseOthers()
+	types, err := parseOthers(othersText)
 	if err != nil {
 		panic(fmt.Sprintf("events: invariant: others.txt.gz: %v", err))
 	}
 	return types
 })
 
-func parseOthers() ([]*event.Type, error) {
-	text, err := unpackOthers()
+// fullTypes are the events of fullText.
+var fullTypes = sync.OnceValue(func() []*event.Type {
+	types, err := parseOthers(fullText)
+	if err != nil {
+		panic(fmt.Sprintf("events: invariant: full.txt.gz: %v", err))
+	}
+	return types
+})
+
+func parseOthers(packed []byte) ([]*event.Type, error) {
+	text, err := unpack(packed)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +63,7 @@ func parseOthers() ([]*event.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := make([]*event.Type, 0, len(files))
+	types := make([]*event.Type, 0, len(files)+1)
 	for _, f := range files {
 		if declared.ByName(f.System, f.Name) != nil {
 			continue
@@ -56,12 +73,26 @@ func parseOthers() ([]*event.Type, error) {
 			return nil, err
 		}
 		types = append(types, t)
+		if t.ID == StackID.ID {
+			moved, err := event.ParseFormat(f.System, withID(f.Text, movedID))
+			if err != nil {
+				return nil, err
+			}
+			types = append(types, moved)
+		}
 	}
 	return types, nil
 }
 
-func unpackOthers() ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(othersText))
+// withID is a format file with another id.
+func withID(format []byte, id int) []byte {
+	before, rest, _ := bytes.Cut(format, []byte("\nID: "))
+	_, after, _ := bytes.Cut(rest, []byte("\n"))
+	return bytes.Join([][]byte{before, []byte(strconv.Itoa(id) + "\n" + string(after))}, []byte("\nID: "))
+}
+
+func unpack(packed []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
 	}
