@@ -34,22 +34,13 @@ type unpacker struct {
 	zstd *zstd.Decoder
 }
 
-// unpack gives the size bytes that were packed into in.
-func (u *unpacker) unpack(in []byte, size int) ([]byte, error) {
-	var data []byte
-	var err error
+// unpack gives the size bytes that were packed into in. It may use the memory of dst.
+func (u *unpacker) unpack(dst, in []byte, size int) (data []byte, err error) {
 	switch u.name {
 	case "zstd":
-		data, err = u.unzstd(in, size)
+		data, err = u.unzstd(dst, in, size)
 	case "zlib":
-		var z io.ReadCloser
-		if z, err = zlib.NewReader(bytes.NewReader(in)); err != nil {
-			return nil, err
-		}
-		data, err = io.ReadAll(io.LimitReader(z, int64(size)+1))
-		if cerr := z.Close(); err == nil {
-			err = cerr
-		}
+		data, err = unzlib(in, size)
 	default:
 		return nil, fmt.Errorf("a packed part, but the file's compression is %q", u.name)
 	}
@@ -59,7 +50,25 @@ func (u *unpacker) unpack(in []byte, size int) ([]byte, error) {
 	return data, err
 }
 
-func (u *unpacker) unzstd(in []byte, size int) ([]byte, error) {
+func unzlib(in []byte, size int) ([]byte, error) {
+	z, err := zlib.NewReader(bytes.NewReader(in))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(z, int64(size)+1))
+	if cerr := z.Close(); err == nil {
+		err = cerr
+	}
+	return data, err
+}
+
+// The decoder is fast where a whole block has room behind what there is.
+const (
+	zstdBlock = 128 << 10
+	zstdSlack = 64
+)
+
+func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
 	var h zstd.Header
 	if err := h.Decode(in); err != nil {
 		return nil, err
@@ -75,7 +84,12 @@ func (u *unpacker) unzstd(in []byte, size int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return u.zstd.DecodeAll(in, nil)
+	// trace-cmd's frames do not tell their size. What was announced is believed as
+	// far as a text or a page may shrink.
+	if room := min(size, 1<<20+64*len(in)) + zstdBlock + zstdSlack; cap(dst) < room {
+		dst = make([]byte, 0, room)
+	}
+	return u.zstd.DecodeAll(in, dst[:0])
 }
 
 func (u *unpacker) close() {

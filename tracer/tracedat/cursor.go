@@ -9,18 +9,51 @@ import (
 // cursor reads a part of a file from its beginning on. The first error stays; after
 // it all reads give zeros.
 type cursor struct {
-	src   io.ReaderAt
+	src   io.ReaderAt // nil: all is in mem
 	pos   int64
 	end   int64
 	order binary.ByteOrder
 	err   error
+
+	// mem is what was read from from on. What bytes gives lies in it: it is not
+	// written to again, or with reuse only when more is read.
+	mem   []byte
+	from  int64
+	reuse bool
 
 	// of something packed: where it is in the file
 	packed bool
 	at     int64
 
 	room *int64 // what the file's parts may still take
-	buf  [8]byte
+}
+
+// inMemory reads data, which lies at offset at of the file or is packed there.
+func inMemory(data []byte, at int64, c *cursor) *cursor {
+	return &cursor{mem: data, end: int64(len(data)), order: c.order, room: c.room, packed: true, at: at}
+}
+
+// readAhead is how much is read at least: the parts are made of many small pieces.
+const readAhead = 16 << 10
+
+// next passes over the next n bytes and gives them. The caller has seen to it that
+// there are so many. nil: err is set.
+func (c *cursor) next(n int64) []byte {
+	off := c.pos - c.from
+	if off < 0 || off+n > int64(len(c.mem)) {
+		want := min(max(n, readAhead), c.left())
+		if !c.reuse || int64(cap(c.mem)) < want {
+			c.mem = make([]byte, want)
+		}
+		k, err := c.src.ReadAt(c.mem[:want], c.pos)
+		c.mem, c.from, off = c.mem[:k], c.pos, 0
+		if int64(k) < n {
+			c.err = readFault(c.pos+int64(k), err)
+			return nil
+		}
+	}
+	c.pos += n
+	return c.mem[off : off+n : off+n]
 }
 
 // fail makes the cursor's error one about the byte at off.
@@ -36,23 +69,18 @@ func (c *cursor) fail(off int64, format string, args ...any) {
 
 func (c *cursor) left() int64 { return c.end - c.pos }
 
-func (c *cursor) fixed(n int, what string) []byte {
-	b := c.buf[:n]
-	clear(b)
-	if c.err != nil {
-		return b
-	}
-	if c.left() < int64(n) {
+var zeros [8]byte
+
+func (c *cursor) fixed(n int64, what string) []byte {
+	if c.err == nil && c.left() < n {
 		c.fail(c.pos, "the file ends in %s", what)
-		return b
 	}
-	if k, err := c.src.ReadAt(b, c.pos); k < n {
-		clear(b)
-		c.err = readFault(c.pos, err)
-		return b
+	if c.err == nil {
+		if b := c.next(n); b != nil {
+			return b
+		}
 	}
-	c.pos += int64(n)
-	return b
+	return zeros[:n]
 }
 
 func (c *cursor) u8(what string) uint8   { return c.fixed(1, what)[0] }
@@ -60,7 +88,7 @@ func (c *cursor) u16(what string) uint16 { return c.order.Uint16(c.fixed(2, what
 func (c *cursor) u32(what string) uint32 { return c.order.Uint32(c.fixed(4, what)) }
 func (c *cursor) u64(what string) uint64 { return c.order.Uint64(c.fixed(8, what)) }
 
-// bytes reads n bytes into memory of their own.
+// bytes reads n bytes, which nobody may change.
 func (c *cursor) bytes(n uint64, what string) []byte {
 	switch {
 	case c.err != nil:
@@ -68,18 +96,14 @@ func (c *cursor) bytes(n uint64, what string) []byte {
 	case n > uint64(c.left()):
 		c.fail(c.pos, "%s of %d bytes, but only %d are left", what, n, c.left())
 		return nil
+	case c.src == nil: // counted when it was unpacked
 	case n > maxPart || int64(n) > *c.room:
 		c.fail(c.pos, "%s of %d bytes: all parts together may take %d MiB", what, n, maxMeta>>20)
 		return nil
+	default:
+		*c.room -= int64(n)
 	}
-	*c.room -= int64(n)
-	b := make([]byte, n)
-	if k, err := c.src.ReadAt(b, c.pos); k < len(b) {
-		c.err = readFault(c.pos+int64(k), err)
-		return nil
-	}
-	c.pos += int64(n)
-	return b
+	return c.next(int64(n))
 }
 
 // str reads a text that ends with a zero byte.
@@ -89,22 +113,16 @@ func (c *cursor) str(what string) string {
 	}
 	start, text := c.pos, []byte(nil)
 	for c.err == nil && len(text) <= maxName {
-		var piece [64]byte
-		n := int(min(int64(len(piece)), c.left()))
-		if n == 0 {
+		if c.left() == 0 {
 			c.fail(start, "the file ends in %s", what)
 			return ""
 		}
-		if k, err := c.src.ReadAt(piece[:n], c.pos); k < n {
-			c.err = readFault(c.pos, err)
-			return ""
-		}
-		if i := bytes.IndexByte(piece[:n], 0); i >= 0 {
-			c.pos += int64(i) + 1
+		piece := c.next(min(64, c.left()))
+		if i := bytes.IndexByte(piece, 0); i >= 0 {
+			c.pos -= int64(len(piece) - i - 1)
 			return string(append(text, piece[:i]...))
 		}
-		c.pos += int64(n)
-		text = append(text, piece[:n]...)
+		text = append(text, piece...)
 	}
 	c.fail(start, "%s is longer than %d bytes", what, maxName)
 	return ""

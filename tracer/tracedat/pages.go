@@ -34,19 +34,24 @@ func (f *File) Text(b *Buffer) io.Reader {
 // chunks unpacks a row of them: u32 how many, and each with its packed and unpacked
 // size. One is held at a time.
 type chunks struct {
-	f       *File
-	pos     int64
-	end     int64
+	in      cursor
+	room    int64
 	started bool
 	count   uint32
-	data    []byte // what is left of the present one
+	chunk   []byte // the present one
+	data    []byte // what is left of it
 	err     error
 	unpacker
 }
 
 // newChunks reads the row at offset, whose size does not count the number in front.
 func newChunks(f *File, offset, size int64) *chunks {
-	return &chunks{f: f, pos: offset, end: min(offset+4+size, f.size), unpacker: unpacker{name: f.Compression}}
+	c := &chunks{
+		in:       cursor{src: f.src, pos: offset, end: min(offset+4+size, f.size), order: f.Order, reuse: true},
+		unpacker: unpacker{name: f.Compression},
+	}
+	c.in.room = &c.room
+	return c
 }
 
 func (c *chunks) Read(b []byte) (int, error) {
@@ -65,8 +70,8 @@ func (c *chunks) Read(b []byte) (int, error) {
 }
 
 func (c *chunks) next() error {
-	room := int64(maxChunk + 8)
-	in := &cursor{src: c.f.src, pos: c.pos, end: c.end, order: c.f.Order, room: &room}
+	in := &c.in
+	c.room = maxChunk
 	if !c.started {
 		c.count = in.u32("the number of chunks")
 		c.started = true
@@ -84,10 +89,10 @@ func (c *chunks) next() error {
 		return in.err
 	}
 	var err error
-	if c.data, err = c.unpack(data, int(size)); err != nil {
+	if c.chunk, err = c.unpack(c.chunk[:0], data, int(size)); err != nil {
 		return &Error{Offset: at + 8, Packed: -1, What: "unpacking pages", Err: err}
 	}
-	c.pos = in.pos
+	c.data = c.chunk
 	c.count--
 	return nil
 }

@@ -1,10 +1,8 @@
 package tracedat
 
-import "bytes"
-
 // optionCursor reads the content of an option that is at offset of c.
 func (f *File) optionCursor(data []byte, offset int64, c *cursor) *cursor {
-	o := &cursor{src: bytes.NewReader(data), end: int64(len(data)), order: c.order, room: c.room, packed: true, at: offset}
+	o := inMemory(data, offset, c)
 	if c.packed {
 		o.at = c.at
 	}
@@ -55,16 +53,15 @@ func (f *File) open(c *cursor, s section) *cursor {
 	if body.err == nil {
 		*c.room += int64(len(in)) // it is let go after unpacking
 		u := unpacker{name: f.Compression}
-		data, err := u.unpack(in, int(size))
+		data, err := u.unpack(nil, in, int(size))
 		u.close()
 		if err != nil {
 			body.err = &Error{Offset: s.offset + 8, Packed: -1, What: "unpacking " + sectionNames[s.id], Err: err}
 		}
 		*c.room -= int64(len(data))
-		return &cursor{
-			src: bytes.NewReader(data), end: int64(len(data)), order: c.order, room: c.room,
-			packed: true, at: s.offset, err: body.err,
-		}
+		o := inMemory(data, s.offset, c)
+		o.err = body.err
+		return o
 	}
 	return body
 }
