@@ -20,7 +20,8 @@ type hwlat struct {
 	of            *Instance // nil: nobody
 	mode          hwlatMode
 	window, width uint64 // µs
-	threads       []*sampler
+	threads       []*hwlatThread
+	sampling      bool   // a thread samples, and none has ended since the last began
 	saved, last   uint64 // tracing_thresh before the tracer, and of its last time
 	found         uint32
 }
@@ -94,11 +95,11 @@ func (i *Instance) hwlatStart() {
 		case ft.hwlat.mode == hwlatPerCPU:
 			w := &hwlatThread{i: i}
 			w.sampler = ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
-			ft.hwlat.threads = append(ft.hwlat.threads, w.sampler)
+			ft.hwlat.threads = append(ft.hwlat.threads, w)
 		case len(ft.hwlat.threads) == 0:
 			w := &hwlatThread{i: i}
 			w.sampler = ft.startSampler(c, "hwlatd", machine.TaskConfig{}, w.next)
-			ft.hwlat.threads = append(ft.hwlat.threads, w.sampler)
+			ft.hwlat.threads = append(ft.hwlat.threads, w)
 		}
 	}
 }
@@ -112,6 +113,7 @@ type hwlatThread struct {
 	last    machine.Time
 	looks   int
 	rec     events.HwlatRecord
+	nmi     machine.Time // when the last NMI came
 }
 
 // maxHwlatLooks bounds the looks of one sampling, and with them the memory that a
@@ -145,7 +147,7 @@ func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
 		}
 		a.State(0, 0, 0).Return(4)
 	})
-	w.last, w.looks, w.rec = 0, int(looks), events.HwlatRecord{}
+	w.last, w.looks, w.rec, s.sampling = 0, int(looks), events.HwlatRecord{}, true
 	return machine.Stay{Kind: machine.KernelWork, Code: code, Probe: w.look}
 }
 
@@ -182,6 +184,10 @@ func (w *hwlatThread) look(c *machine.CPU) {
 		}
 	}
 	w.last = c.Time
+	if w.looks == 0 {
+		ft.hwlat.sampling = false
+		w.rec.NMITotalTS /= 1000
+	}
 	if w.looks > 0 || w.rec.Count == 0 || ft.hwlat.of != w.i {
 		return
 	}
@@ -193,6 +199,26 @@ func (w *hwlatThread) look(c *machine.CPU) {
 	// In µs, where tracing_max_latency takes it for ns: as in the kernel.
 	w.i.latency.max = max(w.i.latency.max, w.rec.Duration, w.rec.OuterDuration)
 	ft.running = nil
+}
+
+// nmi counts an NMI while a thread samples. There is one count for each CPU's
+// thread; where one thread goes round, NMIs of all CPUs count.
+//
+// Kernel: trace_hwlat_callback and get_cpu_data.
+func (s *hwlat) nmi(c *machine.CPU, enter bool) {
+	if !s.sampling {
+		return
+	}
+	for _, w := range s.threads {
+		switch {
+		case s.mode == hwlatPerCPU && w.task.CPU() != c:
+		case enter:
+			w.nmi = c.Time
+			w.rec.NMICount++
+		default:
+			w.rec.NMITotalTS += c.Time - w.nmi
+		}
+	}
 }
 
 // hwlatFiles are hwlat_detector.

@@ -58,7 +58,8 @@ type noise struct {
 }
 
 const (
-	noiseIRQ = iota
+	noiseNMI = iota
+	noiseIRQ
 	noiseSoftIRQ
 	noiseThread
 	numNoises
@@ -225,6 +226,25 @@ func (v *osnoiseCPU) enter(c *machine.CPU, kind int) {
 	v.ints++
 }
 
+// osnoiseNMI accounts an NMI.
+//
+// Kernel: trace_osnoise_callback.
+func (ft *Ftrace) osnoiseNMI(c *machine.CPU, enter bool) {
+	if len(ft.osnoise.instances) == 0 {
+		return
+	}
+	v := &ft.osnoise.vars[c.ID]
+	switch {
+	case !v.sampling:
+	case enter:
+		v.enter(c, noiseNMI)
+	case v.noises[noiseNMI].since != 0: // it came during the sampling
+		rec := events.NMINoiseRecord{}
+		rec.Start, rec.Duration = v.leave(c, noiseNMI)
+		emit(ft, c, events.NMINoise, &rec)
+	}
+}
+
 // leave ends one: it says when it came and how long it was, and takes that off
 // what it interrupted.
 //
@@ -384,6 +404,7 @@ func (ft *Ftrace) osnoiseDone(c *machine.CPU, v *osnoiseCPU) {
 	ft.running = c
 	rec := events.OsnoiseRecord{
 		Noise: r.sum / 1000, Runtime: (r.last - r.start) / 1000, MaxSample: r.longest / 1000, HwCount: r.hw,
+		NMICount:     v.noises[noiseNMI].count - r.before[noiseNMI],
 		IRQCount:     v.noises[noiseIRQ].count - r.before[noiseIRQ],
 		SoftirqCount: v.noises[noiseSoftIRQ].count - r.before[noiseSoftIRQ],
 		ThreadCount:  v.noises[noiseThread].count - r.before[noiseThread],

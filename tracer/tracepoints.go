@@ -20,7 +20,7 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	case *machine.SchedSwitch, *machine.SchedWakeup, *machine.SchedFork, *machine.SchedExec,
 		*machine.SchedProcess, *machine.SchedStatRuntime, *machine.SchedMigrate:
 		ft.traceSched(c, tp)
-	case *machine.IRQHandlerEntry, *machine.IRQHandlerExit, *machine.SoftIRQ, *machine.Vector:
+	case *machine.IRQHandlerEntry, *machine.IRQHandlerExit, *machine.SoftIRQ, *machine.Vector, *machine.NMIHandler:
 		ft.traceIRQ(c, tp)
 	case *machine.HRTimer:
 		ft.traceHRTimer(c, tp)
@@ -60,6 +60,7 @@ type records struct {
 	irqExit      events.IRQHandlerExitRecord
 	softirq      events.SoftirqEntryRecord
 	vector       events.LocalTimerEntryRecord
+	nmi          events.NMIHandlerRecord
 	hrtimerInit  events.HrtimerInitRecord
 	hrtimerStart events.HrtimerStartRecord
 	hrtimerFire  events.HrtimerExpireEntryRecord
@@ -163,6 +164,9 @@ func (ft *Ftrace) traceIRQ(c *machine.CPU, tp machine.Tracepoint) {
 	case *machine.Vector:
 		ft.recs.vector = events.LocalTimerEntryRecord{Vector: tp.Vector}
 		emitAs(ft, c, events.LocalTimerEntry, vectorEvent(tp.ID), &ft.recs.vector)
+	case *machine.NMIHandler:
+		ft.recs.nmi = events.NMIHandlerRecord{Handler: tp.Handler, DeltaNS: tp.Delta, Handled: tp.Handled}
+		emit(ft, c, events.NMIHandler, &ft.recs.nmi)
 	}
 }
 

@@ -48,6 +48,8 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 		return w.pick("irq apic_timer_interrupt" + from)
 	case machine.Sleep:
 		return w.pick("irq apic_timer_interrupt" + from + " wakes")
+	case machine.WatchdogNMI, machine.BacktraceNMI:
+		return w.nmiCode(irq.Kind)
 	case machine.Device:
 		w.nextDevice(c)
 		return w.device

@@ -44,11 +44,13 @@ func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool
 
 // startInit runs code as a task that ends with it, and says when it has.
 func startInit(m *machine.Machine, comm string, cpu int, bound bool, code machine.Code) (done func() bool) {
-	t := m.Spawn(machine.TaskConfig{
-		Comm: comm, Kernel: true, CPU: cpu, Bound: bound,
-		Next: func(*machine.CPU, *machine.Task) machine.Stay {
-			return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: code}
-		},
-	})
+	return startTask(m, machine.TaskConfig{Comm: comm, Kernel: true, CPU: cpu, Bound: bound},
+		machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: code})
+}
+
+// startTask starts a task that does one thing, which ends with it, and says when it has.
+func startTask(m *machine.Machine, cfg machine.TaskConfig, stay machine.Stay) (done func() bool) {
+	cfg.Next = func(*machine.CPU, *machine.Task) machine.Stay { return stay }
+	t := m.Spawn(cfg)
 	return func() bool { return m.Task(t.PID) != t }
 }

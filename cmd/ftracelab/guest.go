@@ -61,6 +61,17 @@ func (l *lab) hotplugFiles() map[string]*tracefile.File {
 	return files
 }
 
+// kernelFiles are the files of /proc/sys/kernel that belong to the tracers and to the
+// machine.
+func (l *lab) kernelFiles() []*tracefile.File {
+	return append(l.ft.Sysctls(), workload.NewWatchdog(l.ft).Files()...)
+}
+
+// sysrqTrigger is /proc/sysrq-trigger.
+func (l *lab) sysrqTrigger() *tracefile.File {
+	return tracefile.Value("sysrq-trigger", 0o200, nil, func(s string) error { return workload.SysRq(l.ft, s) })
+}
+
 func online(c *machine.CPU) string {
 	if c.Online() {
 		return "1\n"

@@ -16,7 +16,7 @@ import (
 // overlays are the machine's files outside of tracefs.
 func (l *lab) overlays() ([]cell.Overlay, error) {
 	sysctls := []tracefile.Node{cell.Kept("kptr_restrict", "0"), cell.Kept("sched_rt_runtime_us", "950000")}
-	for _, f := range l.ft.Sysctls() {
+	for _, f := range l.kernelFiles() {
 		sysctls = append(sysctls, f)
 	}
 	kernel, err := cell.HostDir("/proc/sys/kernel", sysctls...)
@@ -37,6 +37,7 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		{Path: "/proc/interrupts", Node: tracefile.Seq("interrupts", 0o444, l.interrupts).OnWrite(func([]byte) error {
 			return tracefile.Errorf(syscall.EIO, "interrupts cannot be written")
 		})},
+		{Path: "/proc/sysrq-trigger", Node: l.sysrqTrigger()},
 		{Path: "/proc/modules", Node: tracefile.Seq("modules", 0o444, l.modules)},
 		{Path: "/proc/sys/kernel", Node: kernel},
 		{Path: "/sys/devices/system/cpu", Node: l.cpuDir()},

@@ -88,7 +88,8 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 // the machine, by path.
 func (l *lab) hostFiles() map[string]*tracefile.File {
 	files := l.hotplugFiles()
-	for _, f := range l.ft.Sysctls() {
+	files["/proc/sysrq-trigger"] = l.sysrqTrigger()
+	for _, f := range l.kernelFiles() {
 		files["/proc/sys/kernel/"+f.Name] = f
 	}
 	return files

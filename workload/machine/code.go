@@ -30,6 +30,7 @@ const (
 	FlagIRQsOff = 0x01
 	FlagHardIRQ = 0x08
 	FlagSoftIRQ = 0x10
+	FlagNMI     = 0x40
 	FlagBHOff   = 0x80
 )
 

@@ -27,6 +27,9 @@ type CPU struct {
 	halted   bool // the idle task waits for an interrupt
 	kicked   bool // an interrupt from another CPU is under way
 	irqs     []Interrupt
+	nmis     []Interrupt
+	nmiRuns  bool // the code of one, from its first step to its last
+	watchdog watchdog
 	rq       []*Task // runnable tasks waiting for the CPU, first to run first
 	since    Time    // when Current was switched in
 
@@ -49,12 +52,12 @@ func (c *CPU) due() Time {
 	if c.presence == absent {
 		return never
 	}
-	return max(min(c.irqDue(), c.opDue), c.m.smi.until)
+	return max(min(c.irqDue(), c.nmiDue(), c.opDue), c.m.smi.until)
 }
 
 // irqDue is when the CPU takes its next interrupt if nothing else happens before.
 func (c *CPU) irqDue() Time {
-	if len(c.irqs) == 0 || c.IRQsOff {
+	if len(c.irqs) == 0 || c.IRQsOff || c.nmiRuns {
 		return never
 	}
 	at := c.irqs[0].At
@@ -66,6 +69,10 @@ func (c *CPU) irqDue() Time {
 
 // step executes what is due at c.Time.
 func (c *CPU) step() {
+	if c.nmiDue() <= c.Time && c.Time < c.opDue {
+		c.takeNMI()
+		return
+	}
 	if c.irqDue() <= c.Time && c.Time < c.opDue {
 		c.takeInterrupt()
 		return
@@ -125,9 +132,14 @@ func (c *CPU) advance() {
 }
 
 // setState makes the processor's flags those that op was seen with, on top of
-// what its activation interrupted.
+// what its activation interrupted. An NMI leaves it as it was until it has said
+// what it is.
 func (c *CPU) setState(op *Op, a *activation) {
+	if a.kind == actNMI && op.Flags&FlagNMI == 0 {
+		return
+	}
 	c.change(condition{
+		nmi:     op.Flags&FlagNMI != 0,
 		irqsOff: op.Flags&FlagIRQsOff != 0,
 		hardIRQ: op.Flags&FlagHardIRQ != 0 || a.base.Flags&FlagHardIRQ != 0,
 		softIRQ: op.Flags&FlagSoftIRQ != 0 || a.base.Flags&FlagSoftIRQ != 0,
@@ -147,6 +159,9 @@ func (c *CPU) state() (s Op) {
 	}
 	if c.InSoftIRQ {
 		s.Flags |= FlagSoftIRQ
+	}
+	if c.InNMI {
+		s.Flags |= FlagNMI
 	}
 	if c.BHOff {
 		s.Flags |= FlagBHOff

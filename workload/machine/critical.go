@@ -4,16 +4,16 @@ import "strings"
 
 // condition is what can be off on a CPU, and why.
 type condition struct {
-	irqsOff, hardIRQ, softIRQ, bhOff bool
-	preempt, migrate                 int
+	nmi, irqsOff, hardIRQ, softIRQ, bhOff bool
+	preempt, migrate                      int
 }
 
 func (c *CPU) condition() condition {
-	return condition{c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff, c.PreemptCount, c.MigrateDisable}
+	return condition{c.InNMI, c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff, c.PreemptCount, c.MigrateDisable}
 }
 
 func (c *CPU) apply(s condition) {
-	c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff = s.irqsOff, s.hardIRQ, s.softIRQ, s.bhOff
+	c.InNMI, c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff = s.nmi, s.irqsOff, s.hardIRQ, s.softIRQ, s.bhOff
 	c.PreemptCount, c.MigrateDisable = s.preempt, s.migrate
 }
 
@@ -37,6 +37,10 @@ func (c *CPU) Unpreemptible() bool {
 // Kernel: trace_hardirqs_off and trace_preempt_off with their callers,
 // kernel/trace/trace_preemptirq.c.
 func (c *CPU) change(to condition) {
+	if c.InNMI != to.nmi {
+		c.crossNMI(to)
+		return
+	}
 	if c.m.Hooks.Critical == nil && !c.m.watched {
 		c.apply(to)
 		return

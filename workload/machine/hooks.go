@@ -33,6 +33,8 @@ type Hooks struct {
 	// Module runs when a module has been loaded and before it is unloaded; mod is
 	// the machine's, as long as it is loaded.
 	Module func(mod *Module, loaded bool)
+	// NMI runs where an NMI has begun and where it is about to end, in its context.
+	NMI func(c *CPU, enter bool)
 	// Printk runs where code calls trace_printk; p belongs to the machine.
 	Printk func(c *CPU, p *Printk)
 	// Exit runs when a task has left its CPU for good.

@@ -23,6 +23,8 @@ const (
 	Device                            // a device
 	Reschedule                        // another CPU: look at the run queue
 	CallFunction                      // another CPU: run a function
+	WatchdogNMI                       // an NMI of the watchdog's counter
+	BacktraceNMI                      // an NMI from another CPU: show the stack
 )
 
 // Origin is what an interrupt came upon.
@@ -67,13 +69,7 @@ func (c *CPU) takeInterrupt() {
 	if t := irq.Task; t != nil && (t.sleeps != irq.sleep || !t.asleep()) {
 		return // the sleep it was to end is over: the timer was cancelled
 	}
-	t := c.Current
-	switch {
-	case c.halted && len(t.acts) == 1:
-		irq.From = InHalt
-	case len(t.acts) == 0 && t.program == nil, len(t.acts) == 0 && !t.Kernel:
-		irq.From = InUser
-	}
+	irq.From = c.origin()
 	code := c.m.kernel.Workload.Interrupt(c, irq)
 	if len(code) == 0 {
 		if irq.Task != nil {
@@ -84,14 +80,29 @@ func (c *CPU) takeInterrupt() {
 		}
 		return
 	}
-	a := activation{code: code, kind: actInterrupt, irq: irq, base: c.state()}
+	if irq.From == InUser {
+		c.crossIn(c.Current)
+	}
+	c.push(activation{code: code, kind: actInterrupt, irq: irq, base: c.state()})
+}
+
+// origin is what an interrupt would come upon now.
+func (c *CPU) origin() Origin {
+	switch t := c.Current; {
+	case c.halted && len(t.acts) == 1:
+		return InHalt
+	case len(t.acts) == 0 && t.program == nil, len(t.acts) == 0 && !t.Kernel:
+		return InUser
+	}
+	return InKernel
+}
+
+// push puts the handler of an interrupt on top of what runs.
+func (c *CPU) push(a activation) {
 	if c.opDue != never {
 		a.left = c.opDue - c.Time
 	}
-	if irq.From == InUser {
-		c.crossIn(t)
-	}
-	t.acts = append(t.acts, a)
+	c.Current.acts = append(c.Current.acts, a)
 	c.advance()
 }
 
@@ -136,6 +147,10 @@ func (c *CPU) leave(t *Task) {
 		t.child = nil
 		c.woken(child, EvSchedWakeupNew)
 	}
+	if a.kind == actNMI {
+		c.leaveNMI(t, &a)
+		return
+	}
 	if a.kind == actInterrupt {
 		if irq := &a.irq; irq.Task != nil && irq.Task.sleeps == irq.sleep && irq.Task.asleep() {
 			c.wake(irq.Task)
@@ -179,6 +194,7 @@ func (c *CPU) halt() {
 		return
 	}
 	c.halted, c.opDue = true, never
+	c.watchdog.halt(c)
 	c.idling(true)
 	s := c.condition()
 	s.irqsOff = false // sti; hlt
@@ -204,6 +220,9 @@ func (c *CPU) wakeFromHalt() {
 		s.irqsOff = true // cli behind the hlt
 		c.apply(s)
 		c.idling(false)
+	}
+	if c.halted {
+		c.watchdog.run(c)
 	}
 	c.halted = false
 	c.opDue = c.Time + 1

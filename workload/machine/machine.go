@@ -46,23 +46,24 @@ const MaxCPUs = 256
 type Machine struct {
 	Hooks Hooks // set by the tracer before the run, or between two calls of Run
 
-	cfg      Config
-	now      Time
-	cpus     []*CPU
-	kallsyms *Kallsyms
-	modules  []*Module // loaded since, in this order
-	streams  map[string]*rand.Rand
-	kernel   Kernel
-	ips      []uint64 // addresses of the patched calls, by site
-	enabled  [numTracepoints]bool
-	watched  bool // a tracepoint of the preemptirq system is enabled
-	tasks    map[int]*Task
-	nextPID  int
-	slab     slab
-	pages    uint64  // position of the page allocator
-	dead     []*Task // whose sched_process_free is due, oldest first
-	steps    uint64
-	smi      smi
+	cfg         Config
+	now         Time
+	cpus        []*CPU
+	kallsyms    *Kallsyms
+	modules     []*Module // loaded since, in this order
+	streams     map[string]*rand.Rand
+	kernel      Kernel
+	ips         []uint64 // addresses of the patched calls, by site
+	enabled     [numTracepoints]bool
+	watched     bool // a tracepoint of the preemptirq system is enabled
+	tasks       map[int]*Task
+	nextPID     int
+	slab        slab
+	pages       uint64  // position of the page allocator
+	dead        []*Task // whose sched_process_free is due, oldest first
+	steps       uint64
+	smi         smi
+	watchPeriod Time // of the NMI watchdog, 0 for none
 }
 
 // New builds a machine whose CPUs are idle. It runs nothing until Boot gives it
@@ -88,7 +89,7 @@ func New(cfg Config) (*Machine, error) {
 		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1, smi: smi{at: never},
 	}
 	for id := range cfg.CPUs {
-		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never}
+		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never, watchdog: watchdog{at: never}}
 		c.idle = newIdleTask(c)
 		c.Current = c.idle
 		m.cpus = append(m.cpus, c)

@@ -25,6 +25,8 @@ func (c *CPU) perform(t *Task, op *Op) {
 			c.args.fault = PageFaultArgs{ID: e, Address: t.stay.Address, IP: t.User.IP, ErrorCode: t.stay.ErrorCode}
 			c.report(e, &c.args.fault)
 		}
+	case EvNMIHandler:
+		c.performNMI(a, op)
 	case EvKmalloc, EvKmemCacheAlloc, EvKfree, EvKmemCacheFree:
 		c.performSlab(t, op)
 	default:

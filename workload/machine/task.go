@@ -111,14 +111,15 @@ type Mapping struct {
 // activation is kernel code in progress on behalf of a task, or of an
 // interrupt that came while the task ran.
 type activation struct {
-	code Code
-	pc   int
-	base Op   // the processor's state underneath
-	left Time // what was left of the interrupted operation
-	kind actKind
-	irq  Interrupt // of actInterrupt
-	wake *Task     // woken by the code, not yet runnable
-	next *Task     // whom it wakes next, where that was asked (CPU.Wakee)
+	code  Code
+	pc    int
+	base  Op   // the processor's state underneath
+	left  Time // what was left of the interrupted operation
+	kind  actKind
+	irq   Interrupt // of actInterrupt and actNMI
+	asked Time      // of actNMI: when a handler was called
+	wake  *Task     // woken by the code, not yet runnable
+	next  *Task     // whom it wakes next, where that was asked (CPU.Wakee)
 }
 
 type actKind uint8
@@ -126,6 +127,7 @@ type actKind uint8
 const (
 	actStay actKind = iota
 	actInterrupt
+	actNMI
 	actPreempt
 	actBorn
 )

@@ -67,6 +67,7 @@ const (
 	EvIRQEnable
 	EvPreemptDisable
 	EvPreemptEnable
+	EvNMIHandler // see Assembler.Ask
 	numTracepoints
 )
 
@@ -99,6 +100,7 @@ var tracepointNames = [numTracepoints]string{
 	EvCallFunctionSingleExit:  "irq_vectors:call_function_single_exit",
 	EvIRQDisable:              "preemptirq:irq_disable", EvIRQEnable: "preemptirq:irq_enable",
 	EvPreemptDisable: "preemptirq:preempt_disable", EvPreemptEnable: "preemptirq:preempt_enable",
+	EvNMIHandler: "nmi:nmi_handler",
 }
 
 // TracepointName is "system:event", empty for EvNone.
@@ -130,7 +132,7 @@ func (m *Machine) syscallsTraced() bool { return m.enabled[EvSysEnter] || m.enab
 // The argument lists (TP_PROTO) of the tracepoints, one struct for each or for
 // each family of the same shape; ID tells which.
 //
-// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq}.h.
+// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq,nmi}.h.
 type (
 	// SchedSwitch is sched:sched_switch; PrevState is what the record holds.
 	SchedSwitch struct {
@@ -267,6 +269,13 @@ type (
 		ID                     Event
 		Address, IP, ErrorCode uint64
 	}
+	// NMIHandler is nmi:nmi_handler: the handler's address, how long it took in ns,
+	// and how many NMIs were its own.
+	NMIHandler struct {
+		Handler uint64
+		Delta   int64
+		Handled int32
+	}
 	// PreemptIRQ is the events of the preemptirq system: where it happens, and
 	// where that was called from, 0 if that is not known.
 	PreemptIRQ struct {
@@ -305,6 +314,7 @@ func (*TaskRename) TracepointName() string       { return tracepointNames[EvTask
 func (a *PageFaultArgs) TracepointName() string  { return tracepointNames[a.ID] }
 func (a *PreemptIRQ) TracepointName() string     { return tracepointNames[a.ID] }
 func (a *Vector) TracepointName() string         { return tracepointNames[a.ID] }
+func (*NMIHandler) TracepointName() string       { return tracepointNames[EvNMIHandler] }
 
 // arguments holds one of each argument list, so that a tracepoint allocates nothing.
 type arguments struct {
@@ -333,6 +343,7 @@ type arguments struct {
 	fault       PageFaultArgs
 	vector      Vector
 	preemptIRQ  PreemptIRQ
+	nmi         NMIHandler
 }
 
 // on says whether e has to be reported.

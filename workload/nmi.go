@@ -1,0 +1,139 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/workload/machine"
+)
+
+// nmiCode is the handler of an NMI: of the watchdog's counter, or of a CPU that
+// wants to see this one's stack. With the watchdog on, the PMU is asked in both
+// cases.
+//
+// Departure: no capture holds an NMI; functions and their order are those of the
+// source for a PMU of Intel's, as far as the symbol table has them. CPUs that show
+// their stacks do not wait for one another.
+//
+// Kernel: default_do_nmi, arch/x86/kernel/nmi.c; intel_pmu_handle_irq,
+// arch/x86/events/intel/core.c; watchdog_overflow_callback,
+// kernel/watchdog_perf.c.
+func (w *mix) nmiCode(kind machine.InterruptKind) machine.Code {
+	counts := w.m.NMIWatchdog() > 0
+	key := fmt.Sprintf("nmi %d %t", kind, counts)
+	if w.codes[key] == nil {
+		code, err := w.m.Assemble(90, func(a *machine.Assembler) { assembleNMI(a, kind == machine.WatchdogNMI, counts) })
+		if err != nil {
+			panic("workload: invariant: " + err.Error())
+		}
+		w.codes[key] = []choice{{code, 1}}
+	}
+	return w.codes[key][0].code
+}
+
+func assembleNMI(a *machine.Assembler, overflow, counts bool) {
+	mine := func(is bool) int32 {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	const pmu, backtrace = 0, 1 // of machine.NMIHandlers
+	a.Hide("asm_exc_nmi").Hide("exc_nmi").Hide("irqentry_nmi_enter")
+	a.State(machine.FlagNMI|machine.FlagHardIRQ|machine.FlagIRQsOff, 0, 0).Return(1)
+	a.Hide("default_do_nmi").Call("nmi_handle").Call("nmi_handle.part.0")
+	a.Ask(pmu, mine(overflow), func(a *machine.Assembler) {
+		if !counts {
+			return
+		}
+		a.Call("intel_pmu_handle_irq").Call("intel_bts_disable_local").Return(1)
+		a.Call("intel_pmu_drain_bts_buffer").Return(1).Call("intel_bts_interrupt").Return(1)
+		if overflow {
+			a.Call("intel_pmu_lbr_read").Return(1).Call("handle_pmi_common")
+			a.Call("intel_pmu_save_and_restart").Call("intel_pmu_update").Return(1).Call("intel_pmu_set_period").Return(2)
+			a.Call("perf_event_overflow").Call("__perf_event_overflow").Call("__perf_event_account_interrupt").Return(1)
+			a.Call("watchdog_overflow_callback").Call("watchdog_hardlockup_check").Return(5)
+		}
+		a.Call("__intel_pmu_enable_all.constprop.0").Return(1).Call("intel_bts_enable_local").Return(2)
+		a.Call("perf_sample_event_took").Return(1)
+	})
+	a.Ask(backtrace, mine(!overflow), func(a *machine.Assembler) {
+		if a.Hide("nmi_cpu_backtrace"); !overflow {
+			a.Call("show_regs").Wait(showStack).Return(1)
+		}
+		a.Return(1)
+	})
+	a.Return(3).Hide("irqentry_nmi_exit").Return(3)
+}
+
+// showStack is how long a CPU takes to print its stack to a console that nobody waits for.
+const showStack = uint32(20 * machine.Microsecond)
+
+// SysRq does what the keys of text do, as far as it is about tracing: l lets every
+// other CPU take an NMI to show its stack. Other keys do nothing. Only the first
+// key counts, unless it is _.
+//
+// Departure: what the kernel logs meanwhile is not kept anywhere.
+//
+// Kernel: write_sysrq_trigger, drivers/tty/sysrq.c.
+func SysRq(lab Lab, text string) error {
+	keys, bulk := strings.CutPrefix(text, "_")
+	if !bulk {
+		keys = text[:min(len(text), 1)]
+	}
+	for _, key := range keys {
+		if key != 'l' {
+			continue
+		}
+		var done func() bool
+		err := lab.Do(func(m *machine.Machine) error {
+			w, ok := m.Workload().(*mix)
+			if !ok {
+				return fmt.Errorf("sysrq-trigger: the machine runs no scenario: %w", syscall.ENODEV)
+			}
+			done = w.backtrace()
+			return nil
+		})
+		if err == nil {
+			err = await(lab, "sysrq l", moduleTimeout, done)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backtrace starts a task that asks all other CPUs for their stacks.
+//
+// Departure: the task that writes sysrq-trigger is a kernel thread.
+//
+// Kernel: sysrq_handle_showallcpus, drivers/tty/sysrq.c;
+// nmi_trigger_cpumask_backtrace, lib/nmi_backtrace.c.
+func (w *mix) backtrace() (done func() bool) {
+	const key = "sysrq l"
+	if w.codes[key] == nil {
+		code, err := w.m.Assemble(150, func(a *machine.Assembler) {
+			a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Call("ksys_write").Call("vfs_write").Call("proc_reg_write")
+			a.Call("write_sysrq_trigger").Call("__handle_sysrq").Call("sysrq_handle_showallcpus")
+			a.Call("arch_trigger_cpumask_backtrace").Hide("nmi_trigger_cpumask_backtrace").State(0, 1, 0)
+			a.Hide("nmi_cpu_backtrace").Hide("dump_stack").Wait(showStack).Return(2)
+			a.Call("nmi_raise_cpu_backtrace").Call("x2apic_send_IPI_mask").Probe().Return(2)
+			a.Hide("delay_tsc").Wait(uint32(machine.Millisecond)).Return(1).State(0, 0, 0).Return(8)
+			a.Exit().Return(2)
+		})
+		if err != nil {
+			panic("workload: invariant: " + err.Error())
+		}
+		w.codes[key] = []choice{{code, 1}}
+	}
+	stay := machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: w.codes[key][0].code, Probe: func(c *machine.CPU) {
+		for _, o := range w.m.CPUs() {
+			if o != c {
+				o.SendNMI(machine.BacktraceNMI)
+			}
+		}
+	}}
+	return startTask(w.m, machine.TaskConfig{Comm: "sh", Kernel: true}, stay)
+}
