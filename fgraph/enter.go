@@ -98,13 +98,13 @@ func (g *Graph) ask(c *machine.CPU, s *Stack, o *Ops, call Call) bool {
 	return false
 }
 
-// Return takes the innermost frame off the stack, shows the return to the users
-// that wanted it and gives the address to go on at. It panics if there is no
-// frame: then there is no address to return to.
+// Return takes the innermost frame off the stack, shows the return, and the value
+// that the function returns, to the users that wanted it and gives the address to
+// go on at. It panics if there is no frame: then there is no address to return to.
 //
 // Kernel: ftrace_return_to_handler and ftrace_pop_return_trace,
 // kernel/trace/fgraph.c, where the machine panics as well.
-func (g *Graph) Return(c *machine.CPU, s *Stack) uint64 {
+func (g *Graph) Return(c *machine.CPU, s *Stack, value uint64) uint64 {
 	at := s.frame(s.top)
 	if at < 0 {
 		g.dead = true
@@ -113,6 +113,7 @@ func (g *Graph) Return(c *machine.CPU, s *Stack) uint64 {
 	f := g.frameWords()
 	ret := Ret{
 		Func:     s.words[at+frameFunc],
+		Value:    value,
 		Depth:    s.depth - 1,
 		Overrun:  s.overrun,
 		Calltime: s.words[at+frameCalltime],
@@ -200,13 +201,14 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 
 // Leave is the machine hook of a return to ReturnToHandler: it puts the real
 // address back into f.Ret. After tail calls several frames return here, one
-// after the other, because each but the lowest returns to ReturnToHandler again.
+// after the other, because each but the lowest returns to ReturnToHandler again;
+// all of them return the same value.
 //
 // The hook must stay set while frames are in flight, also after the last user
 // has gone.
 func (g *Graph) Leave(c *machine.CPU, f *machine.Frame) {
 	s := g.cfg.Stack(c.Current)
 	for s != nil && f.Ret == ReturnToHandler {
-		f.Ret = g.Return(c, s)
+		f.Ret = g.Return(c, s, f.Value)
 	}
 }

@@ -58,13 +58,13 @@ func TestEnterReturn(t *testing.T) {
 	if s.Depth() != 2 || s.Top() != 2*(4+1+2+1) {
 		t.Fatalf("depth %d, top %d", s.Depth(), s.Top())
 	}
-	if r := g.Return(nil, s); r != 0xbbb {
+	if r := g.Return(nil, s, 7); r != 0xbbb {
 		t.Fatalf("returned to %#x", r)
 	}
-	if r := g.Return(nil, s); r != 0xaaa || s.Top() != 0 {
+	if r := g.Return(nil, s, 0); r != 0xaaa || s.Top() != 0 {
 		t.Fatalf("returned to %#x, top %d", r, s.Top())
 	}
-	want := Ret{Func: 0x200, Depth: 1, Calltime: 20, Rettime: 30}
+	want := Ret{Func: 0x200, Value: 7, Depth: 1, Calltime: 20, Rettime: 30}
 	if u.returned[0] != want {
 		t.Errorf("got %+v, want %+v", u.returned[0], want)
 	}
@@ -91,7 +91,7 @@ func TestOverrun(t *testing.T) {
 		if s.Depth() != c.want || int(s.Overrun()) != 120-c.want {
 			t.Errorf("depth %d, overrun %d, want depth %d", s.Depth(), s.Overrun(), c.want)
 		}
-		g.Return(nil, s)
+		g.Return(nil, s, 0)
 		if got := u.returned[0].Overrun; int(got) != 120-c.want {
 			t.Errorf("the return tells of %d overruns", got)
 		}
@@ -209,7 +209,7 @@ func TestUserZero(t *testing.T) {
 		g.Register(&b.Ops)
 		s := &Stack{}
 		g.Enter(nil, s, 0x100, 0xaaa, 0)
-		g.Return(nil, s)
+		g.Return(nil, s, 0)
 		if got := len(a.returned) == 1; got != always || len(b.returned) != 1 {
 			t.Errorf("AlwaysReturnZero %v: %d and %d returns", always, len(a.returned), len(b.returned))
 		}
@@ -256,7 +256,7 @@ func TestSleep(t *testing.T) {
 	g.Sleep(100, s, nil)
 	g.Sleep(350, nil, s)
 	*now = 400
-	g.Return(nil, s) // at 410
+	g.Return(nil, s, 0) // at 410
 	if r := u.returned[0]; r.Rettime-r.Calltime != 150 {
 		t.Errorf("%d ns, want 150 without the sleep", r.Rettime-r.Calltime)
 	}
@@ -472,7 +472,7 @@ func (m *model) ret(t *rapid.T, users []*user, task int) {
 	for _, u := range users {
 		before[u] = len(u.returned)
 	}
-	if got := m.g.Return(nil, m.stacks[task]); got != o.ret {
+	if got := m.g.Return(nil, m.stacks[task], 0); got != o.ret {
 		t.Fatalf("returns to %#x, want %#x", got, o.ret)
 	}
 	for _, u := range users {

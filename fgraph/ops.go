@@ -16,6 +16,7 @@ type Call struct {
 // Ret is a function that returns.
 type Ret struct {
 	Func     uint64
+	Value    uint64 // what it returns
 	Depth    int
 	Overrun  uint32 // calls of this task not traced so far because its stack was full
 	Calltime uint64 // ns

@@ -77,7 +77,7 @@ func BenchmarkRecorder(b *testing.B) {
 
 // A function's entry and return allocate nothing, whoever looks at them.
 func TestFunctionHooksAllocateNothing(t *testing.T) {
-	l := newLab(t, tracer.Config{FunctionProfiler: true})
+	l := newLab(t, tracer.Config{FunctionProfiler: true, FunctionGraphRetval: true})
 	fn, _ := l.m.Kallsyms().ByName("vfs_read")
 	l.write("set_ftrace_filter", "vfs_*")
 	l.append("set_ftrace_filter", "vfs_read:traceon:5")

@@ -36,6 +36,9 @@ type Config struct {
 	// FunctionProfiler builds a kernel with the function profiler
 	// (CONFIG_FUNCTION_PROFILER), which Debian's has not.
 	FunctionProfiler bool
+	// FunctionGraphRetval builds a kernel that records what functions return
+	// (CONFIG_FUNCTION_GRAPH_RETVAL), which Debian's does not.
+	FunctionGraphRetval bool
 	// BootOptions is the boot parameter trace_options=: names of options with
 	// commas between, a leading no switches off. With it the run begins while the
 	// kernel boots: until InitcallTime there is no stack map, and stacks are
@@ -112,7 +115,9 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.BufferSizeKB < 0 || cfg.BufferSizeKB > maxBufferSizeKB {
 		return nil, fmt.Errorf("tracer: Config.BufferSizeKB %d: want 1 to %d: %w", cfg.BufferSizeKB, maxBufferSizeKB, syscall.EINVAL)
 	}
-	kernel := events.Kernel{Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers}
+	kernel := events.Kernel{
+		Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers, Retval: cfg.FunctionGraphRetval,
+	}
 	types, err := event.NewTable(kernel.Events()...)
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)

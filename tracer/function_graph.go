@@ -25,6 +25,8 @@ var graphPrintOptions = []struct {
 	{OptGraphAbstime, fgraph.AbsTime},
 	{OptGraphIRQs, fgraph.IRQs},
 	{OptGraphTail, fgraph.Tail},
+	{OptGraphRetval, fgraph.Retval},
+	{OptGraphRetvalHex, fgraph.RetvalHex},
 }
 
 // graphInit registers the instance with the shadow stacks: one record at a
@@ -124,11 +126,19 @@ func (i *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call)
 }
 
 func (i *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
-	rec := events.FuncgraphExitRecord{
-		Func: ret.Func, Depth: int32(ret.Depth), Overrun: ret.Overrun,
-		Calltime: ret.Calltime, Rettime: ret.Rettime,
+	if i.ft.cfg.FunctionGraphRetval {
+		rec := events.FuncgraphExitRetvalRecord{
+			Func: ret.Func, Retval: ret.Value, Depth: int32(ret.Depth), Overrun: ret.Overrun,
+			Calltime: ret.Calltime, Rettime: ret.Rettime,
+		}
+		i.scratch = events.FuncgraphExitRetval.Append(i.scratch[:0], common(c), &rec)
+	} else {
+		rec := events.FuncgraphExitRecord{
+			Func: ret.Func, Depth: int32(ret.Depth), Overrun: ret.Overrun,
+			Calltime: ret.Calltime, Rettime: ret.Rettime,
+		}
+		i.scratch = events.FuncgraphExit.Append(i.scratch[:0], common(c), &rec)
 	}
-	i.scratch = events.FuncgraphExit.Append(i.scratch[:0], common(c), &rec)
 	if i.rec.Event(c.ID, contextOf(c), i.scratch) == nil {
 		i.ft.recorded[c.ID] = true
 		i.ft.remember(c.Current)

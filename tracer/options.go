@@ -57,6 +57,8 @@ const (
 	OptGraphAbstime
 	OptGraphIRQs
 	OptGraphTail
+	OptGraphRetval
+	OptGraphRetvalHex
 	OptSleepTime
 	OptGraphTime
 	numOptions
@@ -122,6 +124,8 @@ var options = [numOptions]option{
 	OptGraphAbstime:   {name: "funcgraph-abstime", tracer: "function_graph"},
 	OptGraphIRQs:      {name: "funcgraph-irqs", on: true, tracer: "function_graph"},
 	OptGraphTail:      {name: "funcgraph-tail", tracer: "function_graph"},
+	OptGraphRetval:    {name: "funcgraph-retval", tracer: "function_graph"},
+	OptGraphRetvalHex: {name: "funcgraph-retval-hex", tracer: "function_graph"},
 	OptSleepTime:      {name: "sleep-time", on: true, tracer: "function_graph"},
 	OptGraphTime:      {name: "graph-time", on: true, tracer: "function_graph"},
 }
@@ -172,6 +176,8 @@ func (ft *Ftrace) built(o Option) bool {
 		return ft.stackmap != nil
 	case OptUserStacktraceDelay:
 		return ft.unwind != nil
+	case OptGraphRetval, OptGraphRetvalHex:
+		return ft.cfg.FunctionGraphRetval
 	case OptGraphTime:
 		return ft.cfg.FunctionProfiler
 	}

@@ -57,7 +57,9 @@ func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
 	if d.stay.NR != sysClone {
 		flags = 0x3d0f00
 	}
-	w.adopt(c.Fork(cfg, flags))
+	forked := c.Fork(cfg, flags)
+	t.Stay().Ret = int64(forked.PID)
+	w.adopt(forked)
 }
 
 // System calls of x86-64 whose sleeps end differently.

@@ -72,7 +72,7 @@ func Start(m *machine.Machine, cfg Config) error {
 // kernel puts the model's tables together.
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
-		Sites: w.model.Sites, Slabs: w.model.Slabs, Workload: w,
+		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w,
 		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
 	}
 	for _, p := range w.model.Points {
@@ -85,6 +85,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	w.idle = [2][]machine.Code{idleLoops(w.model, "idle0"), idleLoops(w.model, "idle")}
 	device, sites, err := deviceInterrupt(w.m.Kallsyms(), k.Sites)
 	w.device, k.Sites = device, sites
+	k.Values.Assign(w.device, k.Sites)
 	for i := range w.model.Scripts {
 		if s := &w.model.Scripts[i]; s.Born < 0 && !s.Kernel {
 			w.roots = append(w.roots, i)

@@ -27,8 +27,10 @@ type Model struct {
 	Scripts   []Script
 	Calls     int     // function calls in the captures
 	Shares    []Share // of these the functions called most
+	Returns   []Return
 
 	byKey map[string][]int // templates by key
+	vals  *machine.Values  // assigned to the templates' code
 }
 
 // Share is how often a function was called in the captures.
@@ -93,10 +95,15 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 	if err := gob.NewDecoder(z).Decode(m); err != nil {
 		return nil, fmt.Errorf("workload model: %w", err)
 	}
-	m.byKey = map[string][]int{}
+	ks, err := machine.LoadKallsyms()
+	if err != nil {
+		return nil, err
+	}
+	m.byKey, m.vals = map[string][]int{}, m.values(ks)
 	for i := range m.Templates {
 		t := &m.Templates[i]
 		t.code = t.Ops.Code()
+		m.vals.Assign(t.code, m.Sites)
 		m.byKey[t.Key] = append(m.byKey[t.Key], i)
 	}
 	return m, nil

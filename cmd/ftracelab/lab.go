@@ -50,7 +50,8 @@ type lab struct {
 
 func (f *labFlags) build(scenario string) (*lab, error) {
 	cfg := tracer.Config{
-		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, FunctionProfiler: true,
+		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console,
+		FunctionProfiler: true, FunctionGraphRetval: true,
 	}
 	switch f.preset {
 	case "documented":

@@ -32,7 +32,7 @@ func formats(oracle string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours, err := event.NewTable(k.ours.Events()...)
+		ours, err := event.NewTable(k.events.Events()...)
 		if err != nil {
 			return nil, err
 		}

@@ -14,16 +14,22 @@ import (
 	"os"
 	"path/filepath"
 
+	"ftracelab/tracer"
 	"ftracelab/tracer/event/events"
 )
 
-// kernels are the two of the oracle, and what ours has when it is built as they are.
+// kernels are the two of the oracle, and how ours is built to be compared with each.
 var kernels = []struct {
 	name, what string
-	ours       events.Kernel
+	events     events.Kernel
+	build      tracer.Config
 }{
-	{"debian", "Debian's 6.12.117", events.Kernel{}},
-	{"full", "the same with everything switched on", events.Kernel{Full: true}},
+	{"debian", "Debian's 6.12.117", events.Kernel{}, tracer.Config{NoStackmap: true}},
+	{
+		"full", "the same with everything switched on",
+		events.Kernel{Full: true, Retval: true},
+		tracer.Config{NoStackmap: true, FunctionProfiler: true, FunctionGraphRetval: true},
+	},
 }
 
 func main() {

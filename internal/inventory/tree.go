@@ -24,12 +24,12 @@ how many entries that are.
 
 // trees makes tree.md.
 func trees(oracle string) ([]byte, error) {
-	fsys, err := fresh()
-	if err != nil {
-		return nil, err
-	}
 	out := []byte(treeHead)
 	for _, k := range kernels {
+		fsys, err := fresh(k.build)
+		if err != nil {
+			return nil, err
+		}
 		for _, t := range []struct{ what, dir, listing string }{
 			{"", ".", "tree_find.txt"},
 			{", a fresh instance", "instances/foo", "tree_instance.txt"},
@@ -49,9 +49,8 @@ func trees(oracle string) ([]byte, error) {
 	return out, nil
 }
 
-// fresh is the tree of a machine that has just been switched on, with an instance,
-// configured as 6.12 is.
-func fresh() (*tracefsfs.FS, error) {
+// fresh is the tree of a machine that has just been switched on, with an instance.
+func fresh(cfg tracer.Config) (*tracefsfs.FS, error) {
 	m, err := machine.New(machine.Config{CPUs: 2})
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func fresh() (*tracefsfs.FS, error) {
 	if err := s.Start(m); err != nil {
 		return nil, err
 	}
-	ft, err := tracer.New(m, tracer.Config{NoStackmap: true})
+	ft, err := tracer.New(m, cfg)
 	if err != nil {
 		return nil, err
 	}

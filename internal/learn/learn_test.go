@@ -20,10 +20,10 @@ func captures(t *testing.T) oracle {
 
 // The embedded files are what the captures give, byte for byte.
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
-	o := captures(t)
+	o, full := captures(t), oracle(filepath.Join(testutil.Oracle(t), "full"))
 	dir := t.TempDir()
 	syms, model := filepath.Join(dir, "kallsyms"), filepath.Join(dir, "model")
-	if err := run(o, syms, model); err != nil {
+	if err := run(o, full, syms, model); err != nil {
 		t.Fatal(err)
 	}
 	for made, have := range map[string]string{

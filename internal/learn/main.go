@@ -22,13 +22,13 @@ func main() {
 	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
 	modelOut := flag.String("o", "", "write the model to this file")
 	flag.Parse()
-	if err := run(oracle(filepath.Join(*dir, "debian")), *symsOut, *modelOut); err != nil {
+	if err := run(oracle(filepath.Join(*dir, "debian")), oracle(filepath.Join(*dir, "full")), *symsOut, *modelOut); err != nil {
 		fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(o oracle, symsOut, modelOut string) error {
+func run(o, full oracle, symsOut, modelOut string) error {
 	syms, err := readSymbols(o)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func run(o oracle, symsOut, modelOut string) error {
 	if modelOut == "" {
 		return nil
 	}
-	return learn(o, modelOut)
+	return learn(o, full, modelOut)
 }
 
 // oracle is the folder with the captures of one kernel.

@@ -17,8 +17,9 @@ import (
 // callgraphs are the captures of function_graph over all functions.
 var callgraphs = []string{"callgraphs/big_mix", "callgraphs/big_files"}
 
-// learn makes the model of the captures and writes it to out.
-func learn(o oracle, out string) error {
+// learn makes the model of the captures and writes it to out. full has those of
+// the kernel that records what functions return.
+func learn(o, full oracle, out string) error {
 	ks, err := machine.LoadKallsyms()
 	if err != nil {
 		return err
@@ -43,6 +44,9 @@ func learn(o oracle, out string) error {
 	l.choose()
 	l.finish()
 	l.shares()
+	if l.model.Returns, err = learnReturns(full, ks); err != nil {
+		return err
+	}
 	return l.write(out)
 }
 

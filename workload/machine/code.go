@@ -5,7 +5,7 @@ package machine
 // state of the processor just after the step.
 type Op struct {
 	Delta   uint32
-	Arg     int32 // OpCall: index into Kernel.Sites; OpTrace: an operand of Event
+	Arg     int32 // OpCall: index into Kernel.Sites; OpReturn: see Values; OpTrace: an operand of Event
 	Kind    OpKind
 	Event   Event // OpTrace: what happens
 	Flags   uint8 // Flag…
@@ -72,6 +72,7 @@ type Kernel struct {
 	// Points are addresses of tracepoints inside functions: the return address
 	// of the call to the probe, by function and tracepoint.
 	Points   map[Point]uint64
+	Values   *Values // what functions return, as OpReturn names it
 	Workload Workload
 	// Patience is how long an interrupt waits for kernel code that it would
 	// interrupt to end. It bounds the number of different kernel stacks: each

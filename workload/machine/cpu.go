@@ -94,7 +94,7 @@ func (c *CPU) step() {
 	case OpCall:
 		c.call(t, &c.m.kernel.Sites[op.Arg], c.m.ips[op.Arg])
 	case OpReturn:
-		c.ret(t)
+		c.ret(t, op.Arg)
 	case OpTrace:
 		c.perform(t, op)
 	case OpSwitch:

@@ -38,7 +38,7 @@ func (c *CPU) CallDirect(d *Direct) {
 		p.IP = d.fn.Addr + callAt
 		c.m.Hooks.Printk(c, &p)
 	}
-	c.ret(c.Current)
+	c.ret(c.Current, 0)
 }
 
 // FaultAddress is the address of the page fault that is being handled, and the

@@ -123,6 +123,7 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 			code[i].Arg += said
 		}
 	}
+	m.kernel.Values.Assign(code, m.kernel.Sites)
 	return code, nil
 }
 

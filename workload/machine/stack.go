@@ -6,6 +6,8 @@ type Frame struct {
 	Func uint64 // entry address
 	IP   uint64 // address of the patched call: Func+4 behind an endbr64, else Func
 	Ret  uint64 // return address into the caller
+	// Value is what the function returns; it is there in a Return hook.
+	Value uint64
 
 	orig uint64 // return address as the call instruction pushed it
 	was  uint64 // Ret before the Call hook
@@ -47,14 +49,15 @@ func (c *CPU) call(t *Task, s *Site, ip uint64) {
 	}
 }
 
-// ret leaves the innermost function.
-func (c *CPU) ret(t *Task) {
+// ret leaves the innermost function, whose value is that of arg.
+func (c *CPU) ret(t *Task, arg int32) {
 	n := len(t.frames) - 1
 	if n < 0 {
 		panic("machine: invariant: return without a call")
 	}
 	f := &t.frames[n]
 	if f.Ret != f.was && c.m.Hooks.Return != nil {
+		f.Value = c.m.kernel.Values.value(c, arg)
 		c.m.Hooks.Return(c, f)
 	}
 	if n == 0 {

@@ -12,10 +12,11 @@ type Kernel struct {
 	Stackmap       bool // patched with the stack map: ftrace:stack_id
 	DeferredUnwind bool // patched with deferred unwinding: its two records
 	Full           bool // built with everything, not as Debian's
+	Retval         bool // built to record what functions return: FuncgraphExitRetval instead of FuncgraphExit
 }
 
 // All returns every event, as a kernel has them that is patched with both series and
-// built with everything.
+// built with everything but return values.
 func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, Full: true}.Events() }
 
 // Events returns the kernel's events in its order: those of modules, the last one
@@ -30,6 +31,9 @@ func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, F
 // ids, as enum trace_type does. A module's are put in front (__register_event).
 func (k Kernel) Events() []*event.Type {
 	all := slices.DeleteFunc(slices.Concat(Declared(), otherTypes(), fullTypes()), func(t *event.Type) bool { return !k.has(t) })
+	if k.Retval {
+		all[slices.Index(all, FuncgraphExit.Type)] = FuncgraphExitRetval.Type
+	}
 	slices.SortStableFunc(all, func(a, b *event.Type) int { return cmp.Compare(order(a), order(b)) })
 	return all
 }

@@ -1,0 +1,64 @@
+package workload
+
+import (
+	"strings"
+
+	"ftracelab/workload/machine"
+)
+
+// Return is what a function returned most in the captures.
+type Return struct{ Func, Value uint64 }
+
+// handsThrough are functions that return what the system call returns which they
+// serve, besides the system calls themselves.
+var handsThrough = strings.Fields(`
+	x64_sys_call
+	ksys_read vfs_read pipe_read shmem_file_read_iter sock_read_iter generic_file_read_iter filemap_read proc_reg_read proc_reg_read_iter
+	ksys_write vfs_write pipe_write shmem_file_write_iter generic_perform_write sock_write_iter proc_reg_write
+	do_sys_openat2 do_fcntl ksys_dup3 do_dup2 ksys_lseek do_pipe2 get_random_bytes_user
+	vfs_fstatat vfs_fstat vfs_statx do_statx filename_lookup path_lookupat do_faccessat do_readlinkat vfs_readlink
+	do_mkdirat do_unlinkat do_renameat2 do_symlinkat do_utimes vfs_utimes chmod_common ksys_fchown path_getxattr
+	user_statfs fd_statfs ksys_fadvise64_64
+	ksys_mmap_pgoff vm_mmap_pgoff do_mmap mmap_region do_mprotect_pkey do_madvise __vm_munmap do_vmi_munmap do_vmi_align_munmap
+	kernel_clone kernel_wait4 do_wait do_execveat_common.isra.0 bprm_execve do_arch_prctl_64
+	do_sigaction sigprocmask do_prlimit do_sys_poll do_futex common_nsleep hrtimer_nanosleep do_nanosleep
+	__sys_getsockname __sys_socketpair`)
+
+// handsErrors are functions that return the error of the system call which they
+// serve, as a pointer, and something else where there is none.
+var handsErrors = strings.Fields(`do_filp_open path_openat`)
+
+// clocks are functions that return the time.
+var clocks = strings.Fields(`ktime_get ktime_get_update_offsets_now`)
+
+// values is what functions return: the result of the system call, the time, what
+// the captures show most, or nothing that is known.
+//
+// Departure: a pointer that a function returns is the captures', and nothing is at
+// that address here.
+func (m *Model) values(ks *machine.Kallsyms) *machine.Values {
+	known := make(map[uint64]machine.Value, len(m.Returns))
+	for _, r := range m.Returns {
+		known[r.Func] = machine.Value{Word: r.Value}
+	}
+	hand := func(fn uint64, kind machine.ValueKind) { known[fn] = machine.Value{Kind: kind, Word: known[fn].Word} }
+	for _, site := range m.Sites {
+		if sym, ok := ks.At(site.Func); ok && isSyscall(sym.Name) {
+			hand(site.Func, machine.ValueResult)
+		}
+	}
+	for kind, names := range map[machine.ValueKind][]string{
+		machine.ValueResult: handsThrough, machine.ValueFailure: handsErrors, machine.ValueTime: clocks,
+	} {
+		for _, name := range names {
+			if sym, ok := ks.ByName(name); ok {
+				hand(sym.Addr, kind)
+			}
+		}
+	}
+	return machine.NewValues(known)
+}
+
+func isSyscall(name string) bool {
+	return strings.HasPrefix(name, "__x64_sys_") || strings.HasPrefix(name, "__do_sys_")
+}
