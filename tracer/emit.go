@@ -45,11 +45,7 @@ func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h 
 	i.ft.recorded[c.ID] = true
 	i.ft.remember(c.Current)
 	if i.opts.Has(OptStacktrace) {
-		i.stack.IPs = i.stack.IPs[:0]
-		if probe := i.ft.probes[t.ID]; probe != 0 {
-			i.stack.IPs = append(i.stack.IPs, probe)
-		}
-		i.stack.IPs = c.KernelStack(i.stack.IPs)
+		i.stack.IPs = i.ft.eventStack(i.stack.IPs[:0], c, t)
 		i.kernelStack(c, ctx, h)
 	}
 	switch {
@@ -58,6 +54,15 @@ func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h 
 	case i.opts.Has(OptUserStacktrace) && !c.InNMI:
 		i.userStack(c, ctx, h)
 	}
+}
+
+// eventStack appends the kernel stack of an event, innermost first: it begins in
+// the function that makes the record.
+func (ft *Ftrace) eventStack(dst []uint64, c *machine.CPU, t *event.Type) []uint64 {
+	if probe := ft.probes[t.ID]; probe != 0 {
+		dst = append(dst, probe)
+	}
+	return c.KernelStack(dst)
 }
 
 // kernelStack records i.stack.IPs as the kernel stack of the event just

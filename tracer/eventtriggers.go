@@ -103,27 +103,29 @@ type moment struct {
 	cpu *machine.CPU
 	ctx ringbuf.Context
 	h   event.Common
-	// outside says that the event is a write to the tracefs, by a task that the
-	// machine does not run.
-	outside bool
+	t   *event.Type
 }
 
 func (m *moment) Recording() bool      { return m.buf.Recording() }
 func (m *moment) SetRecording(on bool) { m.buf.SetRecording(on) }
 func (m *moment) Snapshot()            { m.triggerSnapshot(m) }
 
-// Stack records the stack below the function that makes the event's record.
+// Stack records the stack of the event, from the function on that makes its record.
 //
-// Departure: whoever writes to trace_marker has no kernel stack here, so the
-// trigger stacktrace of ftrace:print records none.
+// One is taken off the preempt count, for tracepoints hold preemption off. A write
+// to trace_marker does not: it comes out as -1, which is all flags and all depths.
 //
-// Kernel: stacktrace_trigger, kernel/trace/trace_events_trigger.c.
+// Kernel: stacktrace_trigger, kernel/trace/trace_events_trigger.c;
+// tracing_gen_ctx_dec, include/linux/trace_events.h.
 func (m *moment) Stack() {
-	if m.outside {
-		return
+	h := m.h
+	if m.t == events.Print.Type {
+		m.stack.IPs = m.ft.markerStack(m.stack.IPs[:0])
+		h.Flags, h.PreemptCount = 0xff, 0xff
+	} else {
+		m.stack.IPs = m.ft.eventStack(m.stack.IPs[:0], m.cpu, m.t)
 	}
-	m.stack.IPs = m.cpu.KernelStack(m.stack.IPs[:0])
-	m.kernelStack(m.cpu, m.ctx, m.h)
+	m.kernelStack(m.cpu, m.ctx, h)
 }
 
 func (m *moment) SoftDisabled(t *event.Type) bool     { return m.events[t.ID].softDisabled }
@@ -180,7 +182,7 @@ func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []b
 		return
 	}
 	m := &i.moment
-	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h}
+	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h, t: t}
 	if !s.triggers.Conditional() {
 		s.triggers.CallAlways(m)
 		if i.wanted(c, t, rec) && i.records(c) {

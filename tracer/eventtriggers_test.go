@@ -1,6 +1,7 @@
 package tracer_test
 
 import (
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,7 +142,8 @@ func TestStacktraceTrigger(t *testing.T) {
 	if n := strings.Count(text, "<stack trace>"); n != 3 {
 		t.Errorf("%d stacks, want 3", n)
 	}
-	if !strings.Contains(text, "<stack trace>\n => __traceiter_sched_switch\n => __schedule\n") {
+	const begin = "<stack trace>\n => trace_event_raw_event_sched_switch\n => __traceiter_sched_switch\n => __schedule\n"
+	if theirs := oracle(t, "full/extra/trigger_stacktrace/trace.txt"); strings.Count(text, begin) != 3 || !strings.Contains(theirs, begin) {
 		t.Errorf("a stack does not begin where the event is:\n%.2000s", text)
 	}
 	l.want(switchDir+"trigger", "stacktrace:count=0\n")
@@ -178,6 +180,33 @@ func writeRaw(l *lab, name, text string) error {
 }
 
 // What is wrong with a filter is in error_log of the instance.
+// The trigger stacktrace shows where a marker was written from. One too much is
+// taken off the preempt count of the stack's record.
+func TestMarkerStack(t *testing.T) {
+	l := newTriggerLab(t)
+	l.write("events/ftrace/print/trigger", "stacktrace")
+	l.write("options/sym-offset", "1")
+	l.write("trace_marker", "hello")
+	lines := body(l.read("trace"))
+	want := []string{
+		`^ +sh-1000 +\[000\] \.\.\.\.\. .*: tracing_mark_write(\+0x0/0x[0-9a-f]+)?: hello$`,
+		`^ +sh-1000 +\[000\] DNZff .*: <stack trace>$`,
+		`^ => tracing_mark_write\+0x[0-9a-f]+/0x[0-9a-f]+$`,
+		`^ => vfs_write\+0x[0-9a-f]+/0x450$`,
+		`^ => ksys_write\+0xbb/0xf0$`,
+		`^ => do_syscall_64\+0x87/0x1b0$`,
+		`^ => entry_SYSCALL_64_after_hwframe\+0x76/0x7e$`,
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("trace has\n%s", strings.Join(lines, "\n"))
+	}
+	for n, line := range lines {
+		if !regexp.MustCompile(want[n]).MatchString(line) {
+			t.Errorf("line %d is %q, want %s", n+1, line, want[n])
+		}
+	}
+}
+
 func TestTriggerErrors(t *testing.T) {
 	l := newTriggerLab(t)
 	if err := l.fs.Mkdir("instances/foo"); err != nil {

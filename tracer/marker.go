@@ -56,7 +56,7 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	// Triggers see the text without the newline that is added.
 	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
 	m, swaps := &i.moment, i.snap.taken
-	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, outside: true}
+	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
 	due := triggers.Call(events.Print.Append(nil, h, &seen), filter.Context{CPU: writerCPU, Comm: writerComm}, m)
 	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
 	live := i.rec
@@ -111,4 +111,19 @@ func (i *Instance) writeAsShell(file string) error {
 func (ft *Ftrace) markerIP() uint64 {
 	s, _ := ft.machine.Kallsyms().ByName("tracing_mark_write")
 	return s.Addr
+}
+
+// markerStack appends the stack of a task in write(2), innermost first, where
+// triggers act on what it writes to trace_marker.
+func (ft *Ftrace) markerStack(dst []uint64) []uint64 {
+	for _, call := range [...]struct{ caller, callee string }{
+		{"tracing_mark_write", "event_triggers_post_call"},
+		{"vfs_write", "tracing_mark_write"},
+		{"ksys_write", "vfs_write"},
+		{"do_syscall_64", "x64_sys_call"}, // which jumps to __x64_sys_write, and that to ksys_write
+		{"entry_SYSCALL_64_after_hwframe", "do_syscall_64"},
+	} {
+		dst = append(dst, ft.machine.ReturnAddress(call.caller, call.callee))
+	}
+	return dst
 }

@@ -147,3 +147,20 @@ func CallSite(ks *Kallsyms, caller, callee uint64) uint64 {
 	h := (callee>>4*0x9e3779b97f4a7c15 ^ caller) * 0xbf58476d1ce4e5b9
 	return caller + first + (h>>17)%(size-first)
 }
+
+// ReturnAddress is where the function callee returns to when caller called it: as
+// the running kernel's code has it, else as CallSite makes it up. It is 0 if there
+// are no such functions.
+func (m *Machine) ReturnAddress(caller, callee string) uint64 {
+	from, ok := m.kallsyms.ByName(caller)
+	to, found := m.kallsyms.ByName(callee)
+	if !ok || !found {
+		return 0
+	}
+	for i := range m.kernel.Sites {
+		if s := &m.kernel.Sites[i]; s.Func == to.Addr && s.Ret-from.Addr < from.Size {
+			return s.Ret
+		}
+	}
+	return CallSite(m.kallsyms, from.Addr, to.Addr)
+}
