@@ -143,13 +143,15 @@ type cpuBuffer struct {
 	commitSub   *subbuf // of commitPage
 	data        []byte  // of tail
 	plain       plain
-	context     uint64 // who is writing, see enter
-	nest        uint   // shift of the bits in context, see NestStart
-	committing  int    // reservations not yet ended
-	commits     uint64 // reservations begun inside of others
-	beforeStamp uint64 // time of the last attempt to write
-	writeStamp  uint64 // time of the last event written; the next delta starts here
-	headSet     bool   // of the update that goes on, see overwriteHead
+	context     uint64  // who is writing, see enter
+	nest        uint    // shift of the bits in context, see NestStart
+	committing  int     // reservations not yet ended
+	commits     uint64  // reservations begun inside of others
+	beforeStamp uint64  // time of the last attempt to write
+	writeStamp  uint64  // time of the last event written; the next delta starts here
+	headSet     bool    // of the update that goes on, see overwriteHead
+	serial      uint64  // pages ever entered
+	spare       *subbuf // memory that has been spare for longest, see provide
 	ledger      ledger
 	open        [maxNest]openEvent
 
@@ -165,8 +167,6 @@ type cpuBuffer struct {
 	dropped       atomic.Uint64
 	pagesTouched  atomic.Uint64
 	pagesLost     atomic.Uint64
-	serial        uint64 // pages ever entered
-	spare         atomic.Pointer[subbuf]
 
 	_ [64]byte
 
@@ -185,6 +185,7 @@ type cpuBuffer struct {
 	lost        uint64        // events lost just before the reader page, not yet told
 	generation  uint64        // grows when pages go otherwise than by being read; tells iterators
 	pinned      int           // Resize is refused while above 0
+	lastSpare   *subbuf       // memory that has become spare last
 	freeIDs     []uint32
 	mapping     *Mapping // see Map
 	readHook    func(readPoint)
@@ -249,7 +250,7 @@ func (b *Buffer) readers(cpu int) *cpuBuffer {
 func (c *cpuBuffer) rebuild(n int) {
 	c.capacity = c.buf.subbufSize - PageHeaderSize
 	c.nrPages = n
-	c.spare.Store(nil)
+	c.noSpare()
 	c.table, c.freeIDs = make([]*page, 0, n+1), nil
 	c.reader = c.newPages(1)
 	c.head = c.newPages(n)

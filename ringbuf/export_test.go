@@ -157,8 +157,10 @@ func unreadOn(c *cpuBuffer, p *page) (n uint64) {
 // HeldPages is how many sub-buffers' memory the ring of cpu holds.
 func HeldPages(b *Buffer, cpu int) (n int) {
 	c := b.writer(cpu)
-	for s := c.spare.Load(); s != nil; s = s.next {
-		n++
+	for s := c.spare; s != nil; s = s.next.Load() {
+		if s.data != nil {
+			n++
+		}
 	}
 	for _, p := range c.table {
 		if p != nil && p.sub.Load() != nil {

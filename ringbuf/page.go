@@ -31,19 +31,17 @@ type page struct {
 	_ [8]byte
 }
 
-// subbuf is the memory of a page (struct buffer_data_page). The commit word,
-// which the writer stores for every event, has a cache line of its own, so that
-// readers who look for the page do not disturb it.
+// subbuf is the memory of a page (struct buffer_data_page). It is 128 bytes: the
+// commit word, which the writer stores for every event, has a cache line of its
+// own, so that readers who look for the page do not disturb it.
 type subbuf struct {
-	_ [64]byte
-
 	// commit is what readers may look at: the number of finished bytes and,
 	// from bit 32 on, the number of data events in them. The writer stores it
 	// when its outermost event ends, after all bytes below are in place, and
 	// never writes below it again while the page is the same.
 	commit atomic.Uint64
 
-	_ [64]byte
+	_ [56]byte
 
 	stamp atomic.Uint64 // time of the first event; stored before the commit that publishes it
 
@@ -51,9 +49,9 @@ type subbuf struct {
 	entriesBefore atomic.Uint64
 	bytesBefore   atomic.Uint64
 
-	held atomic.Int32 // iterators that look at it; see Iter
-	next *subbuf      // while it is spare
-	data []byte       // the sub-buffer without its header
+	held atomic.Int32           // iterators that look at it; see Iter
+	next atomic.Pointer[subbuf] // while it is spare
+	data []byte                 // the sub-buffer without its header
 }
 
 const commitMask = 1<<32 - 1 // of subbuf.commit: the bytes
@@ -123,40 +121,7 @@ func (c *cpuBuffer) join(a, b *page, flag uint32) {
 	b.prev.Store(a.id)
 }
 
-// provide is memory for a page that the writer enters: a spare one or new.
-//
-// Spare memory is a list to which readers add and from which only the writer
-// takes, so that what it has seen at the front stays there.
-func (c *cpuBuffer) provide() *subbuf {
-	for {
-		s := c.spare.Load()
-		if s == nil {
-			return &subbuf{data: make([]byte, c.capacity)}
-		}
-		if c.spare.CompareAndSwap(s, s.next) {
-			s.next = nil
-			return s
-		}
-	}
-}
-
-// release makes the memory of an emptied page spare, or leaves it to the
-// iterators that look at it.
-func (c *cpuBuffer) release(p *page) {
-	s := p.sub.Swap(nil)
-	if s == nil || s.held.Load() != 0 {
-		return
-	}
-	s.commit.Store(0)
-	for {
-		s.next = c.spare.Load()
-		if c.spare.CompareAndSwap(s.next, s) {
-			return
-		}
-	}
-}
-
-// empty makes a page that has been read, or whose data is given up, free.
+// emptyPage makes a page that has been read, or whose data is given up, free.
 //
 // Kernel: rb_clear_buffer_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) emptyPage(p *page) {

@@ -139,7 +139,7 @@ func (c *cpuBuffer) removePages(n int) {
 	c.head = head
 	c.reader.prev.Store(c.reader.id) // the page that was there may be gone, see isReader
 	c.generation++
-	c.spare.Store(nil)
+	c.noSpare()
 }
 
 // SetSubbufSize changes the size of all sub-buffers (buffer_subbuf_size_kb). All

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -197,6 +198,39 @@ func TestDrainedRingStaysSmall(t *testing.T) {
 	}
 	if n := ringbuf.HeldPages(b, 0); n > 8 {
 		t.Errorf("%d pages of memory", n)
+	}
+}
+
+// Memory that is spare goes round: the writer takes what has been spare for
+// longest, and leaves the last.
+func TestSpareMemoryGoesRound(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 20 * 112, SubbufSize: 128, Clock: ticking()})
+	var seen []*byte // of each piece of memory, in the order of its first use
+	use := func(events int) (order []int) {
+		for range events { // an event fills a page
+			e, err := b.Reserve(0, ringbuf.Normal, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.Index(seen, &e.Data[0])
+			if i < 0 {
+				i = len(seen)
+				seen = append(seen, &e.Data[0])
+			}
+			order = append(order, i)
+			b.Commit(0, e)
+		}
+		for range events {
+			if _, ok := b.Consume(0); !ok {
+				t.Fatal("nothing to read")
+			}
+		}
+		return order
+	}
+	for _, want := range []string{"[0 1 2 3 4]", "[0 1 2 5]", "[3 4 0]", "[1 2]"} {
+		if got := fmt.Sprint(use(len(strings.Fields(want)))); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
