@@ -75,15 +75,12 @@ func (c *cpuBuffer) unread() uint64 {
 	}
 }
 
-// nothingUnread reports whether unread is 0. It looks at the word that the writer
-// stores for each event only if all that is before the commit page has been read.
+// nothingUnread reports whether unread is 0, while the writer is in the ring. What is
+// on the oldest page is unread. To look there costs nobody anything, for the reader
+// will take that page; unread looks at words of the page that the writer is on.
 func (c *cpuBuffer) nothingUnread() bool {
-	at := c.commitAt.Load()
-	if s := c.table[at&idMask].sub.Load(); s != nil {
-		before := s.entriesBefore.Load()
-		if overrun := c.overrun.Load(); c.commitAt.Load() == at && before > overrun+c.readEvents {
-			return false
-		}
+	if s := c.findHead().sub.Load(); s != nil && s.commit.Load()>>32 != 0 {
+		return false
 	}
 	return c.unread() == 0
 }
