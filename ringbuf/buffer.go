@@ -99,7 +99,7 @@ func pagesFor(size, subbufSize int) int {
 // Map. What changes rings (Reset, Resize, SetSubbufSize, SwapCPU, SetClock,
 // SetAbsoluteTime) stops a writer that has called Online; of one that has not,
 // the caller knows that it does not write just now. SetRecording,
-// SetCPURecording and SetOverwrite may be called at any time.
+// SetCPURecording, Disable, Enable and SetOverwrite may be called at any time.
 //
 // Kernel: struct trace_buffer, kernel/trace/ring_buffer.c.
 type Buffer struct {
@@ -108,7 +108,7 @@ type Buffer struct {
 	subbufSize int
 	maxData    int // payload of the biggest event
 	absolute   bool
-	off        atomic.Uint32 // recordOff while tracing_on is 0
+	off        atomic.Uint32 // recordOff while tracing_on is 0; and disabled for each Disable
 	overwrite  atomic.Bool
 
 	control sync.Mutex // of who stops writers
@@ -357,14 +357,32 @@ func (c *cpuBuffer) reset() {
 // Kernel: ring_buffer_record_off and _on, kernel/trace/ring_buffer.c.
 func (b *Buffer) SetRecording(on bool) {
 	if on {
-		b.off.Store(0)
+		b.off.And(^uint32(recordOff))
 	} else {
-		b.off.Store(recordOff)
+		b.off.Or(recordOff)
 	}
 }
 
 // Recording tells what SetRecording set.
-func (b *Buffer) Recording() bool { return b.off.Load() == 0 }
+func (b *Buffer) Recording() bool { return b.off.Load()&recordOff == 0 }
+
+// Disable lets Reserve answer ErrDisabled until Enable was called as often,
+// whatever SetRecording says meanwhile.
+//
+// Kernel: ring_buffer_record_disable and _enable, kernel/trace/ring_buffer.c.
+func (b *Buffer) Disable() { b.off.Add(disabled) }
+
+// Enable takes one Disable back.
+func (b *Buffer) Enable() {
+	if b.off.Add(^uint32(disabled-1)) >= ^uint32(disabled-1) {
+		panic("ringbuf: invariant: Enable without Disable")
+	}
+}
+
+// Enabled says whether Reserve may succeed on CPUs that record.
+//
+// Kernel: ring_buffer_record_is_on, kernel/trace/ring_buffer.c.
+func (b *Buffer) Enabled() bool { return b.off.Load() == 0 }
 
 // SetCPURecording switches one CPU (tracing_cpumask).
 //

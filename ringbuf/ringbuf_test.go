@@ -252,6 +252,38 @@ func TestWatermark(t *testing.T) {
 	}
 }
 
+// What was disabled twice is enabled by the second Enable, and tracing_on is a switch
+// of its own.
+func TestDisable(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Clock: ticking()})
+	for _, step := range []struct {
+		do            func()
+		enabled, isOn bool
+	}{
+		{b.Disable, false, true},
+		{b.Disable, false, true},
+		{func() { b.SetRecording(false) }, false, false},
+		{b.Enable, false, false},
+		{func() { b.SetRecording(true) }, false, true},
+		{b.Enable, true, true},
+	} {
+		step.do()
+		e, err := b.Reserve(0, ringbuf.Normal, 4)
+		if err == nil {
+			b.Commit(0, e)
+		}
+		if (err == nil) != step.enabled || err != nil && !errors.Is(err, ringbuf.ErrDisabled) || b.Enabled() != step.enabled || b.Recording() != step.isOn {
+			t.Errorf("Reserve: %v, Enabled %v, Recording %v; want %v and %v", err, b.Enabled(), b.Recording(), step.enabled, step.isOn)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("one Enable more than there were Disables")
+		}
+	}()
+	b.Enable()
+}
+
 func TestClockAndSwitches(t *testing.T) {
 	b := mustNew(t, ringbuf.Config{CPUs: 2, Clock: func(int) uint64 { return 5 }})
 	b.SetCPURecording(1, false)

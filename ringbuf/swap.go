@@ -52,7 +52,7 @@ func swappable(a, b *cpuBuffer) error {
 		return syscall.EBUSY
 	case a.nrPages != b.nrPages, x.subbufSize != y.subbufSize:
 		return syscall.EINVAL
-	case (x.off.Load()|y.off.Load()|a.control.Load()|b.control.Load())&recordOff != 0:
+	case x.off.Load()|y.off.Load()|(a.control.Load()|b.control.Load())&recordOff != 0:
 		return syscall.EAGAIN
 	case a.context != 0 || b.context != 0:
 		return syscall.EBUSY

@@ -37,7 +37,7 @@ type Event struct {
 // kernel/trace/ring_buffer.c.
 func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 	c := b.writer(cpu)
-	if (b.off.Load()|c.control.Load())&(recordOff|stopping) != 0 {
+	if b.off.Load()|c.control.Load()&(recordOff|stopping) != 0 {
 		var err error
 		if c, err = b.attend(cpu); err != nil {
 			return Event{}, err

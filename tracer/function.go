@@ -20,7 +20,7 @@ func functionCall(i *Instance, c *machine.CPU, f *machine.Frame) {
 		return
 	}
 	stacks := i.functionStacks()
-	if !stacks && !i.buf.Recording() {
+	if !stacks && !i.buf.Enabled() {
 		return
 	}
 	parent := f.Parent()

@@ -44,6 +44,7 @@ type Instance struct {
 	deferred                     *unwind.Work // while userstacktrace_delay is on
 	errors                       errorLog
 	refs                         int    // open files, of an instance that can be removed
+	pauses                       int    // see pause
 	readers                      int    // open trace_pipe and trace_pipe_raw files
 	piped                        []bool // by CPU: its trace_pipe is open
 	scratch                      []byte
@@ -166,8 +167,8 @@ func contextOf(c *machine.CPU) ringbuf.Context {
 	return ringbuf.Normal
 }
 
-// records reports whether the instance records on c at all; tracing_cpumask
-// and tracing_on decide.
+// records reports whether the instance records on c at all; tracing_cpumask,
+// tracing_on and readers of trace with options/pause-on-trace decide.
 func (i *Instance) records(c *machine.CPU) bool {
-	return i.cpumask[c.ID] && i.buf.Recording()
+	return i.cpumask[c.ID] && i.buf.Enabled()
 }

@@ -50,7 +50,7 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 		i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
 		return len(text), i.writeAsShell("trace_marker")
 	}
-	if !i.buf.Recording() || !i.cpumask[writerCPU] {
+	if !i.buf.Enabled() || !i.cpumask[writerCPU] {
 		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
 	}
 	// Triggers see the text without the newline that is added.

@@ -75,12 +75,25 @@ func (i *Instance) setEventFile() tracefile.Node {
 }
 
 // traceFile is trace: reading shows the buffer and takes nothing, > empties it.
+// With options/pause-on-trace nothing is recorded while it is open for reading.
+//
+// Kernel: __tracing_open and tracing_release, kernel/trace/trace.c.
 func (i *Instance) traceFile(cpu int) tracefile.Node {
-	return i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).
+	file := i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).
 		OnTrunc(func() error {
 			return i.locked(func() error { i.emptyShown(cpu); return nil })
 		}).
 		OnWrite(func([]byte) error { return nil })
+	paused := *file
+	paused.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		h, err := file.Open(ctx, flags)
+		if err != nil || flags&tracefile.Read == 0 {
+			return h, err
+		}
+		_ = i.locked(func() error { i.pause(); return nil })
+		return &openFile{h, func() { _ = i.locked(func() error { i.unpause(); return nil }) }}, nil
+	}
+	return &paused
 }
 
 // stackMapFile is stack_map: its text, and writes that reset it. Opening it

@@ -75,9 +75,7 @@ type option struct {
 // options is the table from which trace_options, the options folder and the
 // defaults come.
 //
-// Departure: some options change nothing here, as what they act on is left out:
-// block (poll), sym-userobj (simulated memory has no files behind it),
-// pause-on-trace (trace is a text of one moment anyway).
+// Departure: block changes nothing here, as no poll(2) reaches a file of the tree.
 var options = [numOptions]option{
 	OptPrintParent:         {name: "print-parent", on: true},
 	OptSymOffset:           {name: "sym-offset"},

@@ -107,6 +107,10 @@ func (i *Instance) takeSnapshot(cpu int) error {
 		return nil
 	}
 	// A ring that does not record cannot be exchanged alone, a whole buffer can.
+	if i.pauses > 0 {
+		i.enable()
+		defer i.disable()
+	}
 	on := i.buf.Recording()
 	i.setRecordable(true, allCPUs(i.buf.CPUs()))
 	defer i.setRecordable(on, i.cpumask)

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"sort"
 
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
@@ -57,6 +58,7 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		String:       ft.formats.at,
 		Comm:         ft.cmdlines.comm,
 		TGID:         ft.cmdlines.tgid,
+		UserFile:     ft.userFile,
 		CPUs:         ft.machine.OnlineCPUs(),
 		PossibleCPUs: buf.CPUs(),
 		CounterClock: !i.clock.inNS,
@@ -64,6 +66,23 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		TimeStart:    i.shows(buf).began,
 		Latency:      i.shows(buf).header,
 	})
+}
+
+// userFile is the file that a process has mapped at an address, and where its
+// mapping starts: the first that ends above the address, be it behind it. A process
+// that is gone has none, as in the kernel.
+//
+// Kernel: trace_user_stack_print and seq_print_user_ip, kernel/trace/trace_output.c.
+func (ft *Ftrace) userFile(tgid int32, ip uint64) (path string, start uint64) {
+	t := ft.machine.Task(int(tgid))
+	if t == nil {
+		return "", 0
+	}
+	n := sort.Search(len(t.Maps), func(n int) bool { return t.Maps[n].End > ip })
+	if n == len(t.Maps) || t.Maps[n].Inode == 0 {
+		return "", 0
+	}
+	return t.Maps[n].Path, t.Maps[n].Start
 }
 
 // shows says what the latency format tells above a buffer's entries, and since
