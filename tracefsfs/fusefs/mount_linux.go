@@ -84,17 +84,8 @@ func New(dir string, cfg Config) (*Mount, error) {
 		owners: newOwners(),
 	}
 	m.addRoot()
-	m.server, err = fuse.NewServer(m, dir, &fuse.MountOptions{
-		AllowOther: true, DirectMount: true, FsName: cfg.Source, Name: cfg.Type,
-		ExtraCapabilities: fuse.CAP_ATOMIC_O_TRUNC, DisableXAttrs: true, DisableReadDirPlus: true,
-		MaxBackground: 64,
-	})
-	if err != nil {
+	if err := m.attach(); err != nil {
 		return nil, fmt.Errorf("mount %s: %w", dir, err)
-	}
-	go m.server.Serve()
-	if err := m.server.WaitMount(); err != nil {
-		return nil, errors.Join(fmt.Errorf("mount %s: %w", dir, err), m.server.Unmount())
 	}
 	if cfg.Run != nil {
 		m.clock.Start(cfg.Run, m.pump)
