@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os/signal"
 	"syscall"
 
@@ -17,6 +18,7 @@ type live struct {
 	*lab
 	bridge *bridge.Bridge
 	mount  *fusefs.Mount
+	guard  *guard
 }
 
 // fuse is the configuration of a mount of the lab's tree, with a bridge to be closed
@@ -44,7 +46,13 @@ func (l *lab) mount(dir, source string, clock *fusefs.Clock) (*live, error) {
 		b.Close()
 		return nil, err
 	}
-	return &live{l, b, m}, nil
+	g, err := startGuard(m)
+	if err != nil {
+		err = errors.Join(err, m.Close())
+		b.Close()
+		return nil, err
+	}
+	return &live{l, b, m, g}, nil
 }
 
 // untilDone serves until the tree is unmounted, ctx is done or the program is told
@@ -59,5 +67,5 @@ func (l *live) untilDone(ctx context.Context) error {
 	case <-unmounted:
 	}
 	defer l.bridge.Close()
-	return l.mount.Close()
+	return errors.Join(l.mount.Close(), l.guard.stop())
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 
 	"ftracelab/tracefsfs/fusefs"
@@ -18,3 +19,7 @@ func (l *lab) mount(string, string, *fusefs.Clock) (*live, error) {
 }
 
 func (l *live) untilDone(context.Context) error { return nil }
+
+func unmountAfter(string, uint64, io.Reader) error {
+	return fmt.Errorf("mounting on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
