@@ -12,21 +12,23 @@ import (
 // exits, become stays in the simulated kernel, so that a trace shows them by the
 // pids they know of themselves.
 //
-//	shell 4711 forks 4712     Fork(4711, 4712)   sys_clone, sched_process_fork, …
-//	4712 becomes "sleep"      Exec(4712, …)      sys_execve, sched_process_exec, …
-//	4711 writes a file        Call(4711, write)  sys_write
+//	shell 4711 forks 4712     Fork(4711, 4712)      sys_clone, sched_process_fork, …
+//	4712 becomes "sleep"      Exec(4712, …)         sys_execve, sched_process_exec, …
+//	4711 writes 6 bytes       Call(4711, write, 6)  sys_write
 //
 // Methods note what a guest shall do; it does so when the machine runs. They are to
 // be called between two runs.
 //
 // Departure: of a guest's system calls only those that a caller of these methods
-// tells of happen, and their arguments are not the process's.
+// tells of happen, and their arguments are not the process's. They happen before
+// it is known how they end.
 type Guests struct {
 	w     *mix
 	byPID map[int]*guest
 	busy  []*guest // with something to do, in the order in which they got it
 
-	changes int // forks, execs and exits to be done
+	changes   int          // forks, execs and exits to be done
+	procWrite machine.Code // see WriteProc
 }
 
 // MaxGuests bounds the processes that are guests at once; others do not appear.
@@ -48,6 +50,7 @@ type guestKind uint8
 
 const (
 	guestCall guestKind = iota
+	guestWriteProc
 	guestFork
 	guestExec
 	guestExit
@@ -56,7 +59,7 @@ const (
 // guestAct is one thing to do.
 type guestAct struct {
 	kind       guestKind
-	nr         int64
+	nr, ret    int64
 	child      *guest
 	comm, path string
 	policy     machine.Policy
@@ -73,7 +76,11 @@ func NewGuests(m *machine.Machine) (*Guests, error) {
 	if !ok {
 		return nil, errors.New("workload: this machine has no place for guests")
 	}
-	return &Guests{w: w, byPID: map[int]*guest{}}, nil
+	code, err := assembleProcWrite(m)
+	if err != nil {
+		return nil, err
+	}
+	return &Guests{w: w, byPID: map[int]*guest{}, procWrite: code}, nil
 }
 
 // Known says whether a process is a guest.
@@ -120,8 +127,10 @@ func (d *guest) config(prio int) machine.TaskConfig {
 	}
 }
 
-// Call lets a guest make a system call.
-func (g *Guests) Call(pid int, nr int64) { g.note(pid, guestAct{kind: guestCall, nr: nr}) }
+// Call lets a guest make a system call, which returns ret.
+func (g *Guests) Call(pid int, nr, ret int64) {
+	g.note(pid, guestAct{kind: guestCall, nr: nr, ret: ret})
+}
 
 // Fork lets a guest fork another.
 func (g *Guests) Fork(parent, child int) {
@@ -146,11 +155,11 @@ func (g *Guests) Exit(pid int) { g.note(pid, guestAct{kind: guestExit}) }
 
 func (g *Guests) note(pid int, act guestAct) {
 	d := g.byPID[pid]
-	if d == nil || len(d.acts) >= maxGuestActs && act.kind == guestCall {
+	if d == nil || len(d.acts) >= maxGuestActs && !act.changes() {
 		return
 	}
 	d.acts = append(d.acts, act)
-	if act.kind != guestCall {
+	if act.changes() {
 		g.changes++
 	}
 	if !d.busy {
@@ -200,15 +209,18 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	for len(d.acts) > 0 && stay.Code == nil {
 		d.doing = d.acts[0]
 		d.acts = d.acts[1:]
-		stay.NR = d.doing.call()
+		stay.NR, stay.Ret = d.doing.call(), d.doing.ret
 		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
-		if d.doing.kind == guestExit {
+		switch d.doing.kind {
+		case guestExit:
 			stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+		case guestWriteProc:
+			stay.Code = w.onFile(stay.Code, d.all.procWrite)
 		}
 	}
 	if stay.Code == nil {
 		d.doing = guestAct{}
-		stay.NR = sysWait4
+		stay.NR, stay.Ret = sysWait4, 0
 		if t.Comm == "sleep" {
 			stay.NR = sysClockNanosleep
 		}
@@ -217,6 +229,9 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	stay.User = w.userAt(t, int(stay.NR), int32(stay.NR))
 	return stay
 }
+
+// changes says that an act makes, turns or ends a process.
+func (a guestAct) changes() bool { return a.kind != guestCall && a.kind != guestWriteProc }
 
 // call is the system call of an act.
 func (a guestAct) call() int64 {
@@ -244,6 +259,7 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
 		child.task = c.Fork(cfg, 0x1200011)
 		child.task.Memory = newUserStack()
+		d.task.Stay().Ret = int64(child.pid)
 	case e == machine.EvSchedExec && d.doing.kind == guestExec:
 		if d.doing.prio > 0 {
 			d.task.Policy, d.task.Prio = d.doing.policy, d.doing.prio
@@ -263,7 +279,7 @@ func (d *guest) die() {
 	d.dead = true
 	delete(d.all.byPID, d.pid)
 	for _, act := range d.acts {
-		if act.kind != guestCall {
+		if act.changes() {
 			d.all.changes--
 		}
 		if act.child != nil && act.child.task == nil {

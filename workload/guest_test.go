@@ -73,12 +73,12 @@ func settle(t *testing.T, m *machine.Machine, g *workload.Guests) {
 func TestGuests(t *testing.T) {
 	m, g, log := guestMachine(t)
 	g.Add(4711, "sh", 0)
-	g.Call(4711, 257)
+	g.Call(4711, 257, 3)
 	g.Fork(4711, 4712)
 	g.Exec(4712, "cat", "/usr/bin/cat", machine.FIFO, 94)
-	g.Call(4712, 0)
+	g.Call(4712, 0, 10)
 	g.Exit(4712)
-	g.Call(4711, 1)
+	g.Call(4711, 1, 10)
 	settle(t, m, g)
 	m.Run(10 * machine.Millisecond) // the rest of the exit
 	of := func(pid string) []string {
@@ -125,7 +125,7 @@ func TestGuestsBounds(t *testing.T) {
 		g.Add(10_000+pid, "many", 0)
 	}
 	for range 10_000 {
-		g.Call(10_000, 0)
+		g.Call(10_000, 0, 0)
 	}
 	n := 0
 	g.PIDs(func(int) { n++ })
@@ -133,4 +133,57 @@ func TestGuestsBounds(t *testing.T) {
 		t.Errorf("%d guests, want %d", n, workload.MaxGuests)
 	}
 	settle(t, m, g)
+}
+
+// A write to a file of /proc runs the code of such files instead of that of the
+// file it was seen with, inside of the same system call.
+func TestGuestWritesProc(t *testing.T) {
+	m, g, log := guestMachine(t)
+	ks := m.Kallsyms()
+	var returned []string
+	calls := uint64(0)
+	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+		if c.Current.PID == 4711 {
+			calls++
+			f.Ret = calls
+		}
+	}
+	m.Hooks.Return = func(c *machine.CPU, f *machine.Frame) {
+		switch name, _, _, _, _ := ks.Lookup(f.Func); name {
+		case "proc_reg_write", "rw_verify_area", "vfs_write", "ksys_write", "__x64_sys_write", "x64_sys_call", "pipe_write", "shmem_file_write_iter":
+			if stay := c.Current.Stay(); stay.NR == 1 {
+				returned = append(returned, fmt.Sprintf("%s %d", name, int64(f.Value)))
+			}
+		}
+	}
+	g.Add(4711, "sh", 0)
+	for range 20 { // of all kinds of writes
+		returned = nil
+		g.WriteProc(4711, -5)
+		settle(t, m, g)
+		want := []string{"rw_verify_area 0", "proc_reg_write -5", "vfs_write -5", "ksys_write -5", "__x64_sys_write -5", "x64_sys_call -5"}
+		if !slices.Equal(returned, want) {
+			t.Fatalf("%q\nwant %q", returned, want)
+		}
+	}
+	if !slices.Contains(*log, "4711 calls 1") {
+		t.Errorf("%q", *log)
+	}
+	g.Call(4711, 1, 118)
+	returned = nil
+	settle(t, m, g)
+	if !slices.Contains(returned, "ksys_write 118") || slices.Contains(returned, "proc_reg_write 118") {
+		t.Errorf("another file: %q", returned)
+	}
+	g.Fork(4711, 4712)
+	var clone int64
+	m.Hooks.Return = func(c *machine.CPU, f *machine.Frame) {
+		if name, _, _, _, _ := ks.Lookup(f.Func); name == "kernel_clone" && c.Current.PID == 4711 {
+			clone = int64(f.Value)
+		}
+	}
+	settle(t, m, g)
+	if clone != 4712 {
+		t.Errorf("kernel_clone returned %d", clone)
+	}
 }

@@ -36,6 +36,7 @@ func (f *execFlags) run(argv []string) error {
 	c, err := cell.New(cell.Config{
 		Tracing:  tracing,
 		Overlays: overlays,
+		Before:   tracing.Before,
 		Programs: map[string]string{
 			"mount.tracefs": cell.Remounter, "mount.fuse.tracefs": cell.Remounter,
 			"modprobe": modprobeScript, "insmod": modprobeScript, "rmmod": rmmodScript,

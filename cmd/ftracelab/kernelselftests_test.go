@@ -19,10 +19,9 @@ import (
 // an instance, as its flags say.
 //
 // Left out of these folders, besides what needs histograms, probes and synthetic
-// events: mount_options and test_ownership (they remount), fgraph-retval (a
-// kernel built with return values), event-pid, event-no-pid, func-filter-pid and
-// func-filter-notrace-pid (they look for the shell and its children, which the
-// machine does not run).
+// events: mount_options and test_ownership (they remount), event-pid, event-no-pid,
+// func-filter-pid and func-filter-notrace-pid (they look for the shell and its
+// children, which the machine does not run).
 var kernelSelftests = []struct {
 	name       string
 	inInstance bool
@@ -46,6 +45,7 @@ var kernelSelftests = []struct {
 	{"ftrace/fgraph-multi", false},
 	{"direct/ftrace-direct", false},
 	{"ftrace/fgraph-profiler", false},
+	{"ftrace/fgraph-retval", false},
 	{"ftrace/func-filter-glob", false},
 	{"ftrace/func-filter-stacktrace", true},
 	{"ftrace/func_cpumask", false},

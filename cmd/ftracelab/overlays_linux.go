@@ -26,19 +26,17 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 	// The machine has no kprobes, so this is all there is below debug.
 	debug := folder("debug", cell.Kept("exception-trace", "1"))
 	return []cell.Overlay{
-		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return shell.KernelVersion + "\n" }, nil)},
+		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return shell.KernelVersion + "\n" }, nil), NoWrite: true},
 		{Path: "/proc/sys/debug", Node: debug},
 		{Path: cell.Debug, Node: folder("debug", folder("tracing"))},
 		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {
 			var b bytes.Buffer
 			_, err := l.machine.Kallsyms().WriteTo(&b)
 			return b.Bytes(), err
-		})},
-		{Path: "/proc/interrupts", Node: tracefile.Seq("interrupts", 0o444, l.interrupts).OnWrite(func([]byte) error {
-			return tracefile.Errorf(syscall.EIO, "interrupts cannot be written")
-		})},
+		}), NoWrite: true},
+		{Path: "/proc/interrupts", Node: tracefile.Seq("interrupts", 0o444, l.interrupts), NoWrite: true},
 		{Path: "/proc/sysrq-trigger", Node: l.sysrqTrigger()},
-		{Path: "/proc/modules", Node: tracefile.Seq("modules", 0o444, l.modules)},
+		{Path: "/proc/modules", Node: tracefile.Seq("modules", 0o444, l.modules), NoWrite: true},
 		{Path: "/proc/sys/kernel", Node: kernel},
 		{Path: "/sys/devices/system/cpu", Node: l.cpuDir()},
 	}, nil
@@ -46,17 +44,6 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 
 func folder(name string, nodes ...tracefile.Node) *tracefile.Dir {
 	return &tracefile.Dir{Name: name, Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
-}
-
-// interrupts is /proc/interrupts of a machine whose interrupts nobody counts.
-func (l *lab) interrupts() ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%11s", "")
-	for n := range l.machine.CPUs() {
-		fmt.Fprintf(&b, "%-11s", fmt.Sprintf("CPU%d", n))
-	}
-	b.WriteString("\n")
-	return b.Bytes(), nil
 }
 
 // modules is /proc/modules.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
 
@@ -86,13 +89,34 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 
 // hostFiles are the files outside of the tracefs that belong to tracing or act on
 // the machine, by path.
+//
+// Departure: of what the shell writes, only to /proc/interrupts is a system call of
+// the machine.
 func (l *lab) hostFiles() map[string]*tracefile.File {
 	files := l.hotplugFiles()
+	writer := workload.ProcWriter{Lab: l.ft, PID: shell.PID, Comm: "sh"}
+	files["/proc/interrupts"] = tracefile.Seq("interrupts", 0o444, l.interrupts).OnWrite(func([]byte) error {
+		if err := writer.Write(); err != nil {
+			return err
+		}
+		return tracefile.Errorf(syscall.EIO, "interrupts has no write operation")
+	})
 	files["/proc/sysrq-trigger"] = l.sysrqTrigger()
 	for _, f := range l.kernelFiles() {
 		files["/proc/sys/kernel/"+f.Name] = f
 	}
 	return files
+}
+
+// interrupts is /proc/interrupts of a machine whose interrupts nobody counts.
+func (l *lab) interrupts() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%11s", "")
+	for n := range l.machine.CPUs() {
+		fmt.Fprintf(&b, "%-11s", fmt.Sprintf("CPU%d", n))
+	}
+	b.WriteString("\n")
+	return b.Bytes(), nil
 }
 
 // shellConfig is a shell in the tracefs of the lab's machine, without its

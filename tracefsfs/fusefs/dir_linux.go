@@ -16,7 +16,7 @@ func (m *Mount) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fus
 	if !status.Ok() {
 		return status
 	}
-	m.before(&in.InHeader, OpMkdir, parent)
+	m.before(&in.InHeader, OpMkdir, parent, 0)
 	if !m.allowed(&in.InHeader, parent, 3) {
 		return fuse.EACCES
 	}
@@ -42,7 +42,7 @@ func (m *Mount) Rmdir(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Sta
 	if !status.Ok() {
 		return status
 	}
-	m.before(h, OpRmdir, parent)
+	m.before(h, OpRmdir, parent, 0)
 	if !m.allowed(h, parent, 3) {
 		return fuse.EACCES
 	}
@@ -98,7 +98,7 @@ func (m *Mount) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 	if !m.allowed(&in.InHeader, n, 4) {
 		return fuse.EACCES
 	}
-	m.before(&in.InHeader, OpReadDir, n)
+	m.before(&in.InHeader, OpReadDir, n, 0)
 	out.Fh = m.addFile(&file{node: n, listing: m.list(n)})
 	return fuse.OK
 }

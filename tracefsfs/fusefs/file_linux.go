@@ -42,7 +42,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if !m.allowed(&in.InHeader, n, mask) {
 		return fuse.EACCES
 	}
-	m.before(&in.InHeader, OpOpen, n)
+	m.before(&in.InHeader, OpOpen, n, 0)
 	if flags&tracefile.Write != 0 {
 		m.sweep()
 	}
@@ -124,7 +124,7 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 	if f == nil {
 		return nil, fuse.EBADF
 	}
-	m.before(&in.InHeader, OpRead, f.node)
+	m.before(&in.InHeader, OpRead, f.node, int(in.Size))
 	var ctx context.Context = &fuse.Context{Cancel: cancel}
 	if in.Flags&syscall.O_NONBLOCK != 0 && !m.waitsInRead(f) {
 		ctx = withoutWaiting(ctx)
@@ -182,7 +182,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 	if f == nil {
 		return 0, fuse.EBADF
 	}
-	m.before(&in.InHeader, OpWrite, f.node)
+	m.before(&in.InHeader, OpWrite, f.node, len(data))
 	m.sweep()
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -137,10 +137,10 @@ func (m *Mount) Close() error {
 	return err
 }
 
-// before is told of each request of a client.
-func (m *Mount) before(h *fuse.InHeader, op Op, n *node) {
+// before is told of each request of a client; size is a read's or a write's.
+func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
 	if m.cfg.Before != nil {
-		m.cfg.Before(Request{PID: int(h.Pid), Op: op, Path: n.path})
+		m.cfg.Before(Request{PID: int(h.Pid), Op: op, Path: n.path, Size: size})
 		return
 	}
 	m.clock.Request(op)

@@ -324,7 +324,7 @@ func (m *Mount) Access(_ <-chan struct{}, in *fuse.AccessIn) fuse.Status {
 		return status
 	}
 	if in.Mask == 1 && m.isDir(n) {
-		m.before(&in.InHeader, OpChdir, n)
+		m.before(&in.InHeader, OpChdir, n, 0)
 	}
 	if !m.allowed(&in.InHeader, n, in.Mask&7) {
 		return fuse.EACCES

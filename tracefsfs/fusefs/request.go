@@ -1,10 +1,15 @@
 package fusefs
 
+import "syscall"
+
 // Request is what a client asks for.
 type Request struct {
 	PID  int // thread of the caller, 0 if the kernel did it on its own
 	Op   Op
 	Path string // relative to the mount
+	Size int    // bytes asked for, of a read or a write
+	// Errno is what it will fail with, where that is known before; 0 is nothing.
+	Errno syscall.Errno
 }
 
 // Op is the system call behind a request.

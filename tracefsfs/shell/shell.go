@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path"
+	"strconv"
 	"sync"
 	"time"
 
@@ -58,9 +59,13 @@ const KernelVersion = "Linux version " + kernelRelease + " #1 SMP PREEMPT_DYNAMI
 const (
 	kernelRelease = "6.12.0-ftracelab"
 	hostname      = "ftracelab"
-	shellPID      = "421"
 	parentPID     = "1"
 )
+
+// PID is the shell's, $$.
+const PID = 421
+
+var shellPID = strconv.Itoa(PID)
 
 // Bounds on scripts: their size, how deep they nest, and how deep they call
 // themselves, counted in Go stack frames (a function takes some fifteen).

@@ -97,6 +97,7 @@ func builtinFiles() map[string]tracefile.Node {
 		"/proc/mounts":      text(mounts),
 		"/proc/self/mounts": text(mounts),
 		"/proc/self/comm":   text("sh\n"),
+		"/proc/self/stat":   text(shellPID + " (sh) R " + parentPID + strings.Repeat(" 0", 48) + "\n"),
 		"/proc/version":     text(KernelVersion + "\n"),
 	}
 }

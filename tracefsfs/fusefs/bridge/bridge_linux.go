@@ -3,6 +3,7 @@ package bridge
 import (
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,9 +96,7 @@ func (b *Bridge) Before(r fusefs.Request) {
 		b.drain()
 		b.welcome(pid)
 		b.sweep()
-		if nr, ok := calls[r.Op]; ok {
-			b.cfg.Guests.Call(pid, nr)
-		}
+		b.call(pid, r)
 	})
 	b.settle(looks(r))
 	b.cfg.Clock.Request(r.Op)
@@ -112,6 +111,28 @@ func looks(r fusefs.Request) bool {
 	}
 	return r.Op == fusefs.OpOpen || r.Op == fusefs.OpWrite
 }
+
+// call is the system call behind a request.
+//
+// Departure: one of which it is not known before that it fails ends as if it went
+// well, a read and a write with as many bytes as they asked for.
+func (b *Bridge) call(pid int, r fusefs.Request) {
+	ret := int64(r.Size)
+	switch {
+	case r.Errno != 0:
+		ret = -int64(r.Errno)
+	case r.Op == fusefs.OpOpen:
+		ret = firstFD
+	}
+	if r.Op == fusefs.OpWrite && strings.HasPrefix(r.Path, "/proc/") && !strings.HasPrefix(r.Path, "/proc/sys/") {
+		b.cfg.Guests.WriteProc(pid, ret)
+	} else if nr, ok := calls[r.Op]; ok {
+		b.cfg.Guests.Call(pid, nr, ret)
+	}
+}
+
+// firstFD is the descriptor that a program gets which has none but the standard ones.
+const firstFD = 3
 
 // calls are the system calls, by their numbers on x86-64, behind requests.
 var calls = map[fusefs.Op]int64{

@@ -29,6 +29,8 @@ type Config struct {
 	// Overlays stand over files and folders of the host. One whose place the host
 	// does not have is left out: a client cannot miss what its system never had.
 	Overlays []Overlay
+	// Before is fusefs.Config.Before of the overlays; a request's path is absolute.
+	Before func(fusefs.Request)
 	// Programs are shell scripts in the system's folder of them, /usr/sbin, by name.
 	Programs map[string]string
 	// PlainSource leaves the source of the mount an ordinary word; without it libtracefs
@@ -40,6 +42,9 @@ type Config struct {
 type Overlay struct {
 	Path string
 	Node tracefile.Node
+	// NoWrite says that it is a file of /proc without a write operation: each write is
+	// EIO.
+	NoWrite bool
 }
 
 // Cell is a set of mounts with a tree in it.
@@ -139,7 +144,7 @@ func New(cfg Config) (*Cell, error) {
 	if c.tracing, err = fusefs.New(Tracing, cfg.Tracing); err != nil {
 		return nil, err
 	}
-	if err := c.overlay(cfg.Overlays); err != nil {
+	if err := c.overlay(cfg.Overlays, cfg.Before); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if err := c.bindDebug(); err != nil {

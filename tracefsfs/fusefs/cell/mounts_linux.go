@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -123,7 +124,7 @@ func (c *Cell) check() error {
 
 // overlay binds files of a second FUSE over the host's. Its name must not have
 // "tracefs" in it.
-func (c *Cell) overlay(overlays []Overlay) error {
+func (c *Cell) overlay(overlays []Overlay, before func(fusefs.Request)) error {
 	var nodes []tracefile.Node
 	for i, o := range overlays {
 		switch n := o.Node.(type) {
@@ -133,6 +134,11 @@ func (c *Cell) overlay(overlays []Overlay) error {
 			nodes = append(nodes, &dir)
 		case *tracefile.File:
 			file := *n
+			if o.NoWrite {
+				file = *n.OnWrite(func([]byte) error {
+					return tracefile.Errorf(syscall.EIO, "%s has no write operation", o.Path)
+				})
+			}
 			file.Name = strconv.Itoa(i)
 			nodes = append(nodes, &file)
 		}
@@ -144,7 +150,9 @@ func (c *Cell) overlay(overlays []Overlay) error {
 	// The folder is only the way to the binds: it goes with its last mount.
 	defer func() { _ = os.Remove(dir) }()
 	root := &tracefile.Dir{Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
-	c.host, err = fusefs.New(dir, fusefs.Config{FS: tracefsfs.New(root), Source: "ftracelab", Type: "ftracelab"})
+	c.host, err = fusefs.New(dir, fusefs.Config{
+		FS: tracefsfs.New(root), Source: "ftracelab", Type: "ftracelab", Before: absolute(overlays, before),
+	})
 	if err != nil {
 		return err
 	}
@@ -158,6 +166,23 @@ func (c *Cell) overlay(overlays []Overlay) error {
 		}
 	}
 	return unix.Unmount(dir, unix.MNT_DETACH)
+}
+
+// absolute gives before the paths at which overlays stand.
+func absolute(overlays []Overlay, before func(fusefs.Request)) func(fusefs.Request) {
+	if before == nil {
+		return nil
+	}
+	return func(r fusefs.Request) {
+		number, below, _ := strings.Cut(r.Path, "/")
+		if i, err := strconv.Atoi(number); err == nil && i < len(overlays) {
+			r.Path = filepath.Join(overlays[i].Path, below)
+			if overlays[i].NoWrite && r.Op == fusefs.OpWrite {
+				r.Errno = syscall.EIO
+			}
+			before(r)
+		}
+	}
 }
 
 // bindDebug shows the tree in the emulation of debugfs, where that is an overlay.
