@@ -142,7 +142,7 @@ func (g *Guests) Fork(parent, child int) {
 }
 
 // Exec lets a guest become another program, which is scheduled under policy with
-// prio as its kernel priority; 0 leaves that as it is.
+// prio as its kernel priority; Normal with 0 leaves that as it is.
 func (g *Guests) Exec(pid int, comm, path string, policy machine.Policy, prio int) {
 	if d := g.byPID[pid]; d != nil {
 		d.comm = comm
@@ -256,12 +256,15 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		d.doing.child = nil
 		d.all.changes--
 		cfg := child.config(d.task.Prio)
+		if cfg.Policy = d.task.Policy; d.task.DeadlineTask() { // reset on fork, or it could not
+			cfg.Policy, cfg.Prio = machine.Normal, 0
+		}
 		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
 		child.task = c.Fork(cfg, 0x1200011)
 		child.task.Memory = newUserStack()
 		d.task.Stay().Ret = int64(child.pid)
 	case e == machine.EvSchedExec && d.doing.kind == guestExec:
-		if d.doing.prio > 0 {
+		if d.doing.prio > 0 || d.doing.policy != machine.Normal {
 			d.task.Policy, d.task.Prio = d.doing.policy, d.doing.prio
 		}
 		c.Exec(d.doing.comm, d.doing.path)

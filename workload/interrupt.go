@@ -42,9 +42,9 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 			next += w.around(10 * tickLength) // the tick is stopped while idle
 		}
 		w.tickAt(c, next)
-		if c.Runnable() > 0 {
-			c.NeedResched = true
-		}
+		c.SchedTick()
+		return w.pick("irq apic_timer_interrupt" + from)
+	case machine.Replenish:
 		return w.pick("irq apic_timer_interrupt" + from)
 	case machine.Sleep:
 		return w.pick("irq apic_timer_interrupt" + from + " wakes")

@@ -23,8 +23,8 @@ func (w *mix) kthreads() {
 		}
 		t := w.m.Spawn(machine.TaskConfig{
 			Comm: comm, PID: pid, CPU: cpu, Kernel: true, Bound: cpu >= 0 && k.class != wakeRCU, Data: &k, Asleep: true,
-			Policy: policyOf(k.class),
-			Wait:   machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
+			Policy: policyOf(k.class), Stop: k.class == wakeMigration,
+			Wait: machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
 		})
 		w.sleepers[k.class] = append(w.sleepers[k.class], t)
 	}

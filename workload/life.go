@@ -42,12 +42,12 @@ func (w *mix) adopt(t *machine.Task) {
 
 // fork makes the child that the stay in progress forked in the capture.
 func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
-	if d.stay == nil || d.stay.Child < 0 || len(w.tasks) >= maxTasks {
-		return
+	if d.stay == nil || d.stay.Child < 0 || len(w.tasks) >= maxTasks || t.DeadlineTask() {
+		return // EAGAIN
 	}
 	child := &w.model.Scripts[d.stay.Child]
 	cfg := machine.TaskConfig{
-		Comm: t.Comm, Prio: t.Prio, Thread: d.stay.Thread,
+		Comm: t.Comm, Prio: t.Prio, Policy: t.Policy, Thread: d.stay.Thread,
 		Data: &life{script: d.stay.Child, session: d.session},
 	}
 	if child.Born >= 0 {

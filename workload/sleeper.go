@@ -2,44 +2,92 @@ package workload
 
 import (
 	"errors"
+	"fmt"
+	"syscall"
 
 	"ftracelab/workload/machine"
 )
 
-// Sleep runs a process that sleeps once, for d, and exits, and lets time pass
-// until it has: sleep(1) under any scheduling policy, which cfg has.
+// Process is a program that a task of the machine runs, and how it is scheduled.
+type Process struct {
+	Comm  string
+	Sleep machine.Time // it sleeps once for so long; 0: it reads and writes a little instead
+	machine.SchedAttr
+}
+
+// RunProcess runs p, from its start until its exit, and lets time pass meanwhile.
 //
-// The error says that the machine does not run a workload of this package.
-func Sleep(lab Lab, cfg machine.TaskConfig, d machine.Time) error {
+// Errors are those of machine.CheckScheduling, and that the machine does not run a
+// workload of this package.
+func RunProcess(lab Lab, p Process) error {
 	var done func() bool
-	err := lab.Do(func(m *machine.Machine) error {
+	err := lab.Do(func(m *machine.Machine) (err error) {
 		w, ok := m.Workload().(*mix)
 		if !ok {
 			return errors.New("workload: the machine runs no scenario")
 		}
-		done = w.sleeper(cfg, d)
-		return nil
+		done, err = w.process(p)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return await(lab, "sleep", d+moduleTimeout, done)
+	return await(lab, p.Comm, p.Sleep+moduleTimeout, done)
 }
 
-func (w *mix) sleeper(cfg machine.TaskConfig, d machine.Time) (done func() bool) {
-	rng, round := w.m.Rand("sleeper"), 0
-	cfg.Memory = newUserStack()
-	cfg.Next = func(_ *machine.CPU, t *machine.Task) machine.Stay {
-		round++
-		nr, stay := int32(sysClockNanosleep), machine.Stay{Kind: machine.Syscall, After: 100 * machine.Microsecond}
-		if round > 1 {
-			nr = sysExitGroup
-		} else {
-			stay.Wait = machine.Wait{Timeout: d, By: machine.Sleep}
-		}
-		stay.NR, stay.Code, stay.User = int64(nr), pick(rng, w.codes[sleeps(int64(nr))]), w.userAt(t, round, nr)
-		return stay
+// sysRead is what a process does that does not sleep, and sysWrite.
+const sysRead = 0
+
+func (w *mix) process(p Process) (done func() bool, err error) {
+	if err := w.m.CheckScheduling(nil, &p.SchedAttr); err != nil {
+		return nil, err
 	}
-	t := w.m.Spawn(cfg)
-	return func() bool { return w.m.Task(t.PID) != t }
+	calls := []int32{sysRead, sysWrite, sysExitGroup}
+	if p.Sleep > 0 {
+		calls = []int32{sysClockNanosleep, sysExitGroup}
+	}
+	rng, round := w.m.Rand("sleeper"), 0
+	t := w.m.Spawn(machine.TaskConfig{Comm: p.Comm, Memory: newUserStack(), Next: func(_ *machine.CPU, t *machine.Task) machine.Stay {
+		round++
+		nr := calls[min(round, len(calls))-1]
+		key := sleeps(int64(nr))
+		stay := machine.Stay{Kind: machine.Syscall, After: 100 * machine.Microsecond, NR: int64(nr)}
+		switch nr {
+		case sysClockNanosleep:
+			stay.Wait = machine.Wait{Timeout: p.Sleep, By: machine.Sleep}
+		case sysRead, sysWrite:
+			key = fmt.Sprintf("sys %d", nr)
+		}
+		stay.Code, stay.User = pick(rng, w.codes[key]), w.userAt(t, round, nr)
+		return stay
+	}})
+	if err := w.m.SetScheduling(t, p.SchedAttr); err != nil {
+		panic("workload: invariant: it was checked: " + err.Error())
+	}
+	return func() bool { return w.m.Task(t.PID) != t }, nil
+}
+
+// Scheduling is how a task of lab's machine is scheduled. ESRCH if there is none of
+// that pid.
+func Scheduling(lab Lab, pid int) (attr machine.SchedAttr, err error) {
+	err = lab.Do(func(m *machine.Machine) error {
+		t := m.Task(pid)
+		if t == nil || pid == 0 {
+			return fmt.Errorf("no task %d: %w", pid, syscall.ESRCH)
+		}
+		attr = t.SchedAttr()
+		return nil
+	})
+	return attr, err
+}
+
+// SetScheduling changes that. Errors are ESRCH and those of machine.CheckScheduling.
+func SetScheduling(lab Lab, pid int, attr machine.SchedAttr) error {
+	return lab.Do(func(m *machine.Machine) error {
+		t := m.Task(pid)
+		if t == nil || pid == 0 {
+			return fmt.Errorf("no task %d: %w", pid, syscall.ESRCH)
+		}
+		return m.SetScheduling(t, attr)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/shell"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
@@ -26,18 +27,27 @@ func (g guest) Modules() (names []string) {
 	return names
 }
 
-// policies are the scheduling policies by their names.
-var policies = map[string]machine.Policy{
-	"SCHED_OTHER": machine.Normal, "SCHED_FIFO": machine.FIFO, "SCHED_RR": machine.RR, "SCHED_BATCH": machine.Batch,
-	"SCHED_IDLE": machine.IdlePolicy, "SCHED_DEADLINE": machine.Deadline,
+func (g guest) Run(comm string, d time.Duration, s shell.Scheduling) error {
+	return workload.RunProcess(g.ft, workload.Process{Comm: comm, Sleep: machine.Time(d.Nanoseconds()), SchedAttr: attrOf(s)})
 }
 
-func (g guest) Sleep(policy string, priority int, d time.Duration) error {
-	cfg := machine.TaskConfig{Comm: "sleep", Policy: policies[policy]}
-	if priority > 0 {
-		cfg.Prio = machine.RTPrio(priority)
+func (g guest) Scheduling(pid int) (shell.Scheduling, error) {
+	attr, err := workload.Scheduling(g.ft, pid)
+	return shell.Scheduling{
+		Policy: int(attr.Policy), Nice: attr.Nice, Priority: attr.Priority,
+		Runtime: attr.Runtime, Deadline: attr.Deadline, Period: attr.Period,
+	}, err
+}
+
+func (g guest) SetScheduling(pid int, s shell.Scheduling) error {
+	return workload.SetScheduling(g.ft, pid, attrOf(s))
+}
+
+func attrOf(s shell.Scheduling) machine.SchedAttr {
+	return machine.SchedAttr{
+		Policy: machine.Policy(s.Policy), Nice: s.Nice, Priority: s.Priority,
+		DeadlineParams: machine.DeadlineParams{Runtime: s.Runtime, Deadline: s.Deadline, Period: s.Period},
 	}
-	return workload.Sleep(g.ft, cfg, machine.Time(d.Nanoseconds()))
 }
 
 // hotplugFiles are /sys/devices/system/cpu/cpuN/online, of every CPU but the

@@ -62,6 +62,7 @@ func strerrors() []struct {
 	}{
 		{syscall.EPERM, "Operation not permitted"},
 		{syscall.ENOENT, "No such file or directory"},
+		{syscall.ESRCH, "No such process"},
 		{syscall.EINTR, "Interrupted system call"},
 		{syscall.EIO, "Input/output error"},
 		{syscall.ENXIO, "No such device or address"},

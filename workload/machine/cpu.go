@@ -33,6 +33,7 @@ type CPU struct {
 	rq       []*Task // runnable tasks waiting for the CPU, first to run first
 	since    Time    // when Current was switched in
 
+	charged   Time   // until when the running task's budget has been charged
 	accounted Time   // until when sched_stat_runtime has reported
 	site      uint64 // address inside the innermost function, 0 when not known
 	irqTraced bool   // a hook was told that interrupts are off

@@ -52,7 +52,7 @@
 // and kernel/exit.c as far as tasks come and go, kernel/softirq.c and
 // arch/x86/entry for the order of contexts, kernel/kallsyms.c. Left out: memory,
 // files and devices (their functions run, nothing is stored; what they return is
-// in [Values]), what scheduling classes differ in but for their priority.
+// in [Values]), the weights of the fair class.
 //
 // The symbol table is that of Debian's linux-image-6.12 without address space
 // randomisation: names, addresses and sizes of the text, what can be traced, and

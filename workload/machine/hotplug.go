@@ -116,6 +116,8 @@ func (c *CPU) vanish() {
 	c.irqs, c.kicked = nil, false
 	for _, irq := range irqs {
 		switch {
+		case irq.budget != nil:
+			c.m.cpus[0].queue(irq) // which never leaves
 		case irq.Task == nil:
 		case irq.Task.bound:
 			c.irqs = append(c.irqs, irq)

@@ -11,7 +11,8 @@ type Interrupt struct {
 	Task *Task  // whom the handler wakes, or nil
 	From Origin // what it came upon; set when it is taken
 
-	sleep uint64 // the sleep of Task that it ends
+	sleep  uint64 // the sleep of Task that it ends
+	budget *Task  // of Replenish
 }
 
 // InterruptKind is where an interrupt comes from.
@@ -23,6 +24,7 @@ const (
 	Device                            // a device
 	Reschedule                        // another CPU: look at the run queue
 	CallFunction                      // another CPU: run a function
+	Replenish                         // local timer: a deadline task's next period begins
 	WatchdogNMI                       // an NMI of the watchdog's counter
 	BacktraceNMI                      // an NMI from another CPU: show the stack
 )
@@ -56,8 +58,10 @@ func (c *CPU) queue(irq Interrupt) {
 	c.irqs = slices.Insert(c.irqs, i, irq)
 }
 
-// urgent says that irq ends the sleep of a task that waits for nobody.
-func (irq *Interrupt) urgent() bool { return irq.Task != nil && irq.Task.Prio < maxRTPrio }
+// urgent says that irq lets a task run that waits for nobody.
+func (irq *Interrupt) urgent() bool {
+	return irq.Task != nil && irq.Task.Prio < maxRTPrio || irq.budget != nil
+}
 
 // takeInterrupt puts the handler of the earliest interrupt on top of what runs.
 func (c *CPU) takeInterrupt() {
@@ -70,6 +74,9 @@ func (c *CPU) takeInterrupt() {
 		return // the sleep it was to end is over: the timer was cancelled
 	}
 	irq.From = c.origin()
+	if irq.budget != nil {
+		c.replenish(irq.budget)
+	}
 	code := c.m.kernel.Workload.Interrupt(c, irq)
 	if len(code) == 0 {
 		if irq.Task != nil {

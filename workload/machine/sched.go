@@ -10,6 +10,7 @@ import "slices"
 //
 // Kernel: __schedule, kernel/sched/core.c.
 func (c *CPU) reschedule(op *Op) {
+	c.charge()
 	prev := c.Current
 	c.NeedResched = false
 	state := int64(op.Arg)
@@ -23,15 +24,20 @@ func (c *CPU) reschedule(op *Op) {
 	}
 	prev.wakeSoon = false
 	runnable := state == StateRunning || state == StatePreempted
-	if runnable && len(c.rq) == 0 && (prev == c.idle || c.presence == present) {
+	throttled := prev.budget.throttled
+	if runnable && len(c.rq) == 0 && !throttled && (prev == c.idle || c.presence == present) {
 		return
 	}
 	stays := prev == c.idle || !runnable || c.presence == present || prev.bound
-	if prev != c.idle && runnable && stays {
-		c.rq = append(c.rq, prev)
-		prev.onRQ = true
+	prev.budget.ready = throttled && runnable
+	if prev != c.idle && runnable && stays && !throttled {
+		c.insert(prev, prev.Policy == FIFO)
 	}
-	c.switchTo(c.takeNext(), state)
+	next := c.takeNext()
+	if next == prev {
+		return
+	}
+	c.switchTo(next, state)
 	if !stays {
 		c.moveAway(prev)
 	}
@@ -57,6 +63,7 @@ func (c *CPU) takeNext() *Task {
 // switchTo makes next the current task.
 func (c *CPU) switchTo(next *Task, state int64) {
 	prev := c.Current
+	c.charged = c.Time
 	prev.runtime += c.Time - c.since
 	if c.on(EvSchedSwitch) {
 		c.args.schedSwitch = SchedSwitch{
@@ -94,17 +101,26 @@ func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.e
 // target picks the CPU that t shall run on: where it was, if that is idle or
 // nobody else is.
 //
-// Departure: select_task_rq weighs caches and loads; this looks for idleness only.
+// Departure: select_task_rq weighs caches and loads; this looks for idleness, and
+// for real-time and deadline tasks for a CPU where they come first. Nothing moves a
+// task that waits already.
 func (c *CPU) target(t *Task) *CPU {
 	if t.bound && t.home != nil {
 		return t.home
 	}
-	if t.bound || t.cpu.idleNow() && t.cpu.presence == present {
+	if t.bound || t.cpu.presence == present && (t.cpu.idleNow() || t.class() != fairClass && t.before(t.cpu.Current)) {
 		return t.cpu
 	}
 	for _, o := range c.m.cpus {
 		if o.idleNow() && o.presence == present {
 			return o
+		}
+	}
+	if t.class() != fairClass {
+		for _, o := range c.m.cpus {
+			if o.presence == present && t.before(o.Current) {
+				return o
+			}
 		}
 	}
 	if t.cpu.presence != present {
@@ -152,6 +168,9 @@ func (c *CPU) makeRunnable(t *Task) {
 
 func (c *CPU) woken(t *Task, e Event) {
 	dst := t.cpu
+	if t.DeadlineTask() {
+		c.wakeDeadline(t)
+	}
 	dst.enqueue(t)
 	if c.on(e) {
 		c.args.wakeup = SchedWakeup{ID: e, Task: t, TargetCPU: dst.ID}
@@ -186,20 +205,6 @@ func (m *Machine) Wake(t *Task) { t.cpu.wake(t) }
 func (c *CPU) wake(t *Task) {
 	if c.waking(t) {
 		c.makeRunnable(t)
-	}
-}
-
-// enqueue puts t on c's run queue, in order of priority, and asks for a
-// reschedule if it should run before what does.
-func (c *CPU) enqueue(t *Task) {
-	t.state, t.onRQ, t.cpu = StateRunning, true, c
-	i := len(c.rq)
-	for i > 0 && c.rq[i-1].Prio > t.Prio {
-		i--
-	}
-	c.rq = slices.Insert(c.rq, i, t)
-	if c.Current == c.idle || t.Prio < c.Current.Prio {
-		c.NeedResched = true
 	}
 }
 

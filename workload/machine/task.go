@@ -23,6 +23,9 @@ type Task struct {
 	home     *CPU  // where a bound task goes when it is next woken; nil: it stays
 	onRQ     bool
 	exiting  bool
+	stop     bool // of the stop class
+	budget   budget
+	ticks    int    // of SCHED_RR: since its turn began
 	wakeSoon bool   // woken before it slept
 	sleeps   uint64 // changes with every sleep and wake-up, so that a timer knows its own
 	wait     Wait
@@ -160,8 +163,9 @@ type TaskConfig struct {
 	Policy Policy
 	UID    int
 	Kernel bool
-	CPU    int // where it first runs
-	PID    int // 0 means the next free one
+	Stop   bool // of the class that comes before all others (migration/N)
+	CPU    int  // where it first runs
+	PID    int  // 0 means the next free one
 	// Foreign pids are given by somebody else: the machine's own go on below them.
 	Foreign bool
 	Parent  *Task // nil for none
@@ -204,7 +208,7 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	t := &Task{
 		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
 		Parent: cfg.Parent, Data: cfg.Data, Memory: cfg.Memory, Maps: cfg.Maps,
-		cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, program: cfg.Next,
+		cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, stop: cfg.Stop, program: cfg.Next,
 	}
 	switch {
 	case t.Policy == Deadline:

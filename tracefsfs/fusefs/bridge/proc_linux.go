@@ -81,6 +81,9 @@ func schedOf(pid int) (policy machine.Policy, prio int) {
 	if rt := number(40); rt > 0 {
 		return machine.Policy(number(41)), machine.RTPrio(rt)
 	}
+	if machine.Policy(number(41)) == machine.Deadline {
+		return machine.Deadline, -1
+	}
 	return machine.Normal, 100 + number(18)
 }
 
