@@ -97,12 +97,14 @@ func BenchmarkPageReader(b *testing.B) {
 		b.Fatal("nothing to read")
 	}
 	var r ringbuf.PageReader
+	var list []ringbuf.Entry
 	for _, c := range []struct {
 		name string
 		next func() bool
 	}{
 		{"all", func() bool { _, ok := r.Next(); return ok }},
 		{"data", func() bool { _, _, ok := r.NextData(); return ok }},
+		{"page", func() bool { list = r.AppendData(list[:0], 0); return len(list) > 0 }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(4096)

@@ -89,6 +89,8 @@ func FuzzPageReader(f *testing.F) {
 			return
 		}
 		other, _ := ringbuf.ReadPageImage(page)
+		third, _ := ringbuf.ReadPageImage(page)
+		data := third.AppendData(nil, 3)
 		off := ringbuf.PageHeaderSize
 		for e, ok := r.Next(); ok; e, ok = r.Next() {
 			if e.Offset != off || e.Size < 4 || off+e.Size > ringbuf.PageHeaderSize+r.Commit() {
@@ -99,6 +101,10 @@ func FuzzPageReader(f *testing.F) {
 				if at, data, ok := other.NextData(); !ok || at != e.Time || !bytes.Equal(data, e.Data) {
 					t.Fatalf("NextData: %d, %d bytes, %v; Next: %+v", at, len(data), ok, e)
 				}
+				if len(data) == 0 || data[0].CPU != 3 || data[0].Time != e.Time || !bytes.Equal(data[0].Data, e.Data) {
+					t.Fatalf("AppendData: %d left, Next: %+v", len(data), e)
+				}
+				data = data[1:]
 			}
 			if e.IsData() != (e.Data != nil) || len(e.Data) > e.Size-4 {
 				t.Fatalf("type %d with %d bytes of data of %d", e.TypeLen, len(e.Data), e.Size)
@@ -106,6 +112,9 @@ func FuzzPageReader(f *testing.F) {
 		}
 		if _, _, ok := other.NextData(); ok || (other.Err() == nil) != (r.Err() == nil) {
 			t.Fatalf("NextData at the end: %v, %v; Next: %v", ok, other.Err(), r.Err())
+		}
+		if len(data) > 0 || len(third.AppendData(nil, 0)) > 0 || (third.Err() == nil) != (r.Err() == nil) {
+			t.Fatalf("AppendData at the end: %d left, %v; Next: %v", len(data), third.Err(), r.Err())
 		}
 		if r.Err() == nil {
 			if off != ringbuf.PageHeaderSize+r.Commit() {

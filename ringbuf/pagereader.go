@@ -3,6 +3,7 @@ package ringbuf
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // PageHeaderSize is the size of a sub-buffer's header: a 64-bit time stamp and
@@ -120,6 +121,35 @@ func (r *PageReader) NextData() (time uint64, data []byte, ok bool) {
 		case e.IsData():
 			return e.Time, e.Data, true
 		}
+	}
+}
+
+// AppendData appends the data events that are left of the page, as entries of cpu.
+func (r *PageReader) AppendData(dst []Entry, cpu int) []Entry {
+	n := len(dst)
+	dst = slices.Grow(dst, (r.end-r.off)/minEventSize)
+	dst = dst[:cap(dst)]
+	for {
+		off, now, page := r.off, r.now, r.page[:r.end]
+		for r.prefix == 0 && r.err == nil && len(page)-off >= minEventSize { // as short
+			head := binary.LittleEndian.Uint32(page[off:])
+			end := off + headerSize + alignment*int(head&31)
+			if uint8(head&31)-1 >= TypeDataMax || end > len(page) {
+				break
+			}
+			now += uint64(head >> 5)
+			e := &dst[n]
+			e.CPU, e.Time, e.Data, e.Lost = cpu, now, page[off+headerSize:end:end], 0
+			n++
+			off = end
+		}
+		r.off, r.now = off, now
+		time, data, ok := r.NextData()
+		if !ok {
+			return dst[:n]
+		}
+		dst[n] = Entry{CPU: cpu, Time: time, Data: data}
+		n++
 	}
 }
 

@@ -68,44 +68,66 @@ func depthDigit(n uint8) byte {
 	return hexDigits[n]
 }
 
-// taskText is the context of the last entry of a CPU up to the flags: most often
-// the next one is the same task's.
-type taskText struct {
-	pid  int32
-	cpu  int
+// contextText is the context of an entry up to the microseconds. Most often it is
+// that of a recent entry, too.
+type contextText struct {
+	contextKey
 	comm string
-	text []byte // empty: none yet
+	text cachedText // empty: none yet
+}
+
+type contextKey struct {
+	second       uint64 // when it begins, in microseconds; of a clock that counts something else 0
+	cpu          int
+	pid          int32
+	flags, depth uint8
 }
 
 // appendContext appends task, CPU, flags and time.
 //
 // Kernel: trace_print_context.
 func (p *Printer) appendContext(dst []byte, r *record) []byte {
-	pid := r.common.PID
-	comm := p.comm(pid)
-	switch t := &p.tasks[uint(r.CPU)%uint(len(p.tasks))]; {
-	case p.cfg.Options&RecordTGID != 0:
-		dst = append(appendTask(dst, comm, pid), ' ')
-		dst = appendBracketedCPU(p.appendTGID(dst, pid), r.CPU)
-	case t.pid == pid && t.cpu == r.CPU && t.comm == comm && len(t.text) != 0:
-		dst = append(dst, t.text...)
-	default:
-		t.pid, t.cpu, t.comm = pid, r.CPU, comm
-		t.text = appendBracketedCPU(append(appendTask(t.text[:0], comm, pid), ' '), r.CPU)
-		dst = append(dst, t.text...)
+	c := &r.common
+	us := p.second
+	if !p.cfg.CounterClock {
+		if us = microseconds(r.Time); us-p.second >= 1e6 {
+			p.second = us - us%1e6
+		}
 	}
+	key := contextKey{p.second, r.CPU, c.PID, c.Flags, c.PreemptCount}
+	t := &p.contexts[(uint(r.CPU)<<3^uint(c.Flags)^uint(c.PreemptCount)<<1)%uint(len(p.contexts))]
+	if t.contextKey != key || t.text.len == 0 || !p.cfg.NamesStay && p.comm(c.PID) != t.comm {
+		t.contextKey, t.comm = key, p.comm(c.PID)
+		p.scratch = p.appendContextText(p.scratch[:0], r, t.comm)
+		t.text.set(p.scratch)
+	}
+	dst = t.text.appendTo(dst)
+	if p.cfg.CounterClock {
+		dst = padded(append(dst, ' '), r.Time, 12)
+	} else {
+		dst = appendDigits(dst, uint32(us-p.second))
+	}
+	return append(dst, ':', ' ')
+}
+
+// appendContextText appends what an entry has in common with others of its task.
+func (p *Printer) appendContextText(dst []byte, r *record, comm string) []byte {
+	dst = append(appendTask(dst, comm, r.common.PID), ' ')
+	if p.cfg.Options&RecordTGID != 0 {
+		dst = p.appendTGID(dst, r.common.PID)
+	}
+	dst = append(appendCPU(append(dst, '['), r.CPU), ']', ' ')
 	if p.cfg.Options&IRQInfo != 0 {
 		dst = AppendFlags(dst, r.common)
 	}
-	return append(p.appendTime(dst, r.Time), ':', ' ')
+	if p.cfg.CounterClock {
+		return dst
+	}
+	return append(padded(append(dst, ' '), p.second/1e6, 5), '.')
 }
 
 func appendTask(dst []byte, comm string, pid int32) []byte {
 	return left(append(right(dst, comm, 16), '-'), int64(pid), 7)
-}
-
-func appendBracketedCPU(dst []byte, cpu int) []byte {
-	return append(appendCPU(append(dst, '['), cpu), ']', ' ')
 }
 
 // appendCPU appends a CPU number as %03d.
@@ -136,20 +158,13 @@ func (p *Printer) appendTime(dst []byte, time uint64) []byte {
 		return padded(append(dst, ' '), time, 12)
 	}
 	us := microseconds(time)
-	if us-p.second.start >= 1e6 || len(p.second.text) == 0 {
-		p.second.start = us - us%1e6
-		p.second.text = append(padded(append(p.second.text[:0], ' '), us/1e6, 5), '.')
-	}
-	v := uint32(us - p.second.start)
-	hi, mid, lo := v/10000*2, v/100%100*2, v%100*2
-	return append(append(dst, p.second.text...),
-		digitPairs[hi], digitPairs[hi+1], digitPairs[mid], digitPairs[mid+1], digitPairs[lo], digitPairs[lo+1])
+	return appendDigits(append(padded(append(dst, ' '), us/1e6, 5), '.'), uint32(us%1e6))
 }
 
-// secondText is the part of a time before its microseconds.
-type secondText struct {
-	start uint64 // of the second, in microseconds
-	text  []byte // empty: none yet
+// appendDigits appends six digits.
+func appendDigits(dst []byte, v uint32) []byte {
+	hi, mid, lo := v/10000*2, v/100%100*2, v%100*2
+	return append(dst, digitPairs[hi], digitPairs[hi+1], digitPairs[mid], digitPairs[mid+1], digitPairs[lo], digitPairs[lo+1])
 }
 
 // appendLatencyContext appends task, CPU, flags, the time since the buffer's

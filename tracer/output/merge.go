@@ -12,6 +12,14 @@ type Reader interface {
 	Next() (Entry, bool)
 }
 
+// Batcher is a Reader that can give many records in one call. They and their data
+// are valid until its next call, of any method.
+type Batcher interface {
+	Reader
+	// Batch takes the next records, at least one while there are any.
+	Batch() []Entry
+}
+
 // Merge gives the records of several CPUs in the order of time; of equal times
 // the CPU that comes first in the list goes first.
 //
@@ -20,23 +28,35 @@ type Merge struct {
 	readers []Reader
 	heads   []head
 	live    bool
-	// leader is the reader that Next took from last; it stays first while its next
-	// record is not later than rival's, the first of the others (-1: there is none).
-	leader, rival int
+	// turns are the readers that have records, the earliest first. The first of
+	// them may have moved on (its time is then that of the record before), or with
+	// stale any of them.
+	turns []turn
+	moved bool
+	stale bool
 }
 
-// head is the record that a reader is to give next. Of buffers that do not change
-// it is taken already, so that each reader is asked once for each record.
+// head is what a reader gave and Merge has not yet. Of buffers that do not change
+// it is taken already, so that each reader is asked once for each record at most.
 type head struct {
-	Entry
-	known bool // Entry and empty are valid
-	empty bool
+	batch []Entry
+	one   [1]Entry // what batch is made of if the reader is no Batcher
 }
 
-// NewMerge merges what readers give; it reads one record ahead. They must not
-// change under it; see NewLiveMerge.
+// turn is when it is the turn of a reader.
+type turn struct {
+	time   uint64
+	reader int
+}
+
+func (t turn) before(u turn) bool {
+	return t.time < u.time || t.time == u.time && t.reader < u.reader
+}
+
+// NewMerge merges what readers give; it reads ahead. They must not change under it;
+// see NewLiveMerge.
 func NewMerge(readers ...Reader) *Merge {
-	return &Merge{readers: readers, heads: make([]head, len(readers)), leader: -1, rival: -1}
+	return &Merge{readers: readers, heads: make([]head, len(readers)), stale: true}
 }
 
 // NewLiveMerge merges readers of buffers that are still written to: each step
@@ -49,50 +69,69 @@ func NewLiveMerge(readers ...Reader) *Merge {
 
 // first is the index of the reader with the earliest record, -1 at the end.
 func (m *Merge) first() int {
-	if l := m.leader; l >= 0 && !m.live {
-		if m.look(l); m.before(l, m.rival) {
-			return l
-		}
-	}
-	m.leader, m.rival = -1, -1
-	for i := range m.heads {
-		m.look(i)
-		switch {
-		case m.before(i, m.leader):
-			m.leader, m.rival = i, m.leader
-		case m.before(i, m.rival):
-			m.rival = i
-		}
-	}
-	return m.leader
-}
-
-// look makes sure of the next record of a reader.
-func (m *Merge) look(i int) {
-	h := &m.heads[i]
 	switch {
-	case m.live:
-		e, ok := m.readers[i].Peek()
-		*h = head{Entry: e, known: true, empty: !ok}
-	case !h.known:
-		e, ok := m.readers[i].Next()
-		h.Entry, h.known, h.empty = e, true, !ok
+	case m.live || m.stale:
+		m.sort()
+	case m.moved:
+		m.advance()
+	}
+	if len(m.turns) == 0 {
+		return -1
+	}
+	return m.turns[0].reader
+}
+
+// sort looks at all readers.
+func (m *Merge) sort() {
+	m.turns, m.stale, m.moved = m.turns[:0], false, false
+	for i := range m.readers {
+		if h := m.look(i); len(h.batch) > 0 {
+			m.turns = append(m.turns, turn{h.batch[0].Time, i})
+			for k := len(m.turns) - 1; k > 0 && m.turns[k].before(m.turns[k-1]); k-- {
+				m.turns[k], m.turns[k-1] = m.turns[k-1], m.turns[k]
+			}
+		}
 	}
 }
 
-// before says whether reader i has a record, and that before reader j; j < 0 is a
-// reader without records.
-func (m *Merge) before(i, j int) bool {
-	switch h := &m.heads[i]; {
-	case h.empty:
-		return false
-	case j < 0 || m.heads[j].empty:
-		return true
-	case h.Time == m.heads[j].Time:
-		return i < j
-	default:
-		return h.Time < m.heads[j].Time
+// advance finds the place of the first reader, which has moved on.
+func (m *Merge) advance() {
+	m.moved = false
+	t := m.turns[0]
+	h := m.look(t.reader)
+	if len(h.batch) == 0 {
+		m.turns = append(m.turns[:0], m.turns[1:]...)
+		return
 	}
+	t.time = h.batch[0].Time
+	k := 1
+	for k < len(m.turns) && m.turns[k].before(t) {
+		m.turns[k-1] = m.turns[k]
+		k++
+	}
+	m.turns[k-1] = t
+}
+
+// look makes sure of the next record of a reader, if it has any.
+func (m *Merge) look(i int) *head {
+	h := &m.heads[i]
+	if len(h.batch) > 0 && !m.live {
+		return h
+	}
+	var ok bool
+	if b, batches := m.readers[i].(Batcher); batches && !m.live {
+		h.batch = b.Batch()
+		return h
+	} else if m.live {
+		h.one[0], ok = m.readers[i].Peek()
+	} else {
+		h.one[0], ok = m.readers[i].Next()
+	}
+	h.batch = h.one[:0]
+	if ok {
+		h.batch = h.one[:1]
+	}
+	return h
 }
 
 // Empty says whether there is nothing (more) to read.
@@ -113,8 +152,10 @@ func (m *Merge) next(e *Entry) (reader int, ok bool) {
 		*e, ok = m.readers[i].Next()
 		return i, ok
 	}
-	m.heads[i].known = false
-	*e = m.heads[i].Entry
+	h := &m.heads[i]
+	*e = h.batch[0]
+	h.batch = h.batch[1:]
+	m.moved = true
 	return i, true
 }
 
@@ -125,15 +166,16 @@ func (m *Merge) PeekTime() (time uint64, ok bool) {
 	if i < 0 {
 		return 0, false
 	}
-	return m.heads[i].Time, true
+	return m.turns[0].time, true
 }
 
 // PeekAt shows the next record of one reader. It may make the data of the last
 // one invalid.
 func (m *Merge) PeekAt(reader int) (Entry, bool) {
-	m.look(reader)
-	h := &m.heads[reader]
-	return h.Entry, !h.empty
+	if h := m.look(reader); len(h.batch) > 0 {
+		return h.batch[0], true
+	}
+	return Entry{}, false
 }
 
 // SkipAt passes over the next record of one reader.
@@ -142,8 +184,16 @@ func (m *Merge) SkipAt(reader int) {
 		m.readers[reader].Next()
 		return
 	}
-	m.look(reader)
-	m.heads[reader].known = false
+	h := m.look(reader)
+	if len(h.batch) == 0 {
+		return
+	}
+	h.batch = h.batch[1:]
+	if len(m.turns) > 0 && m.turns[0].reader == reader {
+		m.moved = true
+	} else {
+		m.stale = true
+	}
 }
 
 // consumer reads a CPU of a buffer and takes what it reads away.

@@ -7,16 +7,16 @@ import (
 )
 
 // Pages reads sub-buffers as per_cpu/cpuN/trace_pipe_raw gives them, one after
-// the other. It is a Reader.
+// the other. It is a Batcher.
 type Pages struct {
 	cpu   int
 	image []byte
 	size  int // of a sub-buffer
 	off   int // of the next one
 	page  ringbuf.PageReader
-	open  bool
-	head  Entry
-	ready bool
+	left  []Entry // of the page
+	batch []Entry // the memory of left
+	lost  uint64  // before the next record
 	err   error
 }
 
@@ -30,50 +30,53 @@ func NewPages(cpu int, image []byte, size int) (*Pages, error) {
 
 // Peek shows the next record.
 func (p *Pages) Peek() (Entry, bool) {
-	if !p.ready {
-		p.head, p.ready = p.advance()
+	for len(p.left) == 0 && p.err == nil && p.off < len(p.image) {
+		p.read()
 	}
-	return p.head, p.ready
+	if len(p.left) == 0 {
+		return Entry{}, false
+	}
+	return p.left[0], true
 }
 
 // Next takes the next record.
 func (p *Pages) Next() (Entry, bool) {
 	e, ok := p.Peek()
-	p.ready = false
+	if ok {
+		p.left = p.left[1:]
+	}
 	return e, ok
+}
+
+// Batch takes the records up to the end of a page.
+func (p *Pages) Batch() []Entry {
+	p.Peek()
+	batch := p.left
+	p.left = nil
+	return batch
 }
 
 // Err tells what stopped Next before the end of the image.
 func (p *Pages) Err() error { return p.err }
 
-func (p *Pages) advance() (Entry, bool) {
-	var lost uint64
-	for p.err == nil {
-		if !p.open {
-			if p.off >= len(p.image) {
-				return Entry{}, false
-			}
-			if p.err = p.page.Reset(p.image[p.off : p.off+p.size]); p.err != nil {
-				break
-			}
-			p.off += p.size
-			p.open = true
-			if missed, count, known := p.page.Missed(); missed && known {
-				lost += count
-			} else if missed {
-				lost = ^uint64(0)
-			}
-		}
-		time, data, ok := p.page.NextData()
-		if !ok {
-			p.open = false
-			p.err = p.page.Err()
-			continue
-		}
-		return Entry{CPU: p.cpu, Time: time, Data: data, Lost: lost}, true
+// read reads a page.
+func (p *Pages) read() {
+	err := p.page.Reset(p.image[p.off : p.off+p.size])
+	if err == nil {
+		p.batch = p.page.AppendData(p.batch[:0], p.cpu)
+		p.left = p.batch
+		err = p.page.Err()
 	}
-	if p.err != nil {
-		p.err = fmt.Errorf("output: cpu %d: sub-buffer at %d: %w", p.cpu, max(0, p.off-p.size), p.err)
+	if err != nil {
+		p.err = fmt.Errorf("output: cpu %d: sub-buffer at %d: %w", p.cpu, p.off, err)
 	}
-	return Entry{}, false
+	if missed, count, known := p.page.Missed(); missed && known && p.lost != ringbuf.LostUnknown {
+		p.lost += count
+	} else if missed {
+		p.lost = ringbuf.LostUnknown
+	}
+	if len(p.left) > 0 {
+		p.left[0].Lost, p.lost = p.lost, 0
+	}
+	p.off += p.size
 }

@@ -20,6 +20,8 @@ type Config struct {
 	NoPtrKey bool
 	Comm     func(pid int32) string // saved_cmdlines; nil or "": <...>
 	TGID     func(pid int32) int32  // saved_tgids; nil or 0: unknown
+	// NamesStay promises that Comm and TGID answer the same for a task each time.
+	NamesStay bool
 	// String is the kernel string at an address (printk_formats), for entries
 	// that hold only the address of a format.
 	String func(addr uint64) (string, bool)
@@ -59,8 +61,9 @@ type Printer struct {
 	index   int          // of the entry in the reading, -1 before the first
 
 	names, offsets, funcs nameCache
-	tasks                 [16]taskText // by CPU
-	second                secondText
+	calls                 []callText      // nil before the first function entry
+	contexts              [64]contextText // by some bits of CPU and flags
+	second                uint64          // of the last time, when it began, in microseconds
 
 	start int  // of the entry in the caller's buffer
 	full  bool // the entry did not fit into the kernel's line buffer

@@ -66,6 +66,32 @@ func (c *nameCache) grow() {
 	}
 }
 
+// callText is the text of a function entry. A trace has a few thousand different
+// ones.
+type callText struct {
+	ip, parent uint64
+	text       cachedText // empty: none yet
+}
+
+const callTextBits = 12
+
+// appendFunction appends a function and, unless switched off, its caller, and ends
+// the line.
+//
+// Kernel: print_fn_trace, trace_fn_trace.
+func (p *Printer) appendFunction(dst []byte, ip, parent uint64) []byte {
+	if p.calls == nil {
+		p.calls = make([]callText, 1<<callTextBits)
+	}
+	t := &p.calls[(ip^parent<<20)*0x9e3779b97f4a7c15>>(64-callTextBits)]
+	if t.ip != ip || t.parent != parent || t.text.len == 0 {
+		t.ip, t.parent = ip, parent
+		p.scratch = append(p.appendCall(p.scratch[:0], ip, parent), '\n')
+		t.text.set(p.scratch)
+	}
+	return t.text.appendTo(dst)
+}
+
 // symbolCache remembers what addresses were found to be, for print formats: a
 // look-up costs as much as the rest of a line.
 type symbolCache struct {

@@ -35,7 +35,7 @@ func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte
 func (p *Printer) appendFtrace(dst []byte, r *record) []byte {
 	switch r.shape.kind {
 	case functionEntry:
-		return append(p.appendFunction(dst, r.u64(0), r.u64(1)), '\n')
+		return p.appendFunction(dst, r.u64(0), r.u64(1))
 	case contextSwitch:
 		return p.appendSwitch(dst, r, "==>")
 	case wakeup:
@@ -53,7 +53,7 @@ func (p *Printer) appendFtrace(dst []byte, r *record) []byte {
 	case rawData:
 		return p.appendRawData(dst, r)
 	case funcRepeats:
-		dst = p.appendFunction(dst, r.u64(0), r.u64(1))
+		dst = p.appendCall(dst, r.u64(0), r.u64(1))
 		dst = padded(append(dst, " (repeats: "...), le(r.Data, r.shape.off[2], 2), 0)
 		dst = p.appendTime(append(dst, ", last_ts:"...), r.Time-repeatsDelta(r))
 		return append(dst, ")\n"...)
@@ -84,10 +84,10 @@ func appendType(dst []byte, r *record) []byte {
 	return append(dst, '\n')
 }
 
-// appendFunction appends a function and, unless switched off, its caller.
+// appendCall appends a function and, unless switched off, its caller.
 //
 // Kernel: print_fn_trace.
-func (p *Printer) appendFunction(dst []byte, ip, parent uint64) []byte {
+func (p *Printer) appendCall(dst []byte, ip, parent uint64) []byte {
 	dst = p.appendIP(dst, ip)
 	if p.cfg.Options&PrintParent != 0 && parent != 0 {
 		dst = p.appendIP(append(dst, " <-"...), parent)

@@ -9,49 +9,57 @@ import (
 )
 
 // entries gives the records of one CPU as they lie on its pages, for the printer.
-// It is an output.Reader.
+// It is an output.Batcher.
 type entries struct {
 	c     *cpuPages
-	head  output.Entry
-	ready bool
-	begun bool   // a page was opened
-	old   uint64 // entries from before the buffer's reset
+	page  []output.Entry // what is left of those last read
+	batch []output.Entry // the memory of page
+	begun bool           // a page was opened
+	old   uint64         // entries from before the buffer's reset
 	err   error
 }
 
 // Peek shows the next record.
 func (e *entries) Peek() (output.Entry, bool) {
-	if !e.ready {
-		e.head, e.ready = e.take()
+	if len(e.page) == 0 {
+		e.read()
 	}
-	return e.head, e.ready
+	if len(e.page) == 0 {
+		return output.Entry{}, false
+	}
+	return e.page[0], true
 }
 
 // Next takes the next record.
 func (e *entries) Next() (output.Entry, bool) {
-	if e.ready {
-		e.ready = false
-		return e.head, true
+	head, ok := e.Peek()
+	if ok {
+		e.page = e.page[1:]
 	}
-	return e.take()
+	return head, ok
 }
 
-// take gives the next record. What was lost before the first page is
-// in the counts of the header; a later loss stands before the record behind it.
+// Batch takes the records up to the end of a page.
+func (e *entries) Batch() []output.Entry {
+	if len(e.page) == 0 {
+		e.read()
+	}
+	batch := e.page
+	e.page = nil
+	return batch
+}
+
+// read reads the next page, or what is left of it. What was lost before the first
+// page is in the counts of the header; a later loss stands before the record behind
+// it.
 //
 // Kernel: tracing_open reads in place and forgets losses; trace_pipe_raw has noted
 // the overrun on the first page that was taken.
-func (e *entries) take() (output.Entry, bool) {
+func (e *entries) read() {
 	c, lost := e.c, uint64(0)
+	e.batch = e.batch[:0]
 	for e.err == nil {
-		if c.open { // the usual case; what is unusual is left to item
-			time, data, ok := c.page.NextData()
-			if ok {
-				return output.Entry{CPU: c.cpu, Time: time, Data: data, Lost: lost}, true
-			}
-			c.open = c.page.Err() != nil
-		}
-		item, gap, err := c.item()
+		item, gap, err := c.item() // and where it lies, which errors tell
 		switch {
 		case err != nil:
 			e.err = err
@@ -59,13 +67,15 @@ func (e *entries) take() (output.Entry, bool) {
 			lost = addLost(lost, c.rec.Count)
 		case gap:
 		case c.done:
-			return output.Entry{}, false
+			return
 		default:
 			e.begun = true
-			return output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost}, true
+			e.batch = append(e.batch, output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost})
+			e.batch = c.page.AppendData(e.batch, c.cpu)
+			e.page = e.batch
+			return
 		}
 	}
-	return output.Entry{}, false
 }
 
 // addLost adds two numbers of lost events, of which one may not be known.
@@ -102,7 +112,7 @@ func (e *entries) skip(began uint64) {
 		if head, ok := e.Peek(); !ok || head.Time >= began {
 			return
 		}
-		e.ready = false
+		e.page = e.page[1:]
 		e.old++
 	}
 }

@@ -42,8 +42,7 @@ type Trace struct {
 	maps       fileMaps
 	readers    []*entries
 	hashed     bool
-	incomplete []error  // see Incomplete
-	recent     [64]task // by the low bits of the pid
+	incomplete []error // see Incomplete
 }
 
 // OpenTrace opens the folder, or the trace.dat, name.
@@ -133,7 +132,8 @@ func (t *Trace) Config() output.Config {
 		HashPtr:      func(ptr uint64) uint64 { t.hashed = true; return ptr },
 		NoPtrKey:     t.state["ptr_key"] == "none",
 		UserFile:     t.maps.file,
-		Comm:         t.comm,
+		Comm:         func(pid int32) string { return t.comms.byPID[pid] },
+		NamesStay:    true,
 		TGID:         func(pid int32) int32 { return t.tgids[pid] },
 		String:       func(addr uint64) (string, bool) { s, ok := t.strings[addr]; return s, ok },
 		ProbedEvent:  func(typ *event.Type) string { return t.eprobes[typ.String()] },
@@ -161,22 +161,6 @@ func (t *Trace) Config() output.Config {
 	}
 	cfg.TimeStart = t.timeStart(cfg.Options)
 	return cfg
-}
-
-// task is the name of one.
-type task struct {
-	pid  int32
-	comm string
-}
-
-// comm is the name of a task. What ran lately is found without the map, which would
-// be a tenth of the time that a function entry takes.
-func (t *Trace) comm(pid int32) string {
-	r := &t.recent[uint32(pid)%uint32(len(t.recent))]
-	if r.pid != pid {
-		*r = task{pid, t.comms.byPID[pid]}
-	}
-	return r.comm
 }
 
 // Hashed says whether a pointer was printed that the kernel would have hashed.

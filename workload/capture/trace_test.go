@@ -166,7 +166,7 @@ func TestNamesWithNewlines(t *testing.T) {
 	c := traceFS(t, m, Options{})
 	defer c.Close()
 	for pid, want := range map[int32]string{7: "two\nlines", 8: "", 9: "fifteen letters"} {
-		if got := c.comm(pid); got != want {
+		if got := c.Config().Comm(pid); got != want {
 			t.Errorf("%d is %q, want %q", pid, got, want)
 		}
 	}
