@@ -16,17 +16,20 @@ var handsThrough = strings.Fields(`
 	ksys_read vfs_read pipe_read shmem_file_read_iter sock_read_iter generic_file_read_iter filemap_read proc_reg_read proc_reg_read_iter
 	ksys_write vfs_write pipe_write shmem_file_write_iter generic_perform_write sock_write_iter proc_reg_write
 	do_sys_openat2 do_fcntl ksys_dup3 do_dup2 ksys_lseek do_pipe2 get_random_bytes_user
-	vfs_fstatat vfs_fstat vfs_statx do_statx filename_lookup path_lookupat do_faccessat do_readlinkat vfs_readlink
+	vfs_fstatat vfs_fstat vfs_statx do_statx do_faccessat do_readlinkat vfs_readlink
 	do_mkdirat do_unlinkat do_renameat2 do_symlinkat do_utimes vfs_utimes chmod_common ksys_fchown path_getxattr
 	user_statfs fd_statfs ksys_fadvise64_64
 	ksys_mmap_pgoff vm_mmap_pgoff do_mmap mmap_region do_mprotect_pkey do_madvise __vm_munmap do_vmi_munmap do_vmi_align_munmap
-	kernel_clone kernel_wait4 do_wait do_execveat_common.isra.0 bprm_execve do_arch_prctl_64
+	kernel_clone kernel_wait4 do_wait __do_wait do_execveat_common.isra.0 bprm_execve do_arch_prctl_64
 	do_sigaction sigprocmask do_prlimit do_sys_poll do_futex common_nsleep hrtimer_nanosleep do_nanosleep
 	__sys_getsockname __sys_socketpair`)
 
 // handsErrors are functions that return the error of the system call which they
-// serve, as a pointer, and something else where there is none.
-var handsErrors = strings.Fields(`do_filp_open path_openat`)
+// serve, and where there is none what the other function returns.
+var handsErrors = map[string]string{
+	"do_filp_open": "file_close_fd", "path_openat": "file_close_fd",
+	"user_path_at": "filename_lookup", "filename_lookup": "filename_lookup", "path_lookupat": "path_lookupat",
+}
 
 // clocks are functions that return the time.
 var clocks = strings.Fields(`ktime_get ktime_get_update_offsets_now`)
@@ -41,20 +44,25 @@ func (m *Model) values(ks *machine.Kallsyms) *machine.Values {
 	for _, r := range m.Returns {
 		known[r.Func] = machine.Value{Word: r.Value}
 	}
-	hand := func(fn uint64, kind machine.ValueKind) { known[fn] = machine.Value{Kind: kind, Word: known[fn].Word} }
-	for _, site := range m.Sites {
-		if sym, ok := ks.At(site.Func); ok && isSyscall(sym.Name) {
-			hand(site.Func, machine.ValueResult)
+	set := func(name string, v machine.Value) {
+		if sym, ok := ks.ByName(name); ok {
+			known[sym.Addr] = v
 		}
 	}
-	for kind, names := range map[machine.ValueKind][]string{
-		machine.ValueResult: handsThrough, machine.ValueFailure: handsErrors, machine.ValueTime: clocks,
-	} {
-		for _, name := range names {
-			if sym, ok := ks.ByName(name); ok {
-				hand(sym.Addr, kind)
-			}
+	for _, site := range m.Sites {
+		if sym, ok := ks.At(site.Func); ok && isSyscall(sym.Name) {
+			known[site.Func] = machine.Value{Kind: machine.ValueResult}
 		}
+	}
+	for _, name := range handsThrough {
+		set(name, machine.Value{Kind: machine.ValueResult})
+	}
+	for _, name := range clocks {
+		set(name, machine.Value{Kind: machine.ValueTime})
+	}
+	for name, other := range handsErrors {
+		sym, _ := ks.ByName(other)
+		set(name, machine.Value{Kind: machine.ValueFailure, Word: known[sym.Addr].Word})
 	}
 	return machine.NewValues(known)
 }
