@@ -230,7 +230,11 @@ var instead = map[int]struct{ part, done string }{
 // script is a list of simple commands.
 func (l *lab) shell(ctx context.Context, script string) string {
 	var out bytes.Buffer
-	sh, err := shell.New(shell.Config{FS: l.fs, Stdout: &out, Stderr: &out, CPUs: 2, Files: l.sysctls()})
+	files := map[string]tracefile.Node{}
+	for name, f := range l.sysctls() {
+		files[name] = f
+	}
+	sh, err := shell.New(shell.Config{FS: l.fs, Stdout: &out, Stderr: &out, CPUs: 2, Files: files})
 	if err != nil {
 		l.t.Fatal(err)
 	}

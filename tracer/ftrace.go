@@ -87,6 +87,7 @@ type Ftrace struct {
 	wakeup       wakeup
 	hwlat        hwlat
 	osnoise      osnoise
+	blk          blktrace
 	code         map[string]machine.Code // of the samplers, by name
 	functionsOff bool                    // kernel.ftrace_enabled is 0
 	profiler     profiler

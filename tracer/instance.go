@@ -48,6 +48,7 @@ type Instance struct {
 	readers                      int    // open trace_pipe and trace_pipe_raw files
 	piped                        []bool // by CPU: its trace_pipe is open
 	scratch                      []byte
+	blkData                      [1]uint64 // behind a record of the tracer blk
 	stack                        Stack
 	moment                       moment
 }

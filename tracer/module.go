@@ -33,6 +33,9 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 			}
 		}
 	}
+	if !loaded && mod.Block {
+		ft.blk = blktrace{} // blk_trace_shutdown, kernel/trace/blktrace.c
+	}
 	if !loaded {
 		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.filter)
 	}

@@ -61,6 +61,9 @@ const (
 	OptGraphRetvalHex
 	OptSleepTime
 	OptGraphTime
+	OptBlkClassic
+	OptBlkCgroup
+	OptBlkCgname
 	numOptions
 )
 
@@ -126,6 +129,9 @@ var options = [numOptions]option{
 	OptGraphRetvalHex: {name: "funcgraph-retval-hex", tracer: "function_graph"},
 	OptSleepTime:      {name: "sleep-time", on: true, tracer: "function_graph"},
 	OptGraphTime:      {name: "graph-time", on: true, tracer: "function_graph"},
+	OptBlkClassic:     {name: "blk_classic", tracer: "blk", top: true},
+	OptBlkCgroup:      {name: "blk_cgroup", tracer: "blk", top: true},
+	OptBlkCgname:      {name: "blk_cgname", tracer: "blk", top: true},
 }
 
 // Options is the set of options that are on.
@@ -250,6 +256,8 @@ func (i *Instance) setOption(o Option, on bool) error {
 		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
 	case OptPrintkDest:
 		return i.setPrintkDest(on)
+	case OptBlkClassic: // blk_tracer_set_flag, kernel/trace/blktrace.c
+		i.opts.set(OptContextInfo, !on)
 	case OptOverwrite:
 		if !on && i.current.keepsOverwrite {
 			return fmt.Errorf("overwrite: tracer %s needs it: %w", i.current.Name, syscall.EINVAL)

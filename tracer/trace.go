@@ -33,6 +33,8 @@ var printOptions = []struct {
 	{OptIRQInfo, output.IRQInfo},
 	{OptHashPtr, output.HashPtr},
 	{OptDisplayGraph, output.DisplayGraph},
+	{OptBlkClassic, output.BlkClassic},
+	{OptBlkCgname, output.BlkCgname},
 }
 
 // printer returns a printer for one reading of a buffer of the instance.

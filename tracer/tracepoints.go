@@ -37,6 +37,8 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 		ft.traceSysExit(c, tp)
 	case *machine.Work:
 		ft.traceWork(c, tp)
+	case *machine.Block:
+		ft.traceBlock(c, tp)
 	case *machine.PreemptIRQ:
 		ft.tracePreemptIRQ(c, tp)
 	default:
@@ -84,6 +86,12 @@ type records struct {
 	newTask      events.TaskNewtaskRecord
 	rename       events.TaskRenameRecord
 	fault        events.PageFaultUserRecord
+	blockPlug    events.BlockPlugRecord
+	blockUnplug  events.BlockUnplugRecord
+	blockBio     events.BlockBioRecord
+	blockRq      events.BlockRqRecord
+	blockDone    events.BlockRqCompleteRecord
+	blockBuffer  events.BlockDirtyBufferRecord
 }
 
 // comm16 is a task's name as records hold it.

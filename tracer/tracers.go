@@ -43,12 +43,12 @@ type Tracer struct {
 
 // tracers lists them in the order of available_tracers.
 //
-// Departure: tracers that the simulated machine cannot feed yet (blk,
-// mmiotrace) are not listed.
+// Departure: mmiotrace, which the simulated machine cannot feed yet, is not listed.
 var tracers = []Tracer{
 	osnoiseTracer("timerlat"),
 	osnoiseTracer("osnoise"),
 	hwlatTracer(),
+	blkTracer(),
 	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
 	wakeupTracer("wakeup_dl"),
 	wakeupTracer("wakeup_rt"),

@@ -238,9 +238,7 @@ func TestOptionDefaults(t *testing.T) {
 			delete(values, e.Name())
 		}
 		for name := range values {
-			if !strings.HasPrefix(name, "blk_") { // of the blk tracer
-				t.Errorf("%soptions has no %s", dir, name)
-			}
+			t.Errorf("%soptions has no %s", dir, name)
 		}
 	}
 }

@@ -38,5 +38,11 @@
 // # Scenarios
 //
 // [Scenarios] lists them. "mix" is the default; "busy" hardly leaves the kernel,
-// "quiet" seldom enters it, "idle" has kernel threads and timers only.
+// "quiet" seldom enters it, "idle" has kernel threads and timers only, "disk" has a
+// process that reads and writes a disk besides, "firmware" machine-wide gaps.
+//
+// # Modules
+//
+// [Modprobe] loads what the kernel's tests of tracing load, and virtio_blk, which brings
+// a disk: [OpenDisk] has a process read and write it.
 package workload

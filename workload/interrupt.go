@@ -51,6 +51,9 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 	case machine.WatchdogNMI, machine.BacktraceNMI:
 		return w.nmiCode(irq.Kind)
 	case machine.Device:
+		if irq.Request != nil {
+			return w.disk.done[irq.Request.Op&machine.ReqOp]
+		}
 		w.nextDevice(c)
 		return w.device
 	}

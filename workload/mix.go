@@ -35,6 +35,7 @@ type mix struct {
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image
+	disk     *disk // nil without its driver
 }
 
 // choice is a template with its weight.
@@ -217,10 +218,14 @@ const (
 	wakeUser
 	wakeParent // user: waits for a child
 	wakeGuest  // a guest: waits for what its process does next
+	wakeDisk   // waits for a block device
 )
 
 // Wakee implements machine.Workload.
 func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
+	if class == wakeDisk {
+		return w.disk.wakee()
+	}
 	if class != wakeUser {
 		for _, t := range w.sleepers[class] {
 			if _, asleep := t.Sleeping(); asleep && (class == wakeRCU || class == wakeUnboundWorker || class == wakeCompact || t.CPU() == c) {

@@ -60,24 +60,28 @@ func hashHooks(t testing.TB, m *machine.Machine) func() uint64 {
 }
 
 func TestSameSeedSameRun(t *testing.T) {
-	run := func(seed uint64, parts ...machine.Time) uint64 {
-		m := boot(t, "mix", machine.Config{Seed: seed})
-		sum := hashHooks(t, m)
-		for _, d := range parts {
-			m.Run(d)
-		}
-		return sum()
-	}
-	const ms = machine.Millisecond
-	one := run(1, 200*ms)
-	if again := run(1, 200*ms); again != one {
-		t.Error("two runs differ")
-	}
-	if again := run(1, 1, 999_999, 49*ms, 100*ms, 7, 50*ms-7); again != one {
-		t.Error("a run in pieces differs from a run in one")
-	}
-	if other := run(2, 200*ms); other == one {
-		t.Error("another seed makes the same run")
+	for _, scenario := range []string{"mix", "disk"} {
+		t.Run(scenario, func(t *testing.T) {
+			run := func(seed uint64, parts ...machine.Time) uint64 {
+				m := boot(t, scenario, machine.Config{Seed: seed})
+				sum := hashHooks(t, m)
+				for _, d := range parts {
+					m.Run(d)
+				}
+				return sum()
+			}
+			const ms = machine.Millisecond
+			one := run(1, 200*ms)
+			if again := run(1, 200*ms); again != one {
+				t.Error("two runs differ")
+			}
+			if again := run(1, 1, 999_999, 49*ms, 100*ms, 7, 50*ms-7); again != one {
+				t.Error("a run in pieces differs from a run in one")
+			}
+			if other := run(2, 200*ms); other == one {
+				t.Error("another seed makes the same run")
+			}
+		})
 	}
 }
 
@@ -121,75 +125,83 @@ func TestSwitchChain(t *testing.T) {
 // With every return address replaced, calls and returns are the two sides of a
 // stack for each task, and all of it is unwound on the way out to user space.
 func TestCallsAndReturnsMatch(t *testing.T) {
-	m := boot(t, "mix", machine.Config{})
-	stacks := map[*machine.Task][]uint64{}
-	const handler = 0xffffffff81075000
-	calls := 0
-	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
-		calls++
-		stacks[c.Current] = append(stacks[c.Current], f.Func)
-		f.Ret = handler + uint64(calls)
-	}
-	m.Hooks.Return = func(c *machine.CPU, f *machine.Frame) {
-		s := stacks[c.Current]
-		if len(s) == 0 || s[len(s)-1] != f.Func {
-			t.Fatalf("%d: %s returns from %#x, stack %x", c.Time, c.Current.Comm, f.Func, s)
-		}
-		stacks[c.Current] = s[:len(s)-1]
-	}
-	m.Hooks.UserExit = func(c *machine.CPU) {
-		if n := len(stacks[c.Current]); n != 0 {
-			t.Fatalf("%d: %s goes to user space with %d functions open", c.Time, c.Current.Comm, n)
-		}
-	}
-	m.Run(machine.Second)
-	if calls < 50_000 {
-		t.Errorf("%d calls", calls)
+	for _, scenario := range []string{"mix", "disk"} {
+		t.Run(scenario, func(t *testing.T) {
+			m := boot(t, scenario, machine.Config{})
+			stacks := map[*machine.Task][]uint64{}
+			const handler = 0xffffffff81075000
+			calls := 0
+			m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+				calls++
+				stacks[c.Current] = append(stacks[c.Current], f.Func)
+				f.Ret = handler + uint64(calls)
+			}
+			m.Hooks.Return = func(c *machine.CPU, f *machine.Frame) {
+				s := stacks[c.Current]
+				if len(s) == 0 || s[len(s)-1] != f.Func {
+					t.Fatalf("%d: %s returns from %#x, stack %x", c.Time, c.Current.Comm, f.Func, s)
+				}
+				stacks[c.Current] = s[:len(s)-1]
+			}
+			m.Hooks.UserExit = func(c *machine.CPU) {
+				if n := len(stacks[c.Current]); n != 0 {
+					t.Fatalf("%d: %s goes to user space with %d functions open", c.Time, c.Current.Comm, n)
+				}
+			}
+			m.Run(machine.Second)
+			if calls < 50_000 {
+				t.Errorf("%d calls", calls)
+			}
+		})
 	}
 }
 
 // The kernel's stack is a chain: each return address lies in the function that
 // is next, and what ftrace cannot see begins it.
 func TestStacksAreChains(t *testing.T) {
-	m := boot(t, "mix", machine.Config{})
-	ks := m.Kallsyms()
-	roots := map[string]int{}
-	deepest := 0
-	var ips []uint64
-	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
-		f.Ret = 1 // must not show
-		ips = c.KernelStack(ips[:0])
-		frames := c.Frames()
-		at := len(frames) - 1
-		for i, ip := range ips {
-			s, ok := ks.At(ip)
-			if !ok || ip == 1 {
-				t.Fatalf("%s: no symbol for %#x in %x", c.Current.Comm, ip, ips)
+	for _, scenario := range []string{"mix", "disk"} {
+		t.Run(scenario, func(t *testing.T) {
+			m := boot(t, scenario, machine.Config{})
+			ks := m.Kallsyms()
+			roots := map[string]int{}
+			deepest := 0
+			var ips []uint64
+			m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+				f.Ret = 1 // must not show
+				ips = c.KernelStack(ips[:0])
+				frames := c.Frames()
+				at := len(frames) - 1
+				for i, ip := range ips {
+					s, ok := ks.At(ip)
+					if !ok || ip == 1 {
+						t.Fatalf("%s: no symbol for %#x in %x", c.Current.Comm, ip, ips)
+					}
+					for at >= 0 && frames[at].Func != s.Addr {
+						at-- // jumped to its callee
+					}
+					if at < 0 {
+						t.Fatalf("%s: address %d of %x is in %s, which is not on the stack", c.Current.Comm, i, ips, s.Name)
+					}
+					at--
+				}
+				last, _ := ks.At(ips[len(ips)-1])
+				roots[last.Name]++
+				deepest = max(deepest, len(ips))
 			}
-			for at >= 0 && frames[at].Func != s.Addr {
-				at-- // jumped to its callee
+			m.Run(machine.Second / 2)
+			want := []string{
+				"asm_common_interrupt", "asm_exc_page_fault", "asm_sysvec_apic_timer_interrupt", "asm_sysvec_call_function_single",
+				"common_startup_64", "entry_SYSCALL_64_after_hwframe", "ret_from_fork_asm",
 			}
-			if at < 0 {
-				t.Fatalf("%s: address %d of %x is in %s, which is not on the stack", c.Current.Comm, i, ips, s.Name)
+			for _, r := range sortedKeys(roots) {
+				if !slices.Contains(want, r) {
+					t.Errorf("%d stacks end in %s", roots[r], r)
+				}
 			}
-			at--
-		}
-		last, _ := ks.At(ips[len(ips)-1])
-		roots[last.Name]++
-		deepest = max(deepest, len(ips))
-	}
-	m.Run(machine.Second / 2)
-	want := []string{
-		"asm_common_interrupt", "asm_exc_page_fault", "asm_sysvec_apic_timer_interrupt", "asm_sysvec_call_function_single",
-		"common_startup_64", "entry_SYSCALL_64_after_hwframe", "ret_from_fork_asm",
-	}
-	for _, r := range sortedKeys(roots) {
-		if !slices.Contains(want, r) {
-			t.Errorf("%d stacks end in %s", roots[r], r)
-		}
-	}
-	if deepest < 20 || deepest > 60 {
-		t.Errorf("deepest stack has %d frames", deepest)
+			if deepest < 20 || deepest > 60 {
+				t.Errorf("deepest stack has %d frames", deepest)
+			}
+		})
 	}
 }
 

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,12 +10,13 @@ import (
 )
 
 // module is a kernel module that can be loaded: one of those the kernel's own
-// tests of tracing bring along.
+// tests of tracing bring along, or the driver of a device.
 type module struct {
 	machine.Module
 	params map[string]string // by name, with their defaults
 	// start does what the module's init does; done says when that has returned.
 	start func(m *machine.Machine, params map[string]string) (done func() bool, err error)
+	stop  func(m *machine.Machine) error // before it is unloaded, or nil
 }
 
 // modules are those there are, by name.
@@ -36,6 +36,7 @@ func modules() []module {
 			Direct: []machine.Direct{{At: "handle_mm_fault", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayFault}},
 		}},
 		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}, start: startTracePrintk},
+		{Module: machine.Module{Name: "virtio_blk", Functions: diskFunctions, Block: true}, start: startDisk, stop: stopDisk},
 	}
 }
 
@@ -68,11 +69,10 @@ type Lab interface {
 // are an error, which the kernel but prints.
 func Modprobe(lab Lab, name string, params []string) error {
 	name = ModuleName(name)
-	at := slices.IndexFunc(modules(), func(mod module) bool { return mod.Name == name })
-	if at < 0 {
+	mod := findModule(name)
+	if mod == nil {
 		return fmt.Errorf("module %s: %w", name, syscall.ENOENT)
 	}
-	mod := modules()[at]
 	for _, param := range params {
 		key, value, ok := strings.Cut(param, "=")
 		if _, known := mod.params[key]; !known || !ok {
@@ -99,9 +99,27 @@ func Modprobe(lab Lab, name string, params []string) error {
 	return await(lab, "module "+name, moduleTimeout, done)
 }
 
-// Rmmod unloads a module. ENOENT if it is not loaded.
+// Rmmod unloads a module. ENOENT if it is not loaded, EBUSY if it is in use.
 func Rmmod(lab Lab, name string) error {
-	return lab.Do(func(m *machine.Machine) error { return m.UnloadModule(ModuleName(name)) })
+	name = ModuleName(name)
+	return lab.Do(func(m *machine.Machine) error {
+		if mod := findModule(name); mod != nil && mod.stop != nil && m.HasModule(name) {
+			if err := mod.stop(m); err != nil {
+				return err
+			}
+		}
+		return m.UnloadModule(name)
+	})
+}
+
+// findModule returns the module of that name, nil if there is none.
+func findModule(name string) *module {
+	for _, mod := range modules() {
+		if mod.Name == name {
+			return &mod
+		}
+	}
+	return nil
 }
 
 // await lets time pass until done says so; EINTR if that takes longer than limit.

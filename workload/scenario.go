@@ -17,10 +17,11 @@ type Scenario struct {
 // Scenarios lists what there is, the default first.
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
+	mixed := start(func(cpus int) Config {
+		return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
+	})
 	return []Scenario{
-		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", start(func(cpus int) Config {
-			return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
-		})},
+		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", mixed},
 		{"busy", "four shells on every CPU that hardly leave the kernel", start(func(cpus int) Config {
 			return Config{Shells: 4 * cpus, Pause: 3 * ms, Compute: 100 * us}
 		})},
@@ -29,9 +30,13 @@ func Scenarios() []Scenario {
 		})},
 		{"firmware", "mix, and a firmware that now and then takes the whole machine for itself", func(m *machine.Machine) error {
 			m.SetSMI(150*ms, 80*us)
-			return start(func(cpus int) Config {
-				return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
-			})(m)
+			return mixed(m)
+		}},
+		{"disk", "mix, and a process that reads and writes a disk, whose driver is the module virtio_blk", func(m *machine.Machine) error {
+			if err := mixed(m); err != nil {
+				return err
+			}
+			return startCopying(m)
 		}},
 		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
 	}

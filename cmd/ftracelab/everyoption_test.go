@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"ftracelab/internal/golden"
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer/output"
+	"ftracelab/workload"
 	"ftracelab/workload/capture"
 	"ftracelab/workload/machine"
 )
@@ -25,9 +27,16 @@ func tracedLab(t *testing.T, tracer string, set ...string) *lab {
 		"buffer_size_kb=64", "current_tracer=" + tracer,
 		"set_event=sched:sched_switch kmem:kmem_cache_alloc irq_vectors:* syscalls:sys_enter_read",
 	}, set...)
-	l, err := f.build("")
+	scenario := ""
+	if tracer == "blk" {
+		scenario = "disk"
+	}
+	l, err := f.build(scenario)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if tracer == "blk" {
+		writeNode(t, l.blockDir(), workload.DiskName+"/trace/enable", "1\n")
 	}
 	l.ft.Run(machine.Time(2e6))
 	for _, name := range []string{"trace_marker", "trace_marker_raw"} {
@@ -41,6 +50,14 @@ func tracedLab(t *testing.T, tracer string, set ...string) *lab {
 	}
 	l.ft.Top().Stop()
 	return l
+}
+
+// writeNode writes a file below a folder outside of the tracefs.
+func writeNode(t *testing.T, dir *tracefile.Dir, name, text string) {
+	t.Helper()
+	if err := tracefsfs.WriteFile(tracefsfs.New(dir), name, text); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func hasHeaderOnly(trace string) bool {
@@ -94,7 +111,7 @@ func TestReportEveryOption(t *testing.T) {
 			if hasHeaderOnly(all.text) {
 				t.Logf("nothing was recorded")
 				switch tracer {
-				case "nop", "function", "function_graph", "irqsoff", "preemptirqsoff", "wakeup":
+				case "nop", "function", "function_graph", "irqsoff", "preemptirqsoff", "wakeup", "blk":
 					t.Fail()
 				}
 			}

@@ -39,11 +39,8 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		{Path: "/proc/modules", Node: tracefile.Seq("modules", 0o444, l.modules), NoWrite: true},
 		{Path: "/proc/sys/kernel", Node: kernel},
 		{Path: "/sys/devices/system/cpu", Node: l.cpuDir()},
+		{Path: "/sys/block", Node: l.blockDir()},
 	}, nil
-}
-
-func folder(name string, nodes ...tracefile.Node) *tracefile.Dir {
-	return &tracefile.Dir{Name: name, Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
 }
 
 // modules is /proc/modules.

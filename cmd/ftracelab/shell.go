@@ -92,16 +92,20 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 //
 // Departure: of what the shell writes, only to /proc/interrupts is a system call of
 // the machine.
-func (l *lab) hostFiles() map[string]*tracefile.File {
-	files := l.hotplugFiles()
+func (l *lab) hostFiles() map[string]tracefile.Node {
 	writer := workload.ProcWriter{Lab: l.ft, PID: shell.PID, Comm: "sh"}
-	files["/proc/interrupts"] = tracefile.Seq("interrupts", 0o444, l.interrupts).OnWrite(func([]byte) error {
-		if err := writer.Write(); err != nil {
-			return err
-		}
-		return tracefile.Errorf(syscall.EIO, "interrupts has no write operation")
-	})
-	files["/proc/sysrq-trigger"] = l.sysrqTrigger()
+	files := map[string]tracefile.Node{
+		"/proc/interrupts": tracefile.Seq("interrupts", 0o444, l.interrupts).OnWrite(func([]byte) error {
+			if err := writer.Write(); err != nil {
+				return err
+			}
+			return tracefile.Errorf(syscall.EIO, "interrupts has no write operation")
+		}),
+		"/proc/sysrq-trigger": l.sysrqTrigger(), "/sys/block": l.blockDir(), "/dev/" + workload.DiskName: l.diskNode(),
+	}
+	for name, f := range l.hotplugFiles() {
+		files[name] = f
+	}
 	for _, f := range l.kernelFiles() {
 		files["/proc/sys/kernel/"+f.Name] = f
 	}

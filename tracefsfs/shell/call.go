@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,6 +41,7 @@ type call struct {
 }
 
 func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name string, args []string) *call {
+	ctx = context.WithValue(ctx, programKey{}, name)
 	c := &call{ctx: ctx, sh: sh, name: name, args: args, stderr: hc.Stderr, dir: hc.Dir, env: hc.Env}
 	c.stdout = &output{w: hc.Stdout, block: stdioBlock}
 	c.stdin = strings.NewReader("")
@@ -48,6 +50,18 @@ func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name stri
 		c.stdin = &stdinReader{ctx: ctx, r: hc.Stdin}
 	}
 	return c
+}
+
+// programKey is of the name of the command in whose context a file is opened.
+type programKey struct{}
+
+// Program is the name of the command that opens a file, given the context of the open:
+// what the comm of its process would be.
+func Program(ctx context.Context) string {
+	if name, ok := ctx.Value(programKey{}).(string); ok {
+		return path.Base(name)
+	}
+	return "sh"
 }
 
 // run runs cmd and tells of a failed write as the C library's programs do.

@@ -11,7 +11,7 @@ import (
 // dd copies in blocks: each is one read(2) and one write(2).
 func dd(c *call) int {
 	from, to := "-", ""
-	block, count, skip := 512, -1, 0
+	block, count, skip, quiet := 512, -1, 0, false
 	for _, arg := range c.args {
 		name, value, _ := strings.Cut(arg, "=")
 		n, isNumber := blockSize(value)
@@ -21,6 +21,7 @@ func dd(c *call) int {
 		case name == "of":
 			to = value
 		case name == "status":
+			quiet = value == "none"
 		case (name == "bs" || name == "count" || name == "skip") && !isNumber || name == "bs" && n == 0:
 			return c.usage("invalid number: '%s'", value)
 		case name == "bs":
@@ -72,6 +73,9 @@ func dd(c *call) int {
 			}
 			break
 		}
+	}
+	if quiet {
+		return 0
 	}
 	fmt.Fprintf(c.stderr, "%d+%d records in\n%d+%d records out\n%d bytes copied\n", whole, part, whole, part, bytes)
 	return 0

@@ -65,6 +65,10 @@ func (c *call) eachModule(names []string, do func(name string) error) int {
 		switch {
 		case err == nil:
 			continue
+		case errors.Is(err, syscall.EBUSY) && c.name == "rmmod":
+			fmt.Fprintf(c.stderr, "rmmod: ERROR: Module %s is in use\n", name)
+		case errors.Is(err, syscall.EBUSY):
+			fmt.Fprintf(c.stderr, "modprobe: FATAL: Module %s is in use.\n", name)
 		case !errors.Is(err, syscall.ENOENT):
 			fmt.Fprintf(c.stderr, "%s: ERROR: could not insert '%s': %s\n", c.name, name, reason(err))
 		case c.name == "rmmod":

@@ -41,9 +41,9 @@ type Config struct {
 	// CPUs is what nproc says; 0 is 1.
 	CPUs int
 	// Proc are virtual files that are only read, by absolute path
-	// (/proc/kallsyms), and Files any others (/proc/sys/kernel/…).
+	// (/proc/kallsyms), and Files any other files and folders (/proc/sys/kernel/…).
 	Proc  map[string]func() string
-	Files map[string]*tracefile.File
+	Files map[string]tracefile.Node
 	// Host is what may be seen of the host: nil is its files. HostWrite allows
 	// writing them; without it that is EROFS.
 	Host      HostFiles
@@ -98,7 +98,7 @@ func New(cfg Config) (*Shell, error) {
 	if cfg.Host == nil {
 		cfg.Host = osFiles{}
 	}
-	files := map[string]*tracefile.File{}
+	files := map[string]tracefile.Node{}
 	for name, show := range cfg.Proc {
 		files[name] = tracefile.Value(path.Base(name), 0o444, show, nil)
 	}

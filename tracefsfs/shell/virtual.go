@@ -67,7 +67,7 @@ func (f *virtualFile) Close() error {
 
 // virtualTree hangs the tracefs, the files given by their paths, and the
 // shell's own /dev and /proc into one tree.
-func virtualTree(tracefs *tracefsfs.FS, files map[string]*tracefile.File) *tracefsfs.FS {
+func virtualTree(tracefs *tracefsfs.FS, files map[string]tracefile.Node) *tracefsfs.FS {
 	root := newFolder("")
 	for name, file := range builtinFiles() {
 		root.put(name, file)
@@ -88,12 +88,13 @@ func builtinFiles() map[string]tracefile.Node {
 	text := func(s string) *tracefile.File {
 		return tracefile.Value("", 0o444, func() string { return s }, nil)
 	}
-	null := &tracefile.File{Mode: 0o666, Open: func(context.Context, tracefile.Flags) (tracefile.Handle, error) {
-		return nullHandle{}, nil
-	}}
+	device := func(h tracefile.Handle) *tracefile.File {
+		return &tracefile.File{Mode: 0o666, Open: func(context.Context, tracefile.Flags) (tracefile.Handle, error) { return h, nil }}
+	}
 	mounts := fmt.Sprintf("tracefs %s tracefs rw,nosuid,nodev,noexec,relatime 0 0\ntmpfs /tmp tmpfs rw 0 0\n", tracing)
 	return map[string]tracefile.Node{
-		"/dev/null":         null,
+		"/dev/null":         device(nullHandle{}),
+		"/dev/zero":         device(zeroHandle{}),
 		"/proc/mounts":      text(mounts),
 		"/proc/self/mounts": text(mounts),
 		"/proc/self/comm":   text("sh\n"),
@@ -109,6 +110,14 @@ func (nullHandle) Read(context.Context, []byte) (int, error)      { return 0, io
 func (nullHandle) Write(_ context.Context, p []byte) (int, error) { return len(p), nil }
 func (nullHandle) Flush() error                                   { return nil }
 func (nullHandle) Close() error                                   { return nil }
+
+// zeroHandle is /dev/zero.
+type zeroHandle struct{ nullHandle }
+
+func (zeroHandle) Read(_ context.Context, p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
 
 // folder is a folder made of paths.
 type folder struct {

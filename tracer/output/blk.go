@@ -120,6 +120,8 @@ func (p *Printer) appendBlkAction(dst []byte, r *record, act string, cgroup []by
 		dst = append(padded(dst, r.Time/1e9, 5), '.')
 		dst = append(zeros(dst, r.Time%1e9, 9), ' ')
 		dst = append(padded(dst, uint64(uint32(r.common.PID)), 5), ' ')
+	} else if cgroup != nil && p.cfg.Options&BlkCgname != 0 {
+		dst = append(dst, cgroupPath(le64(cgroup, 0))...)
 	} else if cgroup != nil {
 		id := le64(cgroup, 0)
 		dst = append(strconv.AppendUint(dst, id&0xffffffff, 16), ',')
@@ -128,6 +130,18 @@ func (p *Printer) appendBlkAction(dst []byte, r *record, act string, cgroup []by
 	dst = append(right(dst, act, 2), ' ')
 	var kinds [8]byte
 	return append(right(dst, string(appendBlkKinds(kinds[:0], r)), 3), ' ')
+}
+
+// cgroupPath is the path of a cgroup, and a blank.
+//
+// Departure: that of the root is known, of others nobody but their kernel knows any.
+//
+// Kernel: cgroup_path_from_kernfs_id, kernel/cgroup/cgroup.c.
+func cgroupPath(id uint64) string {
+	if id == 1 {
+		return "/ "
+	}
+	return "<...> "
 }
 
 // appendBlkKinds appends the letters of a request.

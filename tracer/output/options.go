@@ -26,6 +26,7 @@ const (
 	HashPtr
 	DisplayGraph // function calls of the latency tracers as a call graph
 	BlkClassic   // of the blk tracer; the kernel switches context-info off with it
+	BlkCgname    // of the blk tracer: cgroups by their paths
 
 	// DefaultOptions are those that are on after boot.
 	DefaultOptions = PrintParent | TracePrintk | Annotate | ContextInfo | IRQInfo | HashPtr
@@ -38,7 +39,7 @@ func OptionNames() []string {
 	return []string{
 		"print-parent", "sym-offset", "sym-addr", "verbose", "raw", "hex", "bin", "fields",
 		"trace_printk", "annotate", "sym-userobj", "printk-msg-only", "context-info",
-		"latency-format", "record-tgid", "irq-info", "hash-ptr", "display-graph", "blk_classic",
+		"latency-format", "record-tgid", "irq-info", "hash-ptr", "display-graph", "blk_classic", "blk_cgname",
 	}
 }
 

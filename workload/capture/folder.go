@@ -13,6 +13,7 @@ import (
 
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
 )
 
 const (
@@ -75,15 +76,10 @@ func newFolder(b *base, l location) (_ *folder, err error) {
 //
 // Kernel: enum trace_type, kernel/trace/trace.h.
 func addFormatless(table *event.Table) error {
-	const blk = 13
-	if table.ByID(blk) != nil {
+	if table.ByID(events.Blk.ID) != nil {
 		return nil
 	}
-	t, err := event.NewType(blk, "ftrace", "blk", `""`, nil)
-	if err != nil {
-		return err
-	}
-	return table.Add(t)
+	return table.Add(events.Blk.Type)
 }
 
 // recordKinds indexes the types by id.

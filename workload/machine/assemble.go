@@ -44,12 +44,15 @@ func (a *Assembler) State(flags uint8, preempt, migrate int) *Assembler {
 }
 
 // Call enters a function, Hide one that ftrace cannot see.
-func (a *Assembler) Call(name string) *Assembler { return a.enter(name, false) }
+func (a *Assembler) Call(name string) *Assembler { return a.enter(name, Site{}) }
 
 // Hide enters a function that is on the stack but calls no hook.
-func (a *Assembler) Hide(name string) *Assembler { return a.enter(name, true) }
+func (a *Assembler) Hide(name string) *Assembler { return a.enter(name, Site{Hidden: true}) }
 
-func (a *Assembler) enter(name string, hidden bool) *Assembler {
+// Jump enters a function by a jump: it returns to where its caller would have.
+func (a *Assembler) Jump(name string) *Assembler { return a.enter(name, Site{Tail: true}) }
+
+func (a *Assembler) enter(name string, site Site) *Assembler {
 	s, ok := a.ks.ByName(name)
 	if !ok {
 		if a.err == nil {
@@ -57,8 +60,8 @@ func (a *Assembler) enter(name string, hidden bool) *Assembler {
 		}
 		return a
 	}
-	site := Site{Func: s.Addr, Hidden: hidden}
-	if n := len(a.stack); n > 0 {
+	site.Func = s.Addr
+	if n := len(a.stack); n > 0 && !site.Tail {
 		site.Ret = CallSite(a.ks, a.stack[n-1], s.Addr)
 	}
 	a.stack = append(a.stack, s.Addr)

@@ -128,6 +128,8 @@ type Stay struct {
 
 	Address, ErrorCode uint64 // page fault
 
+	Request *Request // what the block events in Code are about
+
 	// Open says that interrupts do not wait for Code to end (Kernel.Patience): it
 	// is the same all the time, and so are the stacks.
 	Open bool
@@ -146,4 +148,7 @@ type Wait struct {
 	By      InterruptKind // what ends it then
 	IRQ     int
 	Name    string
+	// Over, if it is set, says whether what is waited for has come already: then the
+	// task does not go to sleep. It is asked at the moment of the switch.
+	Over func() bool
 }

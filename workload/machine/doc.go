@@ -50,9 +50,10 @@
 //
 // kernel/sched/core.c (schedule, try_to_wake_up, wake_up_new_task), kernel/fork.c
 // and kernel/exit.c as far as tasks come and go, kernel/softirq.c and
-// arch/x86/entry for the order of contexts, kernel/kallsyms.c. Left out: memory,
-// files and devices (their functions run, nothing is stored; what they return is
-// in [Values]), the weights of the fair class.
+// arch/x86/entry for the order of contexts, kernel/kallsyms.c, and of the block layer
+// requests that are issued and complete. Left out: memory, files and devices
+// otherwise (their functions run, nothing is stored; what they return is in
+// [Values]), the weights of the fair class.
 //
 // The symbol table is that of Debian's linux-image-6.12 without address space
 // randomisation: names, addresses and sizes of the text, what can be traced, and

@@ -109,14 +109,15 @@ func (c *CPU) pushAway() {
 }
 
 // vanish is the end of a CPU that has halted. Timers of tasks that may run
-// elsewhere go there.
+// elsewhere go there, and so do the interrupts of block devices: somebody waits
+// for them.
 func (c *CPU) vanish() {
 	c.presence = absent
 	irqs := c.irqs
 	c.irqs, c.kicked = nil, false
 	for _, irq := range irqs {
 		switch {
-		case irq.budget != nil:
+		case irq.budget != nil, irq.Request != nil:
 			c.m.cpus[0].queue(irq) // which never leaves
 		case irq.Task == nil:
 		case irq.Task.bound:

@@ -9,7 +9,9 @@ type Interrupt struct {
 	IRQ  int    // number, of a Device
 	Name string // of the device's handler
 	Task *Task  // whom the handler wakes, or nil
-	From Origin // what it came upon; set when it is taken
+	// Request is what a block device has done, or nil.
+	Request *Request
+	From    Origin // what it came upon; set when it is taken
 
 	sleep  uint64 // the sleep of Task that it ends
 	budget *Task  // of Replenish

@@ -12,6 +12,7 @@ type Module struct {
 	Name      string // as lsmod lists it, with underscores
 	Functions []string
 	Direct    []Direct
+	Block     bool // drives the block device
 }
 
 // Modules lie behind those that were there when the symbol table was read, each

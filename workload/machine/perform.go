@@ -29,6 +29,9 @@ func (c *CPU) perform(t *Task, op *Op) {
 		c.performNMI(a, op)
 	case EvKmalloc, EvKmemCacheAlloc, EvKfree, EvKmemCacheFree:
 		c.performSlab(t, op)
+	case EvBlockBioQueue, EvBlockGetrq, EvBlockIOStart, EvBlockBackmerge, EvBlockPlug, EvBlockUnplug,
+		EvBlockRqIssue, EvBlockRqComplete, EvBlockIODone, EvBlockDirtyBuffer:
+		c.performBlock(t, a, op)
 	default:
 		if c.on(e) {
 			c.performSimple(t, a, op)

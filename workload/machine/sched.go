@@ -19,7 +19,7 @@ func (c *CPU) reschedule(op *Op) {
 	} else if state == StateDead {
 		state = StateRunning
 	}
-	if state != StateRunning && state != StatePreempted && prev.wakeSoon {
+	if state != StateRunning && state != StatePreempted && (prev.wakeSoon || prev.stay.Wait.Over != nil && prev.stay.Wait.Over()) {
 		state = StateRunning // the event came before the sleep
 	}
 	prev.wakeSoon = false

@@ -67,7 +67,17 @@ const (
 	EvIRQEnable
 	EvPreemptDisable
 	EvPreemptEnable
-	EvNMIHandler // see Assembler.Ask
+	EvNMIHandler     // see Assembler.Ask
+	EvBlockBioQueue  // which bio of the request
+	EvBlockGetrq     // which bio of the request
+	EvBlockIOStart   // which bio of the request
+	EvBlockBackmerge // which bio of the request
+	EvBlockPlug
+	EvBlockUnplug // number of requests
+	EvBlockRqIssue
+	EvBlockRqComplete
+	EvBlockIODone
+	EvBlockDirtyBuffer
 	numTracepoints
 )
 
@@ -100,7 +110,12 @@ var tracepointNames = [numTracepoints]string{
 	EvCallFunctionSingleExit:  "irq_vectors:call_function_single_exit",
 	EvIRQDisable:              "preemptirq:irq_disable", EvIRQEnable: "preemptirq:irq_enable",
 	EvPreemptDisable: "preemptirq:preempt_disable", EvPreemptEnable: "preemptirq:preempt_enable",
-	EvNMIHandler: "nmi:nmi_handler",
+	EvNMIHandler:    "nmi:nmi_handler",
+	EvBlockBioQueue: "block:block_bio_queue", EvBlockGetrq: "block:block_getrq",
+	EvBlockIOStart: "block:block_io_start", EvBlockBackmerge: "block:block_bio_backmerge",
+	EvBlockPlug: "block:block_plug", EvBlockUnplug: "block:block_unplug",
+	EvBlockRqIssue: "block:block_rq_issue", EvBlockRqComplete: "block:block_rq_complete",
+	EvBlockIODone: "block:block_io_done", EvBlockDirtyBuffer: "block:block_dirty_buffer",
 }
 
 // TracepointName is "system:event", empty for EvNone.
@@ -132,7 +147,7 @@ func (m *Machine) syscallsTraced() bool { return m.enabled[EvSysEnter] || m.enab
 // The argument lists (TP_PROTO) of the tracepoints, one struct for each or for
 // each family of the same shape; ID tells which.
 //
-// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq,nmi}.h.
+// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq,nmi,block}.h.
 type (
 	// SchedSwitch is sched:sched_switch; PrevState is what the record holds.
 	SchedSwitch struct {
@@ -344,6 +359,7 @@ type arguments struct {
 	vector      Vector
 	preemptIRQ  PreemptIRQ
 	nmi         NMIHandler
+	block       Block
 }
 
 // on says whether e has to be reported.
@@ -393,6 +409,14 @@ func (e Event) Template() string {
 		return "x86_irq_vector"
 	case EvIRQDisable, EvIRQEnable, EvPreemptDisable, EvPreemptEnable:
 		return "preemptirq_template"
+	case EvBlockBioQueue, EvBlockGetrq, EvBlockBackmerge:
+		return "block_bio"
+	case EvBlockIOStart, EvBlockRqIssue, EvBlockIODone:
+		return "block_rq"
+	case EvBlockRqComplete:
+		return "block_rq_completion"
+	case EvBlockDirtyBuffer:
+		return "block_buffer"
 	}
 	_, name, _ := strings.Cut(tracepointNames[e], ":")
 	return name

@@ -4,6 +4,7 @@
 //	ftrace         what tracers, trace_marker and the stack options write
 //	sched kmem irq irq_vectors timer workqueue signal task exceptions
 //	               tracepoints of the core kernel, complete systems
+//	block          those of its tracepoints that a read or write of a disk passes
 //	raw_syscalls   every system call
 //	syscalls       each system call by name; its two events follow from one
 //	               row of a table, as from a SYSCALL_DEFINE in the kernel
