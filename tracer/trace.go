@@ -50,6 +50,8 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		overrun = overrun || buf.Stats(cpu).Overrun > 0
 	}
 	ft := i.ft
+	irqStart, _ := ft.machine.Kallsyms().Address("__irqentry_text_start")
+	irqEnd, _ := ft.machine.Kallsyms().Address("__irqentry_text_end")
 	return output.New(output.Config{
 		Tracer:       i.current.Name,
 		Options:      opts,
@@ -67,6 +69,8 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		Overrun:      overrun,
 		TimeStart:    i.shows(buf).began,
 		Latency:      i.shows(buf).header,
+		IRQStart:     irqStart,
+		IRQEnd:       irqEnd,
 	})
 }
 

@@ -46,12 +46,12 @@ func kernelOf(oracle, dir string) string {
 	return ""
 }
 
-// NoPair says why the texts of a capture do not show its pages; "": they do.
-func (c *Capture) NoPair() string {
-	if strings.HasPrefix(c.Name, "full/latency/") {
-		return "the text shows the buffer of the longest latency, the pages are those of the live one"
-	}
-	return ""
+// NoPair says whether the texts of a capture do not show its pages, as its README
+// tells then: trace shows the buffer of the longest latency, cpuN.raw are the pages of
+// the live one. See Rebuild.
+func (c *Capture) NoPair() bool {
+	text, err := os.ReadFile(filepath.Join(c.Dir, "README"))
+	return err == nil && bytes.Contains(text, []byte("MAX buffer"))
 }
 
 // WithoutPages lists the texts of trace in the oracle of which no pages were kept.

@@ -163,8 +163,11 @@ func (f *folder) state(line string) error {
 
 var latencyHead = regexp.MustCompile(`# latency: .*, CPU#(\d+) \|`)
 
-// moment adds to state.txt what a text of the latency format tells.
+// moment adds to state.txt what a text of the latency format tells, if nothing does.
 func (f *folder) moment(t *Text, opt capture.Options) error {
+	if state, err := os.ReadFile(filepath.Join(f.dir, "state.txt")); err == nil && bytes.Contains(state, []byte("\ntime_start: ")) {
+		return nil
+	}
 	options, _ := os.ReadFile(filepath.Join(f.dir, "trace_options"))
 	if !slices.Contains(append(slices.Clone(t.Options), strings.Fields(string(options))...), "latency-format") {
 		return nil

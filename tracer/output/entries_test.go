@@ -184,3 +184,40 @@ func TestLatencyGraph(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// The wakeup tracers mark long calls and show interrupts, the others do neither; as in
+// captures full/latency/lat_wakeup_dl_fn1_graph1 and lat_irqsoff_fn1_graph1.
+func TestLatencyGraphOptions(t *testing.T) {
+	types := selected(t, "graph_retval").cfg.Types
+	text := func(tracer string) string {
+		const fn, irq, ns = 0x1234, 0x5678, 11228
+		p, err := output.New(output.Config{
+			Tracer: tracer, Types: types, CPUs: 1, IRQStart: irq, IRQEnd: irq + 1,
+			Options: output.DefaultOptions | output.DisplayGraph,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []output.Entry
+		for i, fn := range []uint64{fn, irq} {
+			list = append(list,
+				output.Entry{Time: uint64(i)*20000 + 1, Data: append(header(11, 1, 0, 17), bytesOf([2]uint64{fn, 8}, [2]uint64{0, 4})...)},
+				output.Entry{Time: uint64(i)*20000 + 2, Data: append(header(10, 1, 0, 17), bytesOf([2]uint64{fn, 8}, [2]uint64{0, 24}, [2]uint64{ns, 8})...)})
+		}
+		m := output.NewMerge(&records{list})
+		var text []byte
+		for more := true; more; {
+			text, more = p.AppendNext(text, m)
+		}
+		return string(text)
+	}
+	const leaf = "        0 us |   0)    <...>-17    |   11.228 us   |  0x1234();\n"
+	if got := text("irqsoff"); got != leaf {
+		t.Errorf("irqsoff:\n%s", got)
+	}
+	for _, want := range []string{strings.Replace(leaf, "|   11.", "| + 11.", 1), "==========>", "0x5678();"} {
+		if got := text("wakeup_dl"); !strings.Contains(got, want) {
+			t.Errorf("wakeup_dl has no %q:\n%s", want, got)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package output
 
 import (
 	"errors"
+	"strings"
 
 	"ftracelab/fgraph"
 	"ftracelab/tracer/event"
@@ -108,7 +109,7 @@ func New(cfg Config) (*Printer, error) {
 	case cfg.Tracer == "function_graph":
 		p.graph = fgraph.NewText(text)
 	case cfg.Options&DisplayGraph != 0 && isLatencyTracer(cfg.Tracer):
-		text.Options = latencyGraph
+		text.Options = latencyGraph(cfg.Tracer)
 		p.graph = fgraph.NewText(text)
 	}
 	text.Stateless = true
@@ -116,10 +117,16 @@ func New(cfg Config) (*Printer, error) {
 	return p, nil
 }
 
-// latencyGraph are the columns of a latency tracer's call graph.
+// latencyGraph is how a latency tracer's call graph looks.
 //
-// Kernel: GRAPH_TRACER_FLAGS, kernel/trace/trace_irqsoff.c.
-const latencyGraph = fgraph.ShowCPU | fgraph.Proc | fgraph.RelTime | fgraph.Duration | fgraph.IRQs
+// Kernel: GRAPH_TRACER_FLAGS, kernel/trace/trace_irqsoff.c and trace_sched_wakeup.c.
+func latencyGraph(tracer string) fgraph.Options {
+	o := fgraph.ShowCPU | fgraph.Proc | fgraph.RelTime | fgraph.Duration
+	if strings.HasPrefix(tracer, "wakeup") {
+		o |= fgraph.Overhead | fgraph.IRQs
+	}
+	return o
+}
 
 // isLatencyTracer says whether a tracer keeps the longest latency it has seen.
 func isLatencyTracer(name string) bool {
