@@ -16,7 +16,7 @@ func (ft *Ftrace) hooksChanged() {
 	}
 	h.Return, h.Trace = ft.leave, ft.tracepoint
 	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
-	h.NMI = ft.nmi
+	h.NMI, h.Hotplug = ft.nmi, ft.hotplug
 	h.Critical, h.Idle = nil, nil
 	if ft.irqsoff.of != nil {
 		h.Critical, h.Idle = ft.critical, ft.idle

@@ -3,6 +3,7 @@ package tracer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -93,13 +94,49 @@ func (i *Instance) hwlatStart() {
 		switch {
 		case !c.Online() || !i.cpumask[c.ID]:
 		case ft.hwlat.mode == hwlatPerCPU:
-			w := &hwlatThread{i: i}
-			w.sampler = ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
-			ft.hwlat.threads = append(ft.hwlat.threads, w)
+			i.hwlatStartOn(c)
 		case len(ft.hwlat.threads) == 0:
 			w := &hwlatThread{i: i}
 			w.sampler = ft.startSampler(c, "hwlatd", machine.TaskConfig{}, w.next)
 			ft.hwlat.threads = append(ft.hwlat.threads, w)
+		}
+	}
+}
+
+// hwlatStartOn starts the thread of a CPU.
+//
+// Kernel: start_cpu_kthread.
+func (i *Instance) hwlatStartOn(c *machine.CPU) {
+	w := &hwlatThread{i: i}
+	w.sampler = i.ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
+	i.ft.hwlat.threads = append(i.ft.hwlat.threads, w)
+}
+
+// hotplug ends the thread of a CPU that goes, and starts one where it comes back. The
+// one that goes round leaves, too: it is on another CPU than it chose then, and stays
+// there from now on.
+//
+// Kernel: hwlat_cpu_die and hwlat_hotplug_workfn; move_to_next_cpu.
+func (s *hwlat) hotplug(m *machine.Machine, c *machine.CPU, online bool) {
+	perCPU := s.mode == hwlatPerCPU
+	switch {
+	case s.of == nil || online && !perCPU:
+	case online:
+		if s.of.cpumask[c.ID] && len(s.threads) > 0 {
+			s.of.hwlatStartOn(c)
+		}
+	default:
+		for n, w := range s.threads {
+			switch {
+			case w.task.CPU() != c:
+			case perCPU:
+				w.end(m)
+				s.threads = slices.Delete(s.threads, n, n+1)
+				return
+			default:
+				w.task.Bind(m.CPUs()[0])
+				s.mode = hwlatNone
+			}
 		}
 	}
 }

@@ -71,6 +71,8 @@ func osnoiseTracer(name string) Tracer {
 		Name: name, instances: true, sampler: true,
 		init:  func(i *Instance) error { return i.osnoiseInit(name == "timerlat") },
 		reset: (*Instance).osnoiseReset,
+		start: (*Instance).osnoiseStart,
+		stop:  (*Instance).osnoiseStop,
 		trace: osnoiseTrace,
 		points: []string{
 			"irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit", "irq_vectors:reschedule_entry", "irq_vectors:reschedule_exit",
@@ -84,21 +86,44 @@ func osnoiseTracer(name string) Tracer {
 // Kernel: osnoise_tracer_init and timerlat_tracer_init.
 func (i *Instance) osnoiseInit(timerlat bool) error {
 	s := &i.ft.osnoise
-	if len(s.instances) > 0 && s.timerlat != timerlat {
+	if s.timerlat && !timerlat || timerlat && !s.timerlat && len(s.instances) > 0 {
 		return fmt.Errorf("current_tracer: osnoise and timerlat do not run at once: %w", syscall.EBUSY)
 	}
+	s.timerlat = timerlat
 	i.latency.max = 0
-	s.instances = append(s.instances, i)
-	if len(s.instances) == 1 {
-		s.timerlat = timerlat
-		s.start(i.ft)
-	}
+	i.osnoiseStart()
 	return nil
 }
 
-// Kernel: osnoise_tracer_stop and timerlat_tracer_stop.
-func (i *Instance) osnoiseReset() {
+// osnoiseStart begins to record; the first instance starts the threads.
+//
+// Kernel: osnoise_tracer_start and timerlat_tracer_start.
+func (i *Instance) osnoiseStart() {
 	s := &i.ft.osnoise
+	if slices.Contains(s.instances, i) {
+		return // a threshold has stopped it, or nobody
+	}
+	if s.instances = append(s.instances, i); len(s.instances) == 1 {
+		s.start(i.ft)
+	}
+}
+
+// Kernel: osnoise_tracer_reset and timerlat_tracer_reset.
+func (i *Instance) osnoiseReset() {
+	i.osnoiseStop()
+	if s := &i.ft.osnoise; len(s.instances) == 0 {
+		s.timerlat = false
+	}
+}
+
+// osnoiseStop ends the recording; with the last instance the threads end.
+//
+// Kernel: osnoise_tracer_stop and timerlat_tracer_stop.
+func (i *Instance) osnoiseStop() {
+	s := &i.ft.osnoise
+	if !slices.Contains(s.instances, i) {
+		return
+	}
 	s.instances = slices.DeleteFunc(s.instances, func(o *Instance) bool { return o == i })
 	if len(s.instances) == 0 {
 		s.end(i.ft.machine)
@@ -107,24 +132,50 @@ func (i *Instance) osnoiseReset() {
 
 // start starts the threads on the CPUs of osnoise/cpus.
 //
-// Kernel: start_per_cpu_kthreads and start_kthread.
+// Kernel: start_per_cpu_kthreads.
 func (s *osnoise) start(ft *Ftrace) {
 	for _, c := range ft.machine.CPUs() {
-		v := &s.vars[c.ID]
-		*v = osnoiseCPU{}
-		switch {
-		case !c.Online() || !s.cpus[c.ID]:
-		case s.timerlat && s.has(osnoiseWorkload):
-			v.thread = ft.startSampler(c, fmt.Sprintf("timerlat/%d", c.ID), machine.TaskConfig{Policy: machine.FIFO, Prio: machine.RTPrio(timerlatPriority)}, ft.timerlatNext)
-		case s.timerlat:
-		case s.has(osnoiseWorkload):
-			v.thread = ft.startSampler(c, fmt.Sprintf("osnoise/%d", c.ID), machine.TaskConfig{}, ft.osnoiseNext)
-		default:
-			v.sampling = true
+		s.vars[c.ID] = osnoiseCPU{}
+		if c.Online() && s.cpus[c.ID] && (s.has(osnoiseWorkload) || !s.timerlat) {
+			s.startOn(ft, c)
 		}
-		if v.thread != nil {
-			v.pid = v.thread.task.PID
-		}
+	}
+}
+
+// startOn starts the thread of a CPU, if it has none. Without OSNOISE_WORKLOAD osnoise
+// has no threads and samples all the time; timerlat does as with it, which matters where
+// a CPU comes back.
+//
+// Kernel: start_kthread.
+func (s *osnoise) startOn(ft *Ftrace, c *machine.CPU) {
+	v := &s.vars[c.ID]
+	switch {
+	case v.thread != nil:
+		return
+	case s.timerlat:
+		v.thread = ft.startSampler(c, fmt.Sprintf("timerlat/%d", c.ID), machine.TaskConfig{Policy: machine.FIFO, Prio: machine.RTPrio(timerlatPriority)}, ft.timerlatNext)
+	case !s.has(osnoiseWorkload):
+		v.sampling = true
+		return
+	default:
+		v.thread = ft.startSampler(c, fmt.Sprintf("osnoise/%d", c.ID), machine.TaskConfig{}, ft.osnoiseNext)
+	}
+	v.pid = v.thread.task.PID
+}
+
+// hotplug ends the thread of a CPU that goes, and starts one where it comes back.
+//
+// Departure: it starts at once; a kernel's waits for the CPU's worker thread.
+//
+// Kernel: osnoise_cpu_die and osnoise_hotplug_workfn.
+func (s *osnoise) hotplug(ft *Ftrace, c *machine.CPU, online bool) {
+	switch {
+	case len(s.instances) == 0:
+	case !online:
+		s.vars[c.ID].thread.end(ft.machine)
+		s.vars[c.ID] = osnoiseCPU{}
+	case s.cpus[c.ID]:
+		s.startOn(ft, c)
 	}
 }
 
@@ -156,7 +207,9 @@ func (s *osnoise) longest(ns machine.Time) {
 	}
 }
 
-// stopTracing ends the recording of all instances.
+// stopTracing ends the recording of all instances; their threads go on.
+//
+// Departure: with PANIC_ON_STOP a kernel panics.
 //
 // Kernel: osnoise_stop_tracing.
 func (s *osnoise) stopTracing(c *machine.CPU, from string) {
@@ -174,7 +227,7 @@ func (s *osnoise) stopTracing(c *machine.CPU, from string) {
 func osnoiseTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
 	ft := i.ft
 	s := &ft.osnoise
-	if s.instances[0] != i {
+	if len(s.instances) == 0 || s.instances[0] != i {
 		return
 	}
 	v := &s.vars[c.ID]

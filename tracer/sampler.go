@@ -52,6 +52,12 @@ func (s *sampler) end(m *machine.Machine) {
 	}
 }
 
+// hotplug runs where a CPU is about to go, and where one has come.
+func (ft *Ftrace) hotplug(c *machine.CPU, online bool) {
+	ft.osnoise.hotplug(ft, c, online)
+	ft.hwlat.hotplug(ft.machine, c, online)
+}
+
 // threadCode is code of the samplers, made when it is first wanted.
 func (ft *Ftrace) threadCode(name string, build func(*machine.Assembler)) machine.Code {
 	if code, ok := ft.code[name]; ok {

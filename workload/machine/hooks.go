@@ -30,6 +30,8 @@ type Hooks struct {
 	UserExit  func(c *CPU)
 	// Switch runs when c changes tasks, before Current changes.
 	Switch func(c *CPU, prev, next *Task)
+	// Hotplug runs before a CPU goes, when its tasks still run, and when it has come.
+	Hotplug func(c *CPU, online bool)
 	// Module runs when a module has been loaded and before it is unloaded; mod is
 	// the machine's, as long as it is loaded.
 	Module func(mod *Module, loaded bool)

@@ -52,13 +52,15 @@ func (m *Machine) SetOnline(id int, on bool) error {
 	c := m.cpus[id]
 	switch {
 	case !on && c.presence == present:
+		m.hotplug(c, false)
 		c.presence = leaving
 		c.moveQueue()
-		if c.halted {
+		if c.halted && len(c.rq) == 0 {
 			c.vanish()
 		}
 	case on && c.presence == leaving:
 		c.presence = present
+		m.hotplug(c, true)
 	case on && c.presence == absent:
 		c.presence = present
 		c.Time = m.now
@@ -68,8 +70,15 @@ func (m *Machine) SetOnline(id int, on bool) error {
 		if len(c.rq) > 0 {
 			c.kick(c)
 		}
+		m.hotplug(c, true)
 	}
 	return nil
+}
+
+func (m *Machine) hotplug(c *CPU, online bool) {
+	if m.Hooks.Hotplug != nil {
+		m.Hooks.Hotplug(c, online)
+	}
 }
 
 // moveQueue gives the tasks that wait for c to other CPUs.
@@ -120,7 +129,7 @@ func (c *CPU) vanish() {
 		case irq.budget != nil, irq.Request != nil:
 			c.m.cpus[0].queue(irq) // which never leaves
 		case irq.Task == nil:
-		case irq.Task.bound:
+		case irq.Task.bound && irq.Task.home == nil:
 			c.irqs = append(c.irqs, irq)
 		default:
 			c.target(irq.Task).queue(irq)
