@@ -4,14 +4,14 @@ package ringbuf
 // needs no more than a header, and that follows another on its page. Nearly all
 // are like that, and they take half the time that way.
 //
-// While it is armed, or an event is open that came through it, the words that it
-// saves to store lag behind: write and entries of the tail page, before_stamp,
+// While it is armed, and so while an event is open that came through it, the words
+// that it saves to store lag behind: write and entries of the tail page, before_stamp,
 // the context and the count of open events. Who wants to know them calls settle
 // first, which makes them right and the short cut unarmed: an interrupt's Reserve,
 // Discard, everything that looks at the writer or changes the ring. Then all goes
 // the long way, until the last event that is open has ended.
 type plain struct {
-	limit int     // where on the page the next event has to end; 0: not armed
+	limit int     // where on the page events have to end; 0: not armed
 	size  int     // of the open event; 0: none
 	ctx   Context // its
 	word  uint64  // the commit word of the tail page, without the open event
@@ -36,7 +36,7 @@ func (c *cpuBuffer) arm() {
 // way.
 func (c *cpuBuffer) settle() {
 	s := c.plain
-	if s.limit|s.size == 0 {
+	if s.limit == 0 {
 		return
 	}
 	c.plain = plain{}

@@ -46,10 +46,10 @@ func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 	ts := b.clock(cpu)
 	off, size := int(c.plain.word&commitMask), (length+headerSize+alignment-1)&^(alignment-1)
 	delta := ts - c.writeStamp
-	if off+size > c.plain.limit || delta > deltaMask || uint(length)-plainMin > plainMax-plainMin {
+	if off+size > c.plain.limit || c.plain.size != 0 || delta > deltaMask || uint(length)-plainMin > plainMax-plainMin {
 		return c.reserveSlow(ctx, length, ts)
 	}
-	c.plain.limit, c.plain.size, c.plain.ctx = 0, size, ctx
+	c.plain.size, c.plain.ctx = size, ctx
 	c.writeStamp = ts
 	c.ledger.payload += uint64(length)
 	at := c.data[off : off+size : off+size]
@@ -99,7 +99,7 @@ func (b *Buffer) Commit(cpu int, e Event) {
 		return
 	}
 	c.plain.word += 1<<32 + uint64(c.plain.size)
-	c.plain.limit, c.plain.size = len(c.data), 0
+	c.plain.size = 0
 	c.commitSub.commit.Store(c.plain.word)
 	if c.waiting.Load()&wakeAtCommit != 0 {
 		c.wakeAfterCommit()
