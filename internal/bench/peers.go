@@ -31,24 +31,24 @@ func (f *pageRing) write(data []byte) {
 }
 
 // floor writes to a pageRing; with a clock the time goes into the first 8 bytes.
-func floor(size int, clock func() func() uint64) func() (runner, error) {
+func floor(size int, c clock) func() (runner, error) {
 	return func() (runner, error) {
 		f := &pageRing{pages: make([][]byte, ringSize/4096)}
 		for i := range f.pages {
 			f.pages[i] = make([]byte, 4096)
 		}
 		data := make([]byte, size)
-		if clock == nil {
+		if c == nil {
 			return timed(func(n int) {
 				for range n {
 					f.write(data)
 				}
 			}), nil
 		}
-		now := clock()
+		now := c(1)
 		return timed(func(n int) {
 			for range n {
-				t := now()
+				t := now(0)
 				for i := range 8 {
 					data[i] = byte(t >> (8 * i))
 				}

@@ -10,29 +10,31 @@ import (
 
 const ringSize = 1408 << 10 // the kernel's default for one CPU
 
-// virtual is a clock that costs an addition. It shares no cache line with
-// another.
-func virtual() func() uint64 {
-	clock := new(struct {
+// A clock makes a ringbuf.Config.Clock for so many CPUs.
+type clock func(cpus int) func(cpu int) uint64
+
+// virtual is a clock that costs an addition. No two CPUs share a cache line of it.
+func virtual(cpus int) func(cpu int) uint64 {
+	clocks := make([]struct {
 		_   [64]byte
 		now uint64
 		_   [64]byte
-	})
-	return func() uint64 { clock.now += 100; return clock.now }
+	}, cpus)
+	return func(cpu int) uint64 {
+		c := &clocks[cpu]
+		c.now += 100
+		return c.now
+	}
 }
 
 // monotonic is the real one.
-func monotonic() func() uint64 {
+func monotonic(int) func(cpu int) uint64 {
 	start := time.Now()
-	return func() uint64 { return uint64(time.Since(start)) }
+	return func(int) uint64 { return uint64(time.Since(start)) }
 }
 
-func newRing(cpus int, clock func() func() uint64) (*ringbuf.Buffer, error) {
-	clocks := make([]func() uint64, cpus)
-	for cpu := range clocks {
-		clocks[cpu] = clock()
-	}
-	return ringbuf.New(ringbuf.Config{CPUs: cpus, Size: ringSize, Clock: func(cpu int) uint64 { return clocks[cpu]() }})
+func newRing(cpus int, c clock) (*ringbuf.Buffer, error) {
+	return ringbuf.New(ringbuf.Config{CPUs: cpus, Size: ringSize, Clock: c(cpus)})
 }
 
 // write is the loop of a writer.
@@ -47,10 +49,9 @@ func write(b *ringbuf.Buffer, cpu int, data []byte, n int) {
 	}
 }
 
-func ring(size int, clock func() func() uint64) func() (runner, error) {
+func ring(size int, c clock) func() (runner, error) {
 	return func() (runner, error) {
-		now := clock()
-		b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: ringSize, Clock: func(int) uint64 { return now() }})
+		b, err := newRing(1, c)
 		if err != nil {
 			return nil, err
 		}
