@@ -2,9 +2,9 @@ package ringbuf
 
 // Spare memory is a queue: readers add the memory of pages that they have emptied,
 // one reader at a time, and the writer takes it for pages that it enters. The first
-// to come is the first to go. The cache lines of what was written and read just now
-// are in the caches of both CPUs, and the writer would wait for each; those of the
-// memory that has been spare for longest are not, or fewer of them.
+// to come is the first to go. To write where something was written and read just now
+// takes twice as long (docs/performance.md): those cache lines are still in the
+// caches of both CPUs.
 //
 // The two meet in one word, the link from one piece of memory to the next. The writer
 // does not take the last one, to which a reader may just be adding; so neither
