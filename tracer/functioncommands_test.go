@@ -184,6 +184,42 @@ func TestGraphFilter(t *testing.T) {
 	}
 }
 
+// Calls of a function of set_graph_function while tracing is off are not recorded, but
+// open the way for one other call of their task, as the captures of a real kernel show:
+// graph_setfn begins with a mutex_unlock() outside of vfs_write.
+func TestGraphFilterWhileOff(t *testing.T) {
+	l := newLabOn(t, machine.Config{CPUs: 1}, tracer.Config{BufferSizeKB: 8000})
+	l.write("tracing_on", "0")
+	l.write("set_graph_function", "vfs_read")
+	l.write("options/funcgraph-irqs", "0")
+	l.write("options/funcgraph-proc", "1")
+	l.write("current_tracer", "function_graph")
+	l.ft.Run(50 * machine.Millisecond)
+	l.write("tracing_on", "1")
+	l.ft.Run(50 * machine.Millisecond)
+	others, reads := map[string]int{}, 0
+	for _, line := range body(l.read("trace")) {
+		// " 0)   cat-123    |   1.234 us    |  vfs_read() {"
+		columns := strings.SplitN(line, "|", 3)
+		if len(columns) < 3 || len(columns[2]) < 3 || strings.ContainsAny(columns[2][2:3], " }/") {
+			continue
+		}
+		if strings.HasPrefix(columns[2], "  vfs_read() {") {
+			reads++
+			continue
+		}
+		others[strings.Fields(columns[0])[1]]++
+	}
+	if len(others) == 0 || reads < 10 {
+		t.Errorf("%d reads, others by task: %v", reads, others)
+	}
+	for task, n := range others {
+		if n > 1 {
+			t.Errorf("%s: %d other calls", task, n)
+		}
+	}
+}
+
 // With a tracing_thresh only returns that took so long are recorded.
 func TestGraphThresh(t *testing.T) {
 	l := newLab(t, tracer.Config{BufferSizeKB: 8000})

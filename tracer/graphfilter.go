@@ -79,6 +79,12 @@ const (
 // graphSelects reports whether a call is inside a function of
 // set_graph_function, or is the call of one.
 //
+// A task that calls such a function while tracing is off counts as inside it, though
+// its return is not waited for, because the entry found no room: the next call that
+// returns to the same depth is then shown, whatever it is. So a trace often begins
+// with one call that was not asked for; perf ftrace -G, which sets the tracer before
+// tracing_on, shows it, too.
+//
 // Kernel: ftrace_graph_addr and ftrace_graph_ignore_func, kernel/trace/trace.h.
 func (ft *Ftrace) graphSelects(c *machine.CPU, word *uint64, call fgraph.Call) bool {
 	if *word&graphInside != 0 || ft.graphFilter.empty() {
