@@ -44,7 +44,7 @@ func TestRetvalFiles(t *testing.T) {
 // through, and what the tracepoint at its end says.
 func TestRetvalOfSystemCalls(t *testing.T) {
 	l := newLabOn(t, machine.Config{CPUs: 1}, tracer.Config{BufferSizeKB: 8000, FunctionGraphRetval: true})
-	l.write("set_ftrace_filter", "x64_sys_call __x64_sys_read __x64_sys_write __x64_sys_newfstatat ksys_* vfs_read vfs_write pipe_read pipe_write vfs_statx kernel_clone")
+	l.write("set_ftrace_filter", "syscall_trace_enter x64_sys_call __x64_sys_read __x64_sys_write __x64_sys_newfstatat ksys_* vfs_read vfs_write pipe_read pipe_write vfs_statx kernel_clone")
 	l.write("options/funcgraph-proc", "1")
 	l.write("options/funcgraph-retval", "1")
 	l.write("current_tracer", "function_graph")
@@ -52,17 +52,21 @@ func TestRetvalOfSystemCalls(t *testing.T) {
 	l.ft.Run(2 * machine.Second)
 	l.write("tracing_on", "0")
 	line := regexp.MustCompile(`(\S+-\d+) +\|.*\|  +(?:(\w+)\(\);|\}) /\* (?:(\w+) )?= (\S+) \*/$`)
-	exit := regexp.MustCompile(`(\S+-\d+) +\|.*/\* sys_exit: NR \d+ = (\S+) \*/$`)
+	exit := regexp.MustCompile(`(\S+-\d+) +\|.*/\* sys_exit: NR (\d+) = (\S+) \*/$`)
 	of := map[string]map[string]bool{} // by task: the values since its last sys_exit
+	entered := map[string]string{}
 	seen := map[string]int{}
 	values := map[string]bool{}
 	for text := range strings.Lines(l.read("trace")) {
 		text = strings.TrimSuffix(text, "\n")
 		if m := exit.FindStringSubmatch(text); m != nil {
 			for value := range of[m[1]] {
-				if value != m[2] {
-					t.Fatalf("the functions returned %v, the system call %q", of[m[1]], m[2])
+				if value != m[3] {
+					t.Fatalf("the functions returned %v, the system call %q", of[m[1]], m[3])
 				}
+			}
+			if nr := entered[m[1]]; nr != "" && nr != m[2] {
+				t.Fatalf("system call %s was entered as %s", m[2], nr)
 			}
 			delete(of, m[1])
 			continue
@@ -75,14 +79,18 @@ func TestRetvalOfSystemCalls(t *testing.T) {
 		if err != nil || value < 0 == strings.HasPrefix(m[4], "0x") {
 			t.Fatalf("%q", text)
 		}
+		seen[m[2]+m[3]]++
+		if m[2]+m[3] == "syscall_trace_enter" {
+			entered[m[1]] = fmt.Sprint(value)
+			continue
+		}
 		if of[m[1]] == nil {
 			of[m[1]] = map[string]bool{}
 		}
 		of[m[1]][fmt.Sprint(value)] = true
-		seen[m[2]+m[3]]++
 		values[m[4]] = true
 	}
-	for _, fn := range []string{"x64_sys_call", "__x64_sys_read", "ksys_read", "vfs_read", "pipe_read", "pipe_write", "vfs_statx", "kernel_clone"} {
+	for _, fn := range []string{"syscall_trace_enter", "x64_sys_call", "__x64_sys_read", "ksys_read", "vfs_read", "pipe_read", "pipe_write", "vfs_statx", "kernel_clone"} {
 		if seen[fn] == 0 {
 			t.Errorf("no return of %s was seen: %v", fn, seen)
 		}

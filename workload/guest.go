@@ -271,6 +271,7 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		d.all.changes--
 	case e == machine.EvSchedExit:
 		d.die()
+		reap(d.task)
 	}
 }
 

@@ -42,8 +42,12 @@ func (w *mix) adopt(t *machine.Task) {
 
 // fork makes the child that the stay in progress forked in the capture.
 func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
-	if d.stay == nil || d.stay.Child < 0 || len(w.tasks) >= maxTasks || t.DeadlineTask() {
-		return // EAGAIN
+	if d.stay == nil || d.stay.Child < 0 {
+		return
+	}
+	if len(w.tasks) >= maxTasks || t.DeadlineTask() {
+		t.Stay().Ret = -eagain
+		return
 	}
 	child := &w.model.Scripts[d.stay.Child]
 	cfg := machine.TaskConfig{
@@ -62,11 +66,17 @@ func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
 	w.adopt(forked)
 }
 
-// System calls of x86-64 whose sleeps end differently.
+const eagain = 11
+
+// System calls of x86-64 whose sleeps end differently, or that return a pid.
 const (
 	sysNanosleep      = 35
+	sysGetPID         = 39
 	sysClone          = 56
 	sysWait4          = 61
+	sysGetPPID        = 110
+	sysGetTID         = 186
+	sysSetTIDAddress  = 218
 	sysExitGroup      = 231
 	sysClockNanosleep = 230
 )
@@ -87,6 +97,16 @@ func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 	stay := machine.Stay{
 		Kind: machine.Syscall, After: machine.Time(s.After) + w.compute(w.cfg.Compute), NR: int64(s.NR), Args: s.Args, Ret: s.Ret,
 		Code: w.model.Templates[s.Template].code, Wait: w.waitOf(s.NR),
+	}
+	switch s.NR {
+	case sysGetPID:
+		stay.Ret = int64(t.TGID)
+	case sysGetTID, sysSetTIDAddress:
+		stay.Ret = int64(t.PID)
+	case sysGetPPID:
+		if stay.Ret = 1; t.Parent != nil {
+			stay.Ret = int64(t.Parent.TGID)
+		}
 	}
 	if s.NR < 0 {
 		stay.Kind = machine.PageFault
@@ -113,6 +133,15 @@ func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
 		Kind: machine.Syscall, After: 1000, NR: sysClockNanosleep, Code: w.pick(sleeps(sysClockNanosleep)),
 		Wait: machine.Wait{Class: 0, Timeout: w.around(w.cfg.Pause), By: machine.Sleep},
 		User: w.userAt(t, 0, sysClockNanosleep),
+	}
+}
+
+// reap gives the wait of a task's parent, if it waits, the pid of the task.
+func reap(t *machine.Task) {
+	if p := t.Parent; p != nil {
+		if _, asleep := p.Sleeping(); asleep && p.Stay().NR == sysWait4 {
+			p.Stay().Ret = int64(t.PID)
+		}
 	}
 }
 

@@ -203,6 +203,7 @@ func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
 		}
 	case machine.EvSchedExit:
 		d.dead = true
+		reap(t)
 		w.tasks = slices.DeleteFunc(w.tasks, func(o *machine.Task) bool { return o == t })
 	}
 }

@@ -387,3 +387,58 @@ func Example() {
 	fmt.Println(reads > 0, m.Now() == machine.Second)
 	// Output: true true
 }
+
+// The pids that system calls return are those of the machine's tasks.
+func TestPIDsReturned(t *testing.T) {
+	m, err := machine.New(machine.Config{CPUs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(m); err != nil {
+		t.Fatal(err)
+	}
+	child, exited := map[int]int{}, map[int64]bool{}
+	seen := map[int64]int{}
+	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
+		switch tp := tp.(type) {
+		case *machine.SchedFork:
+			child[tp.Parent.PID] = tp.Child.PID
+		case *machine.SchedProcess:
+			exited[int64(tp.PID)] = true
+		case *machine.SysExit:
+			want := tp.Ret
+			switch tp.NR {
+			case 39:
+				want = int64(c.Current.TGID)
+			case 218:
+				want = int64(c.Current.PID)
+			case 56:
+				want = int64(child[c.Current.PID])
+			case 61:
+				if exited[tp.Ret] {
+					seen[-61]++
+				}
+			}
+			if tp.Ret != want {
+				t.Errorf("pid %d: system call %d returns %d, want %d", c.Current.PID, tp.NR, tp.Ret, want)
+			}
+			seen[tp.NR]++
+		}
+	}
+	for _, name := range []string{"sched:sched_process_fork", "sched:sched_process_exit", "raw_syscalls:sys_exit"} {
+		if err := m.Enable(name, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Run(3 * machine.Second)
+	t.Logf("%v", seen)
+	for _, nr := range []int64{39, 56, 218, 61, -61} {
+		if seen[nr] == 0 {
+			t.Errorf("system call %d was not seen", nr)
+		}
+	}
+}

@@ -57,6 +57,7 @@ func (m *Model) values(ks *machine.Kallsyms) *machine.Values {
 	for _, name := range handsThrough {
 		set(name, machine.Value{Kind: machine.ValueResult})
 	}
+	set("syscall_trace_enter", machine.Value{Kind: machine.ValueNumber})
 	for _, name := range clocks {
 		set(name, machine.Value{Kind: machine.ValueTime})
 	}

@@ -19,6 +19,7 @@ const (
 	ValueConst   ValueKind = iota // Value.Word, always
 	ValueResult                   // the result of the system call that the function serves (Stay.Ret)
 	ValueFailure                  // the same if that is an error, otherwise Value.Word
+	ValueNumber                   // the number of the system call (Stay.NR)
 	ValueTime                     // the time
 )
 
@@ -26,7 +27,7 @@ const (
 // nothing.
 //
 // Departure: functions compute nothing. Through some a system call's result is
-// handed up, some return the time, and any other returns the same each time; one of
+// handed up, some return its number or the time, and any other returns the same each time; one of
 // which nothing is known, what the last function that it called has left in the
 // register, and 0 if it called none.
 type Values struct {
@@ -104,6 +105,8 @@ func (v *Values) value(c *CPU, arg int32) uint64 {
 	switch val := v.list[arg]; {
 	case val.Kind == ValueResult, val.Kind == ValueFailure && stay.failed():
 		return uint64(stay.Ret)
+	case val.Kind == ValueNumber:
+		return uint64(stay.NR)
 	case val.Kind == ValueTime:
 		return c.Time
 	default:
