@@ -46,6 +46,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if flags&tracefile.Write != 0 {
 		m.sweep()
 	}
+	m.awaitReleases(cancel)
 	known, _ := m.entryOf(n)
 	entry, ok := known.(*tracefile.File)
 	if !ok {
@@ -91,6 +92,41 @@ func openOnceReleased(ctx context.Context, entry *tracefile.File, flags tracefil
 		select {
 		case <-ctx.Done():
 			return nil, syscall.EINTR
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// setClosing notes that a file was truncated, not written, and a descriptor of it
+// closed: if that was the last, ": > set_ftrace_filter", its RELEASE is on the way.
+func (m *Mount) setClosing(f *file, closing bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if closing {
+		m.closing[f] = true
+	} else {
+		delete(m.closing, f)
+	}
+}
+
+// awaitReleases waits for the RELEASEs that are on the way, which in the kernel would
+// have been done when close(2) returned. A file that others still have open is waited
+// for once, and not long.
+func (m *Mount) awaitReleases(cancel <-chan struct{}) {
+	const moment = 50 // ms
+	for waited := 0; ; waited++ {
+		m.mu.Lock()
+		if waited == moment {
+			clear(m.closing)
+		}
+		done := len(m.closing) == 0
+		m.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-cancel:
+			return
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -189,7 +225,9 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 	if f.closed {
 		return 0, fuse.EBADF
 	}
-	f.written.Store(true)
+	if !f.written.Swap(true) {
+		m.setClosing(f, false)
+	}
 	n, err := f.handle.Write(&fuse.Context{Cancel: cancel}, data)
 	if err != nil {
 		return 0, toStatus(err)
@@ -206,6 +244,9 @@ func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 		return fuse.EBADF
 	}
 	if !f.written.Swap(false) {
+		if f.flags&tracefile.Trunc != 0 {
+			m.setClosing(f, true)
+		}
 		return fuse.OK
 	}
 	f.mu.Lock()
@@ -245,6 +286,7 @@ func (m *Mount) dropFile(fh uint64) {
 	m.mu.Unlock()
 	if f != nil {
 		f.close()
+		m.setClosing(f, false)
 	}
 }
 

@@ -54,7 +54,8 @@ type Mount struct {
 	fifos  map[*node]*fifo
 	ticks  int
 
-	closing sync.Once
+	closing map[*file]bool // see awaitReleases
+	closed  sync.Once
 }
 
 // New mounts cfg.FS on dir, an existing folder, and serves it until Close or
@@ -81,7 +82,7 @@ func New(dir string, cfg Config) (*Mount, error) {
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		cfg:           cfg, dir: dir, born: time.Now(), clock: cfg.Clock, nextID: fuse.FUSE_ROOT_ID + 1,
 		nodes: map[uint64]*node{}, paths: map[string]*node{}, files: map[uint64]*file{}, fifos: map[*node]*fifo{},
-		owners: newOwners(),
+		owners: newOwners(), closing: map[*file]bool{},
 	}
 	m.addRoot()
 	if err := m.attach(); err != nil {
@@ -124,7 +125,7 @@ func (m *Mount) Wait() { m.server.Wait() }
 // what clients hold open answers ENOTCONN from then on.
 func (m *Mount) Close() error {
 	var err error
-	m.closing.Do(func() {
+	m.closed.Do(func() {
 		m.closeFIFOs() // they are files of the mount, too
 		// Force cuts the connection: without it the last client would have to go first.
 		if err = unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {

@@ -314,3 +314,26 @@ func TestOwnership(t *testing.T) {
 		t.Errorf("remount with gid=x: %v", err)
 	}
 }
+
+// What a file does at the end of writing is done before the next command looks, also
+// where nothing was written: ": > set_ftrace_filter".
+func TestTruncated(t *testing.T) {
+	m := mountLab(t)
+	name := filepath.Join(m.Dir(), "set_ftrace_filter")
+	for range 300 {
+		writeFile(t, m, "set_ftrace_filter", "vfs_read")
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(name); err != nil || string(text) != "vfs_read\n" {
+			t.Fatalf("opened with O_TRUNC: %q, %v; it takes effect when it is closed", text, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(name); err != nil || string(text) != "#### all functions enabled ####\n" {
+			t.Fatalf("closed: %q, %v", text, err)
+		}
+	}
+}
