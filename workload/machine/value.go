@@ -27,54 +27,74 @@ const (
 // nothing.
 //
 // Departure: functions compute nothing. Through some a system call's result is
-// handed up, some return its number or the time, and any other returns the same each time; one of
-// which nothing is known, what the last function that it called has left in the
-// register, and 0 if it called none.
+// handed up, some return its number or the time, and any other returns the same
+// each time; one of which nothing is known, what the last function that it called
+// has left in the register, and 0 if it called none.
 type Values struct {
 	list []Value // of these an OpReturn names one; the first is 0
-	of   map[uint64]int32
+	of   map[uint64]returns
 }
+
+// returns is what a function returns where it hands a system call's result up, and
+// elsewhere; unknown if nothing is known of it there.
+type returns struct{ serving, otherwise int32 }
+
+const unknown = -1
 
 // NewValues makes Values of what is known, by the functions' entry addresses.
 func NewValues(known map[uint64]Value) *Values {
-	v := &Values{list: []Value{{}}, of: make(map[uint64]int32, len(known))}
+	v := &Values{list: []Value{{}}, of: make(map[uint64]returns, len(known))}
 	index := map[Value]int32{{}: 0}
-	for _, fn := range slices.Sorted(maps.Keys(known)) {
-		i, ok := index[known[fn]]
+	number := func(val Value) int32 {
+		i, ok := index[val]
 		if !ok {
 			i = int32(len(v.list))
-			v.list = append(v.list, known[fn])
-			index[known[fn]] = i
+			v.list = append(v.list, val)
+			index[val] = i
 		}
-		v.of[fn] = i
+		return i
+	}
+	for _, fn := range slices.Sorted(maps.Keys(known)) {
+		val := known[fn]
+		r := returns{number(val), unknown}
+		switch val.Kind {
+		case ValueResult:
+		case ValueFailure:
+			r.otherwise = number(Value{Word: val.Word})
+		default:
+			r.otherwise = r.serving
+		}
+		v.of[fn] = r
 	}
 	return v
 }
 
-// returning is a function of code that has been entered and not been left.
-type returning struct {
-	value  int32 // what it returns, if that is known
-	known  bool
-	serves bool  // its callers hand the result through: it is the system call's
+// open is a function of code that has been entered and not been left.
+type open struct {
+	returns
+	serves bool  // its callers hand the result up: it is the system call's
 	left   int32 // what its last callee has left in the register
 }
 
 // Assign says at each return of code what the function returns. The result of a
-// system call is handed through by a function if its caller hands it through, up
-// to those that ftrace cannot see.
+// system call is handed up by a function if its caller hands it up, and so on to
+// those that ftrace cannot see.
 func (v *Values) Assign(code Code, sites []Site) {
 	if v == nil {
 		return
 	}
-	var stack []returning
+	var stack []open
 	for pc := range code {
 		switch op := &code[pc]; op.Kind {
 		case OpCall:
 			s := &sites[op.Arg]
-			value, known := v.of[s.Func]
+			f := open{returns: returns{unknown, unknown}}
+			if r, ok := v.of[s.Func]; ok {
+				f.returns = r
+			}
 			outer := len(stack) == 0 || stack[len(stack)-1].serves
-			handed := s.Hidden || known && v.list[value].ofSyscall()
-			stack = append(stack, returning{value: value, known: known, serves: outer && handed})
+			f.serves = outer && (s.Hidden || f.serving != f.otherwise)
+			stack = append(stack, f)
 		case OpReturn:
 			op.Arg = 0
 			if len(stack) == 0 {
@@ -82,9 +102,11 @@ func (v *Values) Assign(code Code, sites []Site) {
 			}
 			f := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			op.Arg = f.left
-			if f.known && (f.serves || !v.list[f.value].ofSyscall()) {
-				op.Arg = f.value
+			switch op.Arg = f.left; {
+			case f.serves && f.serving != unknown:
+				op.Arg = f.serving
+			case f.otherwise != unknown:
+				op.Arg = f.otherwise
 			}
 			if len(stack) > 0 {
 				stack[len(stack)-1].left = op.Arg
@@ -92,9 +114,6 @@ func (v *Values) Assign(code Code, sites []Site) {
 		}
 	}
 }
-
-// ofSyscall says that a value depends on the result of a system call.
-func (val Value) ofSyscall() bool { return val.Kind == ValueResult || val.Kind == ValueFailure }
 
 // value is what the function of an OpReturn with arg returns on c.
 func (v *Values) value(c *CPU, arg int32) uint64 {

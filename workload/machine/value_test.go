@@ -26,8 +26,8 @@ func TestValues(t *testing.T) {
 		ret  int64
 		want []string
 	}{
-		{-11, []string{"vfs_read -11", "down_read 1", "up_read 1", "down_read 1", "vfs_read 0", "kfree 0", "filp_close 0", "do_filp_open -11", "ktime_get now", "ksys_read -11"}},
-		{27, []string{"vfs_read 27", "down_read 1", "up_read 1", "down_read 1", "vfs_read 0", "kfree 0", "filp_close 0", "do_filp_open 4660", "ktime_get now", "ksys_read 27"}},
+		{-11, []string{"vfs_read -11", "down_read 1", "up_read 1", "down_read 1", "vfs_read 0", "do_filp_open 4660", "kfree 0", "filp_close 0", "do_filp_open -11", "ktime_get now", "ksys_read -11"}},
+		{27, []string{"vfs_read 27", "down_read 1", "up_read 1", "down_read 1", "vfs_read 0", "do_filp_open 4660", "kfree 0", "filp_close 0", "do_filp_open 4660", "ktime_get now", "ksys_read 27"}},
 	} {
 		m, err := New(Config{CPUs: 1})
 		if err != nil {
@@ -38,7 +38,7 @@ func TestValues(t *testing.T) {
 			a.Hide("entry_SYSCALL_64_after_hwframe").Hide("do_syscall_64").Call("ksys_read").Call("vfs_read").Return(1)
 			a.Call("up_read").Call("down_read").Return(1)
 			a.Return(1).Call("filp_close").Call("down_read").Return(1)
-			a.Call("vfs_read").Return(1).Call("kfree").Return(2).Call("do_filp_open").Return(1).Call("ktime_get").Return(4)
+			a.Call("vfs_read").Return(1).Call("do_filp_open").Return(1).Call("kfree").Return(2).Call("do_filp_open").Return(1).Call("ktime_get").Return(4)
 		})
 		if err != nil {
 			t.Fatal(err)
