@@ -12,8 +12,9 @@ import (
 )
 
 // A buffer begins with the smallest size there is and gets the one it was
-// configured with when it is used: when a tracer is selected, an event is
-// enabled, or a size is written.
+// configured with when it is used: when somebody selects a tracer, switches events,
+// says of which tasks, writes to snapshot or writes a size, whether that is an error
+// or not; or when there is a module that calls trace_printk.
 
 // minBufferSize makes the ring buffer take the fewest sub-buffers it can, two.
 const minBufferSize = 1
@@ -33,6 +34,34 @@ func (i *Instance) expand() error {
 	}
 	i.expanded = true
 	return i.resizeBuffer(-1, uint64(i.ft.cfg.BufferSizeKB)<<10)
+}
+
+// expanding is a file that is a use of the buffer as soon as something is written to it.
+func (i *Instance) expanding(file *tracefile.File) *tracefile.File {
+	f := *file
+	f.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		h, err := file.Open(ctx, flags)
+		if err != nil {
+			return nil, err
+		}
+		return &expander{h, i}, nil
+	}
+	return &f
+}
+
+// expander is an open file of that kind.
+type expander struct {
+	tracefile.Handle
+	i *Instance
+}
+
+func (f *expander) Write(ctx context.Context, p []byte) (int, error) {
+	if len(p) > 0 {
+		if err := f.i.locked(f.i.expand); err != nil {
+			return 0, err
+		}
+	}
+	return f.Handle.Write(ctx, p)
 }
 
 // showSize is the text of buffer_size_kb; X if the CPUs differ.

@@ -126,6 +126,9 @@ func (i *Instance) enableFile(system string) tracefile.Node {
 		if err != nil {
 			return fmt.Errorf("events/%s/enable: %w", system, err)
 		}
+		if err := i.expand(); err != nil {
+			return err
+		}
 		if n > 1 {
 			return fmt.Errorf("events/%s/enable: %q: %w", system, s, syscall.EINVAL)
 		}

@@ -73,9 +73,6 @@ func (i *Instance) setEventWord(word string) error {
 	if wildcard(word) == "" {
 		return i.setEvents("", "", !off)
 	}
-	if err := i.expand(); err != nil {
-		return err
-	}
 	// A bare name selects the events of that name and the system of that name.
 	found := false
 	for _, t := range i.ft.types.All() {

@@ -69,9 +69,9 @@ const wordSize = 128
 // setEventFile is set_event: opening it with > disables all, each word enables
 // or disables some.
 func (i *Instance) setEventFile() tracefile.Node {
-	return i.seq("set_event", 0o640, func() ([]byte, error) { return []byte(i.showSetEvent()), nil }).
+	return i.expanding(i.seq("set_event", 0o640, func() ([]byte, error) { return []byte(i.showSetEvent()), nil }).
 		OnTrunc(func() error { return i.locked(func() error { i.disableAllEvents(); return nil }) }).
-		OnWord(wordSize, func(word string) error { return i.locked(func() error { return i.setEventWord(word) }) })
+		OnWord(wordSize, func(word string) error { return i.locked(func() error { return i.setEventWord(word) }) }))
 }
 
 // traceFile is trace: reading shows the buffer and takes nothing, > empties it.

@@ -91,7 +91,7 @@ func (l pidList) forked(parent, child *machine.Task) {
 func (l pidList) freed(pid int) { delete(l, int32(pid)) }
 
 // pidFile is a file of pids: > empties it, each write adds.
-func (i *Instance) pidFile(name string, l *pidList, none string) tracefile.Node {
+func (i *Instance) pidFile(name string, l *pidList, none string) *tracefile.File {
 	set := func(next pidList) { *l = next; i.ft.hooksChanged() }
 	return i.seq(name, 0o640, func() ([]byte, error) { return l.show(none), nil }).
 		OnTrunc(func() error { return i.locked(func() error { set(nil); return nil }) }).

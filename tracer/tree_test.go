@@ -290,25 +290,6 @@ func TestBufferSizes(t *testing.T) {
 	}
 }
 
-// The buffer gets its size when it is first used, and by what.
-func TestBufferExpands(t *testing.T) {
-	for _, use := range []struct{ file, text, size string }{
-		{"trace_marker", "hello", "7 (expanded: 1408)\n"},
-		{"options/raw", "1", "7 (expanded: 1408)\n"},
-		{"set_event", "sched:sched_switch", "1410\n"},
-		{"events/sched/enable", "1", "1410\n"},
-		{"events/sched/sched_switch/enable", "0", "1410\n"},
-		{"current_tracer", "nop", "1410\n"},
-		{"buffer_size_kb", "100", "103\n"},
-	} {
-		l := newLab(t, tracer.Config{})
-		l.write(use.file, use.text)
-		if got := l.read("buffer_size_kb"); got != use.size {
-			t.Errorf("after a write to %s buffer_size_kb reads %q, want %q", use.file, got, use.size)
-		}
-	}
-}
-
 // Every file that can be read gives something or nothing, and fails at nothing.
 func TestEveryFileReads(t *testing.T) {
 	l := newLab(t, tracer.Config{DeferredUnwind: true})
