@@ -212,7 +212,10 @@ func TestOsnoiseFiles(t *testing.T) {
 	}{
 		{"osnoise/cpus", "0,2-3", "0,2-3\n", nil},
 		{"osnoise/cpus", "all", "0-3\n", nil},
+		{"osnoise/cpus", "0-N:1/2", "0,2\n", nil},
+		{"osnoise/cpus", "all", "0-3\n", nil},
 		{"osnoise/cpus", "7", "0-3\n", syscall.ERANGE},
+		{"osnoise/cpus", "4294967296", "0-3\n", syscall.EOVERFLOW},
 		{"osnoise/cpus", "2-1", "0-3\n", syscall.EINVAL},
 		{"osnoise/cpus", "x", "0-3\n", syscall.EINVAL},
 		{"osnoise/options", "OSNOISE_IRQ_DISABLE", "NO_DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE OSNOISE_IRQ_DISABLE \n", nil},

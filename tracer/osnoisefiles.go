@@ -88,6 +88,9 @@ func (ft *Ftrace) setOsnoiseOption(text string) error {
 	return fmt.Errorf("osnoise/options: no option %q: %w", name, syscall.EINVAL)
 }
 
+// Departure: where neither a newline nor a NUL ends what is written, a kernel reads on
+// in whatever lies behind it.
+//
 // Kernel: osnoise_cpus_write.
 func (ft *Ftrace) setOsnoiseCPUs(text string) error {
 	if len(text) >= maxOsnoiseWrite {

@@ -3,7 +3,6 @@ package tracer
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"ftracelab/internal/tracefile"
@@ -135,72 +134,4 @@ func (i *Instance) bounded(name string, val, lo, hi *uint64) tracefile.Node {
 			*val = n
 			return nil
 		})
-}
-
-// list is the mask as numbers and ranges, 0-2,5.
-//
-// Kernel: bitmap_list_string, lib/vsprintf.c.
-func (m cpuMask) list() string {
-	var parts []string
-	for from := 0; from < len(m); from++ {
-		if !m[from] {
-			continue
-		}
-		to := from
-		for to+1 < len(m) && m[to+1] {
-			to++
-		}
-		if to == from {
-			parts = append(parts, strconv.Itoa(from))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", from, to))
-		}
-		from = to
-	}
-	return strings.Join(parts, ",")
-}
-
-// parseCPUList reads 0-2,5; all is every CPU and N the last.
-//
-// Departure: 0-9:2/3, some of a range, is EINVAL.
-//
-// Kernel: bitmap_parselist, lib/bitmap-str.c.
-func parseCPUList(s string, n int) (cpuMask, error) {
-	m := make(cpuMask, n)
-	number := func(s string) (int, error) {
-		if s == "N" {
-			return n - 1, nil
-		}
-		v, err := strconv.ParseUint(s, 10, 31)
-		if err != nil {
-			return 0, fmt.Errorf("cpus %q: %w", s, syscall.EINVAL)
-		}
-		return int(v), nil
-	}
-	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
-		if part == "all" {
-			part = "0-N"
-		}
-		from, to, isRange := strings.Cut(part, "-")
-		if !isRange {
-			to = from
-		}
-		a, err := number(from)
-		if err != nil {
-			return nil, err
-		}
-		b, err := number(to)
-		switch {
-		case err != nil:
-			return nil, err
-		case a > b:
-			return nil, fmt.Errorf("cpus %q: %w", part, syscall.EINVAL)
-		case b >= n:
-			return nil, fmt.Errorf("cpus %q: there are %d: %w", part, n, syscall.ERANGE)
-		}
-		for cpu := a; cpu <= b; cpu++ {
-			m[cpu] = true
-		}
-	}
-	return m, nil
 }
