@@ -90,13 +90,14 @@ func (t *Text) stackOwners(dir string, opt capture.Options) (tgids []int32, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	typ := c.Config().Types.ByName("ftrace", "user_stack")
+	const userStack = 12 // TRACE_USER_STACK, kernel/trace/trace.h
+	typ := c.Config().Types.ByID(userStack)
 	m, err := c.Merge(t.CPU)
 	if err != nil {
 		return nil, err
 	}
 	for e, _, ok := m.Next(); ok; e, _, ok = m.Next() {
-		if len(e.Data) >= event.CommonSize && int(event.ParseCommon(e.Data).Type) == typ.ID {
+		if len(e.Data) >= event.CommonSize && event.ParseCommon(e.Data).Type == userStack {
 			tgids = append(tgids, int32(typ.Field("tgid").Int(e.Data)))
 		}
 	}

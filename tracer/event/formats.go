@@ -10,8 +10,29 @@ import (
 // FormatFile is one of several format files in one text.
 type FormatFile struct {
 	System, Name string
-	Line         int // of its head in the text, from 1
+	Line         int // of its head in the text, from 1; 0: there is no such text
 	Text         []byte
+}
+
+// ID is the number that the text begins with, behind the name. Not ok: it begins
+// otherwise, and ParseFormat tells more.
+func (f FormatFile) ID() (id int, ok bool) {
+	name, rest, _ := bytes.Cut(f.Text, []byte("\n"))
+	rest, ok = bytes.CutPrefix(rest, []byte("ID: "))
+	if !ok || !bytes.HasPrefix(name, []byte("name: ")) {
+		return 0, false
+	}
+	for i, c := range rest {
+		switch digit := c - '0'; {
+		case c == '\n':
+			return id, i > 0
+		case digit > 9 || id > maxOffset:
+			return 0, false
+		default:
+			id = 10*id + int(digit)
+		}
+	}
+	return 0, false
 }
 
 // SplitFormats divides a text of format files, each behind a line

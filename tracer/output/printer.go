@@ -14,7 +14,7 @@ type Config struct {
 	Options Options
 	Graph   fgraph.Options // of function_graph
 
-	Types   *event.Table
+	Types   Types
 	Symbols event.Symbols           // nil: addresses stay numbers
 	HashPtr func(ptr uint64) uint64 // %p; nil: the pointer itself
 	// NoPtrKey is a kernel without a key for that yet: %p is (____ptrval____).
@@ -47,6 +47,12 @@ type Config struct {
 	TrampolineText string
 
 	Latency Latency // for the header of the latency format
+}
+
+// Types finds the type of a record by its common_type; nil if there is none. An
+// *event.Table is one.
+type Types interface {
+	ByID(id int) *event.Type
 }
 
 // Printer prints one reading of a trace file. It is not safe for concurrent use.

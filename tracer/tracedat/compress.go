@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
@@ -28,21 +29,22 @@ func Compressions() []string {
 
 func knownCompression(name string) bool { return slices.Contains(Compressions(), name) }
 
-// unpacker unpacks for a file; one goroutine uses it.
+// unpacker unpacks for a file.
 type unpacker struct {
-	name string
-	zstd *zstd.Decoder
+	once sync.Once
+	zstd *zstd.Decoder // for one goroutine at a time; others wait
+	err  error
 }
 
 // unpack gives the size bytes that were packed into in. It may use the memory of dst.
-func (u *unpacker) unpack(dst, in []byte, size int) (data []byte, err error) {
-	switch u.name {
+func (f *File) unpack(dst, in []byte, size int) (data []byte, err error) {
+	switch f.Compression {
 	case "zstd":
-		data, err = u.unzstd(dst, in, size)
+		data, err = f.unpacker.unzstd(dst, in, size)
 	case "zlib":
 		data, err = unzlib(in, size)
 	default:
-		return nil, fmt.Errorf("a packed part, but the file's compression is %q", u.name)
+		return nil, fmt.Errorf("a packed part, but the file's compression is %q", f.Compression)
 	}
 	if err == nil && len(data) != size {
 		err = fmt.Errorf("not the %d bytes that were announced", size)
@@ -76,13 +78,12 @@ func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
 	if h.HasFCS && h.FrameContentSize > uint64(size) { // or it would be allocated
 		return nil, fmt.Errorf("a frame of %d bytes, not the %d that were announced", h.FrameContentSize, size)
 	}
-	if u.zstd == nil {
-		var err error
-		u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+	u.once.Do(func() {
+		u.zstd, u.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxMemory(maxPart), zstd.WithDecoderMaxWindow(maxPart))
-		if err != nil {
-			return nil, err
-		}
+	})
+	if u.err != nil {
+		return nil, u.err
 	}
 	// trace-cmd's frames do not tell their size. What was announced is believed as
 	// far as a text or a page may shrink.
@@ -90,13 +91,6 @@ func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
 		dst = make([]byte, 0, room)
 	}
 	return u.zstd.DecodeAll(in, dst[:0])
-}
-
-func (u *unpacker) close() {
-	if u.zstd != nil {
-		u.zstd.Close()
-		u.zstd = nil
-	}
 }
 
 // packer packs for a file.

@@ -82,9 +82,10 @@ type File struct {
 	SubbufSize  int    // bytes of a sub-buffer, as HeaderPage tells
 	Buffers     []Buffer
 
-	src   io.ReaderAt
-	size  int64
-	close func() error
+	src      io.ReaderAt
+	size     int64
+	close    func() error
+	unpacker unpacker
 }
 
 // Close closes what Open opened.

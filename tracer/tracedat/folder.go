@@ -9,16 +9,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ftracelab/tracer/event"
 )
 
 // Folder shows a buffer of a file as the capture folder that package capture reads:
-// cpuN.raw, stats.cpuN, formats_all.txt, kallsyms.txt, header_page.txt,
-// saved_cmdlines, printk_formats and trace_clock. The pages are CanonicalPages.
+// cpuN.raw, stats.cpuN, kallsyms.txt, header_page.txt, saved_cmdlines, printk_formats
+// and trace_clock. The pages are CanonicalPages.
+//
+// It is a [FormatsFS], which is where the formats are, and its files are [SourceFile]s.
 func (f *File) Folder(b *Buffer) fs.FS {
-	d := folder{files: map[string]folderFile{}}
+	d := folder{f: f, files: map[string]folderFile{}}
 	text := func(name string, data []byte) {
 		if len(data) > 0 {
-			d.files[name] = folderFile{int64(len(data)), func() io.Reader { return bytes.NewReader(data) }}
+			d.files[name] = folderFile{int64(len(data)), func() io.Reader { return bytes.NewBuffer(data) }}
 		}
 	}
 	text("header_page.txt", f.CanonicalHeaderPage())
@@ -26,7 +30,6 @@ func (f *File) Folder(b *Buffer) fs.FS {
 	text("printk_formats", f.Printk)
 	text("saved_cmdlines", f.Cmdlines)
 	text("trace_clock", []byte(b.Clock))
-	text("formats_all.txt", f.allFormats())
 	for cpu, stats := range f.stats(b) {
 		text(fmt.Sprintf("stats.cpu%d", cpu), stats)
 	}
@@ -36,33 +39,18 @@ func (f *File) Folder(b *Buffer) fs.FS {
 	return d
 }
 
-// allFormats puts all format files into one text.
-func (f *File) allFormats() []byte {
-	size := 0
-	count := func(system string, formats [][]byte) {
-		for _, text := range formats {
-			size += len(text) + len(system) + 80 // for the line above it
-		}
-	}
-	count("ftrace", f.Ftrace)
-	for _, s := range f.Systems {
-		count(s.Name, s.Formats)
-	}
-	all := make([]byte, 0, size)
-	add := func(system string, formats [][]byte) {
-		for _, text := range formats {
-			name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("name:")), []byte("\n"))
-			all = fmt.Appendf(all, "==== events/%s/%s\n%s", system, bytes.TrimSpace(name), text)
-			if !bytes.HasSuffix(text, []byte("\n")) {
-				all = append(all, '\n')
-			}
-		}
-	}
-	add("ftrace", f.Ftrace)
-	for _, s := range f.Systems {
-		add(s.Name, s.Formats)
-	}
-	return all
+// FormatsFS is a capture folder that knows the format files of all events without
+// making one text of them.
+type FormatsFS interface {
+	fs.FS
+	Formats() []event.FormatFile
+}
+
+// SourceFile is a file whose content need not be copied: Source is a *bytes.Buffer with
+// all of it, or of packed pages a reader that has Peek and Discard, as a bufio.Reader.
+type SourceFile interface {
+	fs.File
+	Source() io.Reader
 }
 
 // stats are the statistics of the CPUs of a buffer. The options have them one CPU after
@@ -87,7 +75,26 @@ func (f *File) stats(b *Buffer) map[int][]byte {
 }
 
 // folder is a file system of one folder.
-type folder struct{ files map[string]folderFile }
+type folder struct {
+	f     *File
+	files map[string]folderFile
+}
+
+// Formats implements FormatsFS.
+func (d folder) Formats() []event.FormatFile {
+	var list []event.FormatFile
+	add := func(system string, formats [][]byte) {
+		for _, text := range formats {
+			name, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("name:")), []byte("\n"))
+			list = append(list, event.FormatFile{System: system, Name: string(bytes.TrimSpace(name)), Text: text})
+		}
+	}
+	add("ftrace", d.f.Ftrace)
+	for _, s := range d.f.Systems {
+		add(s.Name, s.Formats)
+	}
+	return list
+}
 
 type folderFile struct {
 	size int64
@@ -110,6 +117,7 @@ type openFile struct {
 	io.Reader
 }
 
+func (f *openFile) Source() io.Reader          { return f.Reader }
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *openFile) Close() error               { return nil }
 

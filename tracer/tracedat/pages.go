@@ -2,6 +2,7 @@ package tracedat
 
 import (
 	"io"
+	"slices"
 )
 
 // Pages gives the pages of a CPU of a buffer as the kernel wrote them, one after the
@@ -34,39 +35,53 @@ func (f *File) Text(b *Buffer) io.Reader {
 // chunks unpacks a row of them: u32 how many, and each with its packed and unpacked
 // size. One is held at a time.
 type chunks struct {
+	f       *File
 	in      cursor
 	room    int64
 	started bool
 	count   uint32
-	chunk   []byte // the present one
-	data    []byte // what is left of it
+	chunk   []byte // the memory of data
+	data    []byte // what is left of the present one
 	err     error
-	unpacker
 }
 
 // newChunks reads the row at offset, whose size does not count the number in front.
 func newChunks(f *File, offset, size int64) *chunks {
-	c := &chunks{
-		in:       cursor{src: f.src, pos: offset, end: min(offset+4+size, f.size), order: f.Order, reuse: true},
-		unpacker: unpacker{name: f.Compression},
-	}
+	c := &chunks{f: f, in: cursor{src: f.src, pos: offset, end: min(offset+4+size, f.size), order: f.Order, reuse: true}}
 	c.in.room = &c.room
 	return c
 }
 
+// Read implements io.Reader.
 func (c *chunks) Read(b []byte) (int, error) {
-	for len(c.data) == 0 {
-		if c.err == nil {
-			c.err = c.next()
-		}
-		if c.err != nil {
-			c.close()
-			return 0, c.err
-		}
+	if _, err := c.Peek(1); err != nil {
+		return 0, err
 	}
 	n := copy(b, c.data)
 	c.data = c.data[n:]
 	return n, nil
+}
+
+// Peek shows the next n bytes, or as many as there are with the reason. They are
+// valid until the next call.
+func (c *chunks) Peek(n int) ([]byte, error) {
+	for len(c.data) < n && c.err == nil {
+		rest := slices.Clone(c.data)
+		if c.err = c.next(); c.err == nil && len(rest) > 0 {
+			c.data = append(rest, c.data...)
+		}
+	}
+	if len(c.data) < n {
+		return c.data, c.err
+	}
+	return c.data[:n], nil
+}
+
+// Discard passes over the next n bytes.
+func (c *chunks) Discard(n int) (int, error) {
+	data, err := c.Peek(n)
+	c.data = c.data[len(data):]
+	return len(data), err
 }
 
 func (c *chunks) next() error {
@@ -89,7 +104,7 @@ func (c *chunks) next() error {
 		return in.err
 	}
 	var err error
-	if c.chunk, err = c.unpack(c.chunk[:0], data, int(size)); err != nil {
+	if c.chunk, err = c.f.unpack(c.chunk, data, int(size)); err != nil {
 		return &Error{Offset: at + 8, Packed: -1, What: "unpacking pages", Err: err}
 	}
 	c.data = c.chunk

@@ -52,9 +52,7 @@ func (f *File) open(c *cursor, s section) *cursor {
 	in := body.bytes(uint64(packed), "packed "+sectionNames[s.id])
 	if body.err == nil {
 		*c.room += int64(len(in)) // it is let go after unpacking
-		u := unpacker{name: f.Compression}
-		data, err := u.unpack(nil, in, int(size))
-		u.close()
+		data, err := f.unpack(nil, in, int(size))
 		if err != nil {
 			body.err = &Error{Offset: s.offset + 8, Packed: -1, What: "unpacking " + sectionNames[s.id], Err: err}
 		}

@@ -164,7 +164,7 @@ func openFolder(l location, opt Options, format string) (*Capture, error) {
 		return nil, fileError(l.shown, "is a "+format+", not "+opt.Format, nil)
 	}
 	c := &Capture{base: newBase(l, opt, format)}
-	imp, err := newFolder(&c.base, l)
+	imp, err := newFolder(&c.base, l, true)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func detect(in *stream, l location) (string, error) {
 	if rawName.MatchString(path.Base(l.name)) {
 		return "", fileError(l.shown, "pages of one CPU: give the folder they are in", nil)
 	}
-	head, err := in.Peek(in.Size())
+	head, err := in.Peek(streamBuffer)
 	if err != nil && err != io.EOF && len(head) == 0 {
 		return "", readFault(l.shown, err)
 	}

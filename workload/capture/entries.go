@@ -183,8 +183,8 @@ func (t *Trace) addCounts(n *output.Counts, cpu int, held, lost uint64) {
 
 // count reads the pages of a CPU from a file of its own.
 func (c *cpuPages) count() (held, lost uint64, err error) {
-	f := &folder{base: &base{opt: c.f.opt}, loc: c.f.loc}
-	twin := &cpuPages{f: f, cpu: c.cpu, file: c.file, shown: c.shown, image: make([]byte, len(c.image))}
+	f := &folder{base: &base{opt: c.f.opt, info: Info{SubbufSize: c.f.info.SubbufSize}}, loc: c.f.loc}
+	twin := &cpuPages{f: f, cpu: c.cpu, file: c.file, shown: c.shown}
 	if twin.in, err = f.openPages(twin, true); err != nil {
 		return 0, 0, err
 	}

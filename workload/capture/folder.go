@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -29,11 +30,12 @@ var rawName = regexp.MustCompile(`^cpu(\d+)\.raw(?:\.gz|\.zst)?$`)
 // trace merges them.
 type folder struct {
 	*base
-	loc   location
-	cpus  []*cpuPages // by CPU
-	kinds []recordKind
-	cur   *cpuPages // whose record was given last
-	ids   uint64    // stack_id records seen
+	loc     location
+	cpus    []*cpuPages // by CPU
+	formats *formats
+	kinds   []recordKind
+	cur     *cpuPages // whose record was given last
+	ids     uint64    // stack_id records seen
 }
 
 // recordKind is how the records of an id are read.
@@ -45,24 +47,22 @@ type recordKind struct {
 	stackID    bool
 }
 
-func newFolder(b *base, l location) (_ *folder, err error) {
+// newFolder opens a folder. Unless the types of all events are wanted, each is read
+// when it is asked for.
+func newFolder(b *base, l location, types bool) (_ *folder, err error) {
 	f := &folder{base: b, loc: l}
 	kernel := findKernel(l, l.name)
-	table, err := kernel.formats(l, l.name)
+	f.formats, err = kernel.formats(l, l.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fileError(l.shown, "no formats_all.txt here, in static or in the folders above: name the kernel's folder", nil)
+	}
+	if err == nil && types {
+		err = f.readTypes()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := addFormatless(table); err != nil {
-		return nil, fileError(l.shown, "formats", err)
-	}
-	b.types = newTypeIndex(table)
 	b.kallsyms = kernel.symbols()
-	if f.kinds, err = recordKinds(table, l.shown); err != nil {
-		return nil, err
-	}
 	if err := b.savedCmdlines(l, l.name); err != nil {
 		return nil, err
 	}
@@ -70,6 +70,20 @@ func newFolder(b *base, l location) (_ *folder, err error) {
 		return nil, err
 	}
 	return f, f.openCPUs()
+}
+
+// readTypes reads the types of all events.
+func (f *folder) readTypes() error {
+	table, err := f.formats.table()
+	if err != nil {
+		return err
+	}
+	if err := addFormatless(table); err != nil {
+		return fileError(f.loc.shown, "formats", err)
+	}
+	f.types = newTypeIndex(table)
+	f.kinds, err = recordKinds(table, f.loc.shown)
+	return err
 }
 
 // addFormatless adds the type of the blk tracer's records, which has no format file.
@@ -181,14 +195,20 @@ func (f *folder) openCPUs() (err error) {
 		if c.in, err = f.openPages(c, len(f.cpus) > 16); err != nil {
 			return err
 		}
-		c.image = make([]byte, f.info.SubbufSize)
 	}
 	return nil
 }
 
 // openPages opens the file of a CPU; many: it is one of many.
 func (f *folder) openPages(c *cpuPages, many bool) (*stream, error) {
-	return openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, many)
+	s, err := openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, many)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := s.reader.(*bufio.Reader); ok && b.Size() < f.info.SubbufSize {
+		s.reader = bufio.NewReaderSize(b, f.info.SubbufSize)
+	}
+	return s, nil
 }
 
 // next gives the earliest record of all CPUs, at equal times that of the lower CPU.

@@ -42,10 +42,14 @@ type textRecord struct {
 
 func newFtraceText(b *base, in *stream, l location) (*ftraceText, error) {
 	kernel := findKernel(l, path.Dir(l.name))
-	table, err := kernel.formats(l, path.Dir(l.name))
+	var table *event.Table
+	formats, err := kernel.formats(l, path.Dir(l.name))
 	catalogue := errors.Is(err, fs.ErrNotExist)
-	if catalogue {
+	switch {
+	case catalogue:
 		table, err = catalogueTable()
+	case err == nil:
+		table, err = formats.table()
 	}
 	if err != nil {
 		return nil, err

@@ -101,7 +101,14 @@ func FuzzKallsyms(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
 		k := &kallsyms{}
 		k.once.Do(func() {})
-		k.set(string(data), "", false)
+		k.set(data, nil, false)
+		var high highDigits
+		for line := range bytes.Lines(data) {
+			addr, n := high.address(line)
+			if want, long := leadingHex(line[:min(16, len(line))]); addr != want || n != long {
+				t.Errorf("%q: %#x in %d digits, want %#x in %d", line, addr, n, want, long)
+			}
+		}
 		if _, _, offset, size, ok := k.Lookup(addr); ok && size != 0 && offset >= size {
 			t.Errorf("offset %#x of %#x", offset, size)
 		}
@@ -113,8 +120,8 @@ func FuzzKallsyms(f *testing.F) {
 func TestKallsymsOrder(t *testing.T) {
 	k := &kallsyms{}
 	k.once.Do(func() {})
-	k.set("ffffffff81000020 T c\nffffffff81000010 T b\nffffffff81000010 T alias\nffffffff81000000 T _stext\nno line\nffffffff81000020 t other\n",
-		"ffffffffc0000000 t in_module\t[mod]\n", true)
+	k.set([]byte("ffffffff81000020 T c\nffffffff81000010 T b\nffffffff81000010 T alias\nffffffff81000000 T _stext\nno line\nffffffff81000020 t other\n"),
+		[]byte("ffffffffc0000000 t in_module\t[mod]\n"), true)
 	for addr, want := range map[uint64]string{
 		0xffffffff81000000: "_stext+0/16", 0xffffffff8100001f: "b+15/16", 0xffffffff81000021: "c+1/1056964576",
 		0xffffffffc0000004: "in_module[mod]+4/0", 0xffffffff80ffffff: "",

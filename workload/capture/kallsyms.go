@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sort"
@@ -19,8 +20,9 @@ type kallsyms struct {
 
 // symbolIndex is what was read; it does not change any more.
 type symbolIndex struct {
-	text [2]string // of kallsyms and of kallsyms.modules.txt
-	syms []symbol  // by address; of several with one address the first in the file
+	text   [2][]byte // of kallsyms and of kallsyms.modules.txt
+	syms   []symbol  // by address; of several with one address the first in the file
+	sorted bool      // while lines are added: syms is
 	// start and end bound the kernel's own symbols: _stext and _end; 0: not known.
 	start, end uint64
 
@@ -79,62 +81,94 @@ func (k *kallsyms) Address(name string) (uint64, bool) {
 // modules replace those of kallsyms: modules move from boot to boot.
 func (k *kallsyms) load() {
 	defer func() { k.files = kernelFiles{} }() // their text is not needed any more
-	var modules strings.Builder
-	if _, err := readFirst(&modules, k.files.near, "kallsyms.modules.txt"); err != nil {
+	modules, _, err := readFirst(k.files.near, "kallsyms.modules.txt")
+	if err != nil {
 		k.symbolIndex = k.files.cache.index(k.files)
 		return
 	}
-	k.set(k.files.cache.kallsyms(k.files), modules.String(), true)
+	k.set(k.files.cache.kallsyms(k.files), modules, true)
 }
 
 // set indexes the lines of all, without those of modules if they are replaced, and
 // then those of modules. It keeps one symbol of each address.
-func (k *symbolIndex) set(all, modules string, replaced bool) {
-	k.text = [2]string{all, modules}
+func (k *symbolIndex) set(all, modules []byte, replaced bool) {
+	k.text = [2][]byte{all, modules}
 	k.anchors = map[string]uint64{}
-	k.syms = make([]symbol, 0, strings.Count(all, "\n")+strings.Count(modules, "\n")+2)
+	k.syms = make([]symbol, 0, (len(all)+len(modules))/shortLine)
+	k.sorted = true
 	k.add(0, replaced)
 	k.add(1, false)
 	k.start, k.end = k.anchors["_stext"], k.anchors["_end"]
-	sortSymbols(k.syms)
-	k.syms = slices.CompactFunc(k.syms, func(a, b symbol) bool { return a.addr == b.addr })
+	if !k.sorted {
+		k.sort()
+	}
 }
+
+// shortLine is less than what a line of kallsyms takes on average.
+const shortLine = 32
 
 // add appends the lines "address type name [module]" of a text; others are passed
 // over. Data counts: a kernel whose kallsyms lists it names it, too.
 func (k *symbolIndex) add(file uint32, noModules bool) {
 	text := k.text[file]
+	var high highDigits
 	for from := 0; from < len(text); {
 		line := text[from:]
-		if n := strings.IndexByte(line, '\n'); n >= 0 {
+		if n := bytes.IndexByte(line, '\n'); n >= 0 {
 			line = line[:n]
 		}
-		next := from + len(line) + 1
-		addr, n := leadingHex(line)
-		if addr >= kernelStart && n+3 < len(line) && line[n] == ' ' && line[n+2] == ' ' && line[n+3] > ' ' {
-			s := symbol{addr, file, uint32(from + n + 3)}
-			switch line[len(line)-1] {
-			case ']':
-				if !noModules {
-					k.syms = append(k.syms, s)
-				}
-			case 't', 'd', ' ', '\r': // what an anchor can end with
-				if name, module := k.name(s); module == "" && isAnchor(name) {
-					k.anchors[name] = addr
-				}
-				fallthrough
-			default:
-				k.syms = append(k.syms, s)
+		at := from
+		from += len(line) + 1
+		addr, n := high.address(line)
+		if addr < kernelStart || n+3 >= len(line) || line[n] != ' ' || line[n+2] != ' ' || line[n+3] <= ' ' {
+			continue
+		}
+		if noModules && line[len(line)-1] == ']' {
+			continue
+		}
+		s := symbol{addr, file, uint32(at + n + 3)}
+		if line[n+3] == '_' { // as all anchors
+			if name, module := k.name(s); module == "" && isAnchor(name) {
+				k.anchors[name] = addr
 			}
 		}
-		from = next
+		switch last := len(k.syms) - 1; {
+		case last >= 0 && k.syms[last].addr == addr:
+			continue
+		case last >= 0 && k.syms[last].addr > addr:
+			k.sorted = false
+		}
+		k.syms = append(k.syms, s)
 	}
 }
 
-// leadingHex reads the number that a line begins with, and says how long it is.
-func leadingHex(line string) (v uint64, n int) {
-	for n < len(line) && n < 16 {
-		c := line[n]
+// highDigits are the first digits of an address, which most lines have in common with
+// the one before.
+type highDigits struct {
+	text  [12]byte
+	value uint64 // 0: text is not known
+}
+
+// address reads the number that a line begins with, and says how long it is.
+func (h *highDigits) address(line []byte) (addr uint64, n int) {
+	const all = 16
+	if h.value == 0 || len(line) < all || [len(h.text)]byte(line) != h.text {
+		if addr, n = leadingHex(line[:min(all, len(line))]); n == all {
+			h.text, h.value = [len(h.text)]byte(line), addr&^0xffff
+		}
+		return addr, n
+	}
+	addr, n = leadingHex(line[len(h.text):all])
+	if n < all-len(h.text) {
+		return leadingHex(line[:all])
+	}
+	return h.value | addr, all
+}
+
+// leadingHex reads the number that a text of at most 16 bytes begins with, and says
+// how long it is.
+func leadingHex(text []byte) (v uint64, n int) {
+	for _, c := range text {
 		switch {
 		case c-'0' <= 9:
 			c -= '0'
@@ -151,8 +185,8 @@ func leadingHex(line string) (v uint64, n int) {
 
 // name is the name of a symbol and the module it belongs to, or "".
 func (k *symbolIndex) name(s symbol) (name, module string) {
-	line, _, _ := strings.Cut(k.text[s.file][s.at:], "\n")
-	return splitModule(strings.TrimRight(line, " \r"))
+	line, _, _ := bytes.Cut(k.text[s.file][s.at:], []byte("\n"))
+	return splitModule(string(bytes.TrimRight(line, " \r")))
 }
 
 // splitModule divides "name\t[module]".
@@ -167,19 +201,17 @@ func splitModule(s string) (name, module string) {
 	return name, strings.Trim(module, "[] ")
 }
 
-// sortSymbols sorts by address and keeps the order of equal ones. The kernel's own
-// come in order, and what was loaded later follows, often all of it above.
-func sortSymbols(syms []symbol) {
+// sort sorts by address and keeps of equal ones the first. The kernel's own come in
+// order, and what was loaded later follows, often all of it above.
+func (k *symbolIndex) sort() {
 	byAddr := func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) }
 	n := 1
-	for n < len(syms) && syms[n-1].addr <= syms[n].addr {
+	for n < len(k.syms) && k.syms[n-1].addr <= k.syms[n].addr {
 		n++
 	}
-	if n >= len(syms) {
-		return
+	slices.SortStableFunc(k.syms[n:], byAddr)
+	if k.syms[n].addr < k.syms[n-1].addr {
+		slices.SortStableFunc(k.syms, byAddr)
 	}
-	slices.SortStableFunc(syms[n:], byAddr)
-	if syms[n].addr < syms[n-1].addr {
-		slices.SortStableFunc(syms, byAddr)
-	}
+	k.syms = slices.CompactFunc(k.syms, func(a, b symbol) bool { return a.addr == b.addr })
 }

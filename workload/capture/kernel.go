@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"ftracelab/tracer/event"
+	"ftracelab/tracer/tracedat"
 )
 
 // parents is how far up a kernel's files are looked for.
@@ -62,53 +62,50 @@ func findKernel(l location, dir string) kernelFiles {
 // read gives the content of the first of names that a place has, with compression
 // undone, and where it was.
 func (k kernelFiles) read(names ...string) (text []byte, shown string, err error) {
-	var b bytes.Buffer
-	shown, err = readFirst(&b, k.places, names...)
-	return b.Bytes(), shown, err
+	return readFirst(k.places, names...)
 }
 
-// buffer is what a file is read to, a bytes.Buffer or a strings.Builder.
-type buffer interface {
-	io.Writer
-	Grow(n int)
-	Len() int
-}
-
-func readFirst(dst buffer, places []place, names ...string) (shown string, err error) {
+func readFirst(places []place, names ...string) (text []byte, shown string, err error) {
 	for _, p := range places {
 		for _, name := range names {
 			for _, suffix := range []string{"", ".gz", ".zst"} {
 				full, shown := path.Join(p.dir, name+suffix), path.Join(p.shown, name+suffix)
-				if err := readTo(dst, p.fsys, full, shown); err == nil || !errors.Is(err, fs.ErrNotExist) {
-					return shown, err
+				if text, err := readAll(p.fsys, full, shown); err == nil || !errors.Is(err, fs.ErrNotExist) {
+					return text, shown, err
 				}
 			}
 		}
 	}
-	return "", fs.ErrNotExist
+	return nil, "", fs.ErrNotExist
 }
 
+// readAll gives the content of a file. It may not be changed.
 func readAll(fsys fs.FS, name, shown string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := f.(tracedat.SourceFile); ok {
+		if whole, ok := s.Source().(*bytes.Buffer); ok {
+			return whole.Bytes(), f.Close()
+		}
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	s, err := newStream(f, shown, true)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	s.close = append(s.close, f.Close)
 	var b bytes.Buffer
-	err := readTo(&b, fsys, name, shown)
-	return b.Bytes(), err
-}
-
-func readTo(dst buffer, fsys fs.FS, name, shown string) error {
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return err
-	}
-	s, err := openStream(fsys, name, shown, true)
-	if err != nil {
-		return err
-	}
-	dst.Grow(int(min(info.Size(), maxKernelFile)) + bytes.MinRead)
-	_, err = io.Copy(dst, io.LimitReader(s, maxKernelFile+1))
-	if err == nil && dst.Len() > maxKernelFile {
+	b.Grow(int(min(info.Size(), maxKernelFile)) + bytes.MinRead)
+	_, err = io.Copy(&b, io.LimitReader(s, maxKernelFile+1))
+	if err == nil && b.Len() > maxKernelFile {
 		err = fileError(shown, "more than 64 MiB", nil)
 	}
-	return errors.Join(err, s.Close())
+	return b.Bytes(), errors.Join(err, s.Close())
 }
 
 // headerPageSize is the size of a sub-buffer that events/header_page tells; 0: none.
@@ -146,92 +143,21 @@ func numberAfter(line []byte, key string) (uint64, bool) {
 	return parseUint(line[:n])
 }
 
-// formats reads the event formats: formats_all of the kernel, and the format files
+// formats finds the event formats: formats_all of the kernel, and the format files
 // under events of the capture itself, which win. No formats: fs.ErrNotExist.
-func (k kernelFiles) formats(l location, dir string) (*event.Table, error) {
-	types, err := k.cache.formats(k)
+func (k kernelFiles) formats(l location, dir string) (*formats, error) {
+	all, err := k.cache.formats(k)
 	if err != nil {
 		return nil, err
 	}
-	own, oerr := ownFormats(l, dir)
-	if oerr != nil {
-		return nil, oerr
+	own, err := ownFormats(l, dir)
+	if err != nil {
+		return nil, err
 	}
-	if len(types)+len(own) == 0 {
+	if len(all)+len(own) == 0 {
 		return nil, fs.ErrNotExist
 	}
-	return mergeTypes(types, own)
-}
-
-// mergeTypes makes a table in which a type of own replaces one with its id.
-func mergeTypes(types, own []*event.Type) (*event.Table, error) {
-	replaced := map[int]bool{}
-	for _, t := range own {
-		replaced[t.ID] = true
-	}
-	table, err := event.NewTable()
-	if err != nil {
-		return nil, err
-	}
-	seen := map[int]bool{}
-	for _, t := range types {
-		if !replaced[t.ID] && !seen[t.ID] {
-			seen[t.ID] = true
-			if err := table.Add(t); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, t := range own {
-		if table.ByID(t.ID) == nil {
-			if err := table.Add(t); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return table, nil
-}
-
-// parseFormats reads format files one after the other, see event.SplitFormats.
-func parseFormats(text []byte, shown string) ([]*event.Type, error) {
-	files, err := event.SplitFormats(text)
-	if err != nil {
-		return nil, &Error{File: shown, Line: 1, Offset: -1, What: err.Error()}
-	}
-	types := make([]*event.Type, 0, len(files))
-	for _, f := range files {
-		t, err := event.ParseFormat(f.System, f.Text)
-		if err != nil {
-			return nil, &Error{File: shown, Line: f.Line, Offset: -1, What: "format of events/" + f.System + "/" + f.Name, Err: err}
-		}
-		types = append(types, t)
-	}
-	return types, nil
-}
-
-// ownFormats reads events/SYSTEM/NAME/format of the capture's folder.
-func ownFormats(l location, dir string) ([]*event.Type, error) {
-	if l.fsys == nil {
-		return nil, nil
-	}
-	files, err := fs.Glob(l.fsys, path.Join(globQuote(dir), "events/*/*/format"))
-	if err != nil {
-		return nil, fileError(l.shown, "cannot list events", err)
-	}
-	var types []*event.Type
-	for _, name := range files {
-		shown := path.Join(l.shown, strings.TrimPrefix(name, dir))
-		text, err := readAll(l.fsys, name, shown)
-		if err != nil {
-			return nil, err
-		}
-		t, err := event.ParseFormat(path.Base(path.Dir(path.Dir(name))), text)
-		if err != nil {
-			return nil, fileError(shown, "format", err)
-		}
-		types = append(types, t)
-	}
-	return types, nil
+	return mergeFormats(all, own), nil
 }
 
 // globQuote keeps a folder's name from being a pattern.

@@ -16,9 +16,8 @@ type cpuPages struct {
 	cpu         int
 	file, shown string
 	in          *stream
-	image       []byte
-	off         int64 // of the image in the file
-	loaded      bool  // image holds a page
+	off         int64 // of page in the file
+	loaded      bool  // page was read
 	open        bool  // page has items left
 	page        ringbuf.PageReader
 	now         uint64
@@ -76,28 +75,29 @@ func (c *cpuPages) item() (e ringbuf.PageEvent, lost bool, err error) {
 
 // load reads the next page. lost: rec is the gap in front of it.
 func (c *cpuPages) load() (lost bool, err error) {
+	size := c.f.info.SubbufSize
 	if c.loaded {
-		c.off += int64(len(c.image))
+		c.off += int64(size)
 	}
 	c.loaded = true
-	n, err := io.ReadFull(c.in, c.image)
+	image, err := c.in.page(size)
 	switch {
 	case errors.Is(err, io.EOF):
 		c.done = true
 		return false, nil
 	case err == io.ErrUnexpectedEOF:
 		c.done = true
-		_, err = c.damaged(fmt.Errorf("the file ends %d bytes into a page of %d", n, len(c.image)))
+		_, err = c.damaged(fmt.Errorf("the file ends %d bytes into a page of %d", len(image), size))
 		return false, err
 	case err != nil:
 		c.done = true
 		if c.f.opt.KeepGoing {
-			c.f.info.skip(err, 0, uint64(n), 0)
+			c.f.info.skip(err, 0, uint64(len(image)), 0)
 			return false, nil
 		}
 		return false, readFault(c.shown, err)
 	}
-	if err := c.page.Reset(c.image); err != nil {
+	if err := c.page.Reset(image); err != nil {
 		return c.damaged(err)
 	}
 	c.open = true

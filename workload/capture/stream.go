@@ -9,10 +9,15 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"ftracelab/tracer/tracedat"
 )
 
 // maxZstdWindow bounds what a zstd frame may ask for; zstd --ultra needs half of it.
 const maxZstdWindow = 64 << 20
+
+// streamBuffer is what is read of a file at a time.
+const streamBuffer = 64 << 10
 
 var (
 	magicGzip = []byte{0x1f, 0x8b}
@@ -22,10 +27,29 @@ var (
 // stream is a file with its compression undone. A damaged compression shows as an
 // [Error] after all bytes before the damage.
 type stream struct {
-	*bufio.Reader
+	reader
 	name  string
 	pipe  *pipe
 	close []func() error
+}
+
+// reader is a *bufio.Reader, or what need not be copied to one, see
+// tracedat.SourceFile.
+type reader interface {
+	io.Reader
+	Peek(n int) ([]byte, error)
+	Discard(n int) (int, error)
+}
+
+// page gives the next n bytes, valid until the next call. At the end of the file it
+// gives what is left, with io.EOF, or in the middle of them io.ErrUnexpectedEOF.
+func (s *stream) page(n int) ([]byte, error) {
+	b, err := s.Peek(n)
+	if err == io.EOF && len(b) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	_, _ = s.Discard(len(b)) // they are there
+	return b, err
 }
 
 // openStream opens name in fsys; shown names it in errors. A stream that is one of
@@ -44,12 +68,18 @@ func openStream(fsys fs.FS, name, shown string, many bool) (*stream, error) {
 }
 
 func newStream(r io.Reader, shown string, many bool) (*stream, error) {
-	size := 64 << 10
+	size := streamBuffer
 	if many {
 		size = 4 << 10
 	}
+	s := &stream{name: shown}
+	if f, ok := r.(tracedat.SourceFile); ok {
+		if s.reader, ok = f.Source().(reader); ok {
+			return s, nil
+		}
+	}
 	in := bufio.NewReaderSize(r, size)
-	s := &stream{name: shown, Reader: in}
+	s.reader = in
 	head, err := in.Peek(4)
 	if err != nil && err != io.EOF {
 		return nil, fileError(shown, "cannot read", cause(err))
@@ -78,7 +108,7 @@ func newStream(r io.Reader, shown string, many bool) (*stream, error) {
 		s.pipe = newPipe(src)
 		src = s.pipe
 	}
-	s.Reader = bufio.NewReaderSize(src, size)
+	s.reader = bufio.NewReaderSize(src, size)
 	return s, nil
 }
 

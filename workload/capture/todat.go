@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"ftracelab/tracer/tracedat"
 )
@@ -36,7 +37,7 @@ func OpenDatFolder(name string, opt Options) (_ *DatFolder, err error) {
 	}
 	b := newBase(l, opt, FormatFolder)
 	d := &DatFolder{Meta: &tracedat.Meta{}}
-	if d.folder, err = newFolder(&b, l); err != nil {
+	if d.folder, err = newFolder(&b, l, true); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -109,12 +110,11 @@ func (d *DatFolder) meta(l location) error {
 		}
 		*f.to = text
 	}
-	var modules bytes.Buffer
-	_, err := readFirst(&modules, kernel.near, "kallsyms.modules.txt")
+	modules, _, err := readFirst(kernel.near, "kallsyms.modules.txt")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	m.Kallsyms = append(m.Kallsyms, modules.Bytes()...)
+	m.Kallsyms = slices.Concat(m.Kallsyms, modules)
 	m.Cmdlines, err = optional(l, "saved_cmdlines")
 	return err
 }

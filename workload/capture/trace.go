@@ -78,7 +78,7 @@ func openTrace(l location, opt Options) (_ *Trace, err error) {
 		}
 		l = t.dat.location(b, l)
 	}
-	if t.folder, err = newFolder(&t.base, l); err != nil {
+	if t.folder, err = newFolder(&t.base, l, false); err != nil {
 		return nil, err
 	}
 	if err := t.loadState(l); err != nil {
@@ -128,7 +128,7 @@ func (t *Trace) SetOption(word string) error {
 func (t *Trace) Config() output.Config {
 	cfg := output.Config{
 		Tracer:       t.state["current_tracer"],
-		Types:        t.types.table,
+		Types:        t.folder.formats,
 		HashPtr:      func(ptr uint64) uint64 { t.hashed = true; return ptr },
 		NoPtrKey:     t.state["ptr_key"] == "none",
 		UserFile:     t.maps.file,
@@ -204,7 +204,7 @@ func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
 			return err
 		}
 		text = text[:0]
-		if err := errors.Join(t.failure(), ctx.Err()); err != nil {
+		if err := errors.Join(t.folder.formats.err, t.failure(), ctx.Err()); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,163 @@
+package capture
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/tracedat"
+)
+
+// format is a format file. A kernel has some 1500 of them, of which a trace needs few:
+// it is parsed when its type is asked for.
+type format struct {
+	event.FormatFile
+	shown string // the file that it is in, for errors
+	id    int
+	typ   *event.Type // nil: not parsed yet
+	err   error
+}
+
+func newFormat(f event.FormatFile, shown string) (*format, error) {
+	n := &format{FormatFile: f, shown: shown}
+	var ok bool
+	if n.id, ok = f.ID(); ok {
+		return n, nil
+	}
+	t, err := n.read() // the file has an unusual form
+	if err == nil {
+		n.id = t.ID
+	}
+	return n, err
+}
+
+// read parses the file, once.
+func (f *format) read() (*event.Type, error) {
+	if f.typ == nil && f.err == nil {
+		if f.typ, f.err = event.ParseFormat(f.System, f.Text); f.err != nil {
+			f.err = &Error{File: f.shown, Line: f.Line, Offset: -1, What: "format of events/" + f.System + "/" + f.Name, Err: f.err}
+		}
+	}
+	return f.typ, f.err
+}
+
+// formats are the format files of a kernel.
+type formats struct {
+	list []*format // each id once
+	byID map[int]*format
+	err  error // of the first that ByID could not read
+}
+
+// mergeFormats takes of the formats with one id the first, and own before all.
+func mergeFormats(all, own []*format) *formats {
+	f := &formats{byID: make(map[int]*format, len(all)+len(own))}
+	for _, list := range [][]*format{own, all} {
+		for _, n := range list {
+			if f.byID[n.id] == nil {
+				f.byID[n.id] = n
+			}
+		}
+	}
+	for _, list := range [][]*format{all, own} {
+		for _, n := range list {
+			if f.byID[n.id] == n {
+				f.list = append(f.list, n)
+			}
+		}
+	}
+	return f
+}
+
+// ByID finds a type; nil if there is none, or err tells why it cannot be read.
+func (f *formats) ByID(id int) *event.Type {
+	n := f.byID[id]
+	if n == nil {
+		return nil
+	}
+	t, err := n.read()
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	return t
+}
+
+// table parses all formats.
+func (f *formats) table() (*event.Table, error) {
+	table := new(event.Table)
+	for _, n := range f.list {
+		t, err := n.read()
+		if err != nil {
+			return nil, err
+		}
+		if err := table.Add(t); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}
+
+// readFormats finds the files of formats_all, see event.SplitFormats; none: no error.
+func readFormats(k kernelFiles) (list []*format, err error) {
+	var files []event.FormatFile
+	shown := ""
+	if all, ok := k.formatsFS(); ok {
+		files, shown = all.Formats(), k.places[0].shown
+	} else {
+		var text []byte
+		text, shown, err = k.read("formats_all.txt", "formats_all", "formats_ftrace.txt")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if files, err = event.SplitFormats(text); err != nil {
+			return nil, &Error{File: shown, Line: 1, Offset: -1, What: err.Error()}
+		}
+	}
+	for _, f := range files {
+		n, err := newFormat(f, shown)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// formatsFS is the first place if that has the formats otherwise than as one text.
+func (k kernelFiles) formatsFS() (tracedat.FormatsFS, bool) {
+	if len(k.places) == 0 {
+		return nil, false
+	}
+	f, ok := k.places[0].fsys.(tracedat.FormatsFS)
+	return f, ok
+}
+
+// ownFormats finds events/SYSTEM/NAME/format of the capture's folder.
+func ownFormats(l location, dir string) ([]*format, error) {
+	if l.fsys == nil {
+		return nil, nil
+	}
+	files, err := fs.Glob(l.fsys, path.Join(globQuote(dir), "events/*/*/format"))
+	if err != nil {
+		return nil, fileError(l.shown, "cannot list events", err)
+	}
+	var list []*format
+	for _, name := range files {
+		shown := path.Join(l.shown, strings.TrimPrefix(name, dir))
+		text, err := readAll(l.fsys, name, shown)
+		if err != nil {
+			return nil, err
+		}
+		dir := path.Dir(name)
+		n, err := newFormat(event.FormatFile{System: path.Base(path.Dir(dir)), Name: path.Base(dir), Text: text}, shown)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
