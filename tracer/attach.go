@@ -21,6 +21,10 @@ func (ft *Ftrace) hooksChanged() {
 	if ft.irqsoff.of != nil {
 		h.Critical, h.Idle = ft.critical, ft.idle
 	}
+	h.MMIO = nil
+	if ft.mmio.of != nil {
+		h.MMIO = ft.mmioAccess
+	}
 	if ft.unwind != nil {
 		h.UserExit, h.Exit = ft.userExit, ft.taskExit
 	}

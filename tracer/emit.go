@@ -35,7 +35,7 @@ func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec [
 	}
 }
 
-// record writes an event and the stacks that belong to it.
+// record writes an event and the stacks that belong to it, and notes the task's name.
 //
 // Kernel: trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
 func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
@@ -44,6 +44,11 @@ func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h 
 	}
 	i.ft.recorded[c.ID] = true
 	i.ft.remember(c.Current)
+	i.stacks(c, ctx, t, h)
+}
+
+// stacks writes the stacks that the options want behind an event.
+func (i *Instance) stacks(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
 	if i.opts.Has(OptStacktrace) {
 		i.stack.IPs = i.ft.eventStack(i.stack.IPs[:0], c, t)
 		i.kernelStack(c, ctx, h)

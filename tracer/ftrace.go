@@ -88,6 +88,7 @@ type Ftrace struct {
 	hwlat        hwlat
 	osnoise      osnoise
 	blk          blktrace
+	mmio         mmiotrace
 	code         map[string]machine.Code // of the samplers, by name
 	functionsOff bool                    // kernel.ftrace_enabled is 0
 	profiler     profiler
@@ -171,6 +172,11 @@ func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.stackmap }
 func (ft *Ftrace) Run(d machine.Time) {
 	ft.mu.Lock()
 	defer ft.mu.Unlock()
+	ft.run(d)
+}
+
+// run is Run under the lock.
+func (ft *Ftrace) run(d machine.Time) {
 	if end := ft.machine.Now() + d; !ft.mapped && end >= ft.bootEnd {
 		ft.machine.Run(ft.bootEnd - ft.machine.Now())
 		ft.initcalls()

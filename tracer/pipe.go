@@ -23,6 +23,8 @@ type pipe struct {
 	printer *output.Printer
 	merge   *output.Merge
 	text    []byte
+	mmio    mmioPipe
+	aside   bool // text is of no records
 }
 
 // textPipe is trace_pipe, of which one at a time may be open for each CPU.
@@ -102,7 +104,7 @@ func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
 	if len(data) == 0 && !p.nonBlock && (p.snapshot || p.took && !p.i.buf.Recording()) {
 		return nil, io.EOF
 	}
-	p.took = p.took || len(data) > 0
+	p.took = p.took || len(data) > 0 && !p.aside
 	return data, nil
 }
 
@@ -137,6 +139,12 @@ func takeText(p *pipe) []byte {
 		p.open()
 	}
 	p.text = p.text[:0]
+	if p.i.current.Name == "mmiotrace" {
+		p.text = p.mmio.next(p.text, p.i)
+	}
+	if p.aside = len(p.text) > 0; p.aside {
+		return p.text
+	}
 	for more := true; more && len(p.text) < pipeChunk; {
 		p.text, more = p.printer.AppendNext(p.text, p.merge)
 	}

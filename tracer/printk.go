@@ -3,6 +3,7 @@ package tracer
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -164,7 +165,13 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 		t = events.Print.Type
 		text := p.Text
 		if len(p.Args) > 0 {
-			text = fmt.Sprintf(text, p.Args...)
+			args := slices.Clone(p.Args)
+			for n, arg := range args {
+				if ptr, ok := arg.(machine.Pointer); ok {
+					args[n] = fmt.Sprintf("%016x", ft.hashPtr(uint64(ptr)))
+				}
+			}
+			text = fmt.Sprintf(text, args...)
 		}
 		ft.scratch = events.Print.Append(ft.scratch[:0], h, &events.PrintRecord{IP: p.IP, Buf: text})
 	}

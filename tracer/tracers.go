@@ -42,13 +42,12 @@ type Tracer struct {
 }
 
 // tracers lists them in the order of available_tracers.
-//
-// Departure: mmiotrace, which the simulated machine cannot feed yet, is not listed.
 var tracers = []Tracer{
 	osnoiseTracer("timerlat"),
 	osnoiseTracer("osnoise"),
 	hwlatTracer(),
 	blkTracer(),
+	mmioTracer(),
 	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
 	wakeupTracer("wakeup_dl"),
 	wakeupTracer("wakeup_rt"),

@@ -44,5 +44,6 @@
 // # Modules
 //
 // [Modprobe] loads what the kernel's tests of tracing load, and virtio_blk, which brings
-// a disk: [OpenDisk] has a process read and write it.
+// a disk: [OpenDisk] has a process read and write it. testmmiotrace maps the memory of a
+// device, writes it and reads it back.
 package workload

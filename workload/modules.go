@@ -37,6 +37,11 @@ func modules() []module {
 		}},
 		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}, start: startTracePrintk},
 		{Module: machine.Module{Name: "virtio_blk", Functions: diskFunctions, Block: true}, start: startDisk, stop: stopDisk},
+		{
+			Module: machine.Module{Name: "testmmiotrace", Functions: []string{"cleanup_module"}},
+			params: map[string]string{"mmio_address": "0", "read_far": "0x400100"},
+			start:  startMMIOTest,
+		},
 	}
 }
 

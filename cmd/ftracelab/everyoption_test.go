@@ -35,8 +35,13 @@ func tracedLab(t *testing.T, tracer string, set ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tracer == "blk" {
+	switch tracer {
+	case "blk":
 		writeNode(t, l.blockDir(), workload.DiskName+"/trace/enable", "1\n")
+	case "mmiotrace":
+		if err := workload.Modprobe(l.ft, "testmmiotrace", []string{"mmio_address=0xfd000000"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	l.ft.Run(machine.Time(2e6))
 	for _, name := range []string{"trace_marker", "trace_marker_raw"} {
@@ -111,7 +116,7 @@ func TestReportEveryOption(t *testing.T) {
 			if hasHeaderOnly(all.text) {
 				t.Logf("nothing was recorded")
 				switch tracer {
-				case "nop", "function", "function_graph", "irqsoff", "preemptirqsoff", "wakeup", "blk":
+				case "nop", "function", "function_graph", "irqsoff", "preemptirqsoff", "wakeup", "blk", "mmiotrace":
 					t.Fail()
 				}
 			}

@@ -65,6 +65,7 @@ type Printer struct {
 	alone   *fgraph.Text // graph records among others
 	shapes  []*shape     // by event id
 	started []bool       // CPUs of which an entry was printed
+	mmio    bool         // the tracer is mmiotrace
 	index   int          // of the entry in the reading, -1 before the first
 
 	names, offsets, funcs nameCache
@@ -91,7 +92,7 @@ func New(cfg Config) (*Printer, error) {
 	if cfg.TrampolineText == "" {
 		cfg.TrampolineText = "[FTRACE TRAMPOLINE]"
 	}
-	p := &Printer{cfg: cfg, index: -1}
+	p := &Printer{cfg: cfg, mmio: cfg.Tracer == "mmiotrace", index: -1}
 	p.env = event.Env{Strings: cfg.String}
 	if cfg.Symbols != nil {
 		p.env.Symbols = &symbolCache{Symbols: cfg.Symbols}
@@ -195,6 +196,9 @@ func (p *Printer) appendEntry(dst []byte, m *Merge, reader int) []byte {
 
 	if p.graph != nil && r.shape.kind != stackEntry && r.shape.kind != functionEntry {
 		return p.appendGraph(dst, r, m, reader)
+	}
+	if p.mmio {
+		return p.appendMMIO(dst, r)
 	}
 	o := p.cfg.Options
 	if r.shape.kind == blkEntry && o&BlkClassic != 0 && p.cfg.Tracer == "blk" {

@@ -39,6 +39,8 @@ const (
 	funcRepeats
 	unwindCookie
 	unwindStack
+	mmioRW // as noText
+	mmioMapping
 )
 
 // shape is what the printer knows of an event type: how to print it and where
@@ -134,6 +136,10 @@ func ftraceEntries(name string) (ftraceEntry, bool) {
 		return ftraceEntry{funcRepeats, []string{"ip", "parent_ip", "count", "top_delta_ts", "bottom_delta_ts"}}, true
 	case "blk":
 		return ftraceEntry{blkEntry, nil}, true
+	case "mmiotrace_rw":
+		return ftraceEntry{mmioRW, []string{"phys", "value", "pc", "map_id", "opcode", "width"}}, true
+	case "mmiotrace_map":
+		return ftraceEntry{mmioMapping, []string{"phys", "virt", "len", "map_id", "opcode"}}, true
 	case "user_unwind_cookie":
 		return ftraceEntry{unwindCookie, []string{"cookie"}}, true
 	case "user_unwind_stack":

@@ -24,6 +24,9 @@ type Hooks struct {
 	// Idle runs when the idle task halts and when it goes on, at the address ip:
 	// waiting there is no latency, whatever is switched off.
 	Idle func(c *CPU, halted bool, ip uint64)
+	// MMIO runs when a driver maps a device's memory, reads or writes it; a is only
+	// valid during the call.
+	MMIO func(c *CPU, a *MMIO)
 	// UserEntry and UserExit bracket each stay in the kernel that comes from user
 	// space (cookies, deferred unwinding). Task.User is where user space was.
 	UserEntry func(c *CPU)

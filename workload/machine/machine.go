@@ -63,6 +63,7 @@ type Machine struct {
 	dead        []*Task // whose sched_process_free is due, oldest first
 	steps       uint64
 	smi         smi
+	io          ioSpace
 	watchPeriod Time // of the NMI watchdog, 0 for none
 }
 

@@ -4,9 +4,12 @@ package machine
 type Printk struct {
 	Kind PrintkKind
 	Text string // the string or the format
-	Args []any  // of a format: string, int32, uint32, uint64
+	Args []any  // of a format: string, int32, uint32, uint64; of a PrintkText Pointer, too
 	IP   uint64 // where it is called; 0: in the function that is being assembled
 }
+
+// Pointer is an argument that is printed as %p: as a hash.
+type Pointer uint64
 
 // PrintkKind says what the call was compiled to.
 type PrintkKind uint8

@@ -360,6 +360,7 @@ type arguments struct {
 	preemptIRQ  PreemptIRQ
 	nmi         NMIHandler
 	block       Block
+	mmio        MMIO
 }
 
 // on says whether e has to be reported.

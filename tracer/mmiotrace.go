@@ -1,0 +1,192 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// mmiotrace records what drivers do with the memory of devices: of mappings that are
+// made while it is current. Other CPUs than the first are offline then.
+//
+// Departure: an access takes no longer while it is traced, and the parameters of the
+// kernel's command line (filter_offset, nommiotrace, trace_pc) are not there.
+//
+// Kernel: kernel/trace/trace_mmiotrace.c, arch/x86/mm/mmio-mod.c.
+type mmiotrace struct {
+	of       *Instance // nil: nobody
+	maps     []mmioMap
+	ids      int32          // mappings seen, ever
+	downed   []*machine.CPU // taken offline
+	overruns uint64         // of the buffer, that were told
+	dropped  uint64         // records without room, to be told
+}
+
+type mmioMap struct {
+	virt, size, phys uint64
+	id               int32
+}
+
+// mmioTracer is the row of mmiotrace.
+func mmioTracer() Tracer {
+	return Tracer{
+		Name:  "mmiotrace",
+		start: (*Instance).mmioResetData,
+		init: func(i *Instance) error {
+			i.mmioResetData()
+			i.ft.enterUniprocessor()
+			i.ft.mmio.of = i
+			return nil
+		},
+		reset: func(i *Instance) {
+			i.ft.mmio.of, i.ft.mmio.maps = nil, nil
+			i.ft.leaveUniprocessor()
+			i.mmioResetData()
+		},
+	}
+}
+
+// Kernel: mmio_reset_data.
+func (i *Instance) mmioResetData() {
+	i.ft.mmio.overruns, i.ft.mmio.dropped = 0, 0
+	i.resetBuffer()
+}
+
+// maxHotplug is how long CPUs may take to go.
+const maxHotplug = 10 * machine.Second
+
+// enterUniprocessor takes all CPUs offline but the first, and lets time pass until
+// they are.
+//
+// Kernel: enter_uniprocessor, arch/x86/mm/mmio-mod.c.
+func (ft *Ftrace) enterUniprocessor() {
+	m := ft.machine
+	for _, c := range m.CPUs()[1:] {
+		if c.Online() && m.SetOnline(c.ID, false) == nil {
+			ft.mmio.downed = append(ft.mmio.downed, c)
+		}
+	}
+	for end := m.Now() + maxHotplug; m.OnlineCPUs() > 1 && m.Now() < end; {
+		ft.run(machine.Millisecond)
+	}
+}
+
+// Kernel: leave_uniprocessor.
+func (ft *Ftrace) leaveUniprocessor() {
+	for _, c := range ft.mmio.downed {
+		_ = ft.machine.SetOnline(c.ID, true) // it was
+	}
+	ft.mmio.downed = nil
+}
+
+// mmioAccess records what a driver does.
+//
+// Kernel: ioremap_trace_core, iounmap_trace_core, pre and post.
+func (ft *Ftrace) mmioAccess(c *machine.CPU, a *machine.MMIO) {
+	s := &ft.mmio
+	at := slices.IndexFunc(s.maps, func(m mmioMap) bool { return a.Virt-m.virt < m.size })
+	switch a.Kind {
+	case machine.MMIOMap:
+		s.ids++
+		s.maps = append(s.maps, mmioMap{a.Virt, a.Len, a.Phys, s.ids})
+		ft.mmioMapping(c, &events.MmiotraceMapRecord{Phys: a.Phys, Virt: a.Virt, Len: a.Len, MapID: s.ids, Opcode: uint8(a.Kind)})
+	case machine.MMIOUnmap:
+		rec := events.MmiotraceMapRecord{Virt: a.Virt, MapID: -1, Opcode: uint8(a.Kind)}
+		if at >= 0 && s.maps[at].virt == a.Virt {
+			rec.MapID = s.maps[at].id
+			s.maps = slices.Delete(s.maps, at, at+1)
+		}
+		ft.mmioMapping(c, &rec)
+	default:
+		if at < 0 {
+			return
+		}
+		m := &s.maps[at]
+		h := mmioContext(c)
+		rec := events.MmiotraceRWRecord{Phys: a.Virt - m.virt + m.phys, Value: a.Value, MapID: m.id, Opcode: uint8(a.Kind), Width: a.Width}
+		s.of.scratch = events.MmiotraceRW.Append(s.of.scratch[:0], h, &rec)
+		ft.mmioRecord(c, events.MmiotraceRW.Type, h)
+	}
+}
+
+func (ft *Ftrace) mmioMapping(c *machine.CPU, rec *events.MmiotraceMapRecord) {
+	h := mmioContext(c)
+	i := ft.mmio.of
+	i.scratch = events.MmiotraceMap.Append(i.scratch[:0], h, rec)
+	ft.mmioRecord(c, events.MmiotraceMap.Type, h)
+}
+
+// mmioContext is the context of a record: the tracer asks for the flags of one in which
+// interrupts were off, and holds a lock or handles a fault.
+func mmioContext(c *machine.CPU) event.Common {
+	h := common(c)
+	h.Flags |= flagIRQsOff
+	h.PreemptCount = h.PreemptCount&0xf0 | min(h.PreemptCount&0xf+1, 15)
+	return h
+}
+
+// mmioRecord writes the record in scratch. One without room is counted.
+//
+// Kernel: __trace_mmiotrace_rw and __trace_mmiotrace_map.
+func (ft *Ftrace) mmioRecord(c *machine.CPU, t *event.Type, h event.Common) {
+	i := ft.mmio.of
+	ft.running = c
+	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
+		ft.mmio.dropped++
+	} else {
+		i.stacks(c, contextOf(c), t, h)
+	}
+	ft.running = nil
+}
+
+// mmioPipe is what an open trace_pipe of mmiotrace says besides records.
+type mmioPipe struct {
+	version bool // was told
+	devices []machine.PCIDevice
+}
+
+// mmioVersion is the first line of trace_pipe.
+const mmioVersion = "VERSION 20070824\n"
+
+// next is what comes before any records: the version and, one at a time, the devices;
+// and that records were lost, as soon as it is known.
+//
+// Kernel: mmio_pipe_open and mmio_read.
+func (p *mmioPipe) next(dst []byte, i *Instance) []byte {
+	if !p.version {
+		p.version, p.devices = true, machine.PCIDevices()
+		return append(dst, mmioVersion...)
+	}
+	s := &i.ft.mmio
+	lost, over := s.dropped, uint64(0)
+	for cpu := range i.buf.CPUs() {
+		over += i.buf.Stats(cpu).Overrun
+	}
+	if over > s.overruns {
+		lost += over - s.overruns
+	}
+	s.dropped, s.overruns = 0, over
+	if lost > 0 {
+		return fmt.Appendf(dst, "MARK 0.000000 Lost %d events.\n", lost)
+	}
+	if len(p.devices) > 0 {
+		dst = appendPCIDevice(dst, &p.devices[0])
+		p.devices = p.devices[1:]
+	}
+	return dst
+}
+
+// Kernel: mmio_print_pcidev.
+func appendPCIDevice(dst []byte, d *machine.PCIDevice) []byte {
+	dst = fmt.Appendf(dst, "PCIDEV %02x%02x %04x%04x %x", d.Bus, d.DevFn, d.Vendor, d.Device, d.IRQ)
+	for _, r := range d.Regions {
+		dst = fmt.Appendf(dst, " %x", r.Start|uint64(r.Flags))
+	}
+	for _, r := range d.Regions {
+		dst = fmt.Appendf(dst, " %x", r.Size)
+	}
+	return fmt.Appendf(dst, " %s\n", d.Driver)
+}

@@ -1,0 +1,141 @@
+package workload
+
+import (
+	"fmt"
+	"strconv"
+	"syscall"
+
+	"ftracelab/workload/machine"
+)
+
+// mmioTest is the module testmmiotrace at work: it maps the memory at address, writes
+// there, reads that back, and maps it some more times.
+//
+// Departure: the messages in the kernel's log are left out, and a wait for RCU. The
+// task that loads it is a kernel thread.
+//
+// Kernel: arch/x86/mm/testmmiotrace.c.
+type mmioTest struct {
+	a       *machine.Assembler
+	do      []func(c *machine.CPU) // at each probe of the code
+	base    uint64                 // of the mapping
+	address uint64
+	errors  [3]uint32 // by width: 8, 16 and 32 bits
+}
+
+// Sizes of the mapping without and with a read far behind its beginning.
+const (
+	mmioTestNear = 16 << 10
+	mmioTestFar  = 8 << 20
+)
+
+// startMMIOTest is the module's init. Errors are ENXIO without an address and EINVAL
+// for a parameter that is no number.
+func startMMIOTest(m *machine.Machine, params map[string]string) (done func() bool, err error) {
+	number := func(name string) (n uint64) {
+		n, perr := strconv.ParseUint(params[name], 0, 64)
+		if perr != nil {
+			err = fmt.Errorf("%s=%s: %w", name, params[name], syscall.EINVAL)
+		}
+		return n
+	}
+	address, far := number("mmio_address"), number("read_far")
+	if err != nil {
+		return nil, err
+	}
+	if address == 0 {
+		return nil, fmt.Errorf("testmmiotrace without mmio_address: %w", syscall.ENXIO)
+	}
+	t := &mmioTest{address: address}
+	code, err := m.Assemble(50, func(a *machine.Assembler) { t.init(a, far) })
+	if err != nil {
+		return nil, err
+	}
+	step := 0
+	return startTask(m, machine.TaskConfig{Comm: "modprobe", Kernel: true}, machine.Stay{
+		Kind: machine.KernelWork, After: machine.Microsecond, Code: code,
+		Probe: func(c *machine.CPU) { t.do[step](c); step++ },
+	}), nil
+}
+
+func (t *mmioTest) init(a *machine.Assembler, far uint64) {
+	t.a = a
+	a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Call("do_init_module").Call("do_one_initcall")
+	size := uint64(mmioTestNear)
+	if far != 0 {
+		size = mmioTestFar
+	}
+	t.remap(size)
+	t.say("ioremap returned %s.\n", func() []any { return []any{machine.Pointer(t.base)} })
+	t.say("Write test.\n", nil)
+	t.all(func(off uint64, width uint8, value uint64) {
+		t.probe(fmt.Sprintf("iowrite%d", 8*width), func(c *machine.CPU) { c.IOWrite(t.base+off, width, value) })
+	})
+	t.say("Read test.\n", nil)
+	t.all(func(off uint64, width uint8, value uint64) {
+		t.probe(fmt.Sprintf("ioread%d", 8*width), func(c *machine.CPU) {
+			if c.IORead(t.base+off, width) != value {
+				t.errors[width/2]++
+			}
+		})
+	})
+	t.say("Read errors: 8-bit %d, 16-bit %d, 32-bit %d.\n", func() []any { return []any{t.errors[0], t.errors[1], t.errors[2]} })
+	if far != 0 && far < size-4 {
+		t.say("Read far test.\n", nil)
+		t.probe("ioread32", func(c *machine.CPU) { c.IORead(t.base+far, 4) })
+	}
+	t.unmap()
+	for range 10 {
+		t.remap(4096)
+		t.unmap()
+	}
+	a.Return(2).Call("do_exit").Trace(machine.EvSchedExit, 0)
+	a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(5)
+}
+
+// all calls access for each place that the test writes and reads, with the value that
+// is there.
+func (t *mmioTest) all(access func(off uint64, width uint8, value uint64)) {
+	for n := uint64(0); n < 256; n++ {
+		access(n, 1, n)
+	}
+	for n := uint64(1024); n < 5*1024; n += 2 {
+		access(n, 2, uint64(uint16(n*12+7)))
+	}
+	for n := uint64(5 * 1024); n < 16*1024; n += 4 {
+		access(n, 4, uint64(uint32(n*212371+13)))
+	}
+}
+
+// probe calls a function that is not traced, in which do happens.
+func (t *mmioTest) probe(name string, do func(*machine.CPU)) {
+	t.a.Hide(name).Probe().Return(1)
+	t.do = append(t.do, do)
+}
+
+func (t *mmioTest) remap(size uint64) {
+	t.a.Call("ioremap").Call("__ioremap_caller").Call("memtype_reserve").Return(1)
+	t.a.Call("get_vm_area_caller").Call("__get_vm_area_node").Return(2).Call("ioremap_page_range").Return(1)
+	t.a.Call("mmiotrace_ioremap")
+	t.probe("mmio_trace_mapping", func(c *machine.CPU) { t.base = c.IORemap(t.address, size) })
+	t.a.Return(3)
+}
+
+func (t *mmioTest) unmap() {
+	t.a.Call("iounmap").Call("mmiotrace_iounmap")
+	t.probe("mmio_trace_mapping", func(c *machine.CPU) { c.IOUnmap(t.base) })
+	t.a.Return(1).Call("memtype_free").Return(1).Call("remove_vm_area").Return(2)
+}
+
+// say is a remark in the trace; args are asked for when it is made.
+func (t *mmioTest) say(text string, args func() []any) {
+	t.a.Call("mmiotrace_printk")
+	t.probe("trace_vprintk", func(c *machine.CPU) {
+		if args == nil {
+			c.MMIOPrintk(text)
+		} else {
+			c.MMIOPrintk(text, args()...)
+		}
+	})
+	t.a.Return(1)
+}
