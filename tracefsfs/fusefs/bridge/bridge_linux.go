@@ -17,6 +17,9 @@ type Config struct {
 	Do     func(func())    // calls a function between two steps of the machine
 	Run    func(ns uint64) // moves the machine
 	Clock  *fusefs.Clock
+	// NoConnector leaves the process connector alone, as if there were none: /proc is
+	// looked at instead.
+	NoConnector bool
 }
 
 // Bridge brings processes into the simulation. Its methods may be called from any
@@ -44,12 +47,14 @@ const sweepTime = time.Second
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
 	b := &Bridge{cfg: cfg, comms: map[int]string{}, tgids: map[uint32]int{}, done: make(chan struct{})}
-	if news, err := listen(); err == nil {
-		b.news = news
-		go b.follow()
-	} else {
-		close(b.done)
+	if !cfg.NoConnector {
+		if news, err := listen(); err == nil {
+			b.news = news
+			go b.follow()
+			return b
+		}
 	}
+	close(b.done)
 	return b
 }
 

@@ -1,0 +1,137 @@
+package bridge_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ftracelab/internal/testutil"
+	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracefsfs/fusefs/bridge"
+	"ftracelab/tracer"
+	"ftracelab/workload"
+	"ftracelab/workload/machine"
+)
+
+func TestMain(m *testing.M) { os.Exit(testutil.RunWithPrivateMounts(m)) }
+
+// mount mounts the tree of a machine whose guests are who uses it.
+func mount(t *testing.T, noConnector bool) string {
+	t.Helper()
+	testutil.NeedPrivateMounts(t, fusefs.Available())
+	sim, err := machine.New(machine.Config{CPUs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mix, err := workload.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mix.Start(sim); err != nil {
+		t.Fatal(err)
+	}
+	clock := new(fusefs.Clock)
+	ft, err := tracer.New(sim, tracer.Config{Wait: clock.Wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guests, err := workload.NewGuests(sim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(ns uint64) { ft.Run(machine.Time(ns)) }
+	do := func(f func()) { _ = ft.Do(func(*machine.Machine) error { f(); return nil }) }
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, NoConnector: noConnector})
+	m, err := fusefs.New(t.TempDir(), fusefs.Config{FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		b.Close()
+	})
+	return m.Dir()
+}
+
+// script traces itself and two children: one that uses the tree, one that does not.
+const script = `
+set -e
+cd "$1"
+echo $$ > set_event_pid
+echo 1 > options/event-fork
+echo 1 > events/sched/enable
+echo 1 > events/syscalls/enable
+cat README > /dev/null &
+user=$!
+wait $user
+sh -c : &
+other=$!
+wait $other
+sleep 1.5
+echo 0 > tracing_on
+cat trace > "$2"
+echo $$ $user $other
+`
+
+// With the process connector the machine sees what processes do, without it what those
+// do that use the tree: their births, their new programs, their system calls, and some
+// time later their ends.
+func TestBridge(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		noConnector bool
+		want        []string
+		not         []string
+	}{
+		{"connector", false, []string{
+			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`,
+			`child_comm=sh child_pid=OTHER\b`, `sched_process_exit: comm=sh pid=OTHER\b`,
+		}, nil},
+		{"proc", true, []string{
+			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`,
+		}, []string{`pid=OTHER\b`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, saved := mount(t, c.noConnector), filepath.Join(t.TempDir(), "trace")
+			out, err := exec.Command("sh", "-c", script, "sh", dir, saved).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var self, user, other string
+			if _, err := fmt.Sscan(string(out), &self, &user, &other); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			text, err := os.ReadFile(saved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			named := strings.NewReplacer("SELF", self, "USER", user, "OTHER", other)
+			for _, want := range c.want {
+				if !regexp.MustCompile(named.Replace(want)).Match(text) {
+					t.Errorf("the trace lacks %s", want)
+				}
+			}
+			for _, not := range c.not {
+				if line := regexp.MustCompile(".*" + named.Replace(not)).Find(text); line != nil {
+					t.Errorf("the trace has %s", line)
+				}
+			}
+			if t.Failed() {
+				t.Logf("SELF %s USER %s OTHER %s\n%.6000s", self, user, other, grep(text, "sched_process|sys_openat"))
+			}
+		})
+	}
+}
+
+func grep(text []byte, pattern string) string {
+	return strings.Join(regexp.MustCompile("(?m)^.*(?:"+pattern+").*$").FindAllString(string(text), -1), "\n")
+}
