@@ -11,7 +11,8 @@
 // the flag instance run a second time in an instance.
 //
 // With -strict the suite's weakness is mended in the copy: under "set -e" a line
-// "! command" never fails a script; each becomes an assertion (see strict.go).
+// "! command" never fails a script; each becomes an assertion (see strict.go), and
+// without names only the tests with such lines run.
 //
 // The exit status is 1 if a test failed or the run hung.
 package main
@@ -83,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	cases, err := s.choose(fl.Args())
+	cases, err := s.choose(fl.Args(), f.strict)
 	if err != nil {
 		return err
 	}
@@ -101,6 +102,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		err = printJSON(stdout, cases)
 	} else {
 		printTable(stdout, cases, real)
+	}
+	if err == nil && f.strict {
+		err = s.printStrict(stderr, cases)
 	}
 	if err != nil {
 		return err

@@ -3,25 +3,72 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"ftracelab/internal/testutil"
 )
 
 // A negation becomes an assertion, and nothing else changes: what acts on the
 // result itself keeps its meaning.
 func TestMakeStrict(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		{"! grep -q x trace", "if grep -q x trace; then echo 'STRICT: line 1 succeeded'; exit 1; fi"},
-		{"\t! cat a | grep b", "\tif cat a | grep b; then echo 'STRICT: line 1 succeeded'; exit 1; fi"},
+		{"! grep -q x trace", "if grep -q x trace; then echo 'STRICT: line 1 succeeded'; exit 1; else echo t:1 >> '/held'; fi"},
+		{"\t! cat a | grep b", "\tif cat a | grep b; then echo 'STRICT: line 1 succeeded'; exit 1; else echo t:1 >> '/held'; fi"},
 		{"! grep -q x trace || do_reset", "! grep -q x trace || do_reset"},
 		{"if ! grep -q x trace; then", "if ! grep -q x trace; then"},
 		{"if !grep x; then", "if !grep x; then"},
 		{"#! a comment", "#! a comment"},
 		{"!grep x", "!grep x"},
 	} {
-		if got := string(makeStrict("t", []byte(c.line+"\n"))); got != c.want+"\n" {
-			t.Errorf("%q becomes %q, want %q", c.line, got, c.want)
+		got, names := makeStrict("t", []byte(c.line+"\n"), "/held")
+		if string(got) != c.want+"\n" || (len(names) == 1) != (c.want != c.line) {
+			t.Errorf("%q becomes %q, %v, want %q", c.line, got, names, c.want)
 		}
+	}
+}
+
+// What was compared with the kernel is a line that is asserted.
+func TestChecked(t *testing.T) {
+	dir := testutil.FromEnv(t, "FTRACELAB_SELFTESTS", "tools/testing/selftests/ftrace of Linux 6.12")
+	s, err := copySuite(dir, "", filepath.Join(t.TempDir(), "suite"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asserted := map[string]bool{}
+	for _, c := range s.cases {
+		for _, name := range c.assertions {
+			asserted[name] = true
+		}
+	}
+	if len(asserted) != 73 {
+		t.Errorf("the suite has %d assertions, want 73", len(asserted))
+	}
+	for name := range checked {
+		if !asserted[name] {
+			t.Errorf("%s is no assertion", name)
+		}
+	}
+}
+
+// A run says what was true, what was not come to and what nobody has checked.
+func TestPrintStrict(t *testing.T) {
+	s := &suite{held: filepath.Join(t.TempDir(), "held")}
+	if err := os.WriteFile(s.held, []byte("00basic/trace_pipe:15\nnew:1\nnew:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err := s.printStrict(&out, []*testCase{
+		{Test: "00basic/trace_pipe", Result: "PASS", assertions: []string{"00basic/trace_pipe:15"}},
+		{Test: "new", Result: "PASS", assertions: []string{"new:1", "new:2"}},
+		{Test: "absent", Result: "UNSUPPORTED", assertions: []string{"absent:7"}},
+	})
+	want := "strict: 4 assertions: 2 held, 1 in tests that are not supported\n" +
+		"  not come to, in a test that passed: new:2\n  not checked against the kernel: new:1\n"
+	if err != nil || out.String() != want {
+		t.Errorf("%v, %q, want %q", err, out.String(), want)
 	}
 }
 

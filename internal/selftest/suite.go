@@ -27,7 +27,8 @@ type testCase struct {
 	Result   string `json:"result"` // as ftracetest says it, or hung or notRun
 
 	description string
-	number      int // in a run of the whole suite
+	number      int      // in a run of the whole suite
+	assertions  []string // with -strict
 }
 
 // Results that ftracetest does not have.
@@ -39,6 +40,7 @@ const (
 // suite is a copy of the kernel's selftests of ftrace.
 type suite struct {
 	dir   string
+	held  string      // file in which strict assertions note that they were true
 	cases []*testCase // in ftracetest's order
 }
 
@@ -56,7 +58,7 @@ func copySuite(from, add, to string, strict bool) (*suite, error) {
 			return nil, err
 		}
 	}
-	s := &suite{dir: to}
+	s := &suite{dir: to, held: filepath.Join(to, "held")}
 	tests := filepath.Join(to, "test.d")
 	var instances []*testCase
 	err := filepath.WalkDir(tests, func(path string, d fs.DirEntry, err error) error {
@@ -72,6 +74,9 @@ func copySuite(from, add, to string, strict bool) (*suite, error) {
 			return err
 		}
 		c := &testCase{Test: strings.TrimSuffix(filepath.ToSlash(rel), ".tc"), Result: notRun, description: header(text, "description")}
+		if strict {
+			text, c.assertions = makeStrict(c.Test, text, s.held)
+		}
 		s.cases = append(s.cases, c)
 		if strings.Contains(header(text, "flags"), "instance") {
 			again := *c
@@ -79,7 +84,7 @@ func copySuite(from, add, to string, strict bool) (*suite, error) {
 			instances = append(instances, &again)
 		}
 		if strict {
-			return os.WriteFile(path, makeStrict(c.Test, text), d.Type().Perm())
+			return os.WriteFile(path, text, d.Type().Perm())
 		}
 		return nil
 	})
@@ -118,10 +123,10 @@ func header(text []byte, name string) string {
 }
 
 // choose finds the tests that are asked for: by name, with or without .tc, or by
-// folder; none means all.
-func (s *suite) choose(names []string) ([]*testCase, error) {
+// folder; none means all, or with strict all that have assertions.
+func (s *suite) choose(names []string, strict bool) ([]*testCase, error) {
 	if len(names) == 0 {
-		return s.cases, nil
+		return slices.DeleteFunc(slices.Clone(s.cases), func(c *testCase) bool { return strict && c.assertions == nil }), nil
 	}
 	var chosen []*testCase
 	for _, name := range names {
