@@ -37,7 +37,7 @@ func newFormat(f event.FormatFile, shown string) (*format, error) {
 func (f *format) read() (*event.Type, error) {
 	if f.typ == nil && f.err == nil {
 		if f.typ, f.err = event.ParseFormat(f.System, f.Text); f.err != nil {
-			f.err = &Error{File: f.shown, Line: f.Line, Offset: -1, What: "format of events/" + f.System + "/" + f.Name, Err: f.err}
+			f.err = &Error{File: f.shown, Line: f.Line, Offset: -1, What: "format", Err: f.err}
 		}
 	}
 	return f.typ, f.err
