@@ -59,6 +59,10 @@ func TestBufferExpands(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.want("buffer_size_kb", "7 (expanded: 1408)\n")
+	if err := workload.Modprobe(l.ft, "trace_printk", nil); err != nil {
+		t.Fatal(err)
+	}
+	l.want("buffer_size_kb", "1410\n")
 	if err := l.fs.Mkdir("instances/foo"); err != nil {
 		t.Fatal(err)
 	}

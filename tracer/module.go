@@ -20,6 +20,9 @@ func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	name := mod.Name
 	ft.directChanged(mod, loaded)
+	if loaded {
+		ft.hold(mod)
+	}
 	for i := range ft.all {
 		for _, f := range []*functionFilter{&i.filter, &i.notrace} {
 			if loaded {

@@ -15,16 +15,25 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// printkFormats are the constant strings that trace_printk was called with, by their
+// printkFormats are the constant strings that modules call trace_printk with, by their
 // addresses: records hold only those. They stay when their module goes. Before them
 // the file lists tracepointStrings.
-//
-// Departure: a string is listed from its first use on, the kernel lists all that a
-// module has when it is loaded.
-//
-// Kernel: hold_module_trace_bprintk_format, kernel/trace/trace_printk.c.
 type printkFormats struct {
 	texts []string
+}
+
+// hold keeps the strings of a module that has been loaded. If it has any, the top
+// buffer gets its size.
+//
+// Kernel: hold_module_trace_bprintk_format, kernel/trace/trace_printk.c;
+// trace_printk_init_buffers, kernel/trace/trace.c.
+func (ft *Ftrace) hold(mod *machine.Module) {
+	for _, text := range mod.Formats {
+		ft.formats.address(text)
+	}
+	if len(mod.Formats) > 0 {
+		_ = ft.top.expand() // without room for it the buffer stays small, as in the kernel
+	}
 }
 
 // Where the strings lie: in memory that the kernel allocated for copies of them.

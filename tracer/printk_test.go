@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ftracelab/workload"
+	"ftracelab/workload/machine"
 )
 
 func (l *lab) modprobe(name string) {
@@ -37,7 +38,7 @@ func printkLines(t *testing.T, text string) []string {
 }
 
 // A module's trace_printk in all its ways shows as it did on a real kernel, from
-// its init and from an interrupt.
+// its init and from an interrupt; printk_formats lists its strings in the same order.
 func TestTracePrintk(t *testing.T) {
 	want := printkLines(t, oracle(t, "full/extra/trace_printk_loaded/trace.txt"))
 	l := newTriggerLab(t)
@@ -48,13 +49,16 @@ func TestTracePrintk(t *testing.T) {
 	theirs := oracle(t, "full/extra/trace_printk_loaded/printk_formats")
 	text, ok := strings.CutPrefix(l.read("printk_formats"), oracle(t, "debian/static/files/printk_formats"))
 	ours := strings.Split(strings.TrimSpace(text), "\n")
-	if !ok || len(ours) != 4 {
-		t.Errorf("printk_formats has %d lines", len(ours))
-	}
+	var said []string
 	for _, line := range ours {
-		if _, text, ok := strings.Cut(line, " : "); !ok || !strings.Contains(theirs, " : "+text+"\n") {
-			t.Errorf("printk_formats has %q, which the kernel's has not", line)
-		}
+		_, text, _ := strings.Cut(line, " : ")
+		said = append(said, text)
+	}
+	if !ok || len(said) != 4 {
+		t.Errorf("printk_formats ends with %d lines of the module", len(said))
+	}
+	if order := regexp.MustCompile("0x[0-9a-f]+ : ").ReplaceAllString(theirs, ""); !strings.HasSuffix(order, strings.Join(said, "\n")+"\n") {
+		t.Errorf("printk_formats ends with %q, the kernel's with others or in another order", said)
 	}
 }
 
@@ -114,4 +118,23 @@ func TestTracePrintkOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.want("options/trace_printk_dest", "1\n")
+}
+
+// A module's strings are listed as soon as it is loaded, said or not, and nothing it
+// says later adds one.
+func TestFormatsOfModules(t *testing.T) {
+	for _, mod := range []string{"ftrace_direct", "ftrace_direct_too", "trace_printk"} {
+		l := newTriggerLab(t)
+		before := l.read("printk_formats")
+		l.modprobe(mod)
+		formats := l.read("printk_formats")
+		if formats == before {
+			t.Errorf("%s: no format is listed", mod)
+		}
+		l.ft.Run(50 * machine.Millisecond)
+		if !regexp.MustCompile("waking up|handle mm fault|bputs").MatchString(l.read("trace")) {
+			t.Errorf("%s says nothing", mod)
+		}
+		l.want("printk_formats", formats)
+	}
 }

@@ -2,6 +2,12 @@ package workload
 
 import "ftracelab/workload/machine"
 
+// What the modules say.
+const (
+	wakingText = "waking up %s-%d\n"
+	faultText  = "handle mm fault vma=%p address=%lx flags=%x regs=%p\n"
+)
+
 // sayWaking is what the module ftrace_direct says of each wake_up_process.
 //
 // Kernel: my_direct_func, samples/ftrace/ftrace-direct.c.
@@ -11,7 +17,7 @@ func sayWaking(c *machine.CPU) (machine.Printk, bool) {
 		return machine.Printk{}, false
 	}
 	return machine.Printk{
-		Kind: machine.PrintkBprintk, Text: "waking up %s-%d\n",
+		Kind: machine.PrintkBprintk, Text: wakingText,
 		Args: []any{p.Comm, int32(p.PID)},
 	}, true
 }
@@ -30,7 +36,7 @@ func sayFault(c *machine.CPU) (machine.Printk, bool) {
 	pid := uint64(c.Current.PID)
 	addr, code := c.FaultAddress()
 	return machine.Printk{
-		Kind: machine.PrintkBprintk, Text: "handle mm fault vma=%p address=%lx flags=%x regs=%p\n",
+		Kind: machine.PrintkBprintk, Text: faultText,
 		Args: []any{vmas + pid<<8, addr, uint32(flags | code&write>>1), stacks + pid<<14 + 0x3f58},
 	}, true
 }

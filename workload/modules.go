@@ -28,14 +28,14 @@ func modules() []module {
 			start:  startDelayTest,
 		},
 		{Module: machine.Module{
-			Name: "ftrace_direct", Functions: []string{"my_tramp", "my_direct_func"},
+			Name: "ftrace_direct", Functions: []string{"my_tramp", "my_direct_func"}, Formats: []string{wakingText},
 			Direct: []machine.Direct{{At: "wake_up_process", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayWaking}},
 		}},
 		{Module: machine.Module{
-			Name: "ftrace_direct_too", Functions: []string{"my_tramp", "my_direct_func"},
+			Name: "ftrace_direct_too", Functions: []string{"my_tramp", "my_direct_func"}, Formats: []string{faultText},
 			Direct: []machine.Direct{{At: "handle_mm_fault", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayFault}},
 		}},
-		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}}, start: startTracePrintk},
+		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}, Formats: printkFormats()}, start: startTracePrintk},
 		{Module: machine.Module{Name: "virtio_blk", Functions: diskFunctions, Block: true}, start: startDisk, stop: stopDisk},
 		{
 			Module: machine.Module{Name: "testmmiotrace", Functions: []string{"cleanup_module"}},

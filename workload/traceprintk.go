@@ -6,6 +6,19 @@ import "ftracelab/workload/machine"
 // symbol, once it has run.
 const initText = 0xffffffffc0c00043
 
+// What the module says.
+const (
+	bputsText   = "This is a static string that will use trace_bputs\n"
+	bprintkText = "This is a %s that will use trace_bprintk()\n"
+	irqPrefix   = "(irq) "
+)
+
+// printkFormats are the module's strings that do not change, in the order in which
+// the compiler left them.
+func printkFormats() []string {
+	return []string{bprintkText, bputsText, irqPrefix + bprintkText, irqPrefix + bputsText}
+}
+
 // startTracePrintk does what the module trace_printk does when it is loaded: it
 // calls trace_printk and trace_puts in all the ways there are, in the task that
 // loads it and in an interrupt that comes in between. The strings name the function that
@@ -17,9 +30,9 @@ const initText = 0xffffffffc0c00043
 func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool, err error) {
 	say := func(a *machine.Assembler, prefix string, ip uint64, from, to int) {
 		for _, p := range []machine.Printk{
-			{Kind: machine.PrintkBputs, Text: prefix + "This is a static string that will use trace_bputs\n"},
+			{Kind: machine.PrintkBputs, Text: prefix + bputsText},
 			{Kind: machine.PrintkText, Text: prefix + "This is a dynamic string that will use trace_puts\n"},
-			{Kind: machine.PrintkBprintk, Text: prefix + "This is a %s that will use trace_bprintk()\n", Args: []any{"static string"}},
+			{Kind: machine.PrintkBprintk, Text: prefix + bprintkText, Args: []any{"static string"}},
 			{Kind: machine.PrintkText, Text: prefix + "This is a %s that will use trace_printk\n", Args: []any{"dynamic string"}},
 		}[from:to] {
 			p.IP = ip
@@ -30,7 +43,7 @@ func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool
 		a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Call("do_init_module").Call("do_one_initcall")
 		say(a, "", initText, 0, 2)
 		a.State(machine.FlagIRQsOff|machine.FlagHardIRQ, 1, 0).Call("irq_work_run").Call("trace_printk_irq_work")
-		say(a, "(irq) ", 0, 0, 4)
+		say(a, irqPrefix, 0, 0, 4)
 		a.Return(2).State(0, 0, 0)
 		say(a, "", initText, 2, 4)
 		a.Return(2).Call("do_exit").Trace(machine.EvSchedExit, 0)

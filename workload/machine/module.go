@@ -11,6 +11,7 @@ import (
 type Module struct {
 	Name      string // as lsmod lists it, with underscores
 	Functions []string
+	Formats   []string // strings and formats of its calls of trace_printk that do not change
 	Direct    []Direct
 	Block     bool // drives the block device
 }
