@@ -128,6 +128,11 @@ type captureFile struct {
 	data []byte
 }
 
+func (l *lab) onlineCPUs() (n int) {
+	_ = l.ft.Do(func(m *machine.Machine) error { n = m.OnlineCPUs(); return nil }) // without an error
+	return n
+}
+
 // captureFiles collects what belongs into a capture folder.
 func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 	var formats, symbols bytes.Buffer
@@ -141,7 +146,7 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		{"README", []byte(readme)},
 		{"formats_all.txt", formats.Bytes()},
 		{"kallsyms.txt", symbols.Bytes()},
-		{"state.txt", capture.Moment(l.ft.Top().Moment())},
+		{"state.txt", fmt.Appendf(capture.Moment(l.ft.Top().Moment()), "online_cpus: %d\n", l.onlineCPUs())},
 	}
 	add := func(name, from string) error {
 		data, err := l.fs.ReadFile(from)

@@ -49,9 +49,9 @@
 //
 // [OpenTrace] makes of it again the text that the file trace had. For that it also
 // reads, where they are, trace_options, current_tracer and trace_clock (or their lines
-// in state.txt), saved_tgids, printk_formats and dynamic_events. What no file of a
-// kernel tells has lines of its own in state.txt, which [Moment] makes: time_start and
-// latency_…, for the latency format, whose header also wants uname.txt; and "ptr_key: none", of a kernel so
+// in state.txt), saved_tgids, printk_formats and dynamic_events. What no file of the
+// tracefs tells has lines of its own in state.txt: online_cpus, where those are not all
+// that there are pages of; and, which [Moment] makes, time_start and latency_…, for the latency format, whose header also wants uname.txt; and "ptr_key: none", of a kernel so
 // young that it printed (____ptrval____) for a pointer. With sym-userobj the files that a
 // process had mapped are in maps.PID, a copy of its /proc/PID/maps.
 //

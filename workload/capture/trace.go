@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"strconv"
 	"strings"
 
 	"ftracelab/fgraph"
@@ -28,7 +30,8 @@ type Trace struct {
 	folder *folder
 	dat    *traceDat // nil: a folder
 	shown  string
-	cpus   int // the header's #P
+	cpus   int
+	online int // of them: the header's #P
 
 	state   map[string]string // state.txt
 	options map[string]bool   // trace_options
@@ -91,6 +94,12 @@ func openTrace(l location, opt Options) (_ *Trace, err error) {
 	for _, s := range t.info.Stats {
 		t.cpus = max(t.cpus, s.CPU+1)
 	}
+	t.online = t.cpus
+	if text, ok := t.state["online_cpus"]; ok {
+		if t.online, err = strconv.Atoi(text); err != nil || t.online < 1 || t.online > maxCPUs {
+			return nil, fileError(path.Join(l.shown, "state.txt"), "impossible online_cpus "+excerpt([]byte(text)), nil)
+		}
+	}
 	return t, nil
 }
 
@@ -137,7 +146,8 @@ func (t *Trace) Config() output.Config {
 		TGID:         func(pid int32) int32 { return t.tgids[pid] },
 		String:       func(addr uint64) (string, bool) { s, ok := t.strings[addr]; return s, ok },
 		ProbedEvent:  func(typ *event.Type) string { return t.eprobes[typ.String()] },
-		CPUs:         t.cpus,
+		CPUs:         t.online,
+		PossibleCPUs: t.cpus,
 		CounterClock: countsOther(t.state["trace_clock"]),
 		Latency:      t.latency,
 	}

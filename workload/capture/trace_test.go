@@ -171,3 +171,27 @@ func TestNamesWithNewlines(t *testing.T) {
 		}
 	}
 }
+
+// The header's #P is how many CPUs were online, which state.txt may say.
+func TestOnlineCPUs(t *testing.T) {
+	m := exampleFS(t)
+	state := ""
+	if f := m["cap/state.txt"]; f != nil {
+		state = string(f.Data)
+	}
+	set := func(line string) { m["cap/state.txt"] = &fstest.MapFile{Data: []byte(state + "\n" + line)} }
+	set("online_cpus: 1\n")
+	c := traceFS(t, m, Options{})
+	defer c.Close()
+	if cfg := c.Config(); cfg.CPUs != 1 || cfg.PossibleCPUs != 2 {
+		t.Errorf("%d of %d CPUs, want 1 of 2", cfg.CPUs, cfg.PossibleCPUs)
+	}
+	for _, text := range []string{"0", "many", "100000"} {
+		set("online_cpus: " + text + "\n")
+		c, err := openTrace(location{fsys: m, name: "cap", shown: "cap"}, Options{})
+		if err == nil {
+			c.Close()
+			t.Errorf("online_cpus: %s is taken", text)
+		}
+	}
+}
