@@ -76,24 +76,25 @@ type Ftrace struct {
 	top       *Instance
 	instances []*Instance // the others, by name
 	// ops are the users of function entries, the latest first.
-	ops          []*functionOps
-	graphOps     functionOps // of all users of the shadow stacks
-	graphHashes  []graphHash
-	graphFilter  functionHash    // set_graph_function
-	graphNotrace functionHash    // set_graph_notrace
-	touched      map[uint64]bool // functions that were ever traced
-	touchedAll   bool            // all were
-	irqsoff      irqsoff
-	wakeup       wakeup
-	hwlat        hwlat
-	osnoise      osnoise
-	blk          blktrace
-	mmio         mmiotrace
-	code         map[string]machine.Code // of the samplers, by name
-	functionsOff bool                    // kernel.ftrace_enabled is 0
-	profiler     profiler
-	stackTracer  stackTracer
-	running      *machine.CPU // the CPU whose hook runs
+	ops              []*functionOps
+	graphOps         functionOps // of all users of the shadow stacks
+	graphHashes      []graphHash
+	graphFilter      functionHash    // set_graph_function
+	graphNotrace     functionHash    // set_graph_notrace
+	touched          map[uint64]bool // functions that were ever traced
+	touchedAll       bool            // all were, but for untouched
+	untouched        map[uint64]bool // functions of modules that came after that
+	irqsoff          irqsoff
+	wakeup           wakeup
+	hwlat            hwlat
+	osnoise          osnoise
+	blk              blktrace
+	mmio             mmiotrace
+	code             map[string]machine.Code // of the samplers, by name
+	functionsEnabled int32                   // kernel.ftrace_enabled
+	profiler         profiler
+	stackTracer      stackTracer
+	running          *machine.CPU // the CPU whose hook runs
 	// concerned is the task besides the current one that the tracepoint which
 	// runs is about; nil for most.
 	concerned *machine.Task
@@ -124,7 +125,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: newCmdlines(defaultCmdlines), touched: map[uint64]bool{}, recorded: make([]bool, len(m.CPUs()))}
+	ft := &Ftrace{machine: m, cfg: cfg, functionsEnabled: 1, types: types, cmdlines: newCmdlines(defaultCmdlines), touched: map[uint64]bool{}, untouched: map[uint64]bool{}, recorded: make([]bool, len(m.CPUs()))}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}

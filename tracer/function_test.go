@@ -11,6 +11,7 @@ import (
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
 
@@ -300,4 +301,37 @@ func TestGraphText(t *testing.T) {
 	if pairs < 100 {
 		t.Errorf("only %d functions open and close at the same column", pairs)
 	}
+}
+
+// touched_functions does not take a module's functions for traced because all were
+// before it came.
+func TestTouchedModule(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	const fn = "trace_printk_irq_work "
+	expect := func(want bool, when string) {
+		t.Helper()
+		text := l.read("touched_functions")
+		if got := strings.Contains(text, "\n"+fn); got != want || !strings.Contains(text, "vfs_read (") {
+			t.Errorf("%s: touched %v", when, got)
+		}
+	}
+	l.write("current_tracer", "function")
+	l.write("current_tracer", "nop")
+	l.modprobe("trace_printk")
+	expect(false, "loaded")
+	l.write("set_ftrace_filter", "vfs_read")
+	l.write("current_tracer", "function")
+	expect(false, "another is traced")
+	l.write("set_ftrace_filter", "")
+	expect(true, "all are traced")
+	l.write("current_tracer", "nop")
+	expect(true, "they were")
+	if err := workload.Rmmod(l.ft, "trace_printk"); err != nil {
+		t.Fatal(err)
+	}
+	l.modprobe("trace_printk")
+	expect(false, "loaded again")
+	l.write("set_ftrace_filter", "trace_printk_irq_work")
+	l.write("current_tracer", "function")
+	expect(true, "it alone is traced")
 }

@@ -97,7 +97,7 @@ func (ft *Ftrace) unregisterGraph(o *fgraph.Ops) {
 // after a user or its filter has changed.
 func (ft *Ftrace) opsChanged() {
 	ft.machine.Hooks.Call = nil
-	if len(ft.ops) > 0 && !ft.functionsOff {
+	if len(ft.ops) > 0 && ft.functionsEnabled != 0 {
 		ft.machine.Hooks.Call = ft.call
 		ft.touch()
 	}

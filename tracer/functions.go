@@ -62,7 +62,7 @@ func (ft *Ftrace) appendFunctionAt(text []byte, ip uint64) []byte {
 // by how many.
 func (ft *Ftrace) showEnabledFunctions() ([]byte, error) {
 	var text []byte
-	if ft.functionsOff {
+	if ft.functionsEnabled == 0 {
 		return nil, nil
 	}
 	for s := range ft.functions {
@@ -77,7 +77,7 @@ func (ft *Ftrace) showEnabledFunctions() ([]byte, error) {
 func (ft *Ftrace) showTouchedFunctions() ([]byte, error) {
 	var text []byte
 	for s := range ft.functions {
-		if ft.touchedAll || ft.touched[s.IP()] {
+		if ip := s.IP(); ft.touched[ip] || ft.touchedAll && !ft.untouched[ip] {
 			text = ft.appendUsers(text, s)
 		}
 	}
@@ -101,7 +101,7 @@ func (ft *Ftrace) users(ip uint64) (count int, one *functionOps) {
 // Departure: the addresses of trampolines are made up.
 func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
 	users, one := ft.users(s.IP())
-	if ft.functionsOff {
+	if ft.functionsEnabled == 0 {
 		users = 0
 	}
 	direct, flags := ft.directAt(s), ""
@@ -157,9 +157,6 @@ func (ft *Ftrace) freeTrampoline() uint64 {
 
 // touch remembers which functions are traced now.
 //
-// Departure: once every function was traced, those of modules that come later
-// count as touched, too.
-//
 // Kernel: FTRACE_FL_TOUCHED, include/linux/ftrace.h.
 func (ft *Ftrace) touch() {
 	for _, o := range ft.ops {
@@ -174,9 +171,10 @@ func (ft *Ftrace) touch() {
 
 func (ft *Ftrace) touchHash(h *filterHash) {
 	switch {
-	case ft.touchedAll:
+	case ft.touchedAll && len(ft.untouched) == 0:
 	case h.filter.empty() && h.notrace.count == 0:
 		ft.touchedAll = true
+		clear(ft.untouched)
 	case h.filter.empty():
 		for s := range ft.functions {
 			if ip := s.IP(); !h.notrace.has(ip) {
@@ -188,6 +186,20 @@ func (ft *Ftrace) touchHash(h *filterHash) {
 			if !h.notrace.has(ip) {
 				ft.touched[ip] = true
 			}
+		}
+	}
+}
+
+// touchModule notes that the functions of a module have not been traced: it has just
+// come, or goes and another may have its addresses.
+func (ft *Ftrace) touchModule(name string, loaded bool) {
+	for s := range ft.functions {
+		if s.Module != name {
+			continue
+		}
+		delete(ft.touched, s.IP())
+		if delete(ft.untouched, s.IP()); loaded && ft.touchedAll {
+			ft.untouched[s.IP()] = true
 		}
 	}
 }

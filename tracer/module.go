@@ -20,6 +20,7 @@ func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	name := mod.Name
 	ft.directChanged(mod, loaded)
+	ft.touchModule(name, loaded)
 	if loaded {
 		ft.hold(mod)
 	}

@@ -1,6 +1,7 @@
 package tracer_test
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -145,6 +146,35 @@ func (l *lab) sysctl(name, text string) {
 	defer h.Close()
 	if _, err := h.Write(l.t.Context(), []byte(text+"\n")); err != nil {
 		l.t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// The sysctls show the number that was written; what is no int is refused.
+func TestSysctlNumbers(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	for name, f := range l.sysctls() {
+		for _, write := range []struct {
+			text, after string
+			err         error
+		}{
+			{"5", "5\n", nil},
+			{"-2147483648", "-2147483648\n", nil},
+			{"0x10\n", "16\n", nil},
+			{"2147483648", "16\n", syscall.EINVAL},
+			{"1x", "16\n", syscall.EINVAL},
+			{"0", "0\n", nil},
+			{"1", "1\n", nil},
+		} {
+			h, err := f.Open(t.Context(), tracefile.Write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = h.Write(t.Context(), []byte(write.text))
+			if after, _ := l.readAny(name); string(after) != write.after || !errors.Is(err, write.err) {
+				t.Errorf("%s: %q: %v, and reads %q", name, write.text, err, after)
+			}
+			h.Close()
+		}
 	}
 }
 

@@ -12,13 +12,14 @@ import (
 //
 // Kernel: kernel/trace/trace_stack.c.
 type stackTracer struct {
-	on     bool
-	max    uint64 // stack_max_size, in bytes
-	ips    []uint64
-	use    []int // bytes of stack from its top to the place of each of ips
-	hash   filterHash
-	filter functionFilter // stack_trace_filter
-	ops    functionOps
+	enabled int32 // kernel.stack_tracer_enabled
+	on      bool
+	max     uint64 // stack_max_size, in bytes
+	ips     []uint64
+	use     []int // bytes of stack from its top to the place of each of ips
+	hash    filterHash
+	filter  functionFilter // stack_trace_filter
+	ops     functionOps
 }
 
 // stackTracerFrame is what the tracer's trampoline takes of a stack below the
@@ -108,16 +109,15 @@ func (ft *Ftrace) stackTracerFiles() []tracefile.Node {
 	}
 }
 
-// setStackTracer is kernel.stack_tracer_enabled.
+// switchStackTracer does what kernel.stack_tracer_enabled says.
 //
 // Kernel: stack_trace_sysctl, kernel/trace/trace_stack.c.
-func (ft *Ftrace) setStackTracer(on bool) {
+func (ft *Ftrace) switchStackTracer() {
 	s := &ft.stackTracer
-	if s.on == on {
+	if on := s.enabled != 0; s.on == on {
 		return
 	}
-	s.on = on
-	if on {
+	if s.on = !s.on; s.on {
 		ft.registerOps(&s.ops)
 	} else {
 		ft.unregisterOps(&s.ops)
