@@ -169,6 +169,32 @@ func (t *Type) PrintErr() error {
 	return t.err
 }
 
+// Text makes text of the records of a type, as [Type.AppendText] with one env.
+type Text struct {
+	typ     *Type
+	env     *Env
+	program *printfmt.Program // nil: it could not be compiled
+}
+
+// Text binds the print fmt to env, whose symbols may not move from then on: it is
+// quicker than AppendText from the second record on.
+func (t *Type) Text(env *Env) Text {
+	t.compiled.Do(t.compile)
+	text := Text{typ: t, env: env}
+	if t.program != nil {
+		text.program = t.program.Bind(env)
+	}
+	return text
+}
+
+// Append appends the text of rec.
+func (t *Text) Append(dst, rec []byte) []byte {
+	if t.program == nil {
+		return t.typ.AppendText(dst, rec, t.env)
+	}
+	return t.program.Append(dst, rec, t.env)
+}
+
 // AppendText appends what the print fmt makes of rec, common header included
 // in rec, to dst: the text behind "event_name: ", without a line break. env may
 // be nil.

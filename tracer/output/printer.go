@@ -69,7 +69,8 @@ type Printer struct {
 	index   int          // of the entry in the reading, -1 before the first
 
 	names, offsets, funcs nameCache
-	calls                 []callText      // nil before the first function entry
+	calls                 []callText // nil before the first function entry
+	symbols               []symbolText
 	contexts              [64]contextText // by some bits of CPU and flags
 	second                uint64          // of the last time, when it began, in microseconds
 
@@ -93,10 +94,7 @@ func New(cfg Config) (*Printer, error) {
 		cfg.TrampolineText = "[FTRACE TRAMPOLINE]"
 	}
 	p := &Printer{cfg: cfg, mmio: cfg.Tracer == "mmiotrace", index: -1}
-	p.env = event.Env{Strings: cfg.String}
-	if cfg.Symbols != nil {
-		p.env.Symbols = &symbolCache{Symbols: cfg.Symbols}
-	}
+	p.env = event.Env{Strings: cfg.String, Symbols: cfg.Symbols, AppendSymbol: p.appendSymbolText}
 	if cfg.Options&HashPtr != 0 {
 		p.env.HashPtr, p.env.NoPtrKey = cfg.HashPtr, cfg.NoPtrKey
 	}

@@ -56,7 +56,7 @@ func (p *Printer) appendProbe(dst []byte, r *record) []byte {
 	} else {
 		dst = p.appendProbeIP(dst, first, true)
 	}
-	p.scratch = r.shape.typ.AppendText(p.scratch[:0], r.Data, &p.env)
+	p.scratch = p.appendEvent(p.scratch[:0], r)
 	if i := bytes.IndexByte(p.scratch, ')'); i >= 0 {
 		return append(append(dst, p.scratch[i:]...), '\n')
 	}

@@ -50,8 +50,19 @@ type shape struct {
 	typ    *event.Type
 	name   string // as it stands before the text; of a system call without sys_enter_
 	probed string // the event an eprobe sits on
+	text   event.Text
+	bound  bool // text is
 	off    [10]int
 	fields []fieldForm // how option fields prints them
+}
+
+// appendEvent appends what the type's own print format makes of a record.
+func (p *Printer) appendEvent(dst []byte, r *record) []byte {
+	s := r.shape
+	if !s.bound {
+		s.text, s.bound = s.typ.Text(&p.env), true
+	}
+	return s.text.Append(dst, r.Data)
 }
 
 func (s *shape) isPrintk() bool {

@@ -92,40 +92,27 @@ func (p *Printer) appendFunction(dst []byte, ip, parent uint64) []byte {
 	return t.text.appendTo(dst)
 }
 
-// symbolCache remembers what addresses were found to be, for print formats: a
-// look-up costs as much as the rest of a line.
-type symbolCache struct {
-	event.Symbols
-	found []foundSymbol // by some bits of the address; nil before the first look-up
+// symbolText is what %pS or %ps makes of an address. To look it up would cost as much
+// as the rest of a line.
+type symbolText struct {
+	addr uint64
+	how  byte
+	text cachedText // empty: none yet
 }
 
-const symbolCacheBits = 10
+const symbolTextBits = 10
 
-type foundSymbol struct {
-	addr, offset, size uint64
-	name, module       string
-	asked, ok          bool
-}
-
-// Lookup implements event.Symbols.
-func (c *symbolCache) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
-	if c.found == nil {
-		c.found = make([]foundSymbol, 1<<symbolCacheBits)
+// appendSymbolText appends an address as print formats do, how being S or s.
+func (p *Printer) appendSymbolText(dst []byte, how byte, addr uint64) []byte {
+	if p.symbols == nil {
+		p.symbols = make([]symbolText, 1<<symbolTextBits)
 	}
-	f := &c.found[addr*0x9e3779b97f4a7c15>>(64-symbolCacheBits)]
-	if f.addr != addr || !f.asked {
-		f.addr, f.asked = addr, true
-		f.name, f.module, f.offset, f.size, f.ok = c.Symbols.Lookup(addr)
+	t := &p.symbols[(addr+uint64(how))*0x9e3779b97f4a7c15>>(64-symbolTextBits)]
+	if t.addr != addr || t.how != how || t.text.len == 0 {
+		t.addr, t.how = addr, how
+		t.text.set(p.env.AppendSymbolText(nil, how, addr))
 	}
-	return f.name, f.module, f.offset, f.size, f.ok
-}
-
-// Address finds a symbol by name, if the symbols can.
-func (c *symbolCache) Address(name string) (uint64, bool) {
-	if s, ok := c.Symbols.(interface{ Address(string) (uint64, bool) }); ok {
-		return s.Address(name)
-	}
-	return 0, false
+	return t.text.appendTo(dst)
 }
 
 // appendIP appends a code address as the options ask for it: the bare name,

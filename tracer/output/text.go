@@ -10,7 +10,7 @@ func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte
 	switch s.kind {
 	case eventEntry:
 		dst = append(append(dst, s.name...), ": "...)
-		dst = s.typ.AppendText(dst, r.Data, &p.env)
+		dst = p.appendEvent(dst, r)
 		return append(dst, '\n')
 	case syscallEnter:
 		return p.appendSyscallEnter(dst, r)
@@ -22,7 +22,7 @@ func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte
 	case eventProbe:
 		dst = append(append(dst, s.name...), ": ("...)
 		dst = append(append(dst, s.probed...), ')')
-		return append(s.typ.AppendText(dst, r.Data, &p.env), '\n')
+		return append(p.appendEvent(dst, r), '\n')
 	case syntheticEntry:
 		return p.appendSynthetic(dst, r)
 	case graphEntry, graphExit:

@@ -141,8 +141,11 @@ func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 		switch c.verb {
 		case 'p':
 			if (c.ext == "S" || c.ext == "s") && !env.library() {
-				start := len(dst)
-				return c.pad(appendSymbol(dst, c.ext[0], evalNumber(arg, rec), env), start)
+				start, addr := len(dst), evalNumber(arg, rec)
+				if env != nil && env.AppendSymbol != nil {
+					return c.pad(env.AppendSymbol(dst, c.ext[0], addr), start)
+				}
+				return c.pad(appendSymbol(dst, c.ext[0], addr, env), start)
 			}
 		case 's', 'c':
 		default:

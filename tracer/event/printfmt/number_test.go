@@ -5,7 +5,17 @@ import (
 	"testing"
 )
 
-// FuzzNumber compares what is computed as numbers with what eval says.
+// base is where the kernel's text is, and all that is known of it.
+type base uint64
+
+func (b base) Address(name string) (uint64, bool) { return uint64(b), name == "_stext" }
+
+func (b base) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
+	return "f", "", addr - uint64(b), 64, addr-uint64(b) < 64
+}
+
+// FuzzNumber compares what is computed as numbers, and what is bound to an Env, with
+// what eval says.
 func FuzzNumber(f *testing.F) {
 	rec := []byte("\x01\x00\x00\x00\x00\x00\x00\x00\xfb\xff\xff\xff\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x80\x81\x82\x83")
 	for _, expr := range []string{
@@ -15,6 +25,7 @@ func FuzzNumber(f *testing.F) {
 		`REC->d`, `({ int a = REC->b; unsigned long c = a; a ^ c | REC->i & 7; })`, `REC->a[1] + REC->i`, `REC->i ? "x" : "y"`,
 		`REC->b ? REC->i ? "a" : "b" : __print_symbolic(REC->i, { -5, "five" })`, `__print_flags(REC->u, "|", { 2, "two" })`,
 		`(struct page *)REC->l`, `(uuid_t)REC->l`, `GONE ? 1 : REC->i`, `*(int *)REC->l`, `(REC->l ? (u16 *)REC->l : (u16 *)8) == 0`,
+		`(void *)((unsigned long)(_stext) + REC->b)`, `_stext ? REC->i : GONE`, `REC->a[_stext >> 60] * 2`, `*(int *)_stext`,
 	} {
 		f.Add(expr, rec)
 	}
@@ -30,8 +41,11 @@ func FuzzNumber(f *testing.F) {
 		if err != nil {
 			return
 		}
-		kernel, library := &Env{}, &Env{Library: true}
+		kernel, library := &Env{Symbols: base(1 << 60)}, &Env{Library: true}
 		fast := p.Append(p.Append(nil, rec, kernel), rec, library)
+		if bound := p.Bind(library).Append(p.Bind(kernel).Append(nil, rec, kernel), rec, library); !bytes.Equal(bound, fast) {
+			t.Errorf("bound: %s\n got %q\nwant %q", expr, bound, fast)
+		}
 		for i := range p.convs {
 			c := &p.convs[i]
 			for _, n := range []*node{c.arg, c.widthArg, c.precArg} {

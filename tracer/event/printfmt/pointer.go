@@ -96,6 +96,12 @@ func (c *conversion) appendAddress(dst []byte, addr uint64) []byte {
 	return f.appendNumber(dst, addr)
 }
 
+// AppendSymbolText writes an address as %pS or %ps does, how being S or s, by
+// e.Symbols.
+func (e *Env) AppendSymbolText(dst []byte, how byte, addr uint64) []byte {
+	return appendSymbol(dst, how, addr, e)
+}
+
 // appendSymbol writes an address as its symbol: S and F with offset and size,
 // B likewise for a return address, s and f the name alone.
 //

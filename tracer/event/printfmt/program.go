@@ -2,6 +2,7 @@ package printfmt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,9 @@ type Env struct {
 	// Strings gives the kernel's constant text at an address, for %s of a pointer
 	// (printk_formats); nil, or not ok, prints the address.
 	Strings func(addr uint64) (s string, ok bool)
+	// AppendSymbol appends what %pS or %ps makes of an address, how being S or s, for who
+	// keeps such texts; nil: they are made of Symbols each time.
+	AppendSymbol func(dst []byte, how byte, addr uint64) []byte
 	// Library renders as libtraceevent does, with C's printf, and not as the
 	// kernel: %p and %#x follow C, a symbol has its offset but neither size nor
 	// module, arrays are decimal and without braces.
@@ -106,6 +110,41 @@ func (p *Program) Append(dst, rec []byte, env *Env) []byte {
 		dst = c.append(dst, rec, env)
 	}
 	return append(dst, p.tail...)
+}
+
+// Bind is p for one env, whose symbols do not move: what p calculates with their
+// addresses becomes numbers.
+func (p *Program) Bind(env *Env) *Program {
+	bound := *p
+	bound.convs = slices.Clone(p.convs)
+	for i := range bound.convs {
+		c := &bound.convs[i]
+		c.arg, c.widthArg, c.precArg = bind(c.arg, env), bind(c.widthArg, env), bind(c.precArg, env)
+	}
+	return &bound
+}
+
+// bind is n with the addresses that env knows; n itself does not change.
+func bind(n *node, env *Env) *node {
+	if n == nil {
+		return nil
+	}
+	if n.op == opSymbol {
+		if addr, ok := env.address(n.name); ok {
+			n = &node{op: opConst, val: addr, typ: ulongType, weight: 1}
+			settle(n)
+		}
+		return n
+	}
+	a, b, c := bind(n.a, env), bind(n.b, env), bind(n.c, env)
+	if a == n.a && b == n.b && c == n.c {
+		return n
+	}
+	bound := *n
+	bound.a, bound.b, bound.c, bound.settled = a, b, c, false
+	n = fold(&bound)
+	settle(n)
+	return n
 }
 
 // split cuts a format string into conversions and gives each its arguments.
