@@ -1,36 +1,45 @@
 package tracer
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// boot applies the boot parameter trace_options=. Without it the run begins in
-// a kernel that has booted.
+// maxBootOptions is how much of trace_options= a kernel keeps.
 //
-// Departure: a kernel ignores the names it does not know; here they are an
-// error, for nobody reads a simulated boot log.
+// Kernel: MAX_TRACER_SIZE, kernel/trace/trace.h.
+const maxBootOptions = 99
+
+// boot applies the boot parameter trace_options=. Without it the run begins in
+// a kernel that has booted. What it cannot apply it ignores.
 //
 // Kernel: apply_trace_boot_options, kernel/trace/trace.c.
-func (ft *Ftrace) boot() error {
+func (ft *Ftrace) boot() {
 	if ft.cfg.BootOptions == "" {
 		ft.initcalls()
-		return nil
+		return
 	}
 	ft.bootEnd = ft.machine.Now() + ft.cfg.InitcallTime
 	if ft.cfg.InitcallTime == 0 {
 		ft.bootEnd = ft.machine.Now() + defaultInitcallTime
 	}
-	for word := range strings.SplitSeq(ft.cfg.BootOptions, ",") {
+	for word := range strings.SplitSeq(ft.cfg.BootOptions[:min(len(ft.cfg.BootOptions), maxBootOptions)], ",") {
 		if word == "" {
 			continue
 		}
-		if err := ft.top.writeOption(word); err != nil {
-			return fmt.Errorf("trace_options=%s: %w", ft.cfg.BootOptions, err)
+		if err := ft.top.writeOption(strings.TrimSpace(word)); err != nil {
+			ft.ignored = append(ft.ignored, err)
 		}
 	}
-	return nil
+	if len(ft.cfg.BootOptions) > maxBootOptions {
+		ft.ignored = append(ft.ignored, fmt.Errorf("trace_options: more than %d bytes", maxBootOptions))
+	}
 }
+
+// Ignored says what of Config.BootOptions had no effect and why, of which a kernel
+// says nothing.
+func (ft *Ftrace) Ignored() error { return errors.Join(ft.ignored...) }
 
 // initcalls is the moment of the boot at which the stack map is made. From here
 // on the stacks of an instance that asks for it are ids.

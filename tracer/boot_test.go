@@ -2,10 +2,9 @@ package tracer_test
 
 import (
 	"regexp"
-	"syscall"
+	"strings"
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )
@@ -57,11 +56,18 @@ func TestBootOptions(t *testing.T) {
 	l := newLab(t, tracer.Config{BootOptions: "sym-offset,,noannotate"})
 	l.want("options/sym-offset", "1\n")
 	l.want("options/annotate", "0\n")
-	m, err := machine.New(machine.Config{})
-	if err != nil {
-		t.Fatal(err)
+	if err := l.ft.Ignored(); err != nil {
+		t.Error(err)
 	}
-	if _, err := tracer.New(m, tracer.Config{BootOptions: "nosuch"}); tracefile.Errno(err) != syscall.EINVAL {
-		t.Errorf("trace_options=nosuch: %v", err)
+	// What the kernel does not know it ignores, and what does not fit into its buffer.
+	l = newLab(t, tracer.Config{BootOptions: "nosuch,sym-offset,test_nop_refuse," + strings.Repeat(",", 57) + "noannotate"})
+	l.want("options/sym-offset", "1\n")
+	l.want("options/annotate", "1\n")
+	const want = `trace_options: no option "such": invalid argument
+test_nop_refuse: the nop tracer refuses: invalid argument
+trace_options: no option "annota": invalid argument
+trace_options: more than 99 bytes`
+	if err := l.ft.Ignored(); err == nil || err.Error() != want {
+		t.Errorf("ignored:\n%v\nwant\n%s", err, want)
 	}
 }

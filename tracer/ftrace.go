@@ -102,6 +102,7 @@ type Ftrace struct {
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
 	bootEnd    machine.Time // when they do
+	ignored    []error      // see Ignored
 	listening  []bool       // by event id: some instance has it enabled
 	probes     []uint64     // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
@@ -154,9 +155,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	}
 	ft.newStackTracer()
 	ft.hooksChanged()
-	if err := ft.boot(); err != nil {
-		return nil, err
-	}
+	ft.boot()
 	return ft, nil
 }
 

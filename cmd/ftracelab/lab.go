@@ -86,6 +86,9 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if err := ft.Ignored(); err != nil { // nobody reads the log of a simulated boot
+		return nil, usageError{fmt.Errorf("--%w", err)}
+	}
 	l := &lab{m, ft, tracefsfs.New(ft.Root())}
 	for _, name := range f.instance {
 		if err := l.fs.Mkdir("instances/" + name); err != nil {
