@@ -107,6 +107,7 @@ type Ftrace struct {
 	probes     []uint64     // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
 	formats    printkFormats
+	ptrKey     sipKey // of %p
 	recs       records
 	scratch    []byte
 }
@@ -153,6 +154,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if ft.top, err = ft.newInstance(""); err != nil {
 		return nil, err
 	}
+	secret := m.Rand("ptr_key")
+	ft.ptrKey = sipKey{secret.Uint64(), secret.Uint64()}
 	ft.newStackTracer()
 	ft.hooksChanged()
 	ft.boot()

@@ -165,15 +165,7 @@ func (i *Instance) textOf(buf *ringbuf.Buffer, cpu int) ([]byte, error) {
 }
 
 // hashPtr is what %p prints for a pointer: 32 bits that do not tell where it
-// points, the same for the same pointer in one run.
+// points. The key, a secret of the boot in a kernel, is the machine's seed's.
 //
-// Departure: the kernel's hash is SipHash with a secret of the boot; this is a
-// mixing of the machine's seed, so that a run can be repeated.
-//
-// Kernel: ptr_to_id, lib/vsprintf.c.
-func (ft *Ftrace) hashPtr(ptr uint64) uint64 {
-	h := ptr ^ ft.machine.Seed()*0x9e3779b97f4a7c15
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return (h ^ h>>31) & 0xffffffff
-}
+// Kernel: ptr_to_hashval, lib/vsprintf.c.
+func (ft *Ftrace) hashPtr(ptr uint64) uint64 { return ft.ptrKey.hash(ptr) & 0xffffffff }
