@@ -202,6 +202,21 @@ func Pause(b *Buffer, cpu int, fn func(point string)) {
 	}
 }
 
+// EnterHalfway makes the oldest page look as while the writer enters it: it has its
+// new serial number already and its old memory still. The head is not to be found,
+// as while the writer moves it. What is returned takes that back.
+func EnterHalfway(b *Buffer, cpu int) (undo func()) {
+	c := settled(b, cpu)
+	oldest := c.after(c.tail)
+	link, serial := c.tail.next.Load(), oldest.serial.Load()
+	c.tail.next.Store(linkTo(oldest, linkUpdate))
+	oldest.serial.Store(c.serial + 1)
+	return func() {
+		c.tail.next.Store(link)
+		oldest.serial.Store(serial)
+	}
+}
+
 // HasHead reports whether a reader would find the head, or wait for the writer.
 func HasHead(b *Buffer, cpu int) bool {
 	c := b.writer(cpu)

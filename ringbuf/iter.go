@@ -188,7 +188,10 @@ func (it *Iter) nextPage(c *cpuBuffer) {
 		next = c.findHead()
 	}
 	for it.hold(next); it.serial != expect; it.hold(next) {
-		if next = c.findHead(); next == it.page && next.serial.Load() == it.serial {
+		next = c.findHead()
+		// The writer stores the number of a page before its memory, so we may hold the
+		// old memory with the new number. When the page is the head both are new.
+		if next == it.page && next.serial.Load() == it.serial && next.sub.Load() == it.sub {
 			it.missed = true
 			break
 		}

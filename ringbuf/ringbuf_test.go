@@ -185,6 +185,34 @@ func TestIter(t *testing.T) {
 	expect("after reset", "new!", 0)
 }
 
+// An iterator that comes to a page while the writer enters it has the new number with
+// the old memory. When the page is the oldest again it looks at both.
+func TestIterPageBeingEntered(t *testing.T) {
+	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 4 * 112, SubbufSize: 128, Clock: ticking()})
+	numbered(t, b, 0, 4*14)
+	it := b.Iter(0)
+	var undo func()
+	ringbuf.Pause(b, 0, func(point string) {
+		switch {
+		case point == "page" && undo == nil:
+			undo = ringbuf.EnterHalfway(b, 0)
+		case point == "spin":
+			undo()
+			numbered(t, b, 4*14, 8*14)
+		}
+	})
+	for i := 4 * 14; i < 8*14; i++ {
+		e, ok := it.Next()
+		lost := uint64(0)
+		if i == 4*14 {
+			lost = ringbuf.LostUnknown
+		}
+		if want := fmt.Sprintf("%04d", i); !ok || string(e.Data) != want || e.Lost != lost {
+			t.Fatalf("%q, lost %d, %v; want %s, lost %d", e.Data, e.Lost, ok, want, lost)
+		}
+	}
+}
+
 // A big ring that is drained as it fills holds the memory of a few pages.
 func TestDrainedRingStaysSmall(t *testing.T) {
 	b := mustNew(t, ringbuf.Config{CPUs: 1, Size: 1 << 28, Clock: ticking()})
