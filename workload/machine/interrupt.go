@@ -41,10 +41,14 @@ const (
 )
 
 // Interrupt lets c take irq at irq.At, or as soon after as it has interrupts enabled.
+// If c is offline, another CPU takes it on behalf of a task that may run there.
 func (c *CPU) Interrupt(irq Interrupt) {
 	irq.At = max(irq.At, c.m.now)
-	if irq.Task != nil {
-		irq.sleep = irq.Task.sleeps
+	if t := irq.Task; t != nil {
+		irq.sleep = t.sleeps
+		if c.presence == absent && !t.bound {
+			c = c.target(t)
+		}
 	}
 	c.queue(irq)
 }

@@ -183,9 +183,13 @@ type TaskConfig struct {
 }
 
 // Spawn adds a task. It is runnable at once unless cfg.Asleep is set; inside
-// the fork events of running code use c.Fork, which reports it.
+// the fork events of running code use c.Fork, which reports it. Where cfg.CPU is
+// offline it runs on another, unless it is bound.
 func (m *Machine) Spawn(cfg TaskConfig) *Task {
 	t := m.newTask(cfg)
+	if t.cpu.presence != present && !t.bound {
+		t.cpu = t.cpu.target(t)
+	}
 	c := t.cpu
 	if cfg.Asleep {
 		t.state = StateInterruptible
