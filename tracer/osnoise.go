@@ -42,6 +42,7 @@ func newOsnoise(cpus int) osnoise {
 // Kernel: struct osnoise_variables and struct timerlat_variables.
 type osnoiseCPU struct {
 	thread   *sampler
+	user     *timerlatUser // instead
 	pid      int
 	sampling bool
 	noises   [numNoises]noise
@@ -150,7 +151,7 @@ func (s *osnoise) start(ft *Ftrace) {
 func (s *osnoise) startOn(ft *Ftrace, c *machine.CPU) {
 	v := &s.vars[c.ID]
 	switch {
-	case v.thread != nil:
+	case v.thread != nil, v.user != nil:
 		return
 	case s.timerlat:
 		v.thread = ft.startSampler(c, fmt.Sprintf("timerlat/%d", c.ID), machine.TaskConfig{Policy: machine.FIFO, Prio: machine.RTPrio(timerlatPriority)}, ft.timerlatNext)
@@ -173,6 +174,7 @@ func (s *osnoise) hotplug(ft *Ftrace, c *machine.CPU, online bool) {
 	case len(s.instances) == 0:
 	case !online:
 		s.vars[c.ID].thread.end(ft.machine)
+		s.vars[c.ID].user.end(ft.machine)
 		s.vars[c.ID] = osnoiseCPU{}
 	case s.cpus[c.ID]:
 		s.startOn(ft, c)
@@ -183,6 +185,7 @@ func (s *osnoise) hotplug(ft *Ftrace, c *machine.CPU, online bool) {
 func (s *osnoise) end(m *machine.Machine) {
 	for cpu := range s.vars {
 		s.vars[cpu].thread.end(m)
+		s.vars[cpu].user.end(m)
 		s.vars[cpu] = osnoiseCPU{}
 	}
 }

@@ -38,8 +38,22 @@ func (ft *Ftrace) osnoiseFiles() tracefile.Node {
 			i.value("options", 0o640, s.showOptions, ft.setOsnoiseOption),
 			i.bounded("print_stack", &s.printStack, nil, nil),
 			i.bounded("timerlat_period_us", &s.timerPeriod, &s.minPeriod, &s.maxPeriod),
+			&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: ft.osnoiseCPUDirs},
 		}
 	}}
+}
+
+// osnoiseCPUDirs are the folders below osnoise/per_cpu.
+//
+// Kernel: osnoise_create_cpu_timerlat_fd.
+func (ft *Ftrace) osnoiseCPUDirs() []tracefile.Node {
+	var dirs []tracefile.Node
+	for _, c := range ft.machine.CPUs() {
+		dirs = append(dirs, &tracefile.Dir{Name: fmt.Sprintf("cpu%d", c.ID), Mode: 0o750, Children: func() []tracefile.Node {
+			return []tracefile.Node{ft.timerlatFD(c)}
+		}})
+	}
+	return dirs
 }
 
 // Kernel: s_options_show.

@@ -19,8 +19,9 @@ type timerlatCPU struct {
 
 // The contexts of a timerlat record.
 const (
-	timerlatIRQ    = 0
-	timerlatThread = 1
+	timerlatIRQ        = 0
+	timerlatThread     = 1
+	timerlatUserReturn = 2
 )
 
 // timerlatNext is the next round of the timerlat thread of c: it tells how late it
@@ -69,13 +70,24 @@ func (ft *Ftrace) timerlatThread(c *machine.CPU, v *osnoiseCPU, late machine.Tim
 	ft.running = nil
 }
 
+// waitsForTimer is the task that the timer will wake, or nil.
+func (v *osnoiseCPU) waitsForTimer() *machine.Task {
+	switch {
+	case v.user != nil && v.user.waits:
+		return v.user.task
+	case v.thread != nil && !v.thread.stop && v.timer.due != 0:
+		return v.thread.task
+	}
+	return nil
+}
+
 // timerlatIRQ runs when t is woken; if it is a thread of timerlat, by its timer.
 //
 // Kernel: timerlat_irq.
 func (ft *Ftrace) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 	s := &ft.osnoise
 	v := &s.vars[t.CPU().ID]
-	if v.thread == nil || v.thread.task != t || v.thread.stop || v.timer.due == 0 {
+	if v.waitsForTimer() != t {
 		return
 	}
 	v.timer.tracing = true

@@ -232,3 +232,21 @@ func renice(c *call) int {
 	}
 	return status
 }
+
+// taskset runs a command on one CPU, which matters to timerlat_fd.
+func taskset(c *call) int {
+	if len(c.args) < 3 || c.args[0] != "-c" {
+		return c.usage("want -c, a CPU and a command")
+	}
+	cpu, err := strconv.Atoi(c.args[1])
+	if err != nil || cpu < 0 {
+		return c.usage("failed to parse CPU list: %s", c.args[1])
+	}
+	if cpu >= max(c.sh.cfg.CPUs, 1) {
+		fmt.Fprintf(c.stderr, "taskset: failed to set pid 0's affinity: Invalid argument\n")
+		return 1
+	}
+	pinned := *c
+	pinned.ctx = tracefile.WithCaller(c.ctx, tracefile.Caller{Comm: c.args[2], CPU: cpu})
+	return pinned.child(c.args[2:])
+}

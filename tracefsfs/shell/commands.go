@@ -70,6 +70,7 @@ func commands() []command {
 		{"sync", "sync: nothing to do", nothing},
 		{"tac", "tac [file…]", tac},
 		{"tail", "tail [-n n|+n] [-c n] [file…]", tail},
+		{"taskset", "taskset -c cpu command…: for osnoise/per_cpu/cpuN/timerlat_fd", taskset},
 		{"tee", "tee [-a] file…", tee},
 		{"touch", "touch path…", touch},
 		{"tr", "tr [-dsc] set [set]", tr},

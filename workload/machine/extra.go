@@ -14,7 +14,7 @@ func extraSymbols() []Symbol {
 	names := []string{
 		"stop_critical_timings", "start_critical_timings", "tracer_hardirqs_on", "tracer_preempt_on",
 		"irqsoff_tracer_call", "wakeup_tracer_call", "probe_wakeup", "probe_wakeup_sched_switch",
-		"kthread_fn", "run_osnoise", "osnoise_main", "timerlat_irq", "timerlat_main",
+		"kthread_fn", "run_osnoise", "osnoise_main", "timerlat_irq", "timerlat_main", "timerlat_fd_read",
 		"wakeup_tracer_reset", // in no record, so that all others have an end in /proc/kallsyms
 	}
 	syms := make([]Symbol, 0, len(names))

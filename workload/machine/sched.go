@@ -198,8 +198,11 @@ func (c *CPU) kick(from *CPU) {
 // ipiLatency is how long an interrupt takes from one CPU to another.
 const ipiLatency = 1200
 
-// Wake ends the sleep of t, if it sleeps, as kthread_stop does.
-func (m *Machine) Wake(t *Task) { t.cpu.wake(t) }
+// Wake ends the sleep of t, if it sleeps, as kthread_stop on another CPU does.
+func (m *Machine) Wake(t *Task) {
+	t.cpu.wake(t)
+	t.cpu.kick(nil)
+}
 
 // wake does all of a wake-up at once.
 func (c *CPU) wake(t *Task) {
