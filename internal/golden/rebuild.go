@@ -149,9 +149,6 @@ func (r *rebuilder) address(name string) (uint64, error) {
 	if addr, ok := r.symbols[name]; ok {
 		return addr, nil
 	}
-	if n, err := strconv.ParseUint(name, 10, 64); err == nil && n == 0 {
-		return 0, nil
-	}
 	return 0, fmt.Errorf("no function %q", name)
 }
 
