@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -74,6 +75,9 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 		}
 		return nil
 	}
+	// What is read before the first line stays, and a line allocates nothing: to look
+	// for garbage early finds none.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	t, err := capture.OpenTrace(dir, opt)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)

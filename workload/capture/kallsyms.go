@@ -70,6 +70,11 @@ func isAnchor(name string) bool {
 	return false
 }
 
+// mayBeAnchor is a quick look at what begins with a name.
+func mayBeAnchor(text []byte) bool {
+	return text[0] == '_' && len(text) > 2 && (text[2] == 't' || text[2] == 'n' || text[2] == 'i')
+}
+
 // Address is where an anchor is.
 func (k *kallsyms) Address(name string) (uint64, bool) {
 	k.once.Do(k.load)
@@ -127,7 +132,7 @@ func (k *symbolIndex) add(file uint32, noModules bool) {
 			continue
 		}
 		s := symbol{addr, file, uint32(at + n + 3)}
-		if line[n+3] == '_' { // as all anchors
+		if mayBeAnchor(line[n+3:]) {
 			if name, module := k.name(s); module == "" && isAnchor(name) {
 				k.anchors[name] = addr
 			}
