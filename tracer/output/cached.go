@@ -30,3 +30,66 @@ func (t *cachedText) appendTo(dst []byte) []byte {
 	}
 	return dst
 }
+
+// textCache keeps texts by two numbers. It is an open hash table; when it has maxTexts
+// it is emptied, so that its memory stays bounded whatever a capture holds.
+type textCache struct {
+	places []uint32 // a power of two of them: 1 + where in texts, 0: free
+	texts  []keyedText
+}
+
+type keyedText struct {
+	a, b uint64
+	cachedText
+}
+
+const (
+	minTexts = 1 << 6
+	maxTexts = 1 << 16
+)
+
+// place is where the text of a and b is noted or belongs.
+func (c *textCache) place(a, b uint64) *uint32 {
+	mask := uint64(len(c.places) - 1)
+	for i := (a ^ b<<24) * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		at := &c.places[i&mask]
+		if *at == 0 {
+			return at
+		}
+		if t := &c.texts[*at-1]; t.a == a && t.b == b {
+			return at
+		}
+	}
+}
+
+// find gives a text; nil: it is not there.
+func (c *textCache) find(a, b uint64) *cachedText {
+	if len(c.places) == 0 {
+		return nil
+	}
+	at := *c.place(a, b)
+	if at == 0 {
+		return nil
+	}
+	return &c.texts[at-1].cachedText
+}
+
+// add keeps a copy of text, which is not there yet.
+func (c *textCache) add(a, b uint64, text []byte) *cachedText {
+	switch {
+	case len(c.texts) == maxTexts:
+		clear(c.places)
+		c.texts = c.texts[:0]
+	case len(c.texts)*4 >= len(c.places):
+		c.places = make([]uint32, max(4*minTexts, 4*len(c.places)))
+		for i := range c.texts {
+			t := &c.texts[i]
+			*c.place(t.a, t.b) = uint32(i + 1)
+		}
+	}
+	c.texts = append(c.texts, keyedText{a: a, b: b})
+	*c.place(a, b) = uint32(len(c.texts))
+	t := &c.texts[len(c.texts)-1].cachedText
+	t.set(text)
+	return t
+}

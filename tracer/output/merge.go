@@ -144,6 +144,14 @@ func (m *Merge) Next() (e Entry, reader int, ok bool) {
 }
 
 func (m *Merge) next(e *Entry) (reader int, ok bool) {
+	if m.moved && !m.stale { // most often the same reader goes on
+		t := m.turns[0]
+		if h := &m.heads[t.reader]; len(h.batch) > 0 && (len(m.turns) == 1 || h.batch[0].Time < m.turns[1].time) {
+			*e = h.batch[0]
+			h.batch = h.batch[1:]
+			return t.reader, true
+		}
+	}
 	i := m.first()
 	if i < 0 {
 		return -1, false

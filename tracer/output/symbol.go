@@ -6,113 +6,33 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// nameCache keeps the text of addresses. It is an open hash table that doubles
-// until it holds maxNames and is then emptied, so that its memory stays bounded
-// whatever addresses a capture holds.
-type nameCache struct {
-	slots []nameSlot // a power of two of them
-	used  int
-}
-
-type nameSlot struct {
-	addr uint64
-	text string // "" is a free slot
-}
-
-const (
-	minNames = 1 << 9
-	maxNames = 1 << 16
-)
-
-// slot is where addr is or belongs.
-func (c *nameCache) slot(addr uint64) *nameSlot {
-	mask := uint64(len(c.slots) - 1)
-	for i := addr * 0x9e3779b97f4a7c15 >> 32; ; i++ {
-		s := &c.slots[i&mask]
-		if s.text == "" || s.addr == addr {
-			return s
-		}
-	}
-}
-
-func (c *nameCache) find(addr uint64) (string, bool) {
-	if len(c.slots) == 0 {
-		return "", false
-	}
-	s := c.slot(addr)
-	return s.text, s.text != ""
-}
-
-func (c *nameCache) add(addr uint64, text string) {
-	if c.used*2 >= len(c.slots) {
-		c.grow()
-	}
-	*c.slot(addr) = nameSlot{addr, text}
-	c.used++
-}
-
-func (c *nameCache) grow() {
-	old := c.slots
-	if len(old) >= maxNames {
-		clear(old)
-		c.used = 0
-		return
-	}
-	c.slots = make([]nameSlot, max(minNames, 2*len(old)))
-	for _, s := range old {
-		if s.text != "" {
-			*c.slot(s.addr) = s
-		}
-	}
-}
-
-// callText is the text of a function entry. A trace has a few thousand different
-// ones.
-type callText struct {
-	ip, parent uint64
-	text       cachedText // empty: none yet
-}
-
-const callTextBits = 12
-
 // appendFunction appends a function and, unless switched off, its caller, and ends
-// the line.
+// the line. A trace has a few thousand different ones.
 //
 // Kernel: print_fn_trace, trace_fn_trace.
 func (p *Printer) appendFunction(dst []byte, ip, parent uint64) []byte {
-	if p.calls == nil {
-		p.calls = make([]callText, 1<<callTextBits)
-	}
-	t := &p.calls[(ip^parent<<20)*0x9e3779b97f4a7c15>>(64-callTextBits)]
-	if t.ip != ip || t.parent != parent || t.text.len == 0 {
-		t.ip, t.parent = ip, parent
+	t := p.calls.find(ip, parent)
+	if t == nil {
 		p.scratch = append(p.appendCall(p.scratch[:0], ip, parent), '\n')
-		t.text.set(p.scratch)
+		t = p.calls.add(ip, parent, p.scratch)
 	}
-	return t.text.appendTo(dst)
+	return t.appendTo(dst)
 }
 
-// symbolText is what %pS or %ps makes of an address. To look it up would cost as much
-// as the rest of a line.
-type symbolText struct {
-	addr uint64
-	how  byte
-	text cachedText // empty: none yet
-}
+// The forms of a name in Printer.names, beside the letters of print formats.
+const (
+	bareName = iota
+	nameWithOffset
+	nameWithModule
+)
 
-const symbolTextBits = 10
-
-// appendSymbolText appends an address as print formats do, how being S or s.
+// appendSymbolText appends an address as print formats do, how being their letter.
 func (p *Printer) appendSymbolText(dst []byte, how byte, addr uint64) []byte {
-	if p.symbols == nil {
-		p.symbols = make([]symbolText, 1<<symbolTextBits)
+	t := p.names.find(addr, uint64(how))
+	if t == nil {
+		t = p.names.add(addr, uint64(how), p.env.AppendSymbolText(nil, how, addr))
 	}
-	t := &p.symbols[(addr+uint64(how))*0x9e3779b97f4a7c15>>(64-symbolTextBits)]
-	if t.addr != addr || t.how != how || t.text.len == 0 {
-		t.addr, t.how = addr, how
-		t.text.set(p.env.AppendSymbolText(nil, how, addr))
-	}
-	return t.text.appendTo(dst)
+	return t.appendTo(dst)
 }
 
 // appendIP appends a code address as the options ask for it: the bare name,
@@ -127,16 +47,15 @@ func (p *Printer) appendIPWith(dst []byte, ip uint64, offset bool) []byte {
 	if ip == 0 {
 		return append(dst, '0')
 	}
-	names := &p.names
+	form := uint64(bareName)
 	if offset {
-		names = &p.offsets
+		form = nameWithOffset
 	}
-	name, ok := names.find(ip)
-	if !ok {
-		name = string(appendSymbol(nil, p.cfg.Symbols, ip, offset))
-		names.add(ip, name)
+	t := p.names.find(ip, form)
+	if t == nil {
+		t = p.names.add(ip, form, appendSymbol(nil, p.cfg.Symbols, ip, offset))
 	}
-	dst = append(dst, name...)
+	dst = t.appendTo(dst)
 	if p.cfg.Options&SymAddr != 0 {
 		dst = append(hexPadded(append(dst, " <"...), ip, 16), '>')
 	}
@@ -178,8 +97,8 @@ func appendModule(dst []byte, module string) []byte {
 
 // appendFunc appends a function as %ps does: the name with its module.
 func (p *Printer) appendFunc(dst []byte, fn uint64) []byte {
-	name, ok := p.funcs.find(fn)
-	if !ok {
+	t := p.names.find(fn, nameWithModule)
+	if t == nil {
 		var b []byte
 		if p.cfg.Symbols != nil {
 			if sym, module, _, _, found := p.cfg.Symbols.Lookup(fn); found {
@@ -189,8 +108,7 @@ func (p *Printer) appendFunc(dst []byte, fn uint64) []byte {
 		if b == nil {
 			b = strconv.AppendUint(append(b, "0x"...), fn, 16)
 		}
-		name = string(b)
-		p.funcs.add(fn, name)
+		t = p.names.add(fn, nameWithModule, b)
 	}
-	return append(dst, name...)
+	return t.appendTo(dst)
 }

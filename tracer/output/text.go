@@ -8,6 +8,8 @@ import "strconv"
 func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte {
 	s := r.shape
 	switch s.kind {
+	case functionEntry:
+		return p.appendFunction(dst, r.u64(0), r.u64(1))
 	case eventEntry:
 		dst = append(append(dst, s.name...), ": "...)
 		dst = p.appendEvent(dst, r)
@@ -34,8 +36,6 @@ func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte
 // appendFtrace appends the text of an entry of the ftrace system.
 func (p *Printer) appendFtrace(dst []byte, r *record) []byte {
 	switch r.shape.kind {
-	case functionEntry:
-		return p.appendFunction(dst, r.u64(0), r.u64(1))
 	case contextSwitch:
 		return p.appendSwitch(dst, r, "==>")
 	case wakeup:

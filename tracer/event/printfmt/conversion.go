@@ -111,15 +111,6 @@ func (c *conversion) parseLength(s string, i int) int {
 	return i
 }
 
-// append writes the conversion's text for a record.
-func (c *conversion) append(dst, rec []byte, env *Env) []byte {
-	if c.widthArg != nil || c.precArg != nil {
-		f := c.starred(rec, env)
-		return f.appendArg(dst, rec, env)
-	}
-	return c.appendArg(dst, rec, env)
-}
-
 // starred is the conversion with its width and precision from the record.
 func (c *conversion) starred(rec []byte, env *Env) conversion {
 	f := *c
@@ -135,18 +126,13 @@ func (c *conversion) starred(rec []byte, env *Env) conversion {
 	return f
 }
 
+// appendArg writes the conversion's text for a record.
 func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 	arg := c.arg
 	if arg.isNumber {
 		switch c.verb {
 		case 'p':
-			if (c.ext == "S" || c.ext == "s") && !env.library() {
-				start, addr := len(dst), evalNumber(arg, rec)
-				if env != nil && env.AppendSymbol != nil {
-					return c.pad(env.AppendSymbol(dst, c.ext[0], addr), start)
-				}
-				return c.pad(appendSymbol(dst, c.ext[0], addr, env), start)
-			}
+			return c.appendPointer(dst, value{n: evalNumber(arg, rec)}, env)
 		case 's', 'c':
 		default:
 			return c.appendInteger(dst, evalNumber(arg, rec), env)

@@ -82,6 +82,9 @@ func (o binOp) isTruth() bool {
 // evalNumber is eval for a node that isNumber: the integer, extended to 64 bits by
 // its sign.
 func evalNumber(n *node, rec []byte) uint64 {
+	for n.op == opCast && n.typ.size == 8 {
+		n = n.a // which is extended already
+	}
 	switch n.op {
 	case opConst:
 		return n.val
@@ -108,6 +111,8 @@ func evalNumber(n *node, rec []byte) uint64 {
 	}
 	a := evalNumber(n.a, rec)
 	switch {
+	case n.bin == binAdd && n.typ.size == 8: // what most print fmts have of them
+		return a + evalNumber(n.b, rec)
 	case n.bin == binLogAnd:
 		return truth(a != 0 && evalNumber(n.b, rec) != 0)
 	case n.bin == binLogOr:

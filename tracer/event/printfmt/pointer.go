@@ -26,7 +26,11 @@ func (c *conversion) appendPointer(dst []byte, v value, env *Env) []byte {
 	}
 	switch ext[0] {
 	case 'S', 's', 'F', 'f', 'B':
-		dst = appendSymbol(dst, ext[0], v.num(), env)
+		if env != nil && env.AppendSymbol != nil {
+			dst = env.AppendSymbol(dst, ext[0], v.num())
+		} else {
+			dst = appendSymbol(dst, ext[0], v.num(), env)
+		}
 	case 'x':
 		return c.appendAddress(dst, v.n)
 	case 'h':
@@ -96,8 +100,7 @@ func (c *conversion) appendAddress(dst []byte, addr uint64) []byte {
 	return f.appendNumber(dst, addr)
 }
 
-// AppendSymbolText writes an address as %pS or %ps does, how being S or s, by
-// e.Symbols.
+// AppendSymbolText is what AppendSymbol is to append, made of Symbols.
 func (e *Env) AppendSymbolText(dst []byte, how byte, addr uint64) []byte {
 	return appendSymbol(dst, how, addr, e)
 }

@@ -20,8 +20,8 @@ type Env struct {
 	// Strings gives the kernel's constant text at an address, for %s of a pointer
 	// (printk_formats); nil, or not ok, prints the address.
 	Strings func(addr uint64) (s string, ok bool)
-	// AppendSymbol appends what %pS or %ps makes of an address, how being S or s, for who
-	// keeps such texts; nil: they are made of Symbols each time.
+	// AppendSymbol appends what %pS and its kin make of an address, how being that
+	// letter, for who keeps such texts; nil: they are made of Symbols each time.
 	AppendSymbol func(dst []byte, how byte, addr uint64) []byte
 	// Library renders as libtraceevent does, with C's printf, and not as the
 	// kernel: %p and %#x follow C, a symbol has its offset but neither size nor
@@ -107,7 +107,12 @@ func (p *Program) Append(dst, rec []byte, env *Env) []byte {
 	for i := range p.convs {
 		c := &p.convs[i]
 		dst = append(dst, c.before...)
-		dst = c.append(dst, rec, env)
+		if c.widthArg == nil && c.precArg == nil {
+			dst = c.appendArg(dst, rec, env)
+		} else {
+			f := c.starred(rec, env)
+			dst = f.appendArg(dst, rec, env)
+		}
 	}
 	return append(dst, p.tail...)
 }
