@@ -17,7 +17,8 @@ import (
 // Departure: the machine has one device, without partitions, and its trace can only
 // be switched on by the files of its folder trace: there is no BLKTRACESETUP, and so
 // no relay files, no file msg, and of the notices (TC_NOTIFY) none, as none but msg
-// and I/O schedulers write some while the tracer blk is current.
+// and I/O schedulers write some while the tracer blk is current. A record's stack
+// lacks the functions that make it.
 //
 // Kernel: struct blk_trace, include/linux/blktrace_api.h; kernel/trace/blktrace.c.
 type blktrace struct {
@@ -81,7 +82,8 @@ func blkTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
 		return
 	}
 	r := b.Request
-	rec := events.BlkRecord{Sector: b.Sector, Bytes: b.Bytes, Device: r.Dev}
+	rec := &i.ft.recs.blk
+	*rec = events.BlkRecord{Sector: b.Sector, Bytes: b.Bytes, Device: r.Dev}
 	op := r.Op
 	switch b.ID {
 	case machine.EvBlockBioQueue:
@@ -103,7 +105,7 @@ func blkTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
 	default:
 		return
 	}
-	i.blkAdd(c, &rec, op, b.ID)
+	i.blkAdd(c, rec, op, b.ID)
 }
 
 // rootCgroup is the id of the cgroup that all tasks of the machine are in.

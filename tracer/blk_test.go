@@ -186,6 +186,22 @@ func TestBlkFilters(t *testing.T) {
 	l.want("trace", "# tracer: blk\n#\n")
 }
 
+// A device that goes takes its trace along.
+func TestBlkDeviceGoes(t *testing.T) {
+	l := newDiskLab(t)
+	if err := l.set("pid", "7"); err != nil {
+		t.Fatal(err)
+	}
+	if err := workload.Rmmod(l.ft, "virtio_blk"); err != nil {
+		t.Fatal(err)
+	}
+	if err := workload.Modprobe(l.ft, "virtio_blk", nil); err != nil {
+		t.Fatal(err)
+	}
+	l.wantSysfs("enable", "0\n")
+	l.wantSysfs("pid", "disabled\n")
+}
+
 // The options of the tracer.
 func TestBlkOptions(t *testing.T) {
 	l := newDiskLab(t)
@@ -223,5 +239,24 @@ func TestBlkOptions(t *testing.T) {
 	l.write("trace_options", "noblk_classic")
 	if options := l.read("trace_options"); !strings.Contains(options, "\ncontext-info\n") {
 		t.Errorf("noblk_classic leaves context-info off: %s", options)
+	}
+}
+
+func TestBlkDoesNotAllocate(t *testing.T) {
+	l := newDiskLab(t)
+	l.write("current_tracer", "blk")
+	if err := l.set("enable", "1"); err != nil {
+		t.Fatal(err)
+	}
+	l.write("trace_options", "blk_cgroup")
+	r := &machine.Request{Dev: workload.DiskMajor << 20, Op: machine.ReqWrite, Bytes: 4096, Bio: 4096}
+	for _, id := range []machine.Event{machine.EvBlockBioQueue, machine.EvBlockUnplug, machine.EvBlockRqComplete} {
+		tp := &machine.Block{ID: id, Request: r, Bytes: 4096, Depth: 1}
+		if n := testing.AllocsPerRun(1000, func() { l.m.Hooks.Trace(l.m.CPUs()[0], tp) }); n != 0 {
+			t.Errorf("%s: %v allocations", tp.TracepointName(), n)
+		}
+	}
+	if n := strings.Count(l.read("trace"), "254,0"); n < 3000 {
+		t.Errorf("%d records", n)
 	}
 }

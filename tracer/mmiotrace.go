@@ -92,30 +92,31 @@ func (ft *Ftrace) mmioAccess(c *machine.CPU, a *machine.MMIO) {
 	case machine.MMIOMap:
 		s.ids++
 		s.maps = append(s.maps, mmioMap{a.Virt, a.Len, a.Phys, s.ids})
-		ft.mmioMapping(c, &events.MmiotraceMapRecord{Phys: a.Phys, Virt: a.Virt, Len: a.Len, MapID: s.ids, Opcode: uint8(a.Kind)})
+		ft.mmioMapping(c, events.MmiotraceMapRecord{Phys: a.Phys, Virt: a.Virt, Len: a.Len, MapID: s.ids, Opcode: uint8(a.Kind)})
 	case machine.MMIOUnmap:
 		rec := events.MmiotraceMapRecord{Virt: a.Virt, MapID: -1, Opcode: uint8(a.Kind)}
 		if at >= 0 && s.maps[at].virt == a.Virt {
 			rec.MapID = s.maps[at].id
 			s.maps = slices.Delete(s.maps, at, at+1)
 		}
-		ft.mmioMapping(c, &rec)
+		ft.mmioMapping(c, rec)
 	default:
 		if at < 0 {
 			return
 		}
 		m := &s.maps[at]
 		h := mmioContext(c)
-		rec := events.MmiotraceRWRecord{Phys: a.Virt - m.virt + m.phys, Value: a.Value, MapID: m.id, Opcode: uint8(a.Kind), Width: a.Width}
-		s.of.scratch = events.MmiotraceRW.Append(s.of.scratch[:0], h, &rec)
+		ft.recs.mmioRW = events.MmiotraceRWRecord{Phys: a.Virt - m.virt + m.phys, Value: a.Value, MapID: m.id, Opcode: uint8(a.Kind), Width: a.Width}
+		s.of.scratch = events.MmiotraceRW.Append(s.of.scratch[:0], h, &ft.recs.mmioRW)
 		ft.mmioRecord(c, events.MmiotraceRW.Type, h)
 	}
 }
 
-func (ft *Ftrace) mmioMapping(c *machine.CPU, rec *events.MmiotraceMapRecord) {
+func (ft *Ftrace) mmioMapping(c *machine.CPU, rec events.MmiotraceMapRecord) {
 	h := mmioContext(c)
 	i := ft.mmio.of
-	i.scratch = events.MmiotraceMap.Append(i.scratch[:0], h, rec)
+	ft.recs.mmioMap = rec
+	i.scratch = events.MmiotraceMap.Append(i.scratch[:0], h, &ft.recs.mmioMap)
 	ft.mmioRecord(c, events.MmiotraceMap.Type, h)
 }
 

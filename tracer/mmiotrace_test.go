@@ -141,6 +141,24 @@ func TestMmiotraceFromBefore(t *testing.T) {
 	}
 }
 
+// Tracing that is switched on again begins anew; what came while it was off was lost.
+func TestMmiotraceOff(t *testing.T) {
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{})
+	l.write("current_tracer", "mmiotrace")
+	l.write("trace_marker", "gone")
+	pipe := l.open("trace_pipe", tracefile.Read|tracefile.NonBlock)
+	l.drain(pipe)
+	l.write("tracing_on", "0")
+	l.loadMMIOTest("read_far=0")
+	if text, _ := l.drain(pipe); text != "MARK 0.000000 Lost 10262 events.\n" {
+		t.Errorf("while it is off: %q", text)
+	}
+	l.write("tracing_on", "1")
+	if lines := mmioLines(l.read("trace")); len(lines) != 0 {
+		t.Errorf("%q", lines)
+	}
+}
+
 // One CPU is left while it is current, and the others come back.
 func TestMmiotraceCPUs(t *testing.T) {
 	l := newLabOn(t, machine.Config{CPUs: 4}, tracer.Config{})
@@ -190,5 +208,24 @@ func TestMmiotracePipe(t *testing.T) {
 	}
 	if text, _ = l.drain(pipe); text != "" {
 		t.Errorf("it tells again: %q", text)
+	}
+}
+
+func TestMmiotraceDoesNotAllocate(t *testing.T) {
+	l := newLabOn(t, machine.Config{CPUs: 1}, tracer.Config{})
+	l.write("current_tracer", "mmiotrace")
+	err := l.ft.Do(func(m *machine.Machine) error {
+		c := m.CPUs()[0]
+		virt := c.IORemap(0xfd000000, 4096)
+		if n := testing.AllocsPerRun(1000, func() { c.IOWrite(virt, 4, c.IORead(virt+8, 4)) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(l.read("trace"), "\nW 4 "); n < 1000 {
+		t.Errorf("%d writes", n)
 	}
 }

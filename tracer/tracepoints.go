@@ -86,6 +86,9 @@ type records struct {
 	newTask      events.TaskNewtaskRecord
 	rename       events.TaskRenameRecord
 	fault        events.PageFaultUserRecord
+	blk          events.BlkRecord
+	mmioMap      events.MmiotraceMapRecord
+	mmioRW       events.MmiotraceRWRecord
 	blockPlug    events.BlockPlugRecord
 	blockUnplug  events.BlockUnplugRecord
 	blockBio     events.BlockBioRecord
