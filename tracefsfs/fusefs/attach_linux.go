@@ -35,7 +35,7 @@ func (m *Mount) attach() error {
 		return errors.Join(err, unix.Unmount(m.dir, unix.MNT_DETACH)) // NewServer took the device
 	}
 	go m.server.Serve()
-	if err := errors.Join(m.server.WaitMount(), m.refusePoll()); err != nil {
+	if err := errors.Join(m.server.WaitMount(), m.apart.do(m.refusePoll)); err != nil {
 		return errors.Join(err, unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH))
 	}
 	return nil

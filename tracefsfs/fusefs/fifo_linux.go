@@ -83,19 +83,20 @@ func (m *Mount) alias(n *node) string {
 
 // openFIFO opens the writing end, which needs a reader for a moment.
 func (m *Mount) openFIFO(f *fifo) error {
-	r, err := unix.Open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	ends, err := m.apart.open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK, unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(r)
-	w, err := unix.Open(m.alias(f.node), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
+	unix.Close(ends[0])
+	f.w = ends[1]
 	// A smaller pipe works too, only slower.
-	_, _ = unix.FcntlInt(uintptr(w), unix.F_SETPIPE_SZ, pipeSize)
-	f.w = w
+	_, _ = unix.FcntlInt(uintptr(f.w), unix.F_SETPIPE_SZ, pipeSize)
 	return nil
+}
+
+// reader opens the reading end of a FIFO whose writing end is open.
+func (f *fifo) reader() (int, error) {
+	return unix.Open("/proc/self/fd/"+strconv.Itoa(f.w), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 }
 
 // tracing says whether the instance of a file records.
@@ -244,7 +245,7 @@ func (m *Mount) fill(f *fifo) {
 		case errors.Is(err, unix.EPIPE):
 			// Nobody reads, but what is written stays for who opens next: a
 			// pipe takes no more without a reader, so open one for the moment.
-			r, err := unix.Open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			r, err := f.reader()
 			if err != nil {
 				return
 			}
@@ -333,7 +334,7 @@ func (m *Mount) drain(f *fifo) {
 	if f.w < 0 {
 		return
 	}
-	r, err := unix.Open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	r, err := f.reader()
 	if err != nil {
 		return
 	}

@@ -40,6 +40,7 @@ type Mount struct {
 	cfg    Config
 	dir    string
 	server *fuse.Server
+	apart  *apart
 	born   time.Time
 	clock  *Clock
 
@@ -85,7 +86,11 @@ func New(dir string, cfg Config) (*Mount, error) {
 		owners: newOwners(), closing: map[*file]bool{},
 	}
 	m.addRoot()
+	if m.apart, err = startApart(); err != nil {
+		return nil, fmt.Errorf("mount %s: %w", dir, err)
+	}
 	if err := m.attach(); err != nil {
+		m.apart.stop()
 		return nil, fmt.Errorf("mount %s: %w", dir, err)
 	}
 	if cfg.Run != nil {
@@ -134,9 +139,14 @@ func (m *Mount) Close() error {
 		m.server.Wait()
 		m.clock.Stop()
 		m.closeFiles()
+		m.apart.stop()
 	})
 	return err
 }
+
+// Apart calls f on a thread that may wait for the mount even if this process is
+// killed meanwhile. f must not use package os.
+func (m *Mount) Apart(f func() error) error { return m.apart.do(f) }
 
 // before is told of each request of a client; size is a read's or a write's.
 func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {

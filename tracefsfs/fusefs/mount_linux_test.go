@@ -26,7 +26,12 @@ import (
 	"ftracelab/workload/machine"
 )
 
-func TestMain(m *testing.M) { os.Exit(testutil.RunWithPrivateMounts(m)) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(waitingServer); dir != "" {
+		os.Exit(waitForItself(dir))
+	}
+	os.Exit(testutil.RunWithPrivateMounts(m))
+}
 
 // patience bounds what must not hang; nothing here takes a hundredth of it.
 const patience = time.Minute

@@ -113,7 +113,7 @@ func (c *Cell) check() error {
 		}
 	}
 	var st unix.Statfs_t
-	if err := unix.Statfs(Tracing, &st); err != nil {
+	if err := c.tracing.Apart(func() error { return unix.Statfs(Tracing, &st) }); err != nil {
 		return fmt.Errorf("%s: %w", Tracing, err)
 	}
 	if ours != 1 || st.Type != unix.FUSE_SUPER_MAGIC {
@@ -157,7 +157,9 @@ func (c *Cell) overlay(overlays []Overlay, before func(fusefs.Request)) error {
 		return err
 	}
 	for i, o := range overlays {
-		err := unix.Mount(filepath.Join(dir, strconv.Itoa(i)), o.Path, "", unix.MS_BIND, "")
+		err := c.host.Apart(func() error {
+			return unix.Mount(filepath.Join(dir, strconv.Itoa(i)), o.Path, "", unix.MS_BIND, "")
+		})
 		switch {
 		case err == nil:
 			c.binds = append(c.binds, o.Path)
@@ -193,7 +195,7 @@ func (c *Cell) bindDebug() error {
 		return nil
 	}
 	path := filepath.Join(Debug, "tracing")
-	if err := unix.Mount(Tracing, path, "", unix.MS_BIND, ""); err != nil {
+	if err := c.tracing.Apart(func() error { return unix.Mount(Tracing, path, "", unix.MS_BIND, "") }); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	c.binds = append(c.binds, path)
