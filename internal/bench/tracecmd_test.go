@@ -18,7 +18,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FTRACELAB_BENCH_PROGRAM") == "" {
 		os.Exit(m.Run())
 	}
-	if i := slices.Index(os.Args, "--out"); i > 0 {
+	i := slices.Index(os.Args, "--out")
+	if os.Args[1] == "convert" {
+		i = slices.Index(os.Args, "-o")
+	}
+	if i > 0 {
 		if err := os.WriteFile(os.Args[i+1], nil, 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -95,7 +95,7 @@ func (p *Printer) appendContext(dst []byte, r *record) []byte {
 		}
 	}
 	key := contextKey{p.second, r.CPU, c.PID, c.Flags, c.PreemptCount}
-	t := &p.contexts[(uint(r.CPU)<<3^uint(c.Flags)^uint(c.PreemptCount)<<1)%uint(len(p.contexts))]
+	t := &p.contexts[(uint(c.PID)<<4^uint(r.CPU)<<6^uint(c.Flags)^uint(c.PreemptCount)<<1)%uint(len(p.contexts))]
 	if t.contextKey != key || t.text.len == 0 || !p.cfg.NamesStay && p.comm(c.PID) != t.comm {
 		t.contextKey, t.comm = key, p.comm(c.PID)
 		p.scratch = p.appendContextText(p.scratch[:0], r, t.comm)

@@ -68,9 +68,9 @@ type Printer struct {
 	mmio    bool         // the tracer is mmiotrace
 	index   int          // of the entry in the reading, -1 before the first
 
-	names, calls textCache       // of addresses by their form, and of function entries
-	contexts     [64]contextText // by some bits of CPU and flags
-	second       uint64          // of the last time, when it began, in microseconds
+	names, calls textCache        // of addresses by their form, and of function entries
+	contexts     [256]contextText // by some bits of task, CPU and flags
+	second       uint64           // of the last time, when it began, in microseconds
 
 	start int  // of the entry in the caller's buffer
 	full  bool // the entry did not fit into the kernel's line buffer

@@ -132,7 +132,12 @@ func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 	if arg.isNumber {
 		switch c.verb {
 		case 'p':
-			return c.appendPointer(dst, value{n: evalNumber(arg, rec)}, env)
+			n := evalNumber(arg, rec)
+			if c.ext == "S" && env != nil && env.AppendSymbol != nil && !env.Library {
+				start := len(dst)
+				return c.pad(env.AppendSymbol(dst, 'S', n), start)
+			}
+			return c.appendPointer(dst, value{n: n}, env)
 		case 's', 'c':
 		default:
 			return c.appendInteger(dst, evalNumber(arg, rec), env)
