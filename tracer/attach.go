@@ -55,6 +55,7 @@ type taskData struct {
 	// called by an interrupt (TRACE_IRQ_BIT).
 	graphIRQ bool
 	unwind   *unwind.Task // in a kernel with deferred unwinding
+	rv       rvTask
 }
 
 func (ft *Ftrace) shadowStack(t *machine.Task) *fgraph.Stack {

@@ -111,6 +111,9 @@ func (ft *Ftrace) listen() {
 			names[name] = true
 		}
 	}
+	if ft.rv.enabled {
+		names["sched:sched_switch"], names["sched:sched_wakeup"] = true, true
+	}
 	if ft.followsForks() {
 		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true
 	}

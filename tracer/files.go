@@ -65,7 +65,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	nodes = append(nodes, ft.stackTracerFiles()...)
 	nodes = append(nodes, ft.cmdlineFiles()...)
 	if !ft.cfg.NoLatencyTracers {
-		nodes = append(nodes, ft.hwlatFiles(), ft.osnoiseFiles())
+		nodes = append(nodes, ft.hwlatFiles(), ft.osnoiseFiles(), ft.rvFiles())
 	}
 	return append(nodes,
 		ft.formatsFile(),

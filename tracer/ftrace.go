@@ -88,6 +88,7 @@ type Ftrace struct {
 	wakeup           wakeup
 	hwlat            hwlat
 	osnoise          osnoise
+	rv               rv
 	blk              blktrace
 	mmio             mmiotrace
 	code             map[string]machine.Code // of the samplers, by name

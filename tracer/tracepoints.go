@@ -44,7 +44,11 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	default:
 		ft.traceTask(c, tp)
 	}
-	ft.running, ft.concerned = nil, nil
+	ft.concerned = nil
+	if ft.rv.enabled && !ft.rv.off {
+		ft.rvTrace(c, tp)
+	}
+	ft.running = nil
 }
 
 // records are the records of the tracepoints, one of each shape, so that a
@@ -89,6 +93,8 @@ type records struct {
 	blk          events.BlkRecord
 	mmioMap      events.MmiotraceMapRecord
 	mmioRW       events.MmiotraceRWRecord
+	errorWwnr    events.ErrorWwnrRecord
+	eventWwnr    events.EventWwnrRecord
 	blockPlug    events.BlockPlugRecord
 	blockUnplug  events.BlockUnplugRecord
 	blockBio     events.BlockBioRecord

@@ -72,7 +72,7 @@ func Declared() []*event.Type {
 	all := slices.Concat(
 		ftraceTypes(), schedTypes(), kmemTypes(), irqTypes(), irqVectorTypes(), timerTypes(), workqueueTypes(),
 		rawSyscallTypes(), signalTypes(), taskTypes(), exceptionTypes(), syscallTypes(), unwindTypes(),
-		preemptIRQTypes(), osnoiseTypes(), nmiTypes(), blockTypes(),
+		preemptIRQTypes(), osnoiseTypes(), nmiTypes(), rvTypes(), blockTypes(),
 	)
 	slices.SortFunc(all, func(a, b *event.Type) int { return cmp.Compare(a.ID, b.ID) })
 	return all

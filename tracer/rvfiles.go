@@ -1,0 +1,112 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+)
+
+// rvFiles are the folder rv. Numbers and the description end with a NUL, as a kernel's do.
+//
+// Kernel: rv_init_interface and create_monitor_dir, kernel/trace/rv/rv.c;
+// init_rv_reactors, rv_reactors.c.
+func (ft *Ftrace) rvFiles() tracefile.Node {
+	i, r := ft.top, &ft.rv
+	text := func(name, s string) tracefile.Node {
+		return i.value(name, 0o440, func() string { return s }, nil)
+	}
+	return &tracefile.Dir{Name: "rv", Mode: 0o750, Children: func() []tracefile.Node {
+		return []tracefile.Node{
+			text("available_monitors", "wwnr\n"),
+			text("available_reactors", "nop\n"),
+			i.seq("enabled_monitors", 0o640, func() ([]byte, error) {
+				if r.enabled {
+					return []byte("wwnr\n"), nil
+				}
+				return nil, nil
+			}).OnTrunc(func() error {
+				return i.locked(func() error { ft.enableMonitor(false); return nil })
+			}).OnWrite(func(p []byte) error { return i.locked(func() error { return ft.writeMonitors(string(p)) }) }),
+			i.boolean("monitoring_on", func() bool { return !r.off }, func(on bool) {
+				if on && r.off {
+					r.reset()
+				}
+				r.off = !on
+			}),
+			i.boolean("reacting_on", func() bool { return !r.quiet }, func(on bool) { r.quiet = !on }),
+			&tracefile.Dir{Name: "monitors", Mode: 0o750, Children: func() []tracefile.Node {
+				return []tracefile.Node{&tracefile.Dir{Name: "wwnr", Mode: 0o750, Children: func() []tracefile.Node {
+					return []tracefile.Node{
+						i.boolean("enable", func() bool { return r.enabled }, ft.enableMonitor),
+						text("desc", "wakeup while not running per-task testing model.\n\x00"),
+						i.seq("reactors", 0o640, func() ([]byte, error) { return []byte("[nop]\n"), nil }).OnWrite(writeReactor),
+					}
+				}}}
+			}},
+		}
+	}}
+}
+
+// boolean is a file of a yes or no.
+//
+// Kernel: kstrtobool, lib/kstrtox.c.
+func (i *Instance) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
+	show := func() string {
+		if get() {
+			return "1\n\x00"
+		}
+		return "0\n\x00"
+	}
+	return i.value(name, 0o640, show, func(text string) error {
+		on, err := parseBool(text)
+		if err != nil {
+			return fmt.Errorf("%s: %q: %w", name, text, err)
+		}
+		set(on)
+		return nil
+	})
+}
+
+func parseBool(text string) (on bool, err error) {
+	for _, word := range []struct {
+		starts string
+		on     bool
+	}{{"y", true}, {"t", true}, {"1", true}, {"on", true}, {"n", false}, {"f", false}, {"0", false}, {"of", false}} {
+		if len(text) >= len(word.starts) && strings.EqualFold(text[:len(word.starts)], word.starts) {
+			return word.on, nil
+		}
+	}
+	return false, syscall.EINVAL
+}
+
+// Longest names of a monitor and a reactor.
+//
+// Kernel: MAX_RV_MONITOR_NAME_SIZE and MAX_RV_REACTOR_NAME_SIZE, kernel/trace/rv/rv.h.
+const maxRVName = 32
+
+// writeMonitors is a name to be enabled, or behind a ! to be disabled.
+//
+// Kernel: enabled_monitors_write.
+func (ft *Ftrace) writeMonitors(text string) error {
+	name, off := strings.CutPrefix(strings.TrimSpace(text), "!")
+	switch {
+	case text == "" || len(text) > maxRVName+1:
+	case name == "":
+		return nil
+	case name == "wwnr":
+		ft.enableMonitor(!off)
+		return nil
+	}
+	return fmt.Errorf("rv/enabled_monitors: no monitor %q: %w", text, syscall.EINVAL)
+}
+
+// Kernel: monitor_reactors_write.
+func writeReactor(p []byte) error {
+	name := strings.TrimSpace(string(p))
+	if len(p) == 0 || len(p) > maxRVName+1 || name != "" && name != "nop" {
+		return fmt.Errorf("rv/monitors/wwnr/reactors: no reactor %q: %w", p, syscall.EINVAL)
+	}
+	return nil
+}
