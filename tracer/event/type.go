@@ -171,18 +171,20 @@ func (t *Type) PrintErr() error {
 
 // Text makes text of the records of a type, as [Type.AppendText] with one env.
 type Text struct {
-	typ     *Type
-	env     *Env
-	program *printfmt.Program // nil: it could not be compiled
+	typ           *Type
+	env           *Env
+	program       *printfmt.Program // nil: it could not be compiled
+	before, after string
 }
 
 // Text binds the print fmt to env, whose symbols may not move from then on: it is
-// quicker than AppendText from the second record on.
-func (t *Type) Text(env *Env) Text {
+// quicker than AppendText from the second record on. The text stands between before
+// and after.
+func (t *Type) Text(env *Env, before, after string) Text {
 	t.compiled.Do(t.compile)
-	text := Text{typ: t, env: env}
+	text := Text{typ: t, env: env, before: before, after: after}
 	if t.program != nil {
-		text.program = t.program.Bind(env)
+		text.program = t.program.Bind(env, before, after)
 	}
 	return text
 }
@@ -190,7 +192,7 @@ func (t *Type) Text(env *Env) Text {
 // Append appends the text of rec.
 func (t *Text) Append(dst, rec []byte) []byte {
 	if t.program == nil {
-		return t.typ.AppendText(dst, rec, t.env)
+		return append(t.typ.AppendText(append(dst, t.before...), rec, t.env), t.after...)
 	}
 	return t.program.Append(dst, rec, t.env)
 }

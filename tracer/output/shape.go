@@ -56,11 +56,16 @@ type shape struct {
 	fields []fieldForm // how option fields prints them
 }
 
-// appendEvent appends what the type's own print format makes of a record.
+// appendEvent appends what the type's own print format makes of a record; of a kernel's
+// event its name and the line's end, too.
 func (p *Printer) appendEvent(dst []byte, r *record) []byte {
 	s := r.shape
 	if !s.bound {
-		s.text, s.bound = s.typ.Text(&p.env), true
+		before, after := "", ""
+		if s.kind == eventEntry {
+			before, after = s.name+": ", "\n"
+		}
+		s.text, s.bound = s.typ.Text(&p.env, before, after), true
 	}
 	return s.text.Append(dst, r.Data)
 }

@@ -11,9 +11,7 @@ func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte
 	case functionEntry:
 		return p.appendFunction(dst, r.u64(0), r.u64(1))
 	case eventEntry:
-		dst = append(append(dst, s.name...), ": "...)
-		dst = p.appendEvent(dst, r)
-		return append(dst, '\n')
+		return p.appendEvent(dst, r)
 	case syscallEnter:
 		return p.appendSyscallEnter(dst, r)
 	case syscallExit:

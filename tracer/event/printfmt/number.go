@@ -1,5 +1,7 @@
 package printfmt
 
+import "encoding/binary"
+
 // Most arguments are numbers made of scalar fields and constants. Of such an
 // expression the type is known before any record is seen. It is computed without
 // the values that eval passes around, which takes a third of the time. What eval
@@ -89,7 +91,15 @@ func evalNumber(n *node, rec []byte) uint64 {
 	case opConst:
 		return n.val
 	case opField:
-		return extend(load(rec, n.field.Offset, n.field.Size), n.field.Size, n.field.Signed)
+		f := &n.field
+		if end := f.Offset + 4; f.Size == 4 && f.Offset >= 0 && end <= len(rec) { // most of them
+			v := binary.LittleEndian.Uint32(rec[f.Offset:end])
+			if f.Signed {
+				return uint64(int32(v))
+			}
+			return uint64(v)
+		}
+		return extend(load(rec, f.Offset, f.Size), f.Size, f.Signed)
 	case opLoc:
 		return extend(n.field.length(rec), 4, true)
 	case opCast:
@@ -109,10 +119,11 @@ func evalNumber(n *node, rec []byte) uint64 {
 		}
 		return evalNumber(n.b, rec)
 	}
+	if n.bin == binAdd && n.typ.size == 8 && n.a.op == opConst { // a place in the kernel's text
+		return n.a.val + evalNumber(n.b, rec)
+	}
 	a := evalNumber(n.a, rec)
 	switch {
-	case n.bin == binAdd && n.typ.size == 8: // what most print fmts have of them
-		return a + evalNumber(n.b, rec)
 	case n.bin == binLogAnd:
 		return truth(a != 0 && evalNumber(n.b, rec) != 0)
 	case n.bin == binLogOr:

@@ -118,10 +118,16 @@ func (p *Program) Append(dst, rec []byte, env *Env) []byte {
 }
 
 // Bind is p for one env, whose symbols do not move: what p calculates with their
-// addresses becomes numbers.
-func (p *Program) Bind(env *Env) *Program {
+// addresses becomes numbers. Its text stands between before and after.
+func (p *Program) Bind(env *Env, before, after string) *Program {
 	bound := *p
 	bound.convs = slices.Clone(p.convs)
+	bound.tail += after
+	if len(bound.convs) > 0 {
+		bound.convs[0].before = before + bound.convs[0].before
+	} else {
+		bound.tail = before + bound.tail
+	}
 	for i := range bound.convs {
 		c := &bound.convs[i]
 		c.arg, c.widthArg, c.precArg = bind(c.arg, env), bind(c.widthArg, env), bind(c.precArg, env)
