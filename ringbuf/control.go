@@ -8,9 +8,6 @@ const (
 	online                // a goroutine of its own is this CPU, see Online
 )
 
-// disabled is one Disable in Buffer.off, where recordOff is SetRecording's.
-const disabled = 2
-
 // Online says that from now on the calling goroutine is cpu: it alone writes
 // there, and others may change the ring meanwhile. What they ask for (Reset,
 // Resize, SetSubbufSize, SwapCPU, SetClock, SetAbsoluteTime) waits until the
