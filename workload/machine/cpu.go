@@ -28,6 +28,7 @@ type CPU struct {
 	kicked   bool // an interrupt from another CPU is under way
 	irqs     []Interrupt
 	nmis     []Interrupt
+	nmiAt    Time // when it takes the next one; never if there is none or one runs
 	nmiRuns  bool // the code of one, from its first step to its last
 	watchdog watchdog
 	rq       []*Task // runnable tasks waiting for the CPU, first to run first
@@ -53,7 +54,7 @@ func (c *CPU) due() Time {
 	if c.presence == absent {
 		return never
 	}
-	return max(min(c.irqDue(), c.nmiDue(), c.opDue), c.m.smi.until)
+	return max(min(c.irqDue(), c.nmiAt, c.opDue), c.m.smi.until)
 }
 
 // irqDue is when the CPU takes its next interrupt if nothing else happens before.
@@ -70,7 +71,7 @@ func (c *CPU) irqDue() Time {
 
 // step executes what is due at c.Time.
 func (c *CPU) step() {
-	if c.nmiDue() <= c.Time && c.Time < c.opDue {
+	if c.nmiAt <= c.Time && c.Time < c.opDue {
 		c.takeNMI()
 		return
 	}

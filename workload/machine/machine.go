@@ -90,7 +90,7 @@ func New(cfg Config) (*Machine, error) {
 		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1, smi: smi{at: never},
 	}
 	for id := range cfg.CPUs {
-		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never, watchdog: watchdog{at: never}}
+		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never, watchdog: watchdog{at: never}, nmiAt: never}
 		c.idle = newIdleTask(c)
 		c.Current = c.idle
 		m.cpus = append(m.cpus, c)

@@ -61,6 +61,7 @@ func (c *CPU) performNMI(a *activation, op *Op) {
 func (c *CPU) SendNMI(kind InterruptKind) {
 	if c.Online() {
 		c.nmis = append(c.nmis, Interrupt{At: c.m.now + ipiLatency, Kind: kind})
+		c.nmiChanged()
 	}
 }
 
@@ -79,6 +80,7 @@ func (m *Machine) SetNMIWatchdog(period Time) {
 	m.watchPeriod = period
 	for _, c := range m.cpus {
 		c.watchdog = watchdog{at: never}
+		c.nmiChanged()
 		if period == 0 {
 			continue
 		}
@@ -95,25 +97,27 @@ func (m *Machine) NMIWatchdog() Time { return m.watchPeriod }
 func (w *watchdog) run(c *CPU) {
 	if c.m.watchPeriod > 0 {
 		w.at = c.Time + w.left
+		c.nmiChanged()
 	}
 }
 
 func (w *watchdog) halt(c *CPU) {
 	if w.at != never {
 		w.at, w.left = never, w.at-min(c.Time, w.at)
+		c.nmiChanged()
 	}
 }
 
-// nmiDue is when c takes its next NMI.
-func (c *CPU) nmiDue() Time {
+// nmiChanged sets when c takes its next NMI: not while one runs.
+func (c *CPU) nmiChanged() {
 	at := c.watchdog.at
 	if len(c.nmis) > 0 {
 		at = min(at, c.nmis[0].At)
 	}
-	if at == never || c.nmiRuns {
-		return never
+	if c.nmiRuns {
+		at = never
 	}
-	return max(at, c.Time)
+	c.nmiAt = max(at, c.Time)
 }
 
 // takeNMI puts the handler of the earliest NMI on top of what runs.
@@ -130,10 +134,11 @@ func (c *CPU) takeNMI() {
 	}
 	irq.From = c.origin()
 	code := c.m.kernel.Workload.Interrupt(c, irq)
-	if len(code) == 0 {
+	c.nmiRuns = len(code) > 0
+	c.nmiChanged()
+	if !c.nmiRuns {
 		return
 	}
-	c.nmiRuns = true
 	if irq.From == InUser {
 		c.crossIn(c.Current)
 	}
@@ -146,6 +151,7 @@ func (c *CPU) takeNMI() {
 // exit_to_user_mode_prepare.
 func (c *CPU) leaveNMI(t *Task, a *activation) {
 	c.nmiRuns = false
+	c.nmiChanged()
 	if a.irq.From == InUser {
 		t.userLeft = a.left
 		c.between(t)
