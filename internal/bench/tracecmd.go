@@ -46,8 +46,8 @@ func (t *traces) comparison(id, what string, goal float64, run ...string) compar
 	return c
 }
 
-// record makes the file, and has trace-cmd write it again: in the version and the
-// packing of its own record, which nobody chooses otherwise.
+// record makes the file, and has trace-cmd write it again as its own record does by
+// default: the version and who packed it make a difference.
 func (t *traces) record(id string, run []string) (name string, err error) {
 	if t.dir == "" {
 		if t.dir, err = os.MkdirTemp("", "ftracelab-bench"); err != nil {
