@@ -1,0 +1,160 @@
+package tracer
+
+import (
+	"fmt"
+
+	"ftracelab/tracer/event/events"
+	"ftracelab/workload/machine"
+)
+
+// noise is one kind of interference: how often it came, and since when it has
+// been going on; what is of a higher kind does not count into its length.
+type noise struct {
+	count          uint32
+	arrived, since machine.Time // 0: none goes on
+}
+
+const (
+	noiseNMI = iota
+	noiseIRQ
+	noiseSoftIRQ
+	noiseThread
+	numNoises
+)
+
+// osnoiseTrace accounts the interferences, once for all instances.
+//
+// Kernel: trace_irqentry_callback, trace_softirq_entry_callback,
+// trace_sched_switch_callback and their counterparts; trace_intel_irq_entry,
+// arch/x86/kernel/trace.c.
+func osnoiseTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
+	ft := i.ft
+	s := &ft.osnoise
+	if len(s.instances) == 0 || s.instances[0] != i {
+		return
+	}
+	v := &s.vars[c.ID]
+	if tp, ok := tp.(*machine.SchedWakeup); ok && tp.ID == machine.EvSchedWaking && s.timerlat {
+		ft.timerlatIRQ(c, tp.Task)
+		return
+	}
+	if !v.sampling {
+		return
+	}
+	switch tp := tp.(type) {
+	case *machine.Vector:
+		name, entry := vectorName(tp.ID)
+		if entry {
+			v.enter(c, noiseIRQ)
+		} else {
+			ft.leaveIRQ(c, v, int(tp.Vector), name)
+		}
+	case *machine.IRQHandlerEntry:
+		v.enter(c, noiseIRQ)
+	case *machine.IRQHandlerExit:
+		ft.leaveIRQ(c, v, tp.IRQ, irqName(c, tp.IRQ))
+	case *machine.SoftIRQ:
+		switch {
+		case tp.ID == machine.EvSoftIRQEntry:
+			v.enter(c, noiseSoftIRQ)
+		case tp.ID == machine.EvSoftIRQExit && s.timerlat && !v.timer.tracing:
+			v.noises[noiseSoftIRQ].since, v.noises[noiseSoftIRQ].arrived = 0, 0
+		case tp.ID == machine.EvSoftIRQExit:
+			rec := events.SoftirqNoiseRecord{Vector: int32(tp.Vec)}
+			rec.Start, rec.Duration = v.leave(c, noiseSoftIRQ)
+			emit(ft, c, events.SoftirqNoise, &rec)
+		}
+	case *machine.SchedSwitch:
+		if tp.Prev.PID != v.pid || !s.has(osnoiseWorkload) {
+			ft.leaveThread(c, v, tp.Prev)
+		}
+		if tp.Next.PID != v.pid || !s.has(osnoiseWorkload) {
+			v.enter(c, noiseThread)
+		}
+	}
+}
+
+// enter begins an interference.
+func (v *osnoiseCPU) enter(c *machine.CPU, kind int) {
+	n := &v.noises[kind]
+	n.arrived, n.since = c.Time, c.Time
+	n.count++
+	v.ints++
+}
+
+// osnoiseNMI accounts an NMI.
+//
+// Kernel: trace_osnoise_callback.
+func (ft *Ftrace) osnoiseNMI(c *machine.CPU, enter bool) {
+	if len(ft.osnoise.instances) == 0 {
+		return
+	}
+	v := &ft.osnoise.vars[c.ID]
+	switch {
+	case !v.sampling:
+	case enter:
+		v.enter(c, noiseNMI)
+	case v.noises[noiseNMI].since != 0: // it came during the sampling
+		rec := events.NMINoiseRecord{}
+		rec.Start, rec.Duration = v.leave(c, noiseNMI)
+		emit(ft, c, events.NMINoise, &rec)
+	}
+}
+
+// leave ends one: it says when it came and how long it was, and takes that off
+// what it interrupted.
+//
+// Kernel: get_int_safe_duration, cond_move_softirq_delta_start and
+// cond_move_thread_delta_start.
+func (v *osnoiseCPU) leave(c *machine.CPU, kind int) (start, duration machine.Time) {
+	n := &v.noises[kind]
+	start, duration = n.arrived, c.Time-n.since
+	n.arrived, n.since = 0, 0
+	for k := kind + 1; k < numNoises; k++ {
+		if v.noises[k].since != 0 {
+			v.noises[k].since += duration
+		}
+	}
+	return start, duration
+}
+
+func (ft *Ftrace) leaveIRQ(c *machine.CPU, v *osnoiseCPU, vector int, name string) {
+	if v.noises[noiseIRQ].since == 0 {
+		return // it came before the sampling
+	}
+	rec := events.IRQNoiseRecord{Desc: name, Vector: int32(vector)}
+	rec.Start, rec.Duration = v.leave(c, noiseIRQ)
+	emit(ft, c, events.IRQNoise, &rec)
+}
+
+func (ft *Ftrace) leaveThread(c *machine.CPU, v *osnoiseCPU, t *machine.Task) {
+	n := &v.noises[noiseThread]
+	if ft.osnoise.timerlat && !v.timer.tracing || n.since == 0 {
+		n.since, n.arrived = 0, 0
+		return
+	}
+	rec := events.ThreadNoiseRecord{Comm: comm16(t.Comm), PID: int32(t.PID)}
+	rec.Start, rec.Duration = v.leave(c, noiseThread)
+	emit(ft, c, events.ThreadNoise, &rec)
+}
+
+// vectorName is what irq_noise calls an interrupt without a number, and whether it
+// begins.
+//
+// Kernel: trace_intel_irq_entry and trace_intel_irq_exit's users, arch/x86/kernel/trace.c.
+func vectorName(id machine.Event) (name string, entry bool) {
+	switch id {
+	case machine.EvRescheduleEntry, machine.EvRescheduleExit:
+		return "reschedule", id == machine.EvRescheduleEntry
+	case machine.EvCallFunctionSingleEntry, machine.EvCallFunctionSingleExit:
+		return "call_function_single", id == machine.EvCallFunctionSingleEntry
+	}
+	return "local_timer", id == machine.EvLocalTimerEntry
+}
+
+func irqName(c *machine.CPU, irq int) string {
+	if name := c.IRQName(); name != "" {
+		return name
+	}
+	return fmt.Sprintf("irq/%d", irq)
+}
