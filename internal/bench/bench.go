@@ -197,7 +197,9 @@ func comparisons(t *traces) []comparison {
 		{id: "T1", what: "delivered, writer and reader", peer: "buffered channel", goal: 0.25, rounds: pairRounds, events: pairSlice, ours: ringDelivered, theirs: channelDelivered},
 		{id: "T2", what: "write beside a waiting reader", peer: "the same alone", goal: 1.2, rounds: pairRounds, events: pairSlice, ours: writerRead, theirs: ring(32, virtual)},
 		{id: "T3", what: "two CPUs, per event", peer: "one CPU", goal: 0.513, rounds: pairRounds, events: pairSlice, ours: twoCPUs, theirs: ring(32, virtual)},
-		t.comparison("X1", "text of a function trace, CPU time", 0.05, "mix", "--duration", "5s", "--set", "current_tracer=function"),
-		t.comparison("X2", "text of all events, CPU time", 0.10, "busy", "--duration", "2500ms", "--set", "set_event=*:*"),
+		t.comparison("X1", "text of a function trace, CPU time", 0.05, functions),
+		t.comparison("X1/zstd", "the same, packed", 0, functions),
+		t.comparison("X2", "text of all events, CPU time", 0.10, allEvents),
+		t.comparison("X2/zstd", "the same, packed", 0, allEvents),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -23,8 +24,15 @@ type traces struct {
 // counts as well.
 const processRounds = 5
 
-// comparison prints the trace that a run of the simulated machine makes.
-func (t *traces) comparison(id, what string, goal float64, run ...string) comparison {
+// Runs of the simulated machine, as arguments of ftracelab run.
+var (
+	functions = []string{"mix", "--duration", "5s", "--set", "current_tracer=function"}
+	allEvents = []string{"busy", "--duration", "2500ms", "--set", "set_event=*:*"}
+)
+
+// comparison prints the trace of a run: a file of version 6, whose pages can be read
+// where they are, or of the form packed.
+func (t *traces) comparison(id, what string, goal float64, run []string) comparison {
 	c := comparison{id: id, what: what, peer: "trace-cmd report", goal: goal, rounds: processRounds}
 	switch _, err := exec.LookPath("trace-cmd"); {
 	case t.ftracelab == "":
@@ -46,21 +54,28 @@ func (t *traces) comparison(id, what string, goal float64, run ...string) compar
 	return c
 }
 
-// record makes the file, and has trace-cmd write it again as its own record does by
-// default: the version and who packed it make a difference.
+// record makes the file. The form packed is what trace-cmd's own record writes by
+// default; trace-cmd packs, as who did it makes a difference.
 func (t *traces) record(id string, run []string) (name string, err error) {
 	if t.dir == "" {
 		if t.dir, err = os.MkdirTemp("", "ftracelab-bench"); err != nil {
 			return "", err
 		}
 	}
-	plain, name := filepath.Join(t.dir, "plain.dat"), filepath.Join(t.dir, id+".dat")
-	args := append([]string{"run", "--file-version", "6", "--set", "buffer_size_kb=65536", "--out", plain}, run...)
-	if _, err = t.run(io.Discard, t.ftracelab, args...); err != nil {
-		return "", err
+	base, form, _ := strings.Cut(id, "/")
+	plain := filepath.Join(t.dir, base+".dat")
+	if _, err := os.Stat(plain); err != nil {
+		args := append([]string{"run", "--file-version", "6", "--set", "buffer_size_kb=65536", "--out", plain}, run...)
+		if _, err := t.run(io.Discard, t.ftracelab, args...); err != nil {
+			return "", err
+		}
 	}
-	_, err = t.run(io.Discard, "trace-cmd", "convert", "-i", plain, "-o", name)
-	return name, err
+	if form == "" {
+		return plain, nil
+	}
+	packed := filepath.Join(t.dir, base+"."+form+".dat")
+	_, err = t.run(io.Discard, "trace-cmd", "convert", "-i", plain, "-o", packed)
+	return packed, err
 }
 
 func (t *traces) remove() error {

@@ -47,10 +47,10 @@ func TestTraceCmd(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", dir)
 	t.Setenv("TMPDIR", temp)
-	cfg := tiny("X1", "X2")
+	cfg := tiny("X1", "X1/zstd", "X2", "X2/zstd")
 	var notes bytes.Buffer
 	cfg.Ftracelab, cfg.Notes = self, &notes
-	if rows, err := bench.Run(t.Context(), nil, cfg); err != nil || len(rows) != 0 || !strings.Contains(notes.String(), "no row X2: trace-cmd is not installed") {
+	if rows, err := bench.Run(t.Context(), nil, cfg); err != nil || len(rows) != 0 || !strings.Contains(notes.String(), "no row X2/zstd: trace-cmd is not installed") {
 		t.Errorf("without trace-cmd: %v, %v, %q", rows, err, notes.String())
 	}
 
@@ -59,10 +59,10 @@ func TestTraceCmd(t *testing.T) {
 	}
 	t.Setenv("FTRACELAB_BENCH_PROGRAM", "1")
 	rows, err := bench.Run(t.Context(), nil, cfg)
-	if err != nil || len(rows) != 2 {
+	if err != nil || len(rows) != 4 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	for i, goal := range []float64{0.05, 0.10} {
+	for i, goal := range []float64{0.05, 0, 0.10, 0} {
 		if r := rows[i]; r.NS <= 0 || r.PeerNS <= 0 || r.Ratio <= 0 || r.Goal != goal || r.Peer != "trace-cmd report" {
 			t.Errorf("%+v", r)
 		}
