@@ -64,7 +64,7 @@ func Open(name string, opt Options) (*Capture, error) {
 func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 	l := location{fsys: fsys, name: path.Clean(name), shown: name}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir = fsys, path.Clean(opt.Kernel)
+		l.kernelFS, l.kernelDir, l.kernelShown = fsys, path.Clean(opt.Kernel), opt.Kernel
 	}
 	return open(l, opt)
 }
@@ -74,7 +74,7 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 	l := location{shown: shown}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir = os.DirFS(opt.Kernel), "."
+		l.kernelFS, l.kernelDir, l.kernelShown = os.DirFS(opt.Kernel), ".", opt.Kernel
 	}
 	in, err := newStream(r, shown, false)
 	if err != nil {
@@ -89,6 +89,7 @@ type location struct {
 	name, shown string
 	kernelFS    fs.FS // of Options.Kernel; nil: none
 	kernelDir   string
+	kernelShown string
 	cache       *Cache // of what is there; nil: none
 }
 
@@ -101,7 +102,7 @@ func locate(name string, opt Options) (location, error) {
 	root, inRoot := splitRoot(abs)
 	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.cache = os.DirFS(opt.Kernel), ".", opt.Cache
+		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = os.DirFS(opt.Kernel), ".", opt.Kernel, opt.Cache
 	}
 	return l, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"ftracelab/tracer/tracedat"
@@ -33,16 +34,25 @@ type place struct {
 	shown string
 }
 
+func (p place) static() place {
+	return place{p.fsys, path.Join(p.dir, "static"), path.Join(p.shown, "static")}
+}
+
 // findKernel lists the places, the nearest first. dir is the capture's folder.
 func findKernel(l location, dir string) kernelFiles {
 	var k kernelFiles
 	if l.fsys != nil {
+		shown := l.shown
+		if dir != l.name {
+			shown = filepath.Dir(shown)
+		}
 		for range parents + 1 {
-			k.near = append(k.near, place{l.fsys, dir, dir}, place{l.fsys, path.Join(dir, "static"), path.Join(dir, "static")})
+			here := place{l.fsys, dir, shown}
+			k.near = append(k.near, here, here.static())
 			if dir == "." {
 				break
 			}
-			dir = path.Dir(dir)
+			dir, shown = path.Dir(dir), filepath.Join(shown, "..")
 		}
 	}
 	k.places = k.near
@@ -51,10 +61,8 @@ func findKernel(l location, dir string) kernelFiles {
 		if l.cache != nil {
 			k.cache = l.cache
 		}
-		k.places = []place{
-			{l.kernelFS, l.kernelDir, "kernel"},
-			{l.kernelFS, path.Join(l.kernelDir, "static"), "kernel/static"},
-		}
+		here := place{l.kernelFS, l.kernelDir, l.kernelShown}
+		k.places = []place{here, here.static()}
 	}
 	return k
 }

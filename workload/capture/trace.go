@@ -206,7 +206,11 @@ func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
 	defer func() { t.incomplete = p.Incomplete() }()
 	text := p.AppendHeader(make([]byte, 0, 2*textChunk), m, n)
 	for more := true; more; {
+		start := len(text)
 		text, more = p.AppendNext(text, m)
+		if t.folder.formats.err != nil { // of this record
+			text, more = text[:start], false
+		}
 		if len(text) < textChunk && more {
 			continue
 		}
