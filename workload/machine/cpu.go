@@ -21,6 +21,7 @@ type CPU struct {
 	InSoftIRQ, InHardIRQ, InNMI bool
 
 	m        *Machine
+	seen     uint64 // what setState made the flags of; 0 if they come from elsewhere
 	idle     *Task
 	opDue    Time // when the next operation of Current is due
 	presence presence
@@ -140,6 +141,10 @@ func (c *CPU) setState(op *Op, a *activation) {
 	if a.kind == actNMI && op.Flags&FlagNMI == 0 {
 		return
 	}
+	seen := 1<<32 | uint64(op.Flags)<<24 | uint64(op.Preempt)<<16 | uint64(a.base.Flags)<<8 | uint64(a.base.Preempt)
+	if seen == c.seen {
+		return
+	}
 	c.change(condition{
 		nmi:     op.Flags&FlagNMI != 0,
 		irqsOff: op.Flags&FlagIRQsOff != 0,
@@ -149,6 +154,7 @@ func (c *CPU) setState(op *Op, a *activation) {
 		preempt: int(op.Preempt&0xf) + int(a.base.Preempt&0xf),
 		migrate: int(op.Preempt>>4) + int(a.base.Preempt>>4),
 	})
+	c.seen = seen
 }
 
 // state packs the processor's flags the way operations carry them.

@@ -15,6 +15,7 @@ func (c *CPU) condition() condition {
 func (c *CPU) apply(s condition) {
 	c.InNMI, c.IRQsOff, c.InHardIRQ, c.InSoftIRQ, c.BHOff = s.nmi, s.irqsOff, s.hardIRQ, s.softIRQ, s.bhOff
 	c.PreemptCount, c.MigrateDisable = s.preempt, s.migrate
+	c.seen = 0
 }
 
 // unpreemptible says whether preempt_count() is not 0: contexts count in it too.
