@@ -148,11 +148,8 @@ func (i *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e ma
 	case bt.pid != 0 && rec.PID != bt.pid:
 		return
 	}
-	h := common(c)
-	// The tracer asks for the flags of a context in which interrupts were off, and the
-	// tracepoint has preemption off around it.
-	h.Flags |= flagIRQsOff
-	h.PreemptCount = h.PreemptCount&0xf0 | min(h.PreemptCount&0xf+1, 15)
+	h := unpreemptible(common(c)) // the tracepoint has preemption off around it
+	h.Flags |= flagIRQsOff        // which the tracer asks for
 	i.scratch = events.Blk.Append(i.scratch[:0], h, rec)
 	i.record(c, contextOf(c), events.Blk.Type, h, i.scratch)
 }

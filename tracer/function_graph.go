@@ -106,11 +106,7 @@ func (i *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) 
 //
 // Kernel: __trace_graph_entry and __trace_graph_return.
 func (i *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
-	h := common(c)
-	if h.PreemptCount&0xf < 0xf {
-		h.PreemptCount++ // the tracer's own: it runs with preemption disabled
-	}
-	return i.recordEntry(c, h, call)
+	return i.recordEntry(c, unpreemptible(common(c)), call)
 }
 
 // recordEntry says whether there was room.

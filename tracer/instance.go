@@ -142,6 +142,15 @@ func common(c *machine.CPU) event.Common {
 	return h
 }
 
+// unpreemptible is h where preemption is off once more than the machine knows of: by
+// the tracer or by what calls it.
+func unpreemptible(h event.Common) event.Common {
+	if h.PreemptCount&0xf < 0xf {
+		h.PreemptCount++
+	}
+	return h
+}
+
 // Bits of common_flags.
 //
 // Kernel: enum trace_flag_type, include/linux/trace_events.h.

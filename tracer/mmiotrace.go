@@ -123,9 +123,8 @@ func (ft *Ftrace) mmioMapping(c *machine.CPU, rec events.MmiotraceMapRecord) {
 // mmioContext is the context of a record: the tracer asks for the flags of one in which
 // interrupts were off, and holds a lock or handles a fault.
 func mmioContext(c *machine.CPU) event.Common {
-	h := common(c)
+	h := unpreemptible(common(c))
 	h.Flags |= flagIRQsOff
-	h.PreemptCount = h.PreemptCount&0xf0 | min(h.PreemptCount&0xf+1, 15)
 	return h
 }
 

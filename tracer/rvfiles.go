@@ -50,8 +50,6 @@ func (ft *Ftrace) rvFiles() tracefile.Node {
 }
 
 // boolean is a file of a yes or no.
-//
-// Kernel: kstrtobool, lib/kstrtox.c.
 func (i *Instance) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
 	show := func() string {
 		if get() {
@@ -60,25 +58,13 @@ func (i *Instance) boolean(name string, get func() bool, set func(bool)) tracefi
 		return "0\n\x00"
 	}
 	return i.value(name, 0o640, show, func(text string) error {
-		on, err := parseBool(text)
+		on, err := tracefile.ParseBool(text)
 		if err != nil {
-			return fmt.Errorf("%s: %q: %w", name, text, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		set(on)
 		return nil
 	})
-}
-
-func parseBool(text string) (on bool, err error) {
-	for _, word := range []struct {
-		starts string
-		on     bool
-	}{{"y", true}, {"t", true}, {"1", true}, {"on", true}, {"n", false}, {"f", false}, {"0", false}, {"of", false}} {
-		if len(text) >= len(word.starts) && strings.EqualFold(text[:len(word.starts)], word.starts) {
-			return word.on, nil
-		}
-	}
-	return false, syscall.EINVAL
 }
 
 // Longest names of a monitor and a reactor.

@@ -98,11 +98,7 @@ func (d *disk) copying() {
 	f.write = true
 	f.again = func() machine.Time {
 		f.pos, f.ahead, f.known, f.moving = 0, window{}, 0, nil // opened anew
-		if f.write = !f.write; f.write {
-			f.left = 40 * pageSize
-		} else {
-			f.left = 40 * pageSize
-		}
+		f.write, f.left = !f.write, 40*pageSize
 		return 5*machine.Millisecond + d.rng.Uint64N(10*machine.Millisecond)
 	}
 }
@@ -161,5 +157,3 @@ func (w *mix) crossing(code machine.Code) machine.Code {
 	// Behind the entry event its function returns; before the exit event two are called.
 	return slices.Concat(around[:enter+2], code[2:len(code)-2], around[leave-2:])
 }
-
-const sysClose = 3

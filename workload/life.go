@@ -68,8 +68,12 @@ func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
 
 const eagain = 11
 
-// System calls of x86-64 whose sleeps end differently, or that return a pid.
+// System calls of x86-64 that the machine's processes make by themselves, whose sleeps
+// end differently, or that return a pid.
 const (
+	sysRead           = 0
+	sysWrite          = 1
+	sysClose          = 3
 	sysNanosleep      = 35
 	sysGetPID         = 39
 	sysClone          = 56

@@ -71,10 +71,11 @@ func assembleNMI(a *machine.Assembler, overflow, counts bool) {
 const showStack = uint32(20 * machine.Microsecond)
 
 // SysRq does what the keys of text do, as far as it is about tracing: l lets every
-// other CPU take an NMI to show its stack. Other keys do nothing. Only the first
-// key counts, unless it is _.
+// other CPU take an NMI to show its stack. Only the first key counts, unless it
+// is _.
 //
-// Departure: what the kernel logs meanwhile is not kept anywhere.
+// Departure: other keys do nothing, not even z, which dumps the ring buffer; and what
+// the kernel logs meanwhile is not kept anywhere.
 //
 // Kernel: write_sysrq_trigger, drivers/tty/sysrq.c.
 func SysRq(lab Lab, text string) error {

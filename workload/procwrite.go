@@ -6,10 +6,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-const (
-	sysWrite = 1
-	eio      = 5 // of include/uapi/asm-generic/errno-base.h; the host may number it otherwise
-)
+const eio = 5 // of include/uapi/asm-generic/errno-base.h; the host may number it otherwise
 
 // WriteProc lets a guest write to a file of /proc, which returns ret.
 func (g *Guests) WriteProc(pid int, ret int64) {

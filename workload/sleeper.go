@@ -35,9 +35,6 @@ func RunProcess(lab Lab, p Process) error {
 	return await(lab, p.Comm, p.Sleep+moduleTimeout, done)
 }
 
-// sysRead is what a process does that does not sleep, and sysWrite.
-const sysRead = 0
-
 func (w *mix) process(p Process) (done func() bool, err error) {
 	if err := w.m.CheckScheduling(nil, &p.SchedAttr); err != nil {
 		return nil, err

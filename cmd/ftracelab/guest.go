@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"ftracelab/internal/tracefile"
@@ -61,9 +58,9 @@ func (l *lab) hotplugFiles() map[string]*tracefile.File {
 				return text
 			},
 			func(s string) error {
-				on, err := strconv.ParseBool(strings.TrimSpace(s)) // as kstrtobool
+				on, err := tracefile.ParseBool(s)
 				if err != nil {
-					return fmt.Errorf("online: %q: %w", s, syscall.EINVAL)
+					return fmt.Errorf("online: %w", err)
 				}
 				return workload.Hotplug(l.ft, c.ID, on)
 			})
