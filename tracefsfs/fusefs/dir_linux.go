@@ -1,6 +1,7 @@
 package fusefs
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func (m *Mount) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fus
 }
 
 // Rmdir implements fuse.RawFileSystem.
-func (m *Mount) Rmdir(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
+func (m *Mount) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
 	parent, status := m.nodeOf(h.NodeId)
 	if !status.Ok() {
 		return status
@@ -48,7 +49,8 @@ func (m *Mount) Rmdir(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Sta
 	}
 	p := path.Join(parent.path, name)
 	m.sweep()
-	if err := m.cfg.FS.Rmdir(p); err != nil {
+	err := onceReleased(&fuse.Context{Cancel: cancel}, func(context.Context) error { return m.cfg.FS.Rmdir(p) })
+	if err != nil {
 		return toStatus(err)
 	}
 	m.vanished(p)

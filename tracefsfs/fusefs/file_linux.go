@@ -21,6 +21,7 @@ type file struct {
 	entry   *tracefile.File // nil for a folder
 	flags   tracefile.Flags
 	listing []fuse.DirEntry // of a folder
+	holds   bool            // see Mount.holds
 
 	written atomic.Bool // there may be end-of-write work to do
 	mu      sync.Mutex  // a Handle is used by one at a time
@@ -61,16 +62,20 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 			return fuse.Status(syscall.EISDIR)
 		}
 	}
-	h, err := openOnceReleased(&fuse.Context{Cancel: cancel}, entry, flags)
+	f := &file{node: n, entry: entry, flags: flags, holds: m.holds(n)}
+	err := onceReleased(&fuse.Context{Cancel: cancel}, func(ctx context.Context) (err error) {
+		f.handle, err = entry.Open(ctx, flags)
+		return err
+	})
 	if err != nil {
 		return toStatus(err)
 	}
 	if flags&tracefile.Trunc != 0 {
 		m.rewrote(n, true)
 	}
-	out.Fh = m.addFile(&file{node: n, entry: entry, flags: flags, handle: h})
+	out.Fh = m.addFile(f)
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
-	if flags&tracefile.Write == 0 {
+	if flags&tracefile.Write == 0 && !f.holds {
 		out.OpenFlags |= fuse.FOPEN_NOFLUSH // a request less
 	}
 	if consuming[path.Base(n.path)] {
@@ -79,26 +84,39 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	return fuse.OK
 }
 
-// openOnceReleased opens a file. close(2) does not wait for the RELEASE it causes, so
-// a file that only one may have open can be busy for a moment after its client has
-// closed it, which in the kernel it is not.
-func openOnceReleased(ctx context.Context, entry *tracefile.File, flags tracefile.Flags) (tracefile.Handle, error) {
+// onceReleased does what an open file can forbid. close(2) does not wait for the
+// RELEASE it causes, so what a client has closed can be in the way for a moment
+// longer, which in the kernel it is not.
+func onceReleased(ctx context.Context, do func(context.Context) error) error {
 	const moment = 250 // ms
 	for waited := 0; ; waited++ {
-		h, err := entry.Open(ctx, flags)
+		err := do(ctx)
 		if !errors.Is(err, syscall.EBUSY) || waited == moment {
-			return h, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, syscall.EINTR
+			return syscall.EINTR
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
-// setClosing notes that a file was truncated, not written, and a descriptor of it
-// closed: if that was the last, ": > set_ftrace_filter", its RELEASE is on the way.
+// holds says whether a file keeps others from working while it is open: with
+// pause-on-trace nothing is recorded, and beside trace_pipe no tracer is chosen.
+func (m *Mount) holds(n *node) bool {
+	switch path.Base(n.path) {
+	case "trace":
+		return m.text(path.Join(instanceOf(n.path), "options/pause-on-trace")) == "1"
+	case "trace_pipe":
+		return true
+	}
+	return false
+}
+
+// setClosing notes that a descriptor of a file was closed whose RELEASE has an effect:
+// one that was truncated, not written (": > set_ftrace_filter"), or one that holds.
+// If that was the last descriptor, the RELEASE is on the way.
 func (m *Mount) setClosing(f *file, closing bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,14 +238,14 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 	}
 	m.before(&in.InHeader, OpWrite, f.node, len(data))
 	m.sweep()
+	m.setClosing(f, false)
+	m.awaitReleases(cancel)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return 0, fuse.EBADF
 	}
-	if !f.written.Swap(true) {
-		m.setClosing(f, false)
-	}
+	f.written.Store(true)
 	n, err := f.handle.Write(&fuse.Context{Cancel: cancel}, data)
 	if err != nil {
 		return 0, toStatus(err)
@@ -244,7 +262,7 @@ func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 		return fuse.EBADF
 	}
 	if !f.written.Swap(false) {
-		if f.flags&tracefile.Trunc != 0 {
+		if f.flags&tracefile.Trunc != 0 || f.holds {
 			m.setClosing(f, true)
 		}
 		return fuse.OK

@@ -296,3 +296,44 @@ func TestCloseUnderClients(t *testing.T) {
 		t.Errorf("still mounted (%v)", err)
 	}
 }
+
+// What an open file forbids is allowed as soon as close(2) has returned, though the
+// server hears of the close later.
+func TestAllowedOnceClosed(t *testing.T) {
+	m := mountLab(t)
+	writeFile(t, m, "options/pause-on-trace", "1")
+	open := func(name string) *os.File {
+		f, err := os.Open(filepath.Join(m.Dir(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	marker, err := os.OpenFile(filepath.Join(m.Dir(), "trace_marker"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer marker.Close()
+	for range 300 {
+		trace := open("trace")
+		if _, err := marker.WriteString("paused"); !errors.Is(err, syscall.EBADF) {
+			t.Fatalf("a marker while trace is open: %v", err)
+		}
+		trace.Close()
+		if _, err := marker.WriteString("goes on"); err != nil {
+			t.Fatalf("a marker once trace is closed: %v", err)
+		}
+		open("trace_pipe").Close()
+		for _, tracer := range []string{"function", "nop"} {
+			writeFile(t, m, "current_tracer", tracer)
+		}
+		instance := filepath.Join(m.Dir(), "instances/short")
+		if err := os.Mkdir(instance, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		open("instances/short/trace").Close()
+		if err := os.Remove(instance); err != nil {
+			t.Fatalf("rmdir once its file is closed: %v", err)
+		}
+	}
+}
