@@ -77,6 +77,9 @@ func (i *Instance) setEventFile() tracefile.Node {
 // traceFile is trace: reading shows the buffer and takes nothing, > empties it.
 // With options/pause-on-trace nothing is recorded while it is open for reading.
 //
+// Departure: the text is made when trace is opened, so an open trace does not keep the
+// buffer from being resized; in the kernel that is EBUSY.
+//
 // Kernel: __tracing_open and tracing_release, kernel/trace/trace.c.
 func (i *Instance) traceFile(cpu int) tracefile.Node {
 	file := i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).
