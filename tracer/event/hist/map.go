@@ -19,15 +19,13 @@ const (
 //
 // Kernel: struct tracing_map, kernel/trace/tracing_map.h.
 type Map struct {
-	bits    uint
-	keySize int
-	sums    int
-	vars    int
-	slots   []slot // twice the elements, so that a search ends
-	used    int    // elements that are given out
-	pool    [][]Element
-	hits    uint64
-	drops   uint64
+	bits  uint
+	of    Sizes
+	slots []slot // twice the elements, so that a search ends
+	used  int    // elements that are given out
+	pool  [][]Element
+	hits  uint64
+	drops uint64
 }
 
 // slot is a place of the table; the hash 0 marks an empty one.
@@ -43,34 +41,39 @@ type slot struct {
 // Kernel: struct tracing_map_elt, kernel/trace/tracing_map.h; struct
 // hist_elt_data, kernel/trace/trace_events_hist.c.
 type Element struct {
-	Key  []byte
-	Sums []uint64 // of the values, the hit count first
-	Vars []Value
-	Comm string // of the task that brought the key, where a key wants it
+	Key   []byte
+	Sums  []uint64 // of the values, the hit count first
+	Vars  []Value
+	Set   []bool   // which of Vars have a value
+	Texts [][]byte // what texts and stacks of variables are kept in: empty, with room
+	Comm  string   // of the task that brought the key, where a key wants it
 }
 
-// Value is a variable's.
+// Value is a number, or a text or a stack; these belong to a record or to an
+// Element and change with it.
 type Value struct {
-	Set bool
-	N   uint64
-	// B is what the kernel's pointer in N would lead to: the text of a string, the
-	// count and entries of a stack. The element owns it.
-	B []byte
+	N uint64 // of text or a stack what stands for its address
+	B []byte // the text without NUL, or the stack's words, little-endian
 }
 
 // poolStep is how many elements are made at once. The kernel makes all of them
 // when the trigger is written.
 const poolStep = 128
 
-// NewMap makes a table of up to 1<<bits elements, each with a key of keySize
-// bytes, sums and variables.
+// Sizes are what each element of a map holds.
+type Sizes struct {
+	Key               int // bytes
+	Sums, Vars, Texts int // how many
+}
+
+// NewMap makes a table of up to 1<<bits elements.
 //
 // Kernel: tracing_map_create and tracing_map_init, kernel/trace/tracing_map.c.
-func NewMap(bits uint, keySize, sums, vars int) *Map {
+func NewMap(bits uint, of Sizes) *Map {
 	if bits < MinBits || bits > MaxBits {
 		panic("hist: invariant: a map's bits are checked when the trigger is read")
 	}
-	return &Map{bits: bits, keySize: keySize, sums: sums, vars: vars, slots: make([]slot, 2<<bits)}
+	return &Map{bits: bits, of: of, slots: make([]slot, 2<<bits)}
 }
 
 // Bits is the binary logarithm of how many elements there may be.
@@ -148,18 +151,32 @@ func (m *Map) element(n int) *Element { return &m.pool[n/poolStep][n%poolStep] }
 
 func (m *Map) makeElements() []Element {
 	elements := make([]Element, poolStep)
-	keys := make([]byte, poolStep*m.keySize)
-	sums := make([]uint64, poolStep*m.sums)
-	vars := make([]Value, poolStep*m.vars)
+	keys := make([]byte, poolStep*m.of.Key)
+	sums := make([]uint64, poolStep*m.of.Sums)
+	vars := make([]Value, poolStep*m.of.Vars)
+	set := make([]bool, poolStep*m.of.Vars)
+	texts := make([][]byte, poolStep*m.of.Texts)
+	room := make([]byte, len(texts)*textRoom)
+	for i := range texts {
+		texts[i] = part(room, i, textRoom)[:0]
+	}
 	for i := range elements {
 		elements[i] = Element{
-			Key:  keys[i*m.keySize : (i+1)*m.keySize : (i+1)*m.keySize],
-			Sums: sums[i*m.sums : (i+1)*m.sums : (i+1)*m.sums],
-			Vars: vars[i*m.vars : (i+1)*m.vars : (i+1)*m.vars],
+			Key: part(keys, i, m.of.Key), Sums: part(sums, i, m.of.Sums),
+			Vars: part(vars, i, m.of.Vars), Set: part(set, i, m.of.Vars),
+			Texts: part(texts, i, m.of.Texts),
 		}
 	}
 	return elements
 }
+
+// textRoom is the room for a text or a stack of a variable, in bytes.
+//
+// Kernel: STR_VAR_LEN_MAX, kernel/trace/trace_synth.h.
+const textRoom = 256
+
+// part is the i-th part of s, of n each.
+func part[T any](s []T, i, n int) []T { return s[i*n : (i+1)*n : (i+1)*n] }
 
 // Clear empties the table and its counts.
 //
@@ -169,8 +186,10 @@ func (m *Map) Clear() {
 	for n := range m.used {
 		e := m.element(n)
 		clear(e.Sums)
-		for i := range e.Vars {
-			e.Vars[i].Set, e.Vars[i].N, e.Vars[i].B = false, 0, e.Vars[i].B[:0]
+		clear(e.Vars)
+		clear(e.Set)
+		for i := range e.Texts {
+			e.Texts[i] = e.Texts[i][:0]
 		}
 		e.Comm = ""
 	}

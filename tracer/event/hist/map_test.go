@@ -15,7 +15,7 @@ func TestMapAgainstModel(t *testing.T) {
 	type entry struct{ hits, sum uint64 }
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.IntRange(1, 4).Draw(t, "words")
-		m := NewMap(MinBits, 8*words, 2, 1)
+		m := NewMap(MinBits, Sizes{Key: 8 * words, Sums: 2})
 		model := map[string]entry{}
 		var hits, drops uint64
 		key := make([]byte, 8*words)
@@ -72,15 +72,16 @@ func TestMapAgainstModel(t *testing.T) {
 
 // What was there before Clear does not show after it.
 func TestMapClear(t *testing.T) {
-	m := NewMap(MinBits, 8, 1, 1)
+	m := NewMap(MinBits, Sizes{Key: 8, Sums: 1, Vars: 1, Texts: 1})
 	key := make([]byte, 8)
 	e, _ := m.Insert(key)
-	e.Sums[0], e.Vars[0], e.Comm = 7, Value{Set: true, N: 3, B: []byte("text")}, "sh"
+	e.Texts[0] = append(e.Texts[0], "text"...)
+	e.Sums[0], e.Vars[0], e.Set[0], e.Comm = 7, Value{N: 3, B: e.Texts[0]}, true, "sh"
 	m.Clear()
 	if m.Lookup(key) != nil || m.Len() != 0 || m.Hits() != 0 {
 		t.Error("the map is not empty after Clear")
 	}
-	if e, _ := m.Insert(key); e.Sums[0] != 0 || e.Vars[0].Set || len(e.Vars[0].B) != 0 || e.Comm != "" {
+	if e, _ := m.Insert(key); e.Sums[0] != 0 || e.Set[0] || e.Vars[0].B != nil || len(e.Texts[0]) != 0 || e.Comm != "" {
 		t.Errorf("an element after Clear is %+v", e)
 	}
 }
@@ -105,7 +106,7 @@ func BenchmarkInsert(b *testing.B) {
 	}
 	for _, size := range []int{8, 24, 128} {
 		b.Run(fmt.Sprintf("map/%dB", size), func(b *testing.B) {
-			m, k := NewMap(DefaultBits, size, 2, 0), make([]byte, size)
+			m, k := NewMap(DefaultBits, Sizes{Key: size, Sums: 2}), make([]byte, size)
 			for n := range keys {
 				m.Insert(key(n, k))
 			}

@@ -25,7 +25,7 @@ func TestTiesAsKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := NewMap(DefaultBits, 8, 1, 0)
+		m := NewMap(DefaultBits, Sizes{Key: 8, Sums: 1})
 		var want []string
 		key := make([]byte, 8)
 		for s := bufio.NewScanner(f); s.Scan(); {
