@@ -6,71 +6,79 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// kind is what a field is to a filter; its C type says so.
+// Kind is what a field is to a filter; its C type says so.
 //
 // Kernel: FILTER_OTHER and its kin, include/linux/trace_events.h.
-type kind uint8
+type Kind uint8
 
 const (
-	number     kind = iota // of the field's size, whatever its type
-	text                   // char array in place
-	dynamic                // char array behind a __data_loc word
-	relative               // char array behind a __rel_loc word
-	pointer                // char *
-	cpumask                // cpumask_t behind a __data_loc word
-	currentCPU             // CPU and its kin
-	comm                   // COMM, comm
-	stack                  // stacktrace: nothing to compare with
+	Number   Kind = iota // of the field's size, whatever its type
+	Text                 // char array in place
+	Dynamic              // char array behind a __data_loc word
+	Relative             // char array behind a __rel_loc word
+	Pointer              // char *
+	CPUMask              // cpumask_t behind a __data_loc word
+	CPU                  // CPU and its kin
+	Comm                 // COMM, comm
+	Stack                // stacktrace, a synthetic event's stack: nothing to compare with
 )
 
-func (k kind) isText() bool {
-	return k == text || k == dynamic || k == relative || k == pointer || k == comm
+// IsText says whether a field of that kind is compared as text.
+//
+// Kernel: is_string_field, kernel/trace/trace.h.
+func (k Kind) IsText() bool {
+	return k == Text || k == Dynamic || k == Relative || k == Pointer || k == Comm
 }
 
-// generic are the fields that every event has besides those of its record.
+// generic are the fields that every event has besides those of its record. They
+// have no bytes in it: their Size is 0.
 //
 // Kernel: trace_define_generic_fields, kernel/trace/trace_events.c.
-func generic(name string) (f event.Field, k kind, ok bool) {
+func generic(name string) (f event.Field, k Kind, ok bool) {
 	switch name {
 	case "CPU", "cpu", "common_cpu":
-		return event.Field{Name: name, Decl: "int " + name, Signed: true}, currentCPU, true
+		return event.Field{Name: name, Decl: "int " + name, Signed: true}, CPU, true
 	case "COMM", "comm":
-		return event.Field{Name: name, Decl: "char * " + name}, comm, true
+		return event.Field{Name: name, Decl: "char * " + name}, Comm, true
 	case "stacktrace", "STACKTRACE":
-		return event.Field{Name: name, Decl: "char * " + name}, stack, true
+		return event.Field{Name: name, Decl: "char * " + name}, Stack, true
 	}
 	return event.Field{}, 0, false
 }
 
-// find looks a field up: the event's own hides the generic one of that name.
+// Find looks a field up: the event's own hides the generic one of that name.
 //
 // Kernel: trace_find_event_field, kernel/trace/trace_events.c.
-func find(t *event.Type, name string) (f event.Field, k kind, ok bool) {
-	if own := t.Field(name); own != nil {
-		return *own, kindOf(own), true
+func Find(t *event.Type, name string) (f event.Field, k Kind, ok bool) {
+	own := t.Field(name)
+	switch {
+	case own == nil:
+		return generic(name)
+	case t.System == "synthetic" && strings.HasPrefix(own.Decl, "__data_loc unsigned long[]"):
+		return *own, Stack, true
 	}
-	return generic(name)
+	return *own, kindOf(own), true
 }
 
 // kindOf tells a field's kind from its C type.
 //
 // Kernel: filter_assign_type, kernel/trace/trace_events_filter.c.
-func kindOf(f *event.Field) kind {
+func kindOf(f *event.Field) Kind {
 	typ := cType(f)
 	char := strings.Contains(typ, "char")
 	switch {
 	case strings.Contains(typ, "__data_loc") && char:
-		return dynamic
+		return Dynamic
 	case strings.Contains(typ, "__data_loc") && strings.Contains(typ, "cpumask_t"):
-		return cpumask
+		return CPUMask
 	case strings.Contains(typ, "__rel_loc") && char:
-		return relative
+		return Relative
 	case f.IsArray() && char:
-		return text
+		return Text
 	case typ == "char *" || typ == "const char *":
-		return pointer
+		return Pointer
 	}
-	return number
+	return Number
 }
 
 // cType is the declaration without the field's name, and without the brackets

@@ -110,7 +110,7 @@ func (p *operandParser) ipOperand() error {
 // cpusOperand reads CPUS{list}. A list of one CPU is the same as its number.
 func (p *operandParser) cpusOperand() error {
 	switch {
-	case p.kind != cpumask && p.kind != currentCPU && p.kind != number,
+	case p.kind != CPUMask && p.kind != CPU && p.kind != Number,
 		!p.pred.op.isEquality() && p.pred.op != opAnd:
 		return p.bad(msgIllegalFieldOp, p.at)
 	}
@@ -134,7 +134,7 @@ func (p *operandParser) cpusOperand() error {
 	cpu, single := mask.single()
 	p.pred.value = uint64(cpu)
 	p.pred.test = p.cpusTest(single)
-	if single && p.kind != cpumask && p.pred.op == opAnd {
+	if single && p.kind != CPUMask && p.pred.op == opAnd {
 		p.pred.op = opEQ
 	}
 	return nil
@@ -142,11 +142,11 @@ func (p *operandParser) cpusOperand() error {
 
 func (p *operandParser) cpusTest(single bool) test {
 	switch {
-	case p.kind == cpumask:
+	case p.kind == CPUMask:
 		return testMask
-	case p.kind == currentCPU && single:
+	case p.kind == CPU && single:
 		return testCurrentCPU
-	case p.kind == currentCPU:
+	case p.kind == CPU:
 		return testCurrentCPUIn
 	case single:
 		return unsignedTest(p.pred.field.Size)
@@ -159,7 +159,7 @@ func (p *operandParser) textOperand(quote byte) error {
 	switch {
 	case !p.pred.op.isEquality() && p.pred.op != opGlob:
 		return p.bad(msgIllegalFieldOp, p.at)
-	case !p.kind.isText():
+	case !p.kind.IsText():
 		return p.bad(msgExpectDigit, p.at)
 	}
 	p.at++
@@ -180,13 +180,13 @@ func (p *operandParser) textOperand(quote byte) error {
 
 func (p *operandParser) textTest() test {
 	switch {
-	case p.kind == comm:
+	case p.kind == Comm:
 		return testComm
-	case p.kind == text:
+	case p.kind == Text:
 		return testText
-	case p.kind == dynamic:
+	case p.kind == Dynamic:
 		return testDynamic
-	case p.kind == relative:
+	case p.kind == Relative:
 		return testRelative
 	case p.user:
 		return testUserPointer
@@ -197,7 +197,7 @@ func (p *operandParser) textTest() test {
 // numberOperand reads a number of the field's signedness.
 func (p *operandParser) numberOperand() error {
 	switch {
-	case p.kind.isText():
+	case p.kind.IsText():
 		return p.bad(msgExpectString, p.at)
 	case p.pred.op == opGlob:
 		return p.bad(msgIllegalFieldOp, p.at)
@@ -221,7 +221,7 @@ func (p *operandParser) numberOperand() error {
 	}
 	size := p.pred.field.Size
 	switch {
-	case p.kind == currentCPU:
+	case p.kind == CPU:
 		p.pred.test, p.pred.value = testCurrentCPU, uint64(int32(value))
 	case p.pred.field.Signed:
 		p.pred.test, p.pred.value = scalarTest(size, testSigned), signExtend(value, size)

@@ -44,7 +44,7 @@ func (o op) isEquality() bool { return o == opEQ || o == opNE }
 // operandParser reads a predicate's value. Its fields are what stands before.
 type operandParser struct {
 	*parser
-	kind     kind
+	kind     Kind
 	function bool // .function
 	user     bool // .ustring
 	pred     *predicate
@@ -65,7 +65,7 @@ func (p *parser) predicate() (*predicate, error) {
 	if i == p.at {
 		return nil, p.silent(syscall.EPERM)
 	}
-	field, kind, ok := find(p.typ, p.text[p.at:i])
+	field, kind, ok := Find(p.typ, p.text[p.at:i])
 	if !ok {
 		return nil, p.bad(msgFieldNotFound, i)
 	}

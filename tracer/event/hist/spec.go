@@ -1,0 +1,262 @@
+//lint:file-ignore U1000 the parser and the map that use them are being written
+
+package hist
+
+import (
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
+)
+
+// The kernel's limits.
+//
+// Kernel: kernel/trace/tracing_map.h, trace.h, trace_synth.h and
+// trace_events_hist.c.
+const (
+	keysMax       = 3
+	valsMax       = 3 // hitcount included
+	varsMax       = 16
+	sortKeysMax   = 2
+	actionsMax    = 8
+	paramsMax     = 64  // of an action, and fields of a synthetic event
+	textMax       = 256 // bytes of a string, a name or a hidden command, its NUL included
+	stackDepth    = 16
+	keySizeMax    = textMax + 8*stackDepth
+	subexprsMax   = 3
+	operandLevels = 3
+)
+
+// flags say what a field is.
+//
+// Kernel: enum hist_field_flags, kernel/trace/trace_events_hist.c.
+type flags uint32
+
+const (
+	flagHitcount flags = 1 << iota
+	flagKey
+	flagString
+	flagHex
+	flagSym
+	flagSymOffset
+	flagExecname
+	flagSyscall
+	flagStacktrace
+	flagLog2
+	flagTimestamp
+	flagUsecs
+	flagVar
+	flagExpr
+	flagVarRef
+	flagCPU
+	flagAlias
+	flagBucket
+	flagConst
+	flagPercent
+	flagGraph
+)
+
+// Field is a key, a value, a variable, a reference to one, or a part of an
+// expression.
+//
+// Kernel: struct hist_field, kernel/trace/trace_events_hist.c.
+type Field struct {
+	flags    flags
+	event    *event.Field // of the record; nil if it is none of it
+	kind     filter.Kind  // of event
+	typ      string       // C type
+	size     int          // bytes; of a key rounded up to 8
+	offset   int          // bytes from the key's start
+	signed   bool
+	buckets  uint64 // the width behind buckets=
+	constant uint64
+
+	name              string // of an expression or a reference
+	system, eventName string // of a qualified reference
+
+	operands   [2]*Field
+	op         op
+	fn         fn
+	multiplier uint64 // of a division by a constant
+
+	// A variable's name, and of a variable and a reference: whose it is and
+	// which of an Element's.
+	varName string
+	hist    *Hist
+	index   int
+
+	ref      int  // of a reference: its place in Hist.refs
+	readOnce bool // of a reference: reading it unsets the variable
+	text     int  // of a variable with text or a stack: which of Hist.varTexts
+}
+
+// Hist is what a command says, and the map it fills. Triggers of one name share it.
+//
+// Kernel: struct hist_trigger_data, kernel/trace/trace_events_hist.c.
+type Hist struct {
+	attrs  attrs
+	file   *File // the event it was written to
+	remove bool  // it was written to find another and remove it
+
+	fields  []*Field // hitcount, values and variables (nVals), keys
+	nVals   int      // hitcount, values and variables
+	nVars   int      // those of the command
+	keySize int      // bytes
+	sort    []SortKey
+	// A time stamp is read: the buffer's stamps have to be absolute ones.
+	timestamps bool
+
+	refs    []*Field // references to variables, each once
+	actions []*action
+
+	fieldVars, saveVars []fieldVar // what actions read of this event
+	// How many of these and of the variables hold text or a stack.
+	fieldTexts, saveTexts, varTexts int
+	hidden                          []hiddenHist
+
+	slots int  // variables of an Element: the command's and those that actions add
+	m     *Map // nil until the trigger is accepted
+}
+
+// vals are hitcount, the values and the variables; keys the keys.
+func (h *Hist) vals() []*Field { return h.fields[:h.nVals] }
+func (h *Hist) keys() []*Field { return h.fields[h.nVals:] }
+
+// texts is how many texts and stacks an element holds: of field variables, then
+// of saved ones, then of variables.
+func (h *Hist) texts() int { return h.fieldTexts + h.saveTexts + h.varTexts }
+
+// attrs are the parts of a command.
+//
+// Kernel: struct hist_trigger_attrs, kernel/trace/trace_events_hist.c.
+type attrs struct {
+	keys, vals, sort   string
+	hasVals, hasSort   bool
+	name               string // "name=NAME", as the kernel keeps it; empty if there is none
+	clock              string // "global" if none is given
+	pause, cont, clear bool
+	usecs              bool // time stamps are shown in microseconds
+	nohitcount         bool
+	bits               int // of size=
+	assignments        []string
+	actions            []string
+	vars               []varDef // the assignments taken apart, while fields are made
+}
+
+type varDef struct{ name, expr string }
+
+// SortKey is a field by which the file sorts: 0 is hitcount, then the values and
+// keys as they come, variables not counted.
+//
+// Kernel: struct tracing_map_sort_key, kernel/trace/tracing_map.h.
+type SortKey struct {
+	field      int
+	descending bool
+}
+
+// fieldVar is a variable that an action needs and no command names.
+//
+// Kernel: struct field_var, kernel/trace/trace_events_hist.c.
+type fieldVar struct{ variable, value *Field }
+
+// hiddenHist is a trigger that an action made on another event.
+//
+// Kernel: struct field_var_hist, kernel/trace/trace_events_hist.c.
+type hiddenHist struct {
+	file    *File
+	command string // without "hist:"
+}
+
+// handler says when an action acts, actionKind what it does.
+//
+// Kernel: enum handler_id and enum action_id, kernel/trace/trace_events_hist.c.
+type (
+	handler    uint8
+	actionKind uint8
+)
+
+const (
+	onmatch handler = iota + 1
+	onmax
+	onchange
+)
+
+const (
+	save actionKind = iota + 1
+	trace
+	snapshot
+)
+
+// action is what follows onmatch(), onmax() or onchange().
+//
+// Kernel: struct action_data, kernel/trace/trace_events_hist.c.
+type action struct {
+	handler handler
+	kind    actionKind
+	name    string // as written: "trace", "save", a synthetic event's name
+	params  []string
+	keyword bool // trace(EVENT,…) and not EVENT(…)
+
+	synthName string // behind the keyword
+	synth     SynthEvent
+	refs      []int // of each parameter: its place in Hist.refs
+
+	matchSystem, matchEvent string // of onmatch
+
+	track    string // of onmax and onchange: "$VARIABLE"
+	trackRef *Field
+	trackVar *Field // what the biggest or the latest value is kept in
+}
+
+// Trigger is a Hist on one event.
+//
+// Kernel: struct event_trigger_data, kernel/trace/trace.h.
+type Trigger struct {
+	hist       *Hist
+	filter     *filter.Filter
+	filterText string // "" if there is none
+	paused     bool
+	ref        int
+	named      *Trigger // the first of the name, if this is not it
+	name       string   // "name=NAME"
+}
+
+// Moment is an event as it happens.
+type Moment struct {
+	Rec  []byte
+	Time uint64 // by the instance's clock, as the buffer stamps it
+	CPU  int
+	PID  int
+	Comm string
+	// Stack appends the stack that led to the event, from where hists see it.
+	Stack func([]uint64) []uint64
+
+	refs [varsMax]Value // what the references read, in the order of Hist.refs
+}
+
+// SynthEvent is a synthetic event that actions generate.
+type SynthEvent interface {
+	Name() string
+	NumFields() int
+	SynthField(i int) SynthField
+	// Hold counts how many triggers use it: it cannot be removed while there are any.
+	Hold(n int)
+	// Generate lets it happen, if it is enabled, with one value for each field,
+	// refs[args[i]] for field i.
+	Generate(m *Moment, refs []Value, args []int)
+}
+
+// SynthField is what a parameter has to agree with.
+//
+// Kernel: struct synth_field, kernel/trace/trace_synth.h.
+type SynthField struct {
+	Type    string // as the format file has it
+	Size    int
+	Signed  bool
+	Text    bool // char[N] or char[]
+	Dynamic bool // char[]
+	Stack   bool // long[]
+}
+
+type (
+	op uint8 // of an expression
+	fn uint8 // what a field's value is
+)
