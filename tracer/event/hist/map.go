@@ -15,17 +15,30 @@ const (
 // up an element but by Clear, and it takes no more than it was made for: what
 // comes after is dropped and counted.
 //
-// It is not safe for concurrent use.
+// It is made in steps: newMap, what its elements hold (addSum, addKey, addVar),
+// and start. It is not safe for concurrent use.
 //
 // Kernel: struct tracing_map, kernel/trace/tracing_map.h.
 type Map struct {
-	bits  uint
-	of    Sizes
-	slots []slot // twice the elements, so that a search ends
-	used  int    // elements that are given out
-	pool  [][]Element
-	hits  uint64
-	drops uint64
+	bits    int
+	keySize int // bytes
+	fields  []mapField
+	sums    int // how many of fields are sums; they come first
+	vars    int
+	texts   int
+	slots   []slot // twice the elements, so that a search ends
+	used    int    // elements that are given out
+	pool    [][]Element
+	hits    uint64
+	drops   uint64
+}
+
+// mapField is what one can sort by: a sum, or a part of the key.
+//
+// Kernel: struct tracing_map_field, kernel/trace/tracing_map.h.
+type mapField struct {
+	compare compareKeys // nil for a sum
+	offset  int         // bytes from the key's start
 }
 
 // slot is a place of the table; the hash 0 marks an empty one.
@@ -45,8 +58,8 @@ type Element struct {
 	Sums  []uint64 // of the values, the hit count first
 	Vars  []Value
 	Set   []bool   // which of Vars have a value
-	Texts [][]byte // what texts and stacks of variables are kept in: empty, with room
 	Comm  string   // of the task that brought the key, where a key wants it
+	texts [][]byte // what texts and stacks of variables are kept in
 }
 
 // Value is a number, or a text or a stack; these belong to a record or to an
@@ -56,28 +69,71 @@ type Value struct {
 	B []byte // the text without NUL, or the stack's words, little-endian
 }
 
+// addSum adds to a sum.
+func (e *Element) addSum(i int, n uint64) { e.Sums[i] += n }
+
+// setVar gives a variable its value.
+func (e *Element) setVar(i int, v Value) { e.Vars[i], e.Set[i] = v, true }
+
+// text is room for a text or a stack, textMax bytes.
+func (e *Element) text(i int) []byte { return e.texts[i] }
+
 // poolStep is how many elements are made at once. The kernel makes all of them
 // when the trigger is written.
 const poolStep = 128
 
-// Sizes are what each element of a map holds.
-type Sizes struct {
-	Key               int // bytes
-	Sums, Vars, Texts int // how many
-}
-
-// NewMap makes a table of up to 1<<bits elements.
+// newMap makes a table of up to 1<<bits elements.
 //
-// Kernel: tracing_map_create and tracing_map_init, kernel/trace/tracing_map.c.
-func NewMap(bits uint, of Sizes) *Map {
+// Kernel: tracing_map_create, kernel/trace/tracing_map.c.
+func newMap(bits, keySize int) *Map {
 	if bits < MinBits || bits > MaxBits {
 		panic("hist: invariant: a map's bits are checked when the trigger is read")
 	}
-	return &Map{bits: bits, of: of, slots: make([]slot, 2<<bits)}
+	return &Map{bits: bits, keySize: keySize}
 }
 
-// Bits is the binary logarithm of how many elements there may be.
-func (m *Map) Bits() uint { return m.bits }
+// addSum gives the elements one sum more; false if there are as many fields as
+// there may be.
+//
+// Kernel: tracing_map_add_sum_field, kernel/trace/tracing_map.c.
+func (m *Map) addSum() bool { return m.addField(mapField{}) }
+
+// addKey says that a part of the key begins at offset and how it is ordered.
+//
+// Kernel: tracing_map_add_key_field, kernel/trace/tracing_map.c.
+func (m *Map) addKey(offset int, compare compareKeys) bool {
+	return m.addField(mapField{compare, offset})
+}
+
+func (m *Map) addField(f mapField) bool {
+	if len(m.fields) == keysMax+valsMax {
+		return false
+	}
+	m.fields = append(m.fields, f)
+	if f.compare == nil {
+		m.sums++
+	}
+	return true
+}
+
+// addVar gives the elements one variable more, with its index.
+//
+// Kernel: tracing_map_add_var, kernel/trace/tracing_map.c.
+func (m *Map) addVar() (index int, ok bool) {
+	if m.vars == varsMax {
+		return 0, false
+	}
+	m.vars++
+	return m.vars - 1, true
+}
+
+// start makes the table ready, with so many texts in each element.
+//
+// Kernel: tracing_map_init, kernel/trace/tracing_map.c.
+func (m *Map) start(texts int) {
+	m.texts = texts
+	m.slots = make([]slot, 2<<m.bits)
+}
 
 // Len is how many elements there are.
 func (m *Map) Len() int { return m.used }
@@ -121,7 +177,7 @@ func (m *Map) Lookup(key []byte) *Element {
 func (m *Map) find(key []byte) (hash uint32, at uint32) {
 	hash = max(jhash(key), 1)
 	mask := uint32(len(m.slots) - 1)
-	for at = hash >> (32 - (m.bits + 1)); ; at++ {
+	for at = hash >> (32 - uint(m.bits+1)); ; at++ {
 		at &= mask
 		switch s := &m.slots[at]; {
 		case s.hash == 0:
@@ -151,29 +207,24 @@ func (m *Map) element(n int) *Element { return &m.pool[n/poolStep][n%poolStep] }
 
 func (m *Map) makeElements() []Element {
 	elements := make([]Element, poolStep)
-	keys := make([]byte, poolStep*m.of.Key)
-	sums := make([]uint64, poolStep*m.of.Sums)
-	vars := make([]Value, poolStep*m.of.Vars)
-	set := make([]bool, poolStep*m.of.Vars)
-	texts := make([][]byte, poolStep*m.of.Texts)
-	room := make([]byte, len(texts)*textRoom)
+	keys := make([]byte, poolStep*m.keySize)
+	sums := make([]uint64, poolStep*m.sums)
+	vars := make([]Value, poolStep*m.vars)
+	set := make([]bool, poolStep*m.vars)
+	texts := make([][]byte, poolStep*m.texts)
+	room := make([]byte, len(texts)*textMax)
 	for i := range texts {
-		texts[i] = part(room, i, textRoom)[:0]
+		texts[i] = part(room, i, textMax)
 	}
 	for i := range elements {
 		elements[i] = Element{
-			Key: part(keys, i, m.of.Key), Sums: part(sums, i, m.of.Sums),
-			Vars: part(vars, i, m.of.Vars), Set: part(set, i, m.of.Vars),
-			Texts: part(texts, i, m.of.Texts),
+			Key: part(keys, i, m.keySize), Sums: part(sums, i, m.sums),
+			Vars: part(vars, i, m.vars), Set: part(set, i, m.vars),
+			texts: part(texts, i, m.texts),
 		}
 	}
 	return elements
 }
-
-// textRoom is the room for a text or a stack of a variable, in bytes.
-//
-// Kernel: STR_VAR_LEN_MAX, kernel/trace/trace_synth.h.
-const textRoom = 256
 
 // part is the i-th part of s, of n each.
 func part[T any](s []T, i, n int) []T { return s[i*n : (i+1)*n : (i+1)*n] }
@@ -188,9 +239,6 @@ func (m *Map) Clear() {
 		clear(e.Sums)
 		clear(e.Vars)
 		clear(e.Set)
-		for i := range e.Texts {
-			e.Texts[i] = e.Texts[i][:0]
-		}
 		e.Comm = ""
 	}
 	m.used, m.hits, m.drops = 0, 0, 0

@@ -2,6 +2,7 @@ package hist
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -10,12 +11,26 @@ import (
 	"pgregory.net/rapid"
 )
 
+// newTestMap is a map with a key of whole words, none of which is ordered.
+func newTestMap(bits, keySize, sums, vars, texts int) *Map {
+	m := newMap(bits, keySize)
+	for range sums {
+		m.addSum()
+	}
+	m.addKey(0, unordered)
+	for range vars {
+		m.addVar()
+	}
+	m.start(texts)
+	return m
+}
+
 // The map does what a plain Go map with a limit would.
 func TestMapAgainstModel(t *testing.T) {
 	type entry struct{ hits, sum uint64 }
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.IntRange(1, 4).Draw(t, "words")
-		m := NewMap(MinBits, Sizes{Key: 8 * words, Sums: 2})
+		m := newTestMap(MinBits, 8*words, 2, 0, 0)
 		model := map[string]entry{}
 		var hits, drops uint64
 		key := make([]byte, 8*words)
@@ -58,12 +73,9 @@ func TestMapAgainstModel(t *testing.T) {
 		if e := m.Lookup(bytes.Repeat([]byte{0xff}, len(key))); e != nil {
 			t.Fatalf("a key nobody inserted has %v", e)
 		}
-		got := m.sorted(compareSums(0), reversed(compareSums(1)))
+		got := m.sorted([]SortKey{{field: 0}, {field: 1, descending: true}})
 		if len(got) != len(model) || !slices.IsSortedFunc(got, func(a, b *Element) int {
-			if c := compareSums(0)(a, b); c != 0 {
-				return c
-			}
-			return compareSums(1)(b, a)
+			return cmp.Or(cmp.Compare(a.Sums[0], b.Sums[0]), cmp.Compare(b.Sums[1], a.Sums[1]))
 		}) {
 			t.Fatalf("%d elements of %d, or they are not in order", len(got), len(model))
 		}
@@ -72,16 +84,17 @@ func TestMapAgainstModel(t *testing.T) {
 
 // What was there before Clear does not show after it.
 func TestMapClear(t *testing.T) {
-	m := NewMap(MinBits, Sizes{Key: 8, Sums: 1, Vars: 1, Texts: 1})
+	m := newTestMap(MinBits, 8, 1, 1, 1)
 	key := make([]byte, 8)
 	e, _ := m.Insert(key)
-	e.Texts[0] = append(e.Texts[0], "text"...)
-	e.Sums[0], e.Vars[0], e.Set[0], e.Comm = 7, Value{N: 3, B: e.Texts[0]}, true, "sh"
+	e.addSum(0, 7)
+	e.setVar(0, Value{N: 3, B: e.text(0)[:copy(e.text(0), "words")]})
+	e.Comm = "sh"
 	m.Clear()
 	if m.Lookup(key) != nil || m.Len() != 0 || m.Hits() != 0 {
 		t.Error("the map is not empty after Clear")
 	}
-	if e, _ := m.Insert(key); e.Sums[0] != 0 || e.Set[0] || e.Vars[0].B != nil || len(e.Texts[0]) != 0 || e.Comm != "" {
+	if e, _ := m.Insert(key); e.Sums[0] != 0 || e.Set[0] || e.Vars[0].B != nil || e.Comm != "" {
 		t.Errorf("an element after Clear is %+v", e)
 	}
 }
@@ -106,7 +119,7 @@ func BenchmarkInsert(b *testing.B) {
 	}
 	for _, size := range []int{8, 24, 128} {
 		b.Run(fmt.Sprintf("map/%dB", size), func(b *testing.B) {
-			m, k := NewMap(DefaultBits, Sizes{Key: size, Sums: 2}), make([]byte, size)
+			m, k := newTestMap(DefaultBits, size, 2, 0, 0), make([]byte, size)
 			for n := range keys {
 				m.Insert(key(n, k))
 			}

@@ -8,8 +8,8 @@ import (
 // compare orders two elements.
 type compare func(a, b *Element) int
 
-// sorted gives the map's elements in the order of first and, among those that
-// are equal by it, of second, which may be nil.
+// sorted gives the map's elements in the order of the first key and, among those
+// that are equal by it, of the second, if there is one.
 //
 // Which of two elements that are equal comes first is settled too: they are
 // ordered by their keys' bytes before, and the kernel's heapsort, which is not
@@ -17,19 +17,33 @@ type compare func(a, b *Element) int
 //
 // Kernel: tracing_map_sort_entries and detect_dups,
 // kernel/trace/tracing_map.c.
-func (m *Map) sorted(first, second compare) []*Element {
+func (m *Map) sorted(keys []SortKey) []*Element {
 	elements := make([]*Element, 0, m.used)
-	for i := range m.slots {
-		if e := m.slots[i].element; e != nil {
-			elements = append(elements, e)
-		}
+	for n := range m.used {
+		elements = append(elements, m.element(n))
 	}
 	heapsort(elements, func(a, b *Element) int { return bytes.Compare(a.Key, b.Key) })
+	first := m.order(keys[0])
 	heapsort(elements, first)
-	if second != nil {
-		sortEqual(elements, first, second)
+	if len(keys) > 1 {
+		sortEqual(elements, first, m.order(keys[1]))
 	}
 	return elements
+}
+
+// order is how a sort key orders elements.
+//
+// Kernel: cmp_entries_sum and cmp_entries_key, kernel/trace/tracing_map.c.
+func (m *Map) order(k SortKey) compare {
+	f := m.fields[k.field]
+	sign := 1
+	if k.descending {
+		sign = -1
+	}
+	if f.compare == nil {
+		return func(a, b *Element) int { return sign * cmp.Compare(a.Sums[k.field], b.Sums[k.field]) }
+	}
+	return func(a, b *Element) int { return sign * f.compare(a.Key[f.offset:], b.Key[f.offset:]) }
 }
 
 // sortEqual orders by second what is equal by first.
@@ -110,14 +124,43 @@ func siftDown(s []*Element, a int, less compare) {
 	}
 }
 
-// compareSums orders by a sum, an unsigned number.
+// compareKeys orders what begins at a and at b in two keys.
+type compareKeys func(a, b []byte) int
+
+// unordered is how stacks are ordered.
 //
-// Kernel: tracing_map_cmp_atomic64, kernel/trace/tracing_map.c.
-func compareSums(i int) compare {
-	return func(a, b *Element) int { return cmp.Compare(a.Sums[i], b.Sums[i]) }
+// Kernel: tracing_map_cmp_none, kernel/trace/tracing_map.c.
+func unordered(_, _ []byte) int { return 0 }
+
+// byText orders texts that end with a NUL.
+//
+// Kernel: tracing_map_cmp_string, kernel/trace/tracing_map.c.
+func byText(a, b []byte) int { return bytes.Compare(keyText(a), keyText(b)) }
+
+// byNumber is the order of numbers of so many bytes. Numbers of another size
+// than 1, 2, 4 or 8 are not ordered.
+//
+// Kernel: tracing_map_cmp_num, kernel/trace/tracing_map.c.
+func byNumber(size int, signed bool) compareKeys {
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		return unordered
+	}
+	shift := 64 - 8*size
+	if signed {
+		return func(a, b []byte) int {
+			return cmp.Compare(int64(keyNumber(a)<<shift), int64(keyNumber(b)<<shift))
+		}
+	}
+	return func(a, b []byte) int { return cmp.Compare(keyNumber(a)<<shift, keyNumber(b)<<shift) }
 }
 
-// reversed is the descending order.
-func reversed(c compare) compare {
-	return func(a, b *Element) int { return -c(a, b) }
+// keyNumber is the word at the beginning of b, little-endian.
+func keyNumber(b []byte) uint64 { return uint64(word(b)) | uint64(word(b[4:]))<<32 }
+
+// keyText is what of b comes before the first NUL.
+func keyText(b []byte) []byte {
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		return b[:n]
+	}
+	return b
 }

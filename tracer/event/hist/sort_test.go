@@ -25,7 +25,7 @@ func TestTiesAsKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := NewMap(DefaultBits, Sizes{Key: 8, Sums: 1})
+		m := newTestMap(DefaultBits, 8, 1, 0, 0)
 		var want []string
 		key := make([]byte, 8)
 		for s := bufio.NewScanner(f); s.Scan(); {
@@ -38,11 +38,36 @@ func TestTiesAsKernel(t *testing.T) {
 			e.Sums[0] += n
 			want = append(want, fmt.Sprint(k, n))
 		}
-		for i, e := range m.sorted(compareSums(0), nil) {
+		for i, e := range m.sorted([]SortKey{{}}) {
 			if got := fmt.Sprint(binary.LittleEndian.Uint64(e.Key), e.Sums[0]); got != want[i] {
 				t.Errorf("%s: entry %d is %s, want %s", name, i, got, want[i])
 				break
 			}
+		}
+	}
+}
+
+// Keys are compared as what they are: texts up to their NUL, numbers of so many
+// bytes with or without a sign, stacks not at all.
+func TestKeyOrders(t *testing.T) {
+	word := func(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
+	for name, c := range map[string]struct {
+		compare compareKeys
+		a, b    []byte
+		want    int
+	}{
+		"text":          {byText, []byte("ab\x00z"), []byte("b\x00\x00a"), -1},
+		"text's end":    {byText, []byte("ab\x00z"), []byte("ab\x00a"), 0},
+		"signed":        {byNumber(4, true), word(-1), word(1), -1},
+		"unsigned":      {byNumber(4, false), word(-1), word(1), 1},
+		"low byte":      {byNumber(1, false), word(0x101), word(2), -1},
+		"three bytes":   {byNumber(3, false), word(1), word(2), 0},
+		"stack":         {unordered, word(1), word(2), 0},
+		"signed 8":      {byNumber(8, true), word(-5), word(-6), 1},
+		"unsigned 2 eq": {byNumber(2, false), word(0x10001), word(1), 0},
+	} {
+		if got := c.compare(c.a, c.b); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 }
