@@ -80,9 +80,13 @@ func parseCPUList(s string, n int) (cpuMask, error) {
 	}
 }
 
-// betweenRegions is what may stand before a region: a comma and what the kernel's
-// isspace says.
-func betweenRegions(c byte) bool { return c == ',' || c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
+// betweenRegions is what may stand before a region.
+func betweenRegions(c byte) bool { return c == ',' || isSpace(c) }
+
+// isSpace reports whether the kernel takes c for a blank.
+//
+// Kernel: isspace, include/linux/ctype.h.
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
 
 // parseCPURegion reads one region and returns what is behind it.
 //

@@ -101,10 +101,12 @@ func (ft *Ftrace) listen() {
 	clear(ft.listening)
 	names := map[string]bool{}
 	for i := range ft.all {
-		for _, t := range ft.types.All() {
+		for _, t := range i.types {
 			if i.events[t.ID].enabled {
 				ft.listening[t.ID] = true
-				names[tracepointOf(t)] = true
+				if !ft.isDynamic(t) {
+					names[tracepointOf(t)] = true
+				}
 			}
 		}
 		for _, name := range i.current.points {

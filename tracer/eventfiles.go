@@ -30,7 +30,7 @@ func (i *Instance) eventsDir() *tracefile.Dir {
 		Children: func() []tracefile.Node {
 			nodes := files()
 			seen := map[string]bool{}
-			for _, t := range i.ft.types.All() {
+			for _, t := range i.eventTypes() {
 				if !seen[t.System] {
 					seen[t.System] = true
 					nodes = append(nodes, i.systemDir(t.System))
@@ -39,7 +39,7 @@ func (i *Instance) eventsDir() *tracefile.Dir {
 			return nodes
 		},
 		Find: func(name string) tracefile.Node {
-			for _, t := range i.ft.types.All() {
+			for _, t := range i.eventTypes() {
 				if t.System == name {
 					return i.systemDir(name)
 				}
@@ -47,6 +47,27 @@ func (i *Instance) eventsDir() *tracefile.Dir {
 			return named(files(), name)
 		},
 	}
+}
+
+// eventTypes are the events of the instance, for who does not hold the lock. The slice is
+// never written to: what changes them makes another.
+func (i *Instance) eventTypes() []*event.Type {
+	i.ft.mu.Lock()
+	defer i.ft.mu.Unlock()
+	return i.types
+}
+
+// members are the events of a system, and whether it goes when they go: all are dynamic.
+func (i *Instance) members(system string) (types []*event.Type, passing bool) {
+	i.ft.mu.Lock()
+	defer i.ft.mu.Unlock()
+	passing = true
+	for _, t := range i.types {
+		if t.System == system {
+			types, passing = append(types, t), passing && i.ft.isDynamic(t)
+		}
+	}
+	return types, passing
 }
 
 // systemDir is events/SYSTEM.
@@ -57,36 +78,38 @@ func (i *Instance) systemDir(system string) *tracefile.Dir {
 		}
 		return []tracefile.Node{i.enableFile(system), i.systemFilterFile(system)}
 	}
-	eventDir := func(t *event.Type) tracefile.Node {
-		return &tracefile.Dir{Name: t.Name, Mode: 0o755, Children: func() []tracefile.Node { return i.eventFiles(t) }}
-	}
+	_, passing := i.members(system)
 	return &tracefile.Dir{
-		Name: system, Mode: 0o755,
+		Name: system, Mode: 0o755, Passing: passing,
 		Children: func() []tracefile.Node {
 			nodes := files()
-			for _, t := range i.ft.typesOf(system) {
-				nodes = append(nodes, eventDir(t))
+			types, _ := i.members(system)
+			for _, t := range types {
+				nodes = append(nodes, i.eventDir(t))
 			}
 			return nodes
 		},
 		Find: func(name string) tracefile.Node {
-			if t := i.ft.types.ByName(system, name); t != nil {
-				return eventDir(t)
+			for _, t := range i.eventTypes() {
+				if t.System == system && t.Name == name {
+					return i.eventDir(t)
+				}
 			}
 			return named(files(), name)
 		},
 	}
 }
 
-// typesOf are the events of a system.
-func (ft *Ftrace) typesOf(system string) []*event.Type {
-	var types []*event.Type
-	for _, t := range ft.types.All() {
-		if t.System == system {
-			types = append(types, t)
-		}
+// eventDir is events/SYSTEM/EVENT. Of a dynamic event it may be held open longer than
+// there is such an event.
+func (i *Instance) eventDir(t *event.Type) *tracefile.Dir {
+	i.ft.mu.Lock()
+	defer i.ft.mu.Unlock()
+	dir := &tracefile.Dir{Name: t.Name, Mode: 0o755, Passing: i.ft.isDynamic(t), Children: func() []tracefile.Node { return i.eventFiles(t) }}
+	if dir.Passing {
+		dir.Children = func() []tracefile.Node { return i.whileThere(t, i.eventFiles(t)) }
 	}
-	return types
+	return dir
 }
 
 // named is the node of a name, nil if there is none.

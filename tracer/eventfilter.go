@@ -68,7 +68,10 @@ func (i *Instance) systemFilterFile(system string) tracefile.Node {
 		func() string { return filter.SystemText },
 		func(s string) error {
 			var members []filter.Member
-			for _, t := range i.ft.typesOf(system) {
+			for _, t := range i.types {
+				if t.System != system {
+					continue
+				}
 				members = append(members, filter.Member{Type: t, File: i.filterOf(t)})
 			}
 			faults, err := filter.WriteSystem(members, s, i.filterEnv())

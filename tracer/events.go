@@ -24,7 +24,7 @@ func (i *Instance) setEvent(t *event.Type, on bool) error {
 //
 // Kernel: ftrace_clear_events, kernel/trace/trace_events.c.
 func (i *Instance) disableAllEvents() {
-	for _, t := range i.ft.types.All() {
+	for _, t := range i.types {
 		if switchable(t) {
 			i.enableEvent(t, false)
 		}
@@ -45,7 +45,7 @@ func (i *Instance) setEvents(system, name string, on bool) error {
 		return err
 	}
 	found := false
-	for _, t := range i.ft.types.All() {
+	for _, t := range i.types {
 		if !switchable(t) || system != "" && t.System != system || name != "" && t.Name != name {
 			continue
 		}
@@ -75,7 +75,7 @@ func (i *Instance) setEventWord(word string) error {
 	}
 	// A bare name selects the events of that name and the system of that name.
 	found := false
-	for _, t := range i.ft.types.All() {
+	for _, t := range i.types {
 		if switchable(t) && (t.System == word || t.Name == word) {
 			i.enableEvent(t, !off)
 			found = true
@@ -98,7 +98,7 @@ func wildcard(s string) string {
 // showSetEvent is the text of set_event: what is enabled, if only softly.
 func (i *Instance) showSetEvent() string {
 	var text strings.Builder
-	for _, t := range i.ft.types.All() {
+	for _, t := range i.types {
 		if i.events[t.ID].enabled && switchable(t) {
 			fmt.Fprintf(&text, "%s:%s\n", t.System, t.Name)
 		}
@@ -109,7 +109,7 @@ func (i *Instance) showSetEvent() string {
 // showAvailableEvents is the text of available_events.
 func (ft *Ftrace) showAvailableEvents() string {
 	var text strings.Builder
-	for _, t := range ft.types.All() {
+	for _, t := range ft.top.types {
 		if switchable(t) {
 			fmt.Fprintf(&text, "%s:%s\n", t.System, t.Name)
 		}
@@ -123,7 +123,7 @@ func (ft *Ftrace) showAvailableEvents() string {
 // Kernel: system_enable_read, kernel/trace/trace_events.c.
 func (i *Instance) state(system string) string {
 	on, off := false, false
-	for _, t := range i.ft.types.All() {
+	for _, t := range i.types {
 		if switchable(t) && (system == "" || t.System == system) {
 			on, off = on || i.events[t.ID].enabled, off || !i.events[t.ID].enabled
 		}

@@ -18,6 +18,7 @@ import (
 // Kernel: struct trace_event_file, include/linux/trace_events.h.
 type eventState struct {
 	enabled      bool // the tracepoint is on
+	wasEnabled   bool // it was at some time
 	softDisabled bool
 	softRefs     int // who keeps it enabled softly
 	filter       *filter.File
@@ -36,7 +37,7 @@ func (i *Instance) enableEvent(t *event.Type, on bool) {
 	s := &i.events[t.ID]
 	switch {
 	case on:
-		s.enabled, s.softDisabled = true, false
+		s.enabled, s.wasEnabled, s.softDisabled = true, true, false
 	case s.softly():
 		s.softDisabled = true
 	default:
@@ -54,7 +55,7 @@ func (i *Instance) softEnableEvent(t *event.Type, on bool) {
 	if on {
 		s.softRefs++
 		if s.softRefs == 1 && !s.enabled {
-			s.enabled, s.softDisabled = true, true
+			s.enabled, s.wasEnabled, s.softDisabled = true, true, true
 		}
 	} else {
 		s.softRefs--

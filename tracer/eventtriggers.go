@@ -88,7 +88,7 @@ func (i *Instance) dropTrigger(t *event.Type, tr *trigger.Trigger) {
 //
 // Kernel: clear_event_triggers, kernel/trace/trace_events_trigger.c.
 func (i *Instance) dropTriggers() {
-	for _, t := range i.ft.types.All() {
+	for _, t := range i.types {
 		list := &i.events[t.ID].triggers
 		for tr := range list.All {
 			i.dropTrigger(t, tr)

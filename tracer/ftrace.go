@@ -104,8 +104,11 @@ type Ftrace struct {
 	mapped     bool         // the map is there: initcalls have run
 	bootEnd    machine.Time // when they do
 	ignored    []error      // see Ignored
-	listening  []bool       // by event id: some instance has it enabled
-	probes     []uint64     // by event id: the innermost frame of its stacks
+	dynamic    map[*event.Type]*dynamicEvent
+	dynEvents  []dynEvent // the lines of dynamic_events
+	dynKinds   []*dynKind // that a definition may be of, in the order they are asked
+	listening  []bool     // by event id: some instance has it enabled
+	probes     []uint64   // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
 	formats    printkFormats
 	ptrKey     sipKey // of %p
@@ -155,6 +158,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if ft.top, err = ft.newInstance(""); err != nil {
 		return nil, err
 	}
+	ft.top.types = slices.Clone(types.All())
 	secret := m.Rand("ptr_key")
 	ft.ptrKey = sipKey{secret.Uint64(), secret.Uint64()}
 	ft.newStackTracer()

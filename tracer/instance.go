@@ -28,9 +28,11 @@ type Instance struct {
 	clock      *clock
 	clockCalls uint64
 	cpumask    cpuMask
-	percent    uint64       // buffer_percent
-	expanded   bool         // the buffer has its size
-	events     []eventState // by event id
+	percent    uint64        // buffer_percent
+	expanded   bool          // the buffer has its size
+	types      []*event.Type // the events in the order of set_event; see eventTypes
+	events     []eventState  // by event id
+	clearTrace bool          // an event goes that was enabled: see resetCleared
 	pids       eventPIDs
 	repeats    []funcRepeat   // by CPU; of func-no-repeats
 	functions  filterHash     // set_ftrace_filter and set_ftrace_notrace
@@ -62,6 +64,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		current:  tracerByName("nop"),
 		clock:    &clocks[0],
 		cpumask:  allCPUs(cpus),
+		types:    ft.registered(),
 		events:   make([]eventState, ft.maxID+1),
 		repeats:  make([]funcRepeat, cpus),
 		piped:    make([]bool, cpus),

@@ -21,6 +21,7 @@ type pipe struct {
 
 	// of trace_pipe
 	printer *output.Printer
+	types   int // their changes, when the printer last heard of them
 	merge   *output.Merge
 	text    []byte
 	mmio    mmioPipe
@@ -137,6 +138,10 @@ const pipeChunk = 64 << 10
 func takeText(p *pipe) []byte {
 	if p.printer == nil {
 		p.open()
+	}
+	if n := p.i.ft.types.Changes(); n != p.types {
+		p.types = n
+		p.printer.ForgetTypes()
 	}
 	p.text = p.text[:0]
 	if p.i.current.Name == "mmiotrace" {

@@ -54,6 +54,8 @@ type Dir struct {
 	// Mkdir and Rmdir are set only where the kernel allows them (instances).
 	Mkdir func(name string) error
 	Rmdir func(name string) error
+	// Passing folders may go without an Rmdir: the folders of dynamic events.
+	Passing bool
 }
 
 // NodeName is the file's name.

@@ -45,11 +45,16 @@ func (m *Mount) addRoot() {
 		return
 	}
 	for name, system := range childrenOf(events) {
-		m.static[name] = true
-		for event := range childrenOf(system) {
-			m.static[name+"/"+event] = true
+		m.static[name] = !passing(system)
+		for event, node := range childrenOf(system) {
+			m.static[name+"/"+event] = !passing(node)
 		}
 	}
+}
+
+func passing(n tracefile.Node) bool {
+	dir, ok := n.(*tracefile.Dir)
+	return ok && dir.Passing
 }
 
 // childrenOf indexes a folder.

@@ -185,3 +185,26 @@ func TestTable(t *testing.T) {
 		t.Error("Remove")
 	}
 }
+
+// An id that comes free is the next to be given, however late.
+func TestTableFreeID(t *testing.T) {
+	var table event.Table
+	var types []*event.Type
+	for n := range 4 {
+		id, err := table.FreeID()
+		if err != nil || id != 20+n {
+			t.Fatalf("id %d, %v; want %d", id, err, 20+n)
+		}
+		typ, _ := event.NewType(id, "s", string(rune('a'+n)), `""`, nil)
+		if err := table.Add(typ); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, typ)
+	}
+	before := table.Changes()
+	table.Remove(types[2])
+	table.Remove(types[1])
+	if id, _ := table.FreeID(); id != 21 || table.Changes() != before+2 {
+		t.Errorf("id %d, %d changes; want 21, 2", id, table.Changes()-before)
+	}
+}

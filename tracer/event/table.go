@@ -3,16 +3,29 @@ package event
 import (
 	"fmt"
 	"slices"
+	"syscall"
 )
 
 // Table holds event types by id and by name, in the order they were added. The
 // zero Table is empty and ready. It may be read concurrently but not while one
 // is added.
 type Table struct {
-	types  []*Type
-	byID   map[int]*Type
-	byName map[[2]string]*Type
+	types   []*Type
+	byID    map[int]*Type
+	byName  map[[2]string]*Type
+	changes int
+	taken   int // all ids from firstFree up to it, itself not included, are taken
 }
+
+// The ids that are given to events at run time: those above the types that the
+// tracers write, as far as a record has room for them.
+//
+// Kernel: __TRACE_LAST_TYPE and TRACE_EVENT_TYPE_MAX, kernel/trace/trace.h and
+// trace_output.c.
+const (
+	firstFree = 20
+	lastFree  = 1<<16 - 1
+)
 
 // NewTable makes a table of types. Errors: as Add.
 func NewTable(types ...*Type) (*Table, error) {
@@ -40,8 +53,28 @@ func (t *Table) Add(typ *Type) error {
 	}
 	t.byID[typ.ID], t.byName[key] = typ, typ
 	t.types = append(t.types, typ)
+	t.changes++
 	return nil
 }
+
+// FreeID is the id that the kernel would give to another event: the lowest that is
+// free. Errors: ENODEV if there is none.
+//
+// Kernel: alloc_trace_event_type, kernel/trace/trace_output.c.
+func (t *Table) FreeID() (int, error) {
+	id := max(t.taken, firstFree)
+	for t.byID[id] != nil {
+		id++
+	}
+	if t.taken = id; id > lastFree {
+		return 0, fmt.Errorf("no event id is free: %w", syscall.ENODEV)
+	}
+	return id, nil
+}
+
+// Changes counts what was added and removed: while it stays, an id means the same
+// event.
+func (t *Table) Changes() int { return t.changes }
 
 // Remove takes a type out, as when a dynamic event is deleted. It reports
 // whether the type was there.
@@ -53,6 +86,8 @@ func (t *Table) Remove(typ *Type) bool {
 	t.types = slices.Delete(t.types, i, i+1)
 	delete(t.byID, typ.ID)
 	delete(t.byName, [2]string{typ.System, typ.Name})
+	t.changes++
+	t.taken = min(t.taken, typ.ID)
 	return true
 }
 

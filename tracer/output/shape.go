@@ -91,6 +91,9 @@ func (p *Printer) shapeOf(id int) *shape {
 	return p.shapes[id]
 }
 
+// ForgetTypes is for when the types have changed: an id may mean another event now.
+func (p *Printer) ForgetTypes() { clear(p.shapes) }
+
 // Incomplete says of which events the text that was printed so far lacks something,
 // and what: their print formats are faulty or need the kernel itself.
 func (p *Printer) Incomplete() []error {

@@ -58,12 +58,17 @@ func (k Kernel) has(t *event.Type) bool {
 // order is the place of an event in the kernel's list.
 func order(t *event.Type) int {
 	switch {
-	case t.System == "9p", t.System == "fscache", t.System == "netfs": // modules of the kernel that was captured
+	case OfModule(t):
 		return -t.ID
 	case t.ID == movedID:
 		return StackID.ID
 	}
 	return t.ID
+}
+
+// OfModule reports whether an event came with a module of the kernel that was captured.
+func OfModule(t *event.Type) bool {
+	return t.System == "9p" || t.System == "fscache" || t.System == "netfs"
 }
 
 // Declared returns the events that are declared here as Go structs, in the order of
