@@ -43,19 +43,14 @@ type Symbols = printfmt.Symbols
 //
 // A print fmt that cannot be compiled is kept as text and reported by PrintErr.
 //
-// Errors: a field that overlaps the header, a size below 0, two fields of one name.
+// Errors: a field that overlaps the header, a size below 0.
 func NewType(id int, system, name, printFmt string, fields []Field) (*Type, error) {
 	t := &Type{System: system, Name: name, ID: id, Common: commonFields(), Fields: fields, PrintFmt: printFmt}
-	seen := make(map[string]bool, len(fields))
 	for i := range fields {
 		f := &fields[i]
 		if f.Offset < CommonSize || f.Size < 0 {
 			return nil, fmt.Errorf("event %s/%s: field %q: offset %d, size %d", system, name, f.Name, f.Offset, f.Size)
 		}
-		if seen[f.Name] {
-			return nil, fmt.Errorf("event %s/%s: field %q declared twice", system, name, f.Name)
-		}
-		seen[f.Name] = true
 	}
 	t.Size = t.extent()
 	return t, nil
@@ -64,8 +59,11 @@ func NewType(id int, system, name, printFmt string, fields []Field) (*Type, erro
 func (t *Type) String() string { return t.System + "/" + t.Name }
 
 // Field finds a field by name, the common header's included; nil if there is none.
+// Of several, which only a synthetic event may have, it is the last.
+//
+// Kernel: trace_find_event_field, kernel/trace/trace_events.c.
 func (t *Type) Field(name string) *Field {
-	for i := range t.Fields {
+	for i := len(t.Fields) - 1; i >= 0; i-- {
 		if t.Fields[i].Name == name {
 			return &t.Fields[i]
 		}

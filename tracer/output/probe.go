@@ -3,9 +3,6 @@ package output
 import (
 	"bytes"
 	"strconv"
-	"strings"
-
-	"ftracelab/tracer/event"
 )
 
 // appendSyscallEnter appends a system call with its arguments, if verbose with
@@ -69,85 +66,4 @@ func (p *Printer) appendProbeIP(dst []byte, ip uint64, offset bool) []byte {
 		return strconv.AppendUint(append(dst, "0x"...), ip, 16)
 	}
 	return p.appendIPWith(dst, ip, offset)
-}
-
-// appendSynthetic appends a synthetic event: its fields with blanks between
-// them, where its format file has commas; if verbose, each with the conversion
-// that prints it.
-//
-// Kernel: print_synth_event, kernel/trace/trace_events_synth.c.
-//
-// Departure: the names of the flags of a gfp_t are left out.
-func (p *Printer) appendSynthetic(dst []byte, r *record) []byte {
-	dst = append(append(dst, r.shape.name...), ':')
-	fields := r.shape.typ.Fields
-	for i := range fields {
-		f := &fields[i]
-		dst = append(dst, ' ')
-		conversion := synthConversion(f)
-		if p.cfg.Options&Verbose != 0 {
-			dst = append(append(dst, conversion...), ' ')
-		}
-		dst = append(append(dst, f.Name...), '=')
-		switch {
-		case f.Offset+f.Size > len(r.Data):
-		case strings.Contains(f.Decl, "char") && strings.Contains(f.Decl, "["):
-			dst = append(dst, synthString(r.Data, f)...)
-		case strings.HasPrefix(f.Decl, "__data_loc"):
-			dst = p.appendSynthStack(dst, r.Data, f)
-		case conversion == "%x":
-			dst = strconv.AppendUint(dst, le(r.Data, f.Offset, min(8, f.Size)), 16)
-		case f.Signed:
-			shift := 64 - 8*min(8, f.Size)
-			dst = strconv.AppendInt(dst, int64(le(r.Data, f.Offset, min(8, f.Size))<<shift)>>shift, 10)
-		default:
-			dst = strconv.AppendUint(dst, le(r.Data, f.Offset, min(8, f.Size)), 10)
-		}
-	}
-	return append(dst, '\n')
-}
-
-func synthString(rec []byte, f *event.Field) []byte {
-	if strings.HasPrefix(f.Decl, "__data_loc") {
-		return text(rec, int(le32(rec, f.Offset)&0xffff))
-	}
-	return text(rec[f.Offset:f.Offset+f.Size], 0)
-}
-
-// appendSynthStack appends a stack, whose first word is its length.
-func (p *Printer) appendSynthStack(dst, rec []byte, f *event.Field) []byte {
-	dst = append(dst, "STACK:\n"...)
-	stack, _ := located(rec, f, false)
-	for off := 8; off+8 <= len(stack); off += 8 {
-		dst = appendSymbol(append(dst, "=> "...), p.cfg.Symbols, le64(stack, off), true)
-		dst = append(dst, '\n')
-	}
-	return dst
-}
-
-// synthConversion is the conversion for a field of a synthetic event.
-//
-// Kernel: synth_field_fmt.
-func synthConversion(f *event.Field) string {
-	decl := strings.TrimSuffix(f.Decl, " "+f.Name)
-	switch decl {
-	case "s64":
-		return "%lld"
-	case "u64":
-		return "%llu"
-	case "s32", "s16", "s8", "int", "char", "bool", "pid_t":
-		return "%d"
-	case "u32", "u16", "u8", "unsigned int", "unsigned char":
-		return "%u"
-	case "long":
-		return "%ld"
-	case "unsigned long":
-		return "%lu"
-	case "gfp_t":
-		return "%x"
-	}
-	if strings.Contains(decl, "[") || strings.Contains(f.Decl, "[") {
-		return "%s"
-	}
-	return "%llu"
 }

@@ -96,7 +96,7 @@ type MmPageAllocRecord struct {
 
 // MmPageAlloc is kmem:mm_page_alloc.
 var MmPageAlloc = event.Define[MmPageAllocRecord](621, "kmem", "mm_page_alloc",
-	`"page=%p pfn=0x%lx order=%d migratetype=%d gfp_flags=%s", REC->pfn != -1UL ? (((struct page *)vmemmap_base) + (REC->pfn)) : ((void *)0), REC->pfn != -1UL ? REC->pfn : 0, REC->order, REC->migratetype, `+gfpFlags)
+	`"page=%p pfn=0x%lx order=%d migratetype=%d gfp_flags=%s", REC->pfn != -1UL ? (((struct page *)vmemmap_base) + (REC->pfn)) : ((void *)0), REC->pfn != -1UL ? REC->pfn : 0, REC->order, REC->migratetype, `+GFPFlags)
 
 // MmPageFreeBatchedRecord is the record of mm_page_free_batched.
 type MmPageFreeBatchedRecord struct {
@@ -150,7 +150,7 @@ type KmallocRecord struct {
 
 // Kmalloc is kmem:kmalloc.
 var Kmalloc = event.Define[KmallocRecord](626, "kmem", "kmalloc",
-	`"call_site=%pS ptr=%p bytes_req=%zu bytes_alloc=%zu gfp_flags=%s node=%d accounted=%s", (void *)REC->call_site, REC->ptr, REC->bytes_req, REC->bytes_alloc, `+gfpFlags+`, REC->node, (1 && (REC->gfp_flags & ( unsigned long)(( gfp_t)((((1UL))) << (22))))) ? "true" : "false"`)
+	`"call_site=%pS ptr=%p bytes_req=%zu bytes_alloc=%zu gfp_flags=%s node=%d accounted=%s", (void *)REC->call_site, REC->ptr, REC->bytes_req, REC->bytes_alloc, `+GFPFlags+`, REC->node, (1 && (REC->gfp_flags & ( unsigned long)(( gfp_t)((((1UL))) << (22))))) ? "true" : "false"`)
 
 // KmemCacheAllocRecord is the record of kmem_cache_alloc.
 type KmemCacheAllocRecord struct {
@@ -165,13 +165,13 @@ type KmemCacheAllocRecord struct {
 
 // KmemCacheAlloc is kmem:kmem_cache_alloc.
 var KmemCacheAlloc = event.Define[KmemCacheAllocRecord](627, "kmem", "kmem_cache_alloc",
-	`"call_site=%pS ptr=%p bytes_req=%zu bytes_alloc=%zu gfp_flags=%s node=%d accounted=%s", (void *)REC->call_site, REC->ptr, REC->bytes_req, REC->bytes_alloc, `+gfpFlags+`, REC->node, REC->accounted ? "true" : "false"`)
+	`"call_site=%pS ptr=%p bytes_req=%zu bytes_alloc=%zu gfp_flags=%s node=%d accounted=%s", (void *)REC->call_site, REC->ptr, REC->bytes_req, REC->bytes_alloc, `+GFPFlags+`, REC->node, REC->accounted ? "true" : "false"`)
 
-// gfpFlags is how the events of kmem print gfp_flags: the combinations first,
+// GFPFlags is how the events of kmem print gfp_flags: the combinations first,
 // then single flags, each as the preprocessor leaves it.
 //
 // Kernel: show_gfp_flags, include/trace/events/mmflags.h.
-const gfpFlags = `(REC->gfp_flags) ? __print_flags(REC->gfp_flags, "|", ` +
+const GFPFlags = `(REC->gfp_flags) ? __print_flags(REC->gfp_flags, "|", ` +
 	`{( unsigned long)(((((((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) | (( gfp_t)((((1UL))) << (6))) | (( gfp_t)((((1UL))) << (7))) | (( gfp_t)((((1UL))) << (20)))) | (( gfp_t)((((1UL))) << (1)))) | (( gfp_t)((((1UL))) << (3))) | (( gfp_t)0)) | (( gfp_t)((((1UL))) << (18))) | (( gfp_t)((((1UL))) << (19))) | (( gfp_t)((((1UL))) << (13)))) & ~(( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11))))) | (( gfp_t)((((1UL))) << (10)))), "GFP_TRANSHUGE"}, ` +
 	`{( unsigned long)((((((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) | (( gfp_t)((((1UL))) << (6))) | (( gfp_t)((((1UL))) << (7))) | (( gfp_t)((((1UL))) << (20)))) | (( gfp_t)((((1UL))) << (1)))) | (( gfp_t)((((1UL))) << (3))) | (( gfp_t)0)) | (( gfp_t)((((1UL))) << (18))) | (( gfp_t)((((1UL))) << (19))) | (( gfp_t)((((1UL))) << (13)))) & ~(( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11))))), "GFP_TRANSHUGE_LIGHT"}, ` +
 	`{( unsigned long)((((( gfp_t)(((((1UL))) << (10))|((((1UL))) << (11)))) | (( gfp_t)((((1UL))) << (6))) | (( gfp_t)((((1UL))) << (7))) | (( gfp_t)((((1UL))) << (20)))) | (( gfp_t)((((1UL))) << (1)))) | (( gfp_t)((((1UL))) << (3))) | (( gfp_t)0)), "GFP_HIGHUSER_MOVABLE"}, ` +

@@ -1,0 +1,156 @@
+package synth
+
+import (
+	"strings"
+
+	"ftracelab/tracer/event"
+)
+
+// System is the event system of synthetic events.
+const System = "synthetic"
+
+// maxFields is how many fields an event may have.
+//
+// Kernel: SYNTH_FIELDS_MAX, kernel/trace/trace_synth.h.
+const maxFields = 64
+
+// Definition is a synthetic event as it was defined. It does not change.
+//
+// Kernel: struct synth_event, kernel/trace/trace_synth.h.
+type Definition struct {
+	Name   string
+	Fields []Field
+
+	words int // slots of 8 bytes in a record
+}
+
+// Kind is what a field holds.
+type Kind uint8
+
+const (
+	Number      Kind = iota
+	Text             // a string in place, in StringSize bytes
+	DynamicText      // a string of any length
+	Stack            // addresses behind their count
+)
+
+// Field is one field.
+//
+// Kernel: struct synth_field, kernel/trace/trace_synth.h.
+type Field struct {
+	Name   string
+	Type   string // "pid_t", "char[16]", "unsigned long[]"
+	Kind   Kind
+	Size   int // bytes; of a DynamicText or Stack those of the word that locates it
+	Signed bool
+
+	slot int // its first one
+}
+
+// dynamic says whether the field's content stands behind the slots.
+func (f *Field) dynamic() bool { return f.Kind == DynamicText || f.Kind == Stack }
+
+// declType is the type as the format file has it.
+func (f *Field) declType() string {
+	if f.dynamic() {
+		return "__data_loc " + f.Type
+	}
+	return f.Type
+}
+
+// decl is the field's line in the format file. A length in brackets gets lost.
+//
+// Kernel: f_show, kernel/trace/trace_events.c.
+func (f *Field) decl() string {
+	typ := f.declType()
+	if n := strings.IndexByte(typ, '['); n >= 0 && !f.dynamic() {
+		return typ[:n] + " " + f.Name + "[]"
+	}
+	return typ + " " + f.Name
+}
+
+// define makes a definition of its fields and gives each its slots.
+//
+// Kernel: synth_event_define_fields.
+func define(name string, fields []Field) *Definition {
+	d := &Definition{Name: name, Fields: fields}
+	for i := range fields {
+		f := &fields[i]
+		f.slot = d.words
+		if f.Kind == Text {
+			d.words += StringSize / slotSize
+		} else {
+			d.words++
+		}
+	}
+	return d
+}
+
+// NewType makes the event type, with an id that the caller has found.
+func (d *Definition) NewType(id int) (*event.Type, error) {
+	fields := make([]event.Field, len(d.Fields))
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		fields[i] = event.Field{Name: f.Name, Decl: f.decl(), Offset: f.offset(), Size: f.Size, Signed: f.Signed}
+	}
+	return event.NewType(id, System, d.Name, d.printFmt(), fields)
+}
+
+// printFmt is the format file's print fmt, which no record is printed with: it
+// has commas where the text has blanks.
+//
+// Kernel: __set_synth_event_print_fmt.
+func (d *Definition) printFmt() string {
+	var format, args strings.Builder
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		if i > 0 {
+			format.WriteString(", ")
+		}
+		format.WriteString(f.Name + "=" + Conversion(f.Type))
+		switch f.Kind {
+		case DynamicText:
+			args.WriteString(", __get_str(" + f.Name + ")")
+		case Stack:
+			args.WriteString(", __get_stacktrace(" + f.Name + ")")
+		default:
+			args.WriteString(", REC->" + f.Name)
+		}
+	}
+	return `"` + format.String() + `"` + args.String()
+}
+
+// Show is the event's line in synthetic_events. With s:synthetic/ before it, it
+// is the one in dynamic_events.
+//
+// Kernel: __synth_event_show.
+func (d *Definition) Show() string {
+	var text strings.Builder
+	text.WriteString(d.Name + "\t")
+	for i := range d.Fields {
+		if i > 0 {
+			text.WriteString("; ")
+		}
+		text.WriteString(d.Fields[i].Type + " " + d.Fields[i].Name)
+	}
+	return text.String()
+}
+
+// Check says whether an action may pass a value of a type, as the format file
+// names it, to the field at a position. A text goes to any char[], but only to
+// a char[N] of its own size; so does any other value of 8 bytes to a char[],
+// which then reads "(fault)".
+//
+// Kernel: check_synth_field, kernel/trace/trace_events_hist.c.
+func (d *Definition) Check(position int, typ string, size int, signed bool) bool {
+	if position < 0 || position >= len(d.Fields) {
+		return false
+	}
+	f := &d.Fields[position]
+	switch {
+	case f.Kind == DynamicText && isText(typ), f.Kind == Stack && isStack(typ), f.declType() == typ:
+		return true
+	}
+	text := f.Kind == Text || f.Kind == DynamicText
+	return f.Size == size && (text || f.Signed == signed)
+}

@@ -1,0 +1,120 @@
+package synth
+
+import (
+	"bytes"
+
+	"ftracelab/tracer/event"
+)
+
+// Value is one value that an action passes: N of a number, B of a text or a
+// stack. A nil B is an address that cannot be read.
+//
+// A text ends at its first NUL or with B. A stack is words of 8 bytes: how many
+// addresses follow, then these, innermost first.
+type Value struct {
+	N uint64
+	B []byte
+}
+
+const (
+	slotSize = 8
+
+	// Kernel: MAX_STRING_SIZE, kernel/trace/trace_probe.h.
+	maxText = 4096
+
+	// Kernel: HIST_STACKTRACE_DEPTH, kernel/trace/trace.h.
+	stackWords = 16
+
+	// Kernel: FAULT_STRING, kernel/trace/trace_probe.h.
+	fault = "(fault)"
+)
+
+func (f *Field) offset() int { return event.CommonSize + slotSize*f.slot }
+
+// Append encodes a record with its common header, whose Type the caller sets,
+// and appends it to dst. values are those of the fields in their order; what is
+// missing is zero. Nothing is allocated if dst has room.
+//
+// Departure: what a field does not fill of its slots is zero; in the kernel it
+// is what stood in the buffer before.
+//
+// Kernel: trace_event_raw_event_synth, trace_string and trace_stack.
+func (d *Definition) Append(dst []byte, c event.Common, values []Value) []byte {
+	start := len(dst)
+	dst = appendZeros(dst, event.CommonSize+slotSize*d.words)
+	c.Put(dst[start:])
+	for i := range min(len(values), len(d.Fields)) {
+		f, v := &d.Fields[i], &values[i]
+		switch f.Kind {
+		case Number:
+			put(dst[start+f.offset():], f.Size, v.N)
+		case Text:
+			copy(dst[start+f.offset():], text(v, StringSize))
+		case DynamicText:
+			at := len(dst) - start
+			dst = append(append(dst, text(v, maxText)...), 0)
+			locate(dst[start+f.offset():], at, len(dst)-start-at)
+		case Stack:
+			at := len(dst) - start
+			stack, room := words(v.B)
+			dst = append(dst, stack...)
+			locate(dst[start+f.offset():], at, len(stack))
+			dst = appendZeros(dst, room-len(stack))
+		}
+	}
+	return dst
+}
+
+// text is a text without its NUL, cut so that with it it has at most size bytes.
+func text(v *Value, size int) []byte {
+	if v.B == nil {
+		return []byte(fault)
+	}
+	b := v.B[:min(len(v.B), size-1)]
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		return b[:n]
+	}
+	return b
+}
+
+// words are the words of a stack up to one that is zero, and the room they have in
+// a record: that of the count and of as many addresses as it says.
+func words(b []byte) (stack []byte, room int) {
+	n := 0
+	for n < stackWords && slotSize*(n+1) <= len(b) && get(b[slotSize*n:]) != 0 {
+		n++
+	}
+	count := 0
+	if n > 0 {
+		count = int(min(get(b), stackWords))
+	}
+	return b[:slotSize*n], max(slotSize*(1+count), slotSize*n)
+}
+
+// locate writes where dynamic data is, each number in 16 bits.
+func locate(slot []byte, offset, length int) {
+	put(slot, 2, uint64(offset))
+	put(slot[2:], 2, uint64(length))
+}
+
+func get(b []byte) (v uint64) {
+	for n := range slotSize {
+		v |= uint64(b[n]) << (8 * n)
+	}
+	return v
+}
+
+// put writes the low bytes of v.
+func put(b []byte, size int, v uint64) {
+	for n := range size {
+		b[n] = byte(v >> (8 * n))
+	}
+}
+
+func appendZeros(dst []byte, n int) []byte {
+	var zeros [StringSize]byte
+	for ; n > len(zeros); n -= len(zeros) {
+		dst = append(dst, zeros[:]...)
+	}
+	return append(dst, zeros[:n]...)
+}

@@ -1,0 +1,208 @@
+package synth_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ftracelab/internal/testutil"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/synth"
+)
+
+// The captured definitions have the captured format files.
+func TestFormat(t *testing.T) {
+	dir := filepath.Join(testutil.Oracle(t), "full/dynamic_hist_misc/synthetic")
+	list, err := os.ReadFile(filepath.Join(dir, "dynamic_events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		line = strings.TrimSuffix(line, "\n")
+		d, err := synth.ParseDynamic(line, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := "s:synthetic/" + d.Show(); got != line {
+			t.Errorf("%q is shown as %q", line, got)
+		}
+		want, err := os.ReadFile(filepath.Join(dir, "events/synthetic", d.Name, "format"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := event.ParseFormat(synth.System, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := d.NewType(theirs.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ours.Format(); !bytes.Equal(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// The captured records of wakeup_lat come out again, but for what stood in the
+// buffer where no value fills a field.
+func TestCapturedRecords(t *testing.T) {
+	dir := filepath.Join(testutil.Oracle(t), "full/dynamic_hist_misc/synthetic")
+	d := parse(t, "wakeup_lat u64 lat; pid_t pid; char comm[16]")
+	typ, err := d.NewType(1139)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs := 0
+	for _, name := range []string{"cpu0.raw", "cpu1.raw"} {
+		raw, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A record of 280 bytes stands behind a word with its length.
+		head := []byte{284 & 0xff, 284 >> 8, 0, 0, 1139 & 0xff, 1139 >> 8, 1, 5}
+		for n := bytes.Index(raw, head); n >= 0; n = bytes.Index(raw, head) {
+			rec := raw[n+4 : n+4+280]
+			raw = raw[n+4+280:]
+			values := []synth.Value{
+				{N: typ.Field("lat").Uint(rec)},
+				{N: typ.Field("pid").Uint(rec)},
+				{B: typ.Field("comm").Bytes(rec)},
+			}
+			recs++
+			got := d.Append(nil, event.ParseCommon(rec), values)
+			const pidEnd, comm = 20, 24
+			commEnd := comm + bytes.IndexByte(rec[comm:], 0) + 1
+			if len(got) != len(rec) || !bytes.Equal(got[:pidEnd], rec[:pidEnd]) || !bytes.Equal(got[comm:commEnd], rec[comm:commEnd]) {
+				t.Fatalf("record %d\n%s\nwant\n%s", recs, hex.Dump(got), hex.Dump(rec))
+			}
+		}
+	}
+	if recs < 200 {
+		t.Errorf("%d records", recs)
+	}
+}
+
+func stack(words ...uint64) (b []byte) {
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// Dynamic data stands in the order of the fields behind all slots.
+func TestAppend(t *testing.T) {
+	d := parse(t, "mixed char name[]; u16 x; unsigned long[] st; char fixed[8]; s8 y; char last[]")
+	typ, err := d.NewType(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []synth.Value{
+		{B: []byte("ab\x00rest")},
+		{N: 0x12345},
+		{B: stack(2, 0x1111, 0x2222)},
+		{B: []byte("longer than 8")}, // goes on behind the field: its slots have room
+		{N: ^uint64(0)},
+		{}, // cannot be read
+	}
+	rec := d.Append(nil, event.Common{Type: 7, PID: 3}, values)
+	const slots = 8 + 5*8 + 256
+	if want := slots + 3 + 24 + 8; len(rec) != want {
+		t.Fatalf("%d bytes, want %d", len(rec), want)
+	}
+	for name, want := range map[string]string{"name": "ab", "fixed": "longer t", "last": "(fault)"} {
+		if got := typ.Field(name).String(rec); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if x, y := typ.Field("x").Uint(rec), typ.Field("y").Int(rec); x != 0x2345 || y != -1 {
+		t.Error(x, y)
+	}
+	if got := typ.Field("st").Bytes(rec); !bytes.Equal(got, stack(2, 0x1111, 0x2222)) {
+		t.Errorf("%x", got)
+	}
+	if got := string(rec[typ.Field("fixed").Offset:][:14]); got != "longer than 8\x00" {
+		t.Errorf("%q", got)
+	}
+	if got := typ.Field("st").Uint(rec); got != 24<<16|(slots+3) {
+		t.Errorf("%x", got)
+	}
+}
+
+// A stack ends at a zero, and 16 words of it are copied; its room is for as many
+// as it says.
+func TestAppendStack(t *testing.T) {
+	d := parse(t, "s unsigned long[] st")
+	typ, _ := d.NewType(7)
+	full := make([]uint64, 17)
+	for n := range full {
+		full[n] = 16
+	}
+	for _, c := range []struct {
+		stack      []byte
+		room, used int
+	}{
+		{nil, 8, 0},
+		{stack(0), 8, 0},
+		{stack(3, 1, 0, 2), 32, 16},
+		{stack(3, 1, 1, 1, 0, 0), 32, 32},
+		{stack(full...), 17 * 8, 16 * 8},
+		{stack(1<<63, 1)[:12], 17 * 8, 8},
+	} {
+		rec := d.Append(nil, event.Common{}, []synth.Value{{B: c.stack}})
+		if got := len(rec) - 16; got != c.room {
+			t.Errorf("%x: room %d, want %d", c.stack, got, c.room)
+		}
+		if got := typ.Field("st").Bytes(rec); !bytes.Equal(got, c.stack[:c.used]) {
+			t.Errorf("%x: %x", c.stack, got)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	d := parse(t, "e u64 lat; pid_t pid; char comm[16]; char name[]; unsigned long[] st; bool b")
+	for _, c := range []struct {
+		position int
+		typ      string
+		size     int
+		signed   bool
+		want     bool
+	}{
+		{0, "u64", 8, false, true},
+		{0, "unsigned long", 8, false, true},
+		{0, "s64", 8, true, false},
+		{1, "pid_t", 4, true, true},
+		{1, "int", 4, true, true},
+		{1, "u32", 4, false, false},
+		{1, "u64", 8, false, false},
+		{2, "char[16]", 16, true, true},
+		{2, "char[15]", 15, true, false},
+		{2, "u8[16]", 16, false, true}, // a text is not asked for its sign
+		{3, "char[16]", 16, true, true},
+		{3, "__data_loc char[]", 4, true, true},
+		{3, "u64", 8, false, true},
+		{3, "u32", 4, false, false},
+		{4, "unsigned long[]", 128, false, true},
+		{4, "char[16]", 16, true, false},
+		{5, "u8", 1, false, false},
+		{6, "u64", 8, false, false},
+		{-1, "u64", 8, false, false},
+	} {
+		if got := d.Check(c.position, c.typ, c.size, c.signed); got != c.want {
+			t.Errorf("%d %s: %t", c.position, c.typ, got)
+		}
+	}
+}
+
+func TestAppendDoesNotAllocate(t *testing.T) {
+	d := parse(t, "mixed char name[]; u16 x; unsigned long[] st; char fixed[8]")
+	values := []synth.Value{{B: []byte("abc")}, {N: 1}, {B: stack(2, 1, 1)}, {B: []byte("def")}}
+	dst := make([]byte, 0, 512)
+	if n := testing.AllocsPerRun(100, func() { dst = d.Append(dst[:0], event.Common{}, values) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
