@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"ftracelab/fgraph"
+	"ftracelab/fgraph/rethook"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -14,7 +15,7 @@ func (ft *Ftrace) hooksChanged() {
 	if ft.graph.Active() > 0 {
 		h.Switch = ft.switched
 	}
-	h.Return, h.Trace = ft.leave, ft.tracepoint
+	h.Return, h.Trace, h.Exit = ft.leave, ft.tracepoint, ft.taskExit
 	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
 	h.NMI, h.Hotplug = ft.nmi, ft.hotplug
 	h.Critical, h.Idle = nil, nil
@@ -26,16 +27,35 @@ func (ft *Ftrace) hooksChanged() {
 		h.MMIO = ft.mmioAccess
 	}
 	if ft.unwind != nil {
-		h.UserExit, h.Exit = ft.userExit, ft.taskExit
+		h.UserExit = ft.userExit
 	}
 	ft.listen()
 }
 
-// leave runs when a function returns through the shadow stack.
+// leave runs when a function returns to a replaced address. Whoever hooked its
+// return last sees it first; one may lead to the other.
 func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 	ft.running = c
-	ft.graph.Leave(c, f)
+	for away := true; away && f.Replaced(); {
+		switch f.Ret {
+		case rethook.Trampoline:
+			ft.data(c.Current).rethooks.Return(c, f)
+		case fgraph.ReturnToHandler:
+			ft.graph.Leave(c, f)
+		default:
+			away = false
+		}
+	}
 	ft.running = nil
+}
+
+// taskExit runs when a task has left its CPU for good.
+func (ft *Ftrace) taskExit(t *machine.Task) {
+	d := ft.data(t)
+	d.rethooks.Flush()
+	if d.unwind != nil {
+		ft.unwind.Exit(d.unwind)
+	}
 }
 
 // switched runs at a context switch. With sleep-time off, the time a task is
@@ -54,6 +74,7 @@ type taskData struct {
 	// graphIRQ says that the function of set_graph_function the task is in was
 	// called by an interrupt (TRACE_IRQ_BIT).
 	graphIRQ bool
+	rethooks rethook.Task
 	unwind   *unwind.Task // in a kernel with deferred unwinding
 	rv       rvTask
 }

@@ -64,13 +64,6 @@ func (ft *Ftrace) userExit(c *machine.CPU) {
 	ft.running = nil
 }
 
-// taskExit runs when a task has left its CPU for good.
-func (ft *Ftrace) taskExit(t *machine.Task) {
-	if d := ft.data(t); d.unwind != nil {
-		ft.unwind.Exit(d.unwind)
-	}
-}
-
 func (ft *Ftrace) unwindTask(t *machine.Task) *unwind.Task {
 	d := ft.data(t)
 	if d.unwind == nil {

@@ -20,6 +20,10 @@ type Frame struct {
 // return address: the parent_ip of the function tracer.
 func (f *Frame) Parent() uint64 { return f.orig }
 
+// Replaced says whether a hook has replaced Ret, and none has put it back. Of a
+// function that was jumped to, what its caller's Ret was replaced by does not count.
+func (f *Frame) Replaced() bool { return f.Ret != f.was }
+
 const (
 	endbrSize = 4 // endbr64 in front of the patched call (CONFIG_X86_KERNEL_IBT)
 	callSize  = 5 // the patched call itself
@@ -56,7 +60,7 @@ func (c *CPU) ret(t *Task, arg int32) {
 		panic("machine: invariant: return without a call")
 	}
 	f := &t.frames[n]
-	if f.Ret != f.was && c.m.Hooks.Return != nil {
+	if f.Replaced() && c.m.Hooks.Return != nil {
 		f.Value = c.m.kernel.Values.value(c, arg)
 		c.m.Hooks.Return(c, f)
 	}

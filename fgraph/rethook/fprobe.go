@@ -1,0 +1,86 @@
+package rethook
+
+import "ftracelab/workload/machine"
+
+// Fprobe is a user of functions' entries and returns. Its handlers run as long as
+// it is registered and not Disabled.
+//
+// Kernel: struct fprobe, include/linux/fprobe.h.
+type Fprobe struct {
+	// Entry runs at a function's entry, nil for not at all; data is what Exit will
+	// get, nil without Exit. With Exit, it says whether the return is wanted.
+	Entry func(c *machine.CPU, f *machine.Frame, data []uint64) bool
+	// Exit runs when a function returns: that whose patched call is at fn, to ret.
+	Exit func(c *machine.CPU, fn, ret uint64, f *machine.Frame, data []uint64)
+	// DataWords is how many words of data Entry leaves to Exit.
+	DataWords int
+	// MaxActive is how many calls can be followed at a time; 0 lets Register choose.
+	MaxActive int
+	// Disabled keeps the handlers from running; calls in flight return unseen.
+	Disabled bool
+	// Missed counts calls whose return could not be followed.
+	Missed uint64
+
+	hook *Hook
+}
+
+// Register makes the nodes for the returns of a number of functions on a machine
+// of so many CPUs.
+//
+// Kernel: fprobe_init_rethook, kernel/trace/fprobe.c.
+func (p *Fprobe) Register(functions, cpus int) {
+	p.Missed = 0
+	if p.Exit == nil {
+		return
+	}
+	num := p.MaxActive
+	if num == 0 {
+		num = functions * cpus * 2
+	}
+	p.hook = New(p.exit, p.DataWords, num)
+}
+
+// Unregister stops the probe; calls in flight return unseen.
+//
+// Kernel: unregister_fprobe, kernel/trace/fprobe.c.
+func (p *Fprobe) Unregister() {
+	if p.hook != nil {
+		p.hook.Stop()
+		p.hook = nil
+	}
+}
+
+// Enter is to run at the entry of the functions that p is on; t is the list of the
+// current task.
+//
+// Kernel: fprobe_handler, kernel/trace/fprobe.c.
+//
+// Departure: the kernel looks whether a handler runs inside another one; here none
+// calls a function that could be traced.
+func (p *Fprobe) Enter(c *machine.CPU, t *Task, f *machine.Frame) {
+	switch {
+	case p.Disabled:
+	case p.Exit == nil:
+		p.Entry(c, f, nil)
+	default:
+		n := p.hook.Get()
+		if n == nil {
+			p.Missed++
+			return
+		}
+		if p.Entry != nil && !p.Entry(c, f, n.Data) {
+			n.Recycle()
+			return
+		}
+		t.Hook(n, f)
+	}
+}
+
+// exit is the handler of the returns.
+//
+// Kernel: fprobe_exit_handler, kernel/trace/fprobe.c.
+func (p *Fprobe) exit(c *machine.CPU, n *Node, ret uint64, f *machine.Frame) {
+	if !p.Disabled {
+		p.Exit(c, n.Func, ret, f, n.Data)
+	}
+}

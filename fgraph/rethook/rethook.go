@@ -1,0 +1,152 @@
+// Package rethook sees functions return as Linux 6.12 does it for kretprobes and
+// fprobes: with a list of nodes for each task, beside the shadow stack that
+// package fgraph keeps.
+//
+//	machine stack                 Task list
+//	┌───────────────────────┐     ┌──────────────────────────────┐
+//	│ args of vfs_read      │     │ Node  ret ksys_read+0x6d     │ newest
+//	│ Trampoline            │◄────│       data of its user       │
+//	├───────────────────────┤     ├──────────────────────────────┤
+//	│ args of ksys_read     │     │ Node  ret do_syscall_64+0x…  │
+//	│ Trampoline            │◄────│                              │
+//
+// A [Hook] is one user. Its nodes are made when it is: a call that finds none
+// free is missed. Several users of one call each put a node on the list, and all
+// but the first find [Trampoline] where the return address was; the same holds
+// for a function that was jumped to. So [Task.Return] takes nodes off down to
+// the one that has an address to go on at.
+//
+// Kernel: kernel/trace/rethook.c.
+package rethook
+
+import "ftracelab/workload/machine"
+
+// Trampoline is the address that replaces a return address: that of
+// arch_rethook_trampoline in the reference kernel.
+const Trampoline uint64 = 0xffffffff81093e80
+
+// Handler runs when a hooked function returns; the function goes on at ret, and
+// f is its frame, with what it returns. It runs with preemption off.
+type Handler func(c *machine.CPU, n *Node, ret uint64, f *machine.Frame)
+
+// Hook is one user: a handler, and the nodes for calls that have not returned.
+//
+// Kernel: struct rethook, include/linux/rethook.h.
+type Hook struct {
+	handler Handler // nil: stopped
+	free    *Node
+}
+
+// Node is a call that has not returned.
+//
+// Kernel: struct rethook_node, include/linux/rethook.h.
+type Node struct {
+	// Func is the address of the patched call of the function, and Data what its
+	// user keeps with the call; Data has the length that New was told, and is not
+	// cleared.
+	Func uint64
+	Data []uint64
+
+	hook *Hook
+	ret  uint64
+	next *Node
+}
+
+// New makes a hook with num nodes of so many words of data each.
+//
+// Kernel: rethook_alloc.
+func New(handler Handler, words, num int) *Hook {
+	h := &Hook{handler: handler}
+	nodes, data := make([]Node, num), make([]uint64, num*words)
+	for i := range nodes {
+		n := &nodes[i]
+		n.Data = data[i*words : (i+1)*words : (i+1)*words]
+		n.hook, n.next, h.free = h, h.free, n
+	}
+	return h
+}
+
+// Stop ends the use of h: calls that were hooked still return, but its handler
+// does not run any more.
+//
+// Kernel: rethook_stop and rethook_free.
+func (h *Hook) Stop() { h.handler, h.free = nil, nil }
+
+// Get takes a free node; nil if there is none or h is stopped. It goes to
+// [Task.Hook] or back by [Node.Recycle].
+//
+// Kernel: rethook_try_get.
+func (h *Hook) Get() *Node {
+	n := h.free
+	if n != nil {
+		h.free, n.next = n.next, nil
+	}
+	return n
+}
+
+// Recycle gives a node back that is on no task's list.
+//
+// Kernel: rethook_recycle.
+func (n *Node) Recycle() {
+	if n.hook.handler != nil {
+		n.next, n.hook.free = n.hook.free, n
+	}
+}
+
+// Task is the list of a task's calls that have not returned, the newest first.
+// The zero Task has none. It belongs to the CPU that the task runs on.
+//
+// Kernel: task_struct's rethooks.
+type Task struct{ first *Node }
+
+// Hook replaces the return address of a function that is being entered.
+//
+// Kernel: rethook_hook.
+func (t *Task) Hook(n *Node, f *machine.Frame) {
+	n.Func, n.ret, n.next = f.IP, f.Ret, t.first
+	t.first, f.Ret = n, Trampoline
+}
+
+// Return is where a replaced address leads: it runs the handlers of the calls
+// that return, the newest first, and puts the address to go on at into f.Ret. It
+// panics if there is none.
+//
+// Kernel: rethook_trampoline_handler, where the machine panics as well.
+func (t *Task) Return(c *machine.CPU, f *machine.Frame) {
+	last := t.first
+	for last != nil && last.ret == Trampoline {
+		last = last.next
+	}
+	if last == nil {
+		panic("rethook: invariant: return without a hooked call")
+	}
+	f.Ret = last.ret
+	for n := t.first; ; n = n.next {
+		if h := n.hook.handler; h != nil {
+			h(c, n, f.Ret, f)
+		}
+		if n == last {
+			break
+		}
+	}
+	first, rest := t.first, last.next
+	t.first = rest
+	for n := first; n != rest; {
+		next := n.next
+		n.Recycle()
+		n = next
+	}
+}
+
+// Flush takes back the nodes of a task that has exited: of calls that never
+// return.
+//
+// Kernel: rethook_flush_task.
+func (t *Task) Flush() {
+	for n := t.first; n != nil; {
+		next := n.next
+		n.Recycle()
+		n = next
+	}
+	t.first = nil
+}
