@@ -14,6 +14,24 @@ import (
 // dynamicEvent is what is kept of an event that was added at run time.
 type dynamicEvent struct {
 	refs int // who else needs it: it cannot go while there are any
+	// reg runs before the event is turned on in an instance, which it may refuse, and
+	// after it was turned off; nil for nothing to do.
+	reg func(i *Instance, on bool) error
+}
+
+// onSwitch sets what runs when a dynamic event is turned on, if only softly, or off.
+//
+// Kernel: reg of struct trace_event_class, include/linux/trace_events.h.
+func (ft *Ftrace) onSwitch(t *event.Type, reg func(i *Instance, on bool) error) {
+	ft.dynamic[t].reg = reg
+}
+
+// switching tells a dynamic event that it is turned on or off.
+func (ft *Ftrace) switching(i *Instance, t *event.Type, on bool) error {
+	if d := ft.dynamic[t]; d != nil && d.reg != nil {
+		return d.reg(i, on)
+	}
+	return nil
 }
 
 // isDynamic reports whether t was added at run time and is still there.

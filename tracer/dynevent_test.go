@@ -246,3 +246,36 @@ func TestDynamicEventsInInstances(t *testing.T) {
 	}
 	l.want("available_events", static)
 }
+
+// What a dynamic event does when it is turned on may fail: then it stays off.
+func TestDynamicEventSwitch(t *testing.T) {
+	l := newDynLab(t)
+	l.must("dynamic_events", "x:g/a\nx:g/b\n")
+	var calls []string
+	refuse := false
+	for _, name := range []string{"a", "b"} {
+		l.ft.onSwitch(l.ft.types.ByName("g", name), func(i *Instance, on bool) error {
+			calls = append(calls, fmt.Sprint(name, on))
+			if refuse && on && name == "a" {
+				return syscall.ENOMEM
+			}
+			return nil
+		})
+	}
+	refuse = true
+	l.fails("events/g/enable", "1", syscall.ENOMEM) // b is on, the last one is tried first
+	l.fails("events/g/a/enable", "1", syscall.ENOMEM)
+	l.want("events/g/enable", "X\n")
+	l.fails("set_event", "g:a", syscall.ENOMEM)
+	l.fails("set_event", "a", syscall.ENOMEM)
+	refuse = false
+	l.must("events/g/a/trigger", "traceoff") // softly
+	l.must("events/g/a/enable", "1")
+	l.must("events/g/a/enable", "0")
+	l.must("events/g/a/trigger", "!traceoff")
+	l.must("events/g/enable", "0")
+	want := "btrue atrue atrue atrue atrue atrue afalse bfalse"
+	if got := strings.Join(calls, " "); got != want {
+		t.Errorf("switched %q, want %q", got, want)
+	}
+}

@@ -15,9 +15,9 @@ func (i *Instance) setEvent(t *event.Type, on bool) error {
 	if err := i.expand(); err != nil {
 		return err
 	}
-	i.enableEvent(t, on)
+	err := i.enableEvent(t, on)
 	i.ft.hooksChanged()
-	return nil
+	return err
 }
 
 // disableAllEvents is what set_event does when it is opened with >.
@@ -26,7 +26,7 @@ func (i *Instance) setEvent(t *event.Type, on bool) error {
 func (i *Instance) disableAllEvents() {
 	for _, t := range i.types {
 		if switchable(t) {
-			i.enableEvent(t, false)
+			_ = i.enableEvent(t, false) // which does not fail
 		}
 	}
 	i.ft.hooksChanged()
@@ -37,7 +37,8 @@ func (i *Instance) disableAllEvents() {
 func switchable(t *event.Type) bool { return t.System != "ftrace" }
 
 // setEvents enables or disables every event that system and name select; an
-// empty one selects all.
+// empty one selects all. Errors: EINVAL if there is none, the first of those that could
+// not be switched.
 //
 // Kernel: __ftrace_set_clr_event_nolock, kernel/trace/trace_events.c.
 func (i *Instance) setEvents(system, name string, on bool) error {
@@ -45,18 +46,21 @@ func (i *Instance) setEvents(system, name string, on bool) error {
 		return err
 	}
 	found := false
+	var failed error
 	for _, t := range i.types {
 		if !switchable(t) || system != "" && t.System != system || name != "" && t.Name != name {
 			continue
 		}
-		i.enableEvent(t, on)
+		if err := i.enableEvent(t, on); err != nil && failed == nil {
+			failed = err
+		}
 		found = true
 	}
 	i.ft.hooksChanged()
 	if !found {
 		return fmt.Errorf("no event %s:%s: %w", system, name, syscall.EINVAL)
 	}
-	return nil
+	return failed
 }
 
 // setEventWord does what one word written to set_event says: SYSTEM:EVENT,
@@ -75,9 +79,12 @@ func (i *Instance) setEventWord(word string) error {
 	}
 	// A bare name selects the events of that name and the system of that name.
 	found := false
+	var failed error
 	for _, t := range i.types {
 		if switchable(t) && (t.System == word || t.Name == word) {
-			i.enableEvent(t, !off)
+			if err := i.enableEvent(t, !off); err != nil && failed == nil {
+				failed = err
+			}
 			found = true
 		}
 	}
@@ -85,7 +92,7 @@ func (i *Instance) setEventWord(word string) error {
 	if !found {
 		return fmt.Errorf("set_event: no system or event %q: %w", word, syscall.EINVAL)
 	}
-	return nil
+	return failed
 }
 
 func wildcard(s string) string {

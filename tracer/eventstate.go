@@ -29,19 +29,46 @@ type eventState struct {
 func (s *eventState) softly() bool { return s.softRefs > 0 }
 
 // enableEvent switches one event of the instance by hand; hooksChanged makes it
-// felt.
+// felt. Errors: of what a dynamic event does then.
 //
 // Kernel: __ftrace_event_enable_disable with soft_disable 0,
 // kernel/trace/trace_events.c.
-func (i *Instance) enableEvent(t *event.Type, on bool) {
+func (i *Instance) enableEvent(t *event.Type, on bool) error {
 	s := &i.events[t.ID]
 	switch {
 	case on:
-		s.enabled, s.wasEnabled, s.softDisabled = true, true, false
+		if err := i.turnOn(t); err != nil {
+			return err
+		}
+		s.softDisabled = false
 	case s.softly():
 		s.softDisabled = true
 	default:
-		s.enabled, s.softDisabled = false, false
+		i.turnOff(t)
+		s.softDisabled = false
+	}
+	return nil
+}
+
+// turnOn turns the event's tracepoint on, if it is not.
+func (i *Instance) turnOn(t *event.Type) error {
+	s := &i.events[t.ID]
+	if s.enabled {
+		return nil
+	}
+	if err := i.ft.switching(i, t, true); err != nil {
+		return err
+	}
+	s.enabled, s.wasEnabled = true, true
+	return nil
+}
+
+// turnOff turns the event's tracepoint off, if it is on.
+func (i *Instance) turnOff(t *event.Type) {
+	s := &i.events[t.ID]
+	if s.enabled {
+		s.enabled = false
+		_ = i.ft.switching(i, t, false) // the kernel warns, too
 	}
 }
 
@@ -55,12 +82,15 @@ func (i *Instance) softEnableEvent(t *event.Type, on bool) {
 	if on {
 		s.softRefs++
 		if s.softRefs == 1 && !s.enabled {
-			s.enabled, s.wasEnabled, s.softDisabled = true, true, true
+			s.softDisabled = true
+			_ = i.turnOn(t) // what fails stays off
 		}
 	} else {
 		s.softRefs--
 		if !s.softly() {
-			s.enabled = s.enabled && !s.softDisabled
+			if s.softDisabled {
+				i.turnOff(t)
+			}
 			s.softDisabled = false
 		}
 	}
