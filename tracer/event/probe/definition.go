@@ -39,6 +39,11 @@ type Definition struct {
 	Filter   string      // of an event probe, over Attached's fields; "": none
 
 	Args []Arg
+
+	size    int      // bytes of the arguments' fixed part
+	entry   []int    // arguments of the function that a return probe saves at its entry
+	argv    []string // the words of the definition, for error_log
+	pointer string   // Addr as the kernel prints it
 }
 
 // Arg is one argument of a probe: a field of its event.
@@ -46,6 +51,10 @@ type Arg struct {
 	Name  string
 	Comm  string // the fetch argument as written, with its type
 	Count int    // elements of an array; 0: no array
+
+	typ    *fetchType
+	offset int // in the arguments' fixed part
+	code   []insn
 }
 
 // Hit is where a probe fired.

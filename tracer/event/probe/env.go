@@ -112,6 +112,6 @@ const (
 type CType struct {
 	Kind   CKind
 	Bits   int    // of an integer
-	Signed bool   // of an integer; char is not: BTF of x86 leaves it so
+	Signed bool   // of an integer; char is not, the kernel is built so
 	Elem   TypeID // what a pointer points to, what an array holds
 }

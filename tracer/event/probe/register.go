@@ -1,0 +1,123 @@
+package probe
+
+import (
+	"syscall"
+)
+
+// at is the error of the definition's word of that index, its beginning.
+func (d *Definition) at(index int, m message, errno syscall.Errno) error {
+	l := faultLog{location: locations[d.Kind], argv: d.argv, index: index}
+	return l.err(l.failWith(0, m, errno))
+}
+
+// Exists is the error for a name that an event has which is no probe of this kind.
+//
+// Kernel: register_trace_kprobe, register_trace_uprobe, register_trace_fprobe,
+// __trace_eprobe_create.
+func (d *Definition) Exists() error { return d.at(0, errEventExist, syscall.EEXIST) }
+
+// Failed is the error for a probe that could not be registered because of errno.
+func (d *Definition) Failed(errno syscall.Errno) error {
+	if d.Kind != Kprobe && d.Kind != Fprobe && d.Kind != Tracepoint {
+		return &Error{Errno: errno}
+	}
+	switch errno {
+	case syscall.ENOMEM, syscall.EEXIST:
+		return &Error{Errno: errno}
+	case syscall.EILSEQ:
+		return d.at(1, errBadInsnBoundary, errno)
+	case syscall.ENOENT:
+		return d.at(1, errBadProbeAddress, errno)
+	}
+	return d.at(1, errRegister, errno)
+}
+
+// CheckAppend says whether the probe may join others, which are already of one event
+// and of its kind (f and t are one kind in this): they must fire at the same side of a
+// function, have the same arguments, and none may be the same probe.
+//
+// Errors: EEXIST.
+//
+// Kernel: register_trace_kprobe, append_trace_kprobe, trace_kprobe_has_same_kprobe and
+// those of uprobes and fprobes.
+func (d *Definition) CheckAppend(siblings []*Definition) error {
+	if len(siblings) == 0 {
+		return nil
+	}
+	first := siblings[0]
+	if d.Kind != first.Kind || d.Return != first.Return {
+		return d.at(0, errDiffProbeType, syscall.EEXIST)
+	}
+	if i := d.firstDifference(first); i >= 0 {
+		return d.at(i+2, errDiffArgType, syscall.EEXIST)
+	}
+	for _, s := range siblings {
+		if d.sameProbe(s) {
+			return d.at(0, errSameProbe, syscall.EEXIST)
+		}
+	}
+	return nil
+}
+
+// firstDifference is the first argument that has another name or type in another
+// probe, -1 if there is none.
+//
+// Kernel: trace_probe_compare_arg_type.
+func (d *Definition) firstDifference(to *Definition) int {
+	if len(d.Args) != len(to.Args) {
+		return min(len(d.Args), len(to.Args))
+	}
+	for i := range d.Args {
+		a, b := &d.Args[i], &to.Args[i]
+		if a.typ != b.typ || a.Count != b.Count || a.Name != b.Name {
+			return i
+		}
+	}
+	return -1
+}
+
+// sameProbe says whether two probes of one event are at the same place and fetch the
+// same.
+func (d *Definition) sameProbe(as *Definition) bool {
+	if d.Symbol != as.Symbol || d.Offset != as.Offset || d.File.ID != as.File.ID {
+		return false
+	}
+	for i := range d.Args {
+		if d.Args[i].Comm != as.Args[i].Comm {
+			return false
+		}
+	}
+	return true
+}
+
+// Resolve finds the addresses of the symbols that the arguments fetch from; it is part
+// of registering a probe in the kernel. Errors: what [Definition.Failed] makes of
+// ENOENT or of a bad offset.
+//
+// Kernel: traceprobe_update_arg.
+func (d *Definition) Resolve(env Env) error {
+	for i := range d.Args {
+		if err := d.Args[i].resolve(env); err != nil {
+			return d.Failed(errnoOf(err))
+		}
+	}
+	return nil
+}
+
+func (a *Arg) resolve(env Env) error {
+	for i := range a.code {
+		if a.code[i].op != opSymbol {
+			continue
+		}
+		symbol, offset, err := splitOffset(a.code[i].data)
+		if err != nil {
+			return err
+		}
+		addr := env.Address(symbol)
+		if addr == 0 {
+			return syscall.ENOENT
+		}
+		a.code[i+1].imm = addr + uint64(offset)
+	}
+	return nil
+}
