@@ -29,6 +29,6 @@
 // Kernel: kernel/trace/trace_output.c and print_trace_line with its kin in
 // kernel/trace/trace.c.
 //
-// Left out: eprobes' text, and what no format file tells of an event: the values of enum
-// constants in its print format, and kernel code that it calls.
+// Left out: what no format file tells of an event: the values of enum constants in its
+// print format, and kernel code that it calls.
 package output

@@ -1,7 +1,6 @@
 package output
 
 import (
-	"bytes"
 	"strconv"
 )
 
@@ -39,25 +38,22 @@ func declType(decl string) string {
 	return decl
 }
 
-// appendProbe appends the hit of a kprobe, fprobe or uprobe: the place, then
-// the arguments as the event's print format has them.
+// appendProbe appends the hit of a probe: the place, then the arguments.
 //
 // Kernel: print_kprobe_event, print_kretprobe_event, kernel/trace/trace_kprobe.c,
-// and the same of uprobes and fprobes.
+// and the same of uprobes, fprobes and eprobes.
 func (p *Printer) appendProbe(dst []byte, r *record) []byte {
 	dst = append(append(dst, r.shape.name...), ": ("...)
-	first := r.u64(0)
-	if r.shape.kind == probeReturn {
+	switch r.shape.kind {
+	case probeReturn:
 		dst = p.appendProbeIP(dst, r.u64(1), true)
-		dst = p.appendProbeIP(append(dst, " <- "...), first, false)
-	} else {
-		dst = p.appendProbeIP(dst, first, true)
+		dst = p.appendProbeIP(append(dst, " <- "...), r.u64(0), false)
+	case eventProbe:
+		dst = append(dst, r.shape.probed...)
+	default:
+		dst = p.appendProbeIP(dst, r.u64(0), true)
 	}
-	p.scratch = p.appendEvent(p.scratch[:0], r)
-	if i := bytes.IndexByte(p.scratch, ')'); i >= 0 {
-		return append(append(dst, p.scratch[i:]...), '\n')
-	}
-	return append(dst, ")\n"...)
+	return append(p.appendProbeArgs(append(dst, ')'), r), '\n')
 }
 
 // appendProbeIP appends a kernel address as a symbol, a user address as a number.

@@ -50,6 +50,7 @@ type shape struct {
 	typ    *event.Type
 	name   string // as it stands before the text; of a system call without sys_enter_
 	probed string // the event an eprobe sits on
+	args   []probeArg
 	text   event.Text
 	bound  bool // text is
 	off    [10]int
@@ -83,7 +84,7 @@ func (p *Printer) shapeOf(id int) *shape {
 		s := newShape(id, p.cfg.Types.ByID(id))
 		if s.kind == eventEntry && p.cfg.ProbedEvent != nil {
 			if s.probed = p.cfg.ProbedEvent(s.typ); s.probed != "" {
-				s.kind = eventProbe
+				s.probe(eventProbe)
 			}
 		}
 		p.shapes[id] = s
@@ -201,13 +202,21 @@ func newShape(id int, t *event.Type) *shape {
 	case t.System == "synthetic":
 		s.kind = syntheticEntry
 	case strings.HasPrefix(t.PrintFmt, `"(%lx`) && t.Field("__probe_ip") != nil:
-		s.kind = probeHit
-		s.locate([]string{"__probe_ip"})
+		s.probe(probeHit, "__probe_ip")
 	case strings.HasPrefix(t.PrintFmt, `"(%lx`) && t.Field("__probe_func") != nil:
-		s.kind = probeReturn
-		s.locate([]string{"__probe_func", "__probe_ret_ip"})
+		s.probe(probeReturn, "__probe_func", "__probe_ret_ip")
 	}
 	return s
+}
+
+// probe makes s the shape of a probe's event, unless its print fmt is not a probe's.
+func (s *shape) probe(k kind, place ...string) {
+	args, ok := probeArgs(s.typ)
+	if !ok {
+		return
+	}
+	s.kind, s.args = k, args
+	s.locate(place)
 }
 
 // locate notes the offsets of fields; -1 for one that the type lacks.

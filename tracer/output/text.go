@@ -17,12 +17,8 @@ func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte
 	case syscallExit:
 		dst = append(append(dst, s.name...), " -> 0x"...)
 		return append(strconv.AppendUint(dst, r.u64(0), 16), '\n')
-	case probeHit, probeReturn:
+	case probeHit, probeReturn, eventProbe:
 		return p.appendProbe(dst, r)
-	case eventProbe:
-		dst = append(append(dst, s.name...), ": ("...)
-		dst = append(append(dst, s.probed...), ')')
-		return append(p.appendEvent(dst, r), '\n')
 	case syntheticEntry:
 		return p.appendSynthetic(dst, r)
 	case graphEntry, graphExit:
