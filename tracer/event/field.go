@@ -55,6 +55,19 @@ func (f *Field) Int(rec []byte) int64 {
 	return int64(v<<shift) >> shift
 }
 
+// CType is the field's C type as the kernel names it: "char[16]" of "char
+// prev_comm[16]", "__data_loc char[]" of "__data_loc char[] name".
+//
+// Kernel: f_show, kernel/trace/trace_events.c, takes it apart.
+func (f *Field) CType() string {
+	decl, brackets := f.Decl, ""
+	if strings.HasSuffix(decl, "]") {
+		at := max(strings.LastIndexByte(decl, '['), 0)
+		decl, brackets = decl[:at], decl[at:]
+	}
+	return strings.TrimRight(strings.TrimSuffix(decl, f.Name), " ") + brackets
+}
+
 // Bytes is the field's content: the data a __data_loc or __rel_loc word points
 // to, all that follows for an open-ended array, else the bytes in place. It
 // aliases rec. Data that does not lie inside rec is cut off.

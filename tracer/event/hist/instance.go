@@ -1,5 +1,3 @@
-//lint:file-ignore U1000 the parser and the map that use them are being written
-
 package hist
 
 import (
@@ -16,6 +14,8 @@ type Env interface {
 	Synth(name string) SynthEvent
 	SynthOf(t *event.Type) SynthEvent
 	Filter() filter.Env
+	// Syscall names a system call as events do, sys_read; not ok if there is none.
+	Syscall(nr int) (name string, ok bool)
 	// LogError appends to error_log.
 	LogError(location, message, command string, pos int)
 	// LogFilter appends a filter's fault to error_log.
@@ -38,11 +38,6 @@ type Env interface {
 	Snapshot(m *Moment, take func() bool)
 }
 
-// Registry holds what the triggers of all instances share: their names.
-//
-// Kernel: named_triggers, kernel/trace/trace_events_trigger.c.
-type Registry struct{ named []*Trigger }
-
 // Instance holds the hist triggers of one instance. It is not safe for
 // concurrent use.
 type Instance struct {
@@ -55,22 +50,34 @@ type Instance struct {
 	location string
 }
 
-// File holds the hist triggers of one event, the oldest first.
+// NewInstance makes an instance without triggers; names are those of all instances.
+func NewInstance(env Env, names *Registry) *Instance {
+	return &Instance{env: env, registry: names, files: map[*event.Type]*File{}}
+}
+
+// File is the triggers of an event.
+func (i *Instance) File(t *event.Type) *File {
+	f := i.files[t]
+	if f == nil {
+		f = &File{instance: i, typ: t}
+		i.files[t] = f
+	}
+	return f
+}
+
+// File holds the hist triggers of one event, the oldest first. A nil File has none.
 type File struct {
 	instance *Instance
 	typ      *event.Type
 	triggers []*Trigger
 }
 
-// trackedSnapshot is what the conditional snapshot of an instance remembers of
-// the element that it was taken for.
-//
-// Kernel: struct track_data, kernel/trace/trace_events_hist.c.
-type trackedSnapshot struct {
-	hist    *Hist
-	action  *action
-	value   uint64
-	updated bool
-	key     []byte
-	comm    string
+// Len is how many triggers there are.
+func (f *File) Len() int { return len(f.all()) }
+
+func (f *File) all() []*Trigger {
+	if f == nil {
+		return nil
+	}
+	return f.triggers
 }

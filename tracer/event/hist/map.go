@@ -15,16 +15,15 @@ const (
 // up an element but by Clear, and it takes no more than it was made for: what
 // comes after is dropped and counted.
 //
-// It is made in steps: newMap, what its elements hold (addSum, addKey, addVar),
-// and start. It is not safe for concurrent use.
+// It is not safe for concurrent use.
 //
 // Kernel: struct tracing_map, kernel/trace/tracing_map.h.
 type Map struct {
 	bits    int
 	keySize int // bytes
 	fields  []mapField
-	sums    int // how many of fields are sums; they come first
-	vars    int
+	sums    int // how many of fields are sums
+	vars    int // of each element, as texts
 	texts   int
 	slots   []slot // twice the elements, so that a search ends
 	used    int    // elements that are given out
@@ -82,57 +81,21 @@ func (e *Element) text(i int) []byte { return e.texts[i] }
 // when the trigger is written.
 const poolStep = 128
 
-// newMap makes a table of up to 1<<bits elements.
+// newMap makes a table of up to 1<<bits elements with a key of keySize bytes; the
+// sums come before the parts of the key in fields.
 //
-// Kernel: tracing_map_create, kernel/trace/tracing_map.c.
-func newMap(bits, keySize int) *Map {
+// Kernel: tracing_map_create and tracing_map_init, kernel/trace/tracing_map.c.
+func newMap(bits, keySize int, fields []mapField, vars, texts int) *Map {
 	if bits < MinBits || bits > MaxBits {
 		panic("hist: invariant: a map's bits are checked when the trigger is read")
 	}
-	return &Map{bits: bits, keySize: keySize}
-}
-
-// addSum gives the elements one sum more; false if there are as many fields as
-// there may be.
-//
-// Kernel: tracing_map_add_sum_field, kernel/trace/tracing_map.c.
-func (m *Map) addSum() bool { return m.addField(mapField{}) }
-
-// addKey says that a part of the key begins at offset and how it is ordered.
-//
-// Kernel: tracing_map_add_key_field, kernel/trace/tracing_map.c.
-func (m *Map) addKey(offset int, compare compareKeys) bool {
-	return m.addField(mapField{compare, offset})
-}
-
-func (m *Map) addField(f mapField) bool {
-	if len(m.fields) == keysMax+valsMax {
-		return false
+	m := &Map{bits: bits, keySize: keySize, fields: fields, vars: vars, texts: texts, slots: make([]slot, 2<<bits)}
+	for _, f := range fields {
+		if f.compare == nil {
+			m.sums++
+		}
 	}
-	m.fields = append(m.fields, f)
-	if f.compare == nil {
-		m.sums++
-	}
-	return true
-}
-
-// addVar gives the elements one variable more, with its index.
-//
-// Kernel: tracing_map_add_var, kernel/trace/tracing_map.c.
-func (m *Map) addVar() (index int, ok bool) {
-	if m.vars == varsMax {
-		return 0, false
-	}
-	m.vars++
-	return m.vars - 1, true
-}
-
-// start makes the table ready, with so many texts in each element.
-//
-// Kernel: tracing_map_init, kernel/trace/tracing_map.c.
-func (m *Map) start(texts int) {
-	m.texts = texts
-	m.slots = make([]slot, 2<<m.bits)
+	return m
 }
 
 // Len is how many elements there are.
@@ -242,4 +205,33 @@ func (m *Map) Clear() {
 		e.Comm = ""
 	}
 	m.used, m.hits, m.drops = 0, 0, 0
+}
+
+// makeMap makes the map of a hist whose fields are known.
+//
+// Kernel: create_tracing_map_fields, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeMap(bits int) {
+	var fields []mapField
+	for _, f := range h.fields {
+		switch {
+		case f.flags&flagKey != 0:
+			fields = append(fields, mapField{f.order(), f.offset})
+		case f.flags&flagVar == 0:
+			fields = append(fields, mapField{})
+		}
+	}
+	h.m = newMap(bits, h.keySize, fields, h.slots, h.texts())
+}
+
+// order is how a key is ordered.
+func (f *Field) order() compareKeys {
+	switch {
+	case f.flags&flagStacktrace != 0:
+		return unordered
+	case f.event == nil || f.flags&flagCPU != 0:
+		return byNumber(f.size, f.signed)
+	case f.kind.IsText():
+		return byText
+	}
+	return byNumber(f.event.Size, f.event.Signed)
 }

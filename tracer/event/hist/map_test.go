@@ -11,18 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// newTestMap is a map with a key of whole words, none of which is ordered.
+// newTestMap is a map with a key of whole words, which are not ordered.
 func newTestMap(bits, keySize, sums, vars, texts int) *Map {
-	m := newMap(bits, keySize)
-	for range sums {
-		m.addSum()
-	}
-	m.addKey(0, unordered)
-	for range vars {
-		m.addVar()
-	}
-	m.start(texts)
-	return m
+	return newMap(bits, keySize, append(make([]mapField, sums), mapField{compare: unordered}), vars, texts)
 }
 
 // The map does what a plain Go map with a limit would.

@@ -1,5 +1,3 @@
-//lint:file-ignore U1000 the parser and the map that use them are being written
-
 package hist
 
 import (
@@ -69,8 +67,8 @@ type Field struct {
 	buckets  uint64 // the width behind buckets=
 	constant uint64
 
-	name              string // of an expression or a reference
-	system, eventName string // of a qualified reference
+	name string     // of an expression or a reference
+	on   *eventName // of a qualified reference
 
 	operands   [2]*Field
 	op         op
@@ -129,7 +127,6 @@ func (h *Hist) texts() int { return h.fieldTexts + h.saveTexts + h.varTexts }
 // Kernel: struct hist_trigger_attrs, kernel/trace/trace_events_hist.c.
 type attrs struct {
 	keys, vals, sort   string
-	hasVals, hasSort   bool
 	name               string // "name=NAME", as the kernel keeps it; empty if there is none
 	clock              string // "global" if none is given
 	pause, cont, clear bool
@@ -199,7 +196,7 @@ type action struct {
 	synth     SynthEvent
 	refs      []int // of each parameter: its place in Hist.refs
 
-	matchSystem, matchEvent string // of onmatch
+	match eventName // of onmatch
 
 	track    string // of onmax and onchange: "$VARIABLE"
 	trackRef *Field
@@ -229,34 +226,7 @@ type Moment struct {
 	// Stack appends the stack that led to the event, from where hists see it.
 	Stack func([]uint64) []uint64
 
-	refs [varsMax]Value // what the references read, in the order of Hist.refs
+	refs  [varsMax]Value // what the references read, in the order of Hist.refs
+	stack []uint64
+	comm  [16]byte
 }
-
-// SynthEvent is a synthetic event that actions generate.
-type SynthEvent interface {
-	Name() string
-	NumFields() int
-	SynthField(i int) SynthField
-	// Hold counts how many triggers use it: it cannot be removed while there are any.
-	Hold(n int)
-	// Generate lets it happen, if it is enabled, with one value for each field,
-	// refs[args[i]] for field i.
-	Generate(m *Moment, refs []Value, args []int)
-}
-
-// SynthField is what a parameter has to agree with.
-//
-// Kernel: struct synth_field, kernel/trace/trace_synth.h.
-type SynthField struct {
-	Type    string // as the format file has it
-	Size    int
-	Signed  bool
-	Text    bool // char[N] or char[]
-	Dynamic bool // char[]
-	Stack   bool // long[]
-}
-
-type (
-	op uint8 // of an expression
-	fn uint8 // what a field's value is
-)

@@ -1,0 +1,206 @@
+package hist
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// newHist makes what a command describes, but for its map and what its actions
+// need, which come when it is put to the event.
+//
+// Kernel: create_hist_data, kernel/trace/trace_events_hist.c.
+func (f *File) newHist(a attrs, remove bool) (*Hist, error) {
+	h := &Hist{attrs: a, file: f, remove: remove}
+	for _, step := range []func() error{
+		h.parseActions, h.parseVars, h.makeVals, h.makeVars, h.makeKeys, h.makeSort,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	h.attrs.vars = nil
+	for _, v := range h.vals() {
+		if v.flags&flagVar != 0 {
+			v.index, v.hist = h.slots, h
+			h.slots++
+		}
+	}
+	return h, nil
+}
+
+// makeVals makes the hit count and the values.
+//
+// Kernel: create_val_fields, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeVals() error {
+	count, err := h.newField(nil, 0, flagHitcount, nil)
+	if err != nil {
+		return err
+	}
+	h.fields, h.nVals = append(h.fields, count), 1
+	rest, more, raw := h.attrs.vals, h.attrs.vals != "", false
+	for n := 0; more && n < valsMax && h.nVals < valsMax; n++ {
+		var text string
+		text, rest, more = strings.Cut(rest, ",")
+		if text == "hitcount" && !raw {
+			raw = true
+			continue
+		}
+		if err := h.makeVal(text, 0, nil); err != nil {
+			return err
+		}
+	}
+	if h.nVals == 1 && h.attrs.nohitcount {
+		return h.fault(msgNeedValue, "", syscall.ENOENT)
+	}
+	if more && rest != "hitcount" {
+		return invalid("too many values", rest)
+	}
+	return nil
+}
+
+// makeVal makes a value or a variable.
+//
+// Kernel: __create_val_field, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeVal(text string, fl flags, v *varDef) error {
+	f, err := h.parseExpr(text, fl, v)
+	if err != nil {
+		return err
+	}
+	barred := flagBucket | flagLog2 | flagSym | flagSymOffset | flagSyscall | flagStacktrace
+	if f.flags&flagVar != 0 {
+		barred = flagGraph | flagPercent | flagBucket | flagLog2
+	}
+	if f.flags&barred != 0 {
+		return h.fault(msgFieldModifier, residue(text), syscall.EINVAL)
+	}
+	h.fields = append(h.fields, f)
+	h.nVals++
+	return nil
+}
+
+// makeVars makes the variables.
+//
+// Kernel: create_var_fields and create_var_field,
+// kernel/trace/trace_events_hist.c.
+func (h *Hist) makeVars() error {
+	for n := range h.attrs.vars {
+		v := &h.attrs.vars[n]
+		if h.taken(v.name) {
+			return h.fault(msgDuplicateVar, v.name, syscall.EINVAL)
+		}
+		h.nVars++
+		if err := h.makeVal(v.expr, flagVar, v); err != nil {
+			return err
+		}
+		f := h.fields[h.nVals-1]
+		if f.flags&flagExecname != 0 {
+			f.flags = flagString | flagVar | flagExecname
+			f.fn, f.size, f.signed, f.typ = fnExecname, textMax, false, "char[]"
+		}
+		if f.holdsText() {
+			f.text = h.varTexts
+			h.varTexts++
+		}
+	}
+	return nil
+}
+
+// holdsText reports whether a variable's value is a text or a stack that the
+// element keeps a copy of. An alias reads the other variable's.
+func (f *Field) holdsText() bool {
+	return f.flags&flagAlias == 0 && f.flags&(flagString|flagStacktrace) != 0
+}
+
+// makeKeys makes the keys.
+//
+// Kernel: create_key_fields, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeKeys() error {
+	rest, more := h.attrs.keys, true
+	for n := 0; more && n < keysMax; n++ {
+		var text string
+		text, rest, more = strings.Cut(rest, ",")
+		if err := h.makeKey(text); err != nil {
+			return err
+		}
+	}
+	if more {
+		return invalid("too many keys", rest)
+	}
+	return nil
+}
+
+// Kernel: create_key_field, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeKey(text string) error {
+	var f *Field
+	var err error
+	if text == "stacktrace" {
+		f, err = h.newField(nil, 0, flagKey|flagStacktrace, nil)
+	} else {
+		f, err = h.parseExpr(text, flagKey, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if f.hasVars(0) {
+		return h.fault(msgInvalidRefKey, residue(text), syscall.EINVAL)
+	}
+	f.size = (f.size + 7) &^ 7
+	f.offset = h.keySize
+	if h.keySize += f.size; h.keySize > keySizeMax {
+		return fmt.Errorf("hist: a key of %d bytes: %w", h.keySize, syscall.EINVAL)
+	}
+	h.fields = append(h.fields, f)
+	return nil
+}
+
+// makeSort finds the fields to sort by.
+//
+// Kernel: create_sort_keys, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeSort() error {
+	if h.attrs.sort == "" {
+		h.sort = []SortKey{{}}
+		return nil
+	}
+	rest, more := h.attrs.sort, true
+	for n := 0; more && n < sortKeysMax; n++ {
+		var text string
+		text, rest, more = strings.Cut(rest, ",")
+		name, order, ordered := strings.Cut(text, ".")
+		switch {
+		case text == "":
+			return h.fault(msgEmptySort, "sort=", syscall.EINVAL)
+		case n == sortKeysMax-1 && more:
+			return h.fault(msgTooManySorts, "sort=", syscall.EINVAL)
+		case name == "":
+			return h.fault(msgEmptySort, "sort=", syscall.EINVAL)
+		}
+		at := h.sortField(name)
+		if at < 0 {
+			return h.fault(msgSortField, name, syscall.EINVAL)
+		}
+		if ordered && order != "descending" && order != "ascending" {
+			return h.fault(msgSortModifier, order, syscall.EINVAL)
+		}
+		h.sort = append(h.sort, SortKey{field: at, descending: order == "descending"})
+	}
+	return nil
+}
+
+// sortField is the place of a value or key among those to sort by, 0 for the
+// hit count, -1 if there is none of that name.
+func (h *Hist) sortField(name string) int {
+	if name == "hitcount" {
+		return 0
+	}
+	at := 0
+	for _, f := range h.fields[1:] {
+		if f.flags&flagVar != 0 {
+			continue
+		}
+		if at++; f.label() == name {
+			return at
+		}
+	}
+	return -1
+}

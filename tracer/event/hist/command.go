@@ -1,0 +1,194 @@
+package hist
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
+)
+
+// Command does what was written to an event's trigger file behind "hist:", or
+// behind "!hist:" with remove: it makes a trigger, pauses, continues, clears or
+// removes one. Removing what is not there succeeds.
+//
+// Errors, most of them in error_log: EINVAL, EEXIST, ENOENT, EDOM, E2BIG,
+// ENOMEM, ERANGE as the kernel has them; EBUSY if another trigger reads a
+// variable of the one to remove.
+//
+// Kernel: event_hist_trigger_parse, kernel/trace/trace_events_hist.c.
+func (i *Instance) Command(t *event.Type, text string, remove bool) error {
+	i.command, i.location = "", ""
+	if text == "" {
+		return invalid("no command", text)
+	}
+	return i.File(t).command(text, remove)
+}
+
+// command is Command for one event, and what error_log names for a fault.
+func (f *File) command(text string, remove bool) error {
+	i := f.instance
+	i.command, i.location = "hist:"+text, "hist:"+f.typ.System+":"+f.typ.Name
+	err := f.write(text, remove)
+	if err == nil {
+		i.command, i.location = "", ""
+	}
+	return err
+}
+
+// write is command without naming itself: so does a trigger that an action
+// makes, whose faults are those of the action's command.
+func (f *File) write(text string, remove bool) error {
+	text, cond, err := splitFilter(text)
+	if err != nil {
+		return err
+	}
+	// A minus is an operator, but not in this modifier.
+	text = strings.ReplaceAll(text, ".sym-offset", ".symXoffset")
+	a, err := f.instance.parseAttrs(text)
+	if err != nil {
+		return err
+	}
+	h, err := f.newHist(a, remove)
+	if err != nil {
+		return err
+	}
+	t := &Trigger{hist: h, filterText: cond}
+	if cond != "" {
+		env := f.instance.env
+		if t.filter, err = filter.Parse(f.typ, cond, env.Filter()); err != nil {
+			env.LogFilter(err)
+			return err
+		}
+	}
+	if remove {
+		return f.remove(t)
+	}
+	if f.updateExisting(t) {
+		return nil
+	}
+	if err := f.add(t); err != nil {
+		h.release()
+		return err
+	}
+	return nil
+}
+
+// splitFilter cuts a command at its " if ". Errors: EINVAL if it begins with if,
+// or nothing follows it.
+func splitFilter(text string) (command, cond string, err error) {
+	for at := 0; ; at++ {
+		n := strings.Index(text[at:], "if")
+		if n < 0 {
+			return text, "", nil
+		}
+		at += n
+		switch {
+		case at == 0:
+			return "", "", invalid("no command before", text)
+		case !isBlank(text[at-1]):
+			continue
+		case at+len("if ") >= len(text):
+			return "", "", invalid("no filter in", text)
+		case !isBlank(text[at+len("if")]):
+			continue
+		}
+		cond = strip(text[at:])
+		if len(cond) <= len("if ") {
+			return "", "", invalid("no filter in", text)
+		}
+		return strip(text[:at-1]), cond[len("if "):], nil
+	}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// remove takes away the trigger that is like t.
+func (f *File) remove(t *Trigger) error {
+	found := f.find(t)
+	switch {
+	case found == nil:
+		return nil
+	case found.hist.referenced():
+		return fmt.Errorf("hist: a variable of %s is read: %w", f.typ, syscall.EBUSY)
+	}
+	f.unregister(t)
+	f.holdSynth(-1)
+	return nil
+}
+
+// add puts a trigger to the event.
+func (f *File) add(t *Trigger) error {
+	h := t.hist
+	if err := h.makeActions(); err != nil {
+		return err
+	}
+	if h.hasVars() {
+		f.instance.vars = slices.Insert(f.instance.vars, 0, h)
+	}
+	if h.texts() > paramsMax {
+		return fmt.Errorf("hist: %d variables with text: %w", h.texts(), syscall.EINVAL)
+	}
+	if h.attrs.bits == 0 {
+		h.attrs.bits = DefaultBits
+	}
+	h.makeMap(h.attrs.bits)
+	if err := f.register(t); err != nil {
+		return err
+	}
+	f.enable(t)
+	f.holdSynth(1)
+	return nil
+}
+
+// holdSynth counts the triggers of the event if it is a synthetic one.
+func (f *File) holdSynth(n int) {
+	if synth := f.instance.env.SynthOf(f.typ); synth != nil {
+		synth.Hold(n)
+	}
+}
+
+// HasVariables reports whether some trigger of the instance has to do with
+// variables: the instance cannot be removed then.
+//
+// Kernel: save_hist_vars, kernel/trace/trace_events_hist.c.
+func (i *Instance) HasVariables() bool { return len(i.vars) > 0 }
+
+// release gives up all a trigger has when nobody uses it any more.
+//
+// Kernel: event_hist_trigger_free, kernel/trace/trace_events_hist.c.
+func (h *Hist) release() {
+	h.forgetVars()
+	for _, hidden := range h.hidden {
+		// It is there, and nobody else reads its variable: nothing can fail.
+		_ = hidden.file.command(hidden.command, true)
+	}
+	h.destroy()
+}
+
+// forgetVars takes the variables out of the instance's.
+//
+// Kernel: remove_hist_vars, kernel/trace/trace_events_hist.c.
+func (h *Hist) forgetVars() {
+	i := h.file.instance
+	i.vars = slices.DeleteFunc(i.vars, func(o *Hist) bool { return o == h })
+}
+
+// destroy undoes makeActions.
+//
+// Kernel: destroy_actions, kernel/trace/trace_events_hist.c.
+func (h *Hist) destroy() {
+	i := h.file.instance
+	for _, a := range h.actions {
+		if a.synth != nil {
+			a.synth.Hold(-1)
+			a.synth = nil
+		}
+	}
+	if i.snapshot != nil && i.snapshot.hist == h {
+		i.env.DisarmSnapshot()
+		i.snapshot = nil
+	}
+}
