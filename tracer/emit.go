@@ -1,6 +1,8 @@
 package tracer
 
 import (
+	"slices"
+
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/unwind"
@@ -62,8 +64,20 @@ func (i *Instance) stacks(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h 
 }
 
 // eventStack appends the kernel stack of an event, innermost first: it begins in
-// the function that makes the record.
+// the function that makes the record. That of a probe's hit is the stack of the place
+// that was hit.
 func (ft *Ftrace) eventStack(dst []uint64, c *machine.CPU, t *event.Type) []uint64 {
+	if ft.atRegs {
+		at := len(dst)
+		switch dst = c.KernelStack(dst); {
+		case len(dst) == at:
+		case ft.regsIP == 0:
+			dst = slices.Delete(dst, at, at+1)
+		default:
+			dst[at] = ft.regsIP
+		}
+		return dst
+	}
 	if probe := ft.probes[t.ID]; probe != 0 {
 		dst = append(dst, probe)
 	}

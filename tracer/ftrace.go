@@ -93,12 +93,17 @@ type Ftrace struct {
 	mmio             mmiotrace
 	code             map[string]machine.Code // of the samplers, by name
 	functionsEnabled int32                   // kernel.ftrace_enabled
+	kprobes          kprobes
 	profiler         profiler
 	stackTracer      stackTracer
 	running          *machine.CPU // the CPU whose hook runs
 	// concerned is the task besides the current one that the tracepoint which
 	// runs is about; nil for most.
 	concerned *machine.Task
+	// atRegs says that what is recorded is the hit of a probe, whose stack begins at
+	// regsIP, or if that is 0 where the innermost function returns to.
+	atRegs bool
+	regsIP uint64
 	// recordTGID says that some instance has options/record-tgid.
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
@@ -162,6 +167,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	secret := m.Rand("ptr_key")
 	ft.ptrKey = sipKey{secret.Uint64(), secret.Uint64()}
 	ft.newStackTracer()
+	ft.newKprobes()
 	ft.hooksChanged()
 	ft.boot()
 	return ft, nil

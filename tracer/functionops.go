@@ -25,6 +25,7 @@ type functionOps struct {
 	wants func(ip uint64) bool
 
 	direct *machine.Direct // of a module that takes its calls without ftrace
+	regs   bool            // wants all registers (FTRACE_OPS_FL_SAVE_REGS)
 
 	trampoline uint64 // made up while registered
 }
@@ -97,9 +98,12 @@ func (ft *Ftrace) unregisterGraph(o *fgraph.Ops) {
 // after a user or its filter has changed.
 func (ft *Ftrace) opsChanged() {
 	ft.machine.Hooks.Call = nil
-	if len(ft.ops) > 0 && ft.functionsEnabled != 0 {
-		ft.machine.Hooks.Call = ft.call
+	functions := len(ft.ops) > 0 && ft.functionsEnabled != 0
+	if functions {
 		ft.touch()
+	}
+	if functions || ft.kprobes.armed > 0 {
+		ft.machine.Hooks.Call = ft.call
 	}
 }
 
@@ -108,10 +112,21 @@ func (ft *Ftrace) opsChanged() {
 // Kernel: arch_ftrace_ops_list_func, kernel/trace/ftrace.c.
 func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
 	ft.running = c
-	for _, o := range ft.ops {
+	for _, o := range ft.entryOps() {
 		if (o.hash == nil || o.hash.wants(f.IP)) && (o.pids == nil || o.pids.followsTask(c)) {
 			o.call(c, f)
 		}
 	}
+	if ft.kprobes.armed > 0 {
+		ft.hitInside(c, f)
+	}
 	ft.running = nil
+}
+
+// entryOps are the users that are called: with kernel.ftrace_enabled off none.
+func (ft *Ftrace) entryOps() []*functionOps {
+	if ft.functionsEnabled == 0 {
+		return nil
+	}
+	return ft.ops
 }

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"ftracelab/workload/machine"
@@ -95,20 +96,26 @@ func (ft *Ftrace) users(ip uint64) (count int, one *functionOps) {
 }
 
 // appendUsers appends a line of enabled_functions, with D where a module takes calls
-// directly. The blanks are flags that belong to what is not here: registers, live
-// patching.
+// directly, and R where somebody wants all registers. The blanks are flags that belong to
+// what is not here, such as live patching.
 //
 // Departure: the addresses of trampolines are made up.
 func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
 	users, one := ft.users(s.IP())
+	regs := " "
+	if ft.wantsRegs(s.IP()) {
+		regs = "R"
+	}
 	if ft.functionsEnabled == 0 {
 		users = 0
 	}
-	direct, flags := ft.directAt(s), ""
-	if direct != nil && users > 0 {
-		flags = "     D     "
+	direct, isDirect := ft.directAt(s), " "
+	if direct == nil || users == 0 {
+		direct = nil
+	} else {
+		isDirect = "D"
 	}
-	text = fmt.Appendf(appendFunction(text, s), " (%d)%11s", users, flags)
+	text = fmt.Appendf(appendFunction(text, s), " (%d) %s   %s     ", users, regs, isDirect)
 	switch {
 	case users == 1:
 		handler := ft.symbolSize(one.handler)
@@ -116,10 +123,15 @@ func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
 	case users > 1:
 		text = fmt.Appendf(text, " ->%s", ft.symbolSize("arch_ftrace_ops_list_func"))
 	}
-	if flags != "" {
+	if direct != nil {
 		text = fmt.Appendf(text, "\n\tdirect-->%s", symbolSize(direct.To()))
 	}
 	return append(text, '\n')
+}
+
+// wantsRegs reports whether a user of a function wants all registers.
+func (ft *Ftrace) wantsRegs(ip uint64) bool {
+	return slices.ContainsFunc(ft.ops, func(o *functionOps) bool { return o.regs && o.traces(ip) })
 }
 
 // symbolSize is a function as %pS prints its address.

@@ -19,6 +19,11 @@ func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 // kernel/trace/ftrace.c.
 func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	name := mod.Name
+	if loaded {
+		ft.kprobeModule(name)
+	} else {
+		ft.killKprobes(name)
+	}
 	ft.directChanged(mod, loaded)
 	ft.touchModule(name, loaded)
 	if loaded {

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,20 +16,30 @@ func (ft *Ftrace) Sysctls() []*tracefile.File {
 		// With it off no function's entry is seen.
 		//
 		// Kernel: ftrace_enable_sysctl, kernel/trace/ftrace.c.
-		ft.sysctl("ftrace_enabled", &ft.functionsEnabled, ft.opsChanged),
-		ft.sysctl("stack_tracer_enabled", &ft.stackTracer.enabled, ft.switchStackTracer),
+		ft.sysctl("ftrace_enabled", &ft.functionsEnabled, anyInt, ft.opsChanged),
+		ft.sysctl("stack_tracer_enabled", &ft.stackTracer.enabled, anyInt, ft.switchStackTracer),
 	}
 }
 
+// DebugSysctls are the files of /proc/sys/debug that belong to tracing.
+func (ft *Ftrace) DebugSysctls() []*tracefile.File {
+	return []*tracefile.File{ft.sysctl("kprobes-optimization", &ft.kprobes.optimize, intRange{0, 1}, ft.optimizeAll)}
+}
+
+// intRange is the numbers that a sysctl takes.
+type intRange struct{ least, most int64 }
+
+var anyInt = intRange{math.MinInt32, math.MaxInt32}
+
 // sysctl is a number that switches something on if it is not 0; changed looks at it.
 //
-// Kernel: proc_dointvec, kernel/sysctl.c.
-func (ft *Ftrace) sysctl(name string, value *int32, changed func()) *tracefile.File {
+// Kernel: proc_dointvec and proc_dointvec_minmax, kernel/sysctl.c.
+func (ft *Ftrace) sysctl(name string, value *int32, takes intRange, changed func()) *tracefile.File {
 	show := func() string { return strconv.Itoa(int(*value)) + "\n" }
 	return ft.top.value(name, 0o644, show, func(text string) error {
 		word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), "\n")
 		n, err := tracefile.ParseLong(strings.TrimSpace(word), 0)
-		if err != nil || int64(int32(n)) != n {
+		if err != nil || n < takes.least || n > takes.most {
 			return fmt.Errorf("%s: %q: %w", name, text, syscall.EINVAL)
 		}
 		*value = int32(n)

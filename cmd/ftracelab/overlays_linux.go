@@ -23,12 +23,14 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The machine has no kprobes, so this is all there is below debug.
-	debug := folder("debug", cell.Kept("exception-trace", "1"))
+	debug := []tracefile.Node{cell.Kept("exception-trace", "1")}
+	for _, f := range l.ft.DebugSysctls() {
+		debug = append(debug, f)
+	}
 	return []cell.Overlay{
 		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return shell.KernelVersion + "\n" }, nil), NoWrite: true},
-		{Path: "/proc/sys/debug", Node: debug},
-		{Path: cell.Debug, Node: folder("debug", folder("tracing"))},
+		{Path: "/proc/sys/debug", Node: folder("debug", debug...)},
+		{Path: cell.Debug, Node: folder("debug", folder("tracing"), l.ft.KprobesDir())},
 		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {
 			var b bytes.Buffer
 			_, err := l.machine.Kallsyms().WriteTo(&b)

@@ -101,13 +101,17 @@ func (l *lab) hostFiles() map[string]tracefile.Node {
 			}
 			return tracefile.Errorf(syscall.EIO, "interrupts has no write operation")
 		}),
-		"/proc/sysrq-trigger": l.sysrqTrigger(), "/sys/block": l.blockDir(), "/dev/" + workload.DiskName: l.diskNode(),
+		"/sys/kernel/debug/kprobes": l.ft.KprobesDir(),
+		"/proc/sysrq-trigger":       l.sysrqTrigger(), "/sys/block": l.blockDir(), "/dev/" + workload.DiskName: l.diskNode(),
 	}
 	for name, f := range l.hotplugFiles() {
 		files[name] = f
 	}
 	for _, f := range l.kernelFiles() {
 		files["/proc/sys/kernel/"+f.Name] = f
+	}
+	for _, f := range l.ft.DebugSysctls() {
+		files["/proc/sys/debug/"+f.Name] = f
 	}
 	return files
 }

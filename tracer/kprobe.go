@@ -1,0 +1,242 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/fgraph/rethook"
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event/probe"
+	"ftracelab/workload/machine"
+)
+
+// kprobeEvents are the kind of probes in the kernel.
+//
+// Kernel: trace_kprobe_ops, kernel/trace/trace_kprobe.c.
+var kprobeEvents = &dynKind{name: "kprobe", create: (*Ftrace).createKprobe}
+
+// traceKprobe is a probe of a kprobe event.
+//
+// Kernel: struct trace_kprobe, kernel/trace/trace_kprobe.c.
+type traceKprobe struct {
+	*traceProbe
+	kprobe     *kprobe // nil: its module is not there
+	hook       *rethook.Hook
+	hits       uint64
+	missed     uint64
+	source     kernelSource
+	entryWords []uint64
+}
+
+// createKprobe makes a kprobe event, or a probe of one. Errors: as registerProbe.
+//
+// Kernel: __trace_kprobe_create, kernel/trace/trace_kprobe.c.
+func (ft *Ftrace) createKprobe(command string) error {
+	if len(splitArgs(command)) == 0 {
+		return nil
+	}
+	def, err := probe.ParseKprobe(command, probeEnv{ft})
+	if err != nil {
+		return ft.probeFault(err)
+	}
+	p := &traceProbe{ft: ft, def: def}
+	p.on = &traceKprobe{traceProbe: p}
+	return ft.registerProbe(p)
+}
+
+// writeKprobeEvent does a line of kprobe_events.
+//
+// Kernel: create_or_delete_trace_kprobe, kernel/trace/trace_kprobe.c.
+func (ft *Ftrace) writeKprobeEvent(command string) error {
+	if strings.HasPrefix(command, "-") {
+		return ft.releaseDynEvents(command, kprobeEvents)
+	}
+	err := ft.createKprobe(command)
+	if errors.Is(err, syscall.ECANCELED) {
+		return fmt.Errorf("kprobe_events: %q: %w", command, syscall.EINVAL)
+	}
+	return err
+}
+
+// register puts the probe into the kernel; one in a module that is not loaded waits
+// for it. Errors: ENOENT, EINVAL, EILSEQ, as registerKprobe, and what of the arguments
+// is wrong.
+//
+// Kernel: __register_trace_kprobe, kernel/trace/trace_kprobe.c; register_kretprobe,
+// kernel/kprobes.c.
+func (k *traceKprobe) register() error {
+	err := k.tryRegister()
+	if errors.Is(err, syscall.ENOENT) && !k.moduleThere() {
+		return nil
+	}
+	return err
+}
+
+func (k *traceKprobe) tryRegister() error {
+	ft, def := k.ft, k.def
+	addr := def.Addr
+	if def.Symbol != "" {
+		if s, ok := ft.symbol(def.Symbol); ok {
+			addr = s.Addr + def.Offset
+		}
+	}
+	if addr != 0 && ft.notrace(addr) {
+		return fmt.Errorf("%s cannot be traced: %w", def.Symbol, syscall.EINVAL)
+	}
+	if err := def.Resolve(probeEnv{ft}); err != nil {
+		return err
+	}
+	if addr == 0 {
+		return fmt.Errorf("there is no %s: %w", def.Symbol, syscall.ENOENT)
+	}
+	p := &kprobe{hit: k.hit, ret: def.Return, disabled: !k.event.enabled(ft)}
+	if def.Return {
+		if _, entry, err := ft.kprobeAddr(addr); err != nil || !entry {
+			return errors.Join(err, syscall.EINVAL)
+		}
+		p.hit = k.enter
+		if def.MaxActive == 0 {
+			def.MaxActive = max(10, 2*len(ft.machine.CPUs()))
+		}
+		k.hook = rethook.New(k.leave, def.EntryArgs(), def.MaxActive)
+	}
+	if err := ft.registerKprobe(p, addr); err != nil {
+		return err
+	}
+	k.kprobe = p
+	return nil
+}
+
+// notrace reports whether an address is in a function that ftrace does not know.
+//
+// Kernel: within_notrace_func, kernel/trace/trace_kprobe.c.
+func (ft *Ftrace) notrace(addr uint64) bool {
+	s, ok := ft.machine.Kallsyms().At(addr)
+	if !ok || s.Traceable {
+		return false
+	}
+	if base, _, suffixed := strings.Cut(s.Name, "."); suffixed {
+		if s, ok := ft.symbol(base); ok {
+			return !s.Traceable
+		}
+	}
+	return true
+}
+
+// moduleThere reports whether the module of the probe is loaded; a probe elsewhere has
+// none to wait for.
+//
+// Kernel: trace_kprobe_module_exist, kernel/trace/trace_kprobe.c.
+func (k *traceKprobe) moduleThere() bool {
+	module, _, of := strings.Cut(k.def.Symbol, ":")
+	return k.def.Symbol != "" && (!of || probeEnv{k.ft}.Module(module))
+}
+
+// unregister takes the probe out of the kernel.
+//
+// Kernel: __unregister_trace_kprobe, kernel/trace/trace_kprobe.c.
+func (k *traceKprobe) unregister() {
+	if k.kprobe != nil {
+		k.ft.unregisterKprobe(k.kprobe)
+		k.kprobe = nil
+	}
+	if k.hook != nil {
+		k.hook.Stop()
+		k.hook = nil
+	}
+}
+
+// enable lets the probe be hit; it does not fail.
+//
+// Kernel: __enable_trace_kprobe and __disable_trace_kprobe,
+// kernel/trace/trace_kprobe.c.
+func (k *traceKprobe) enable(on bool) error {
+	if k.kprobe != nil && !k.kprobe.gone {
+		k.ft.switchKprobe(k.kprobe, on)
+	}
+	return nil
+}
+
+// kprobeModule registers the probes of a module that has come, where they are unique
+// in it.
+//
+// Kernel: trace_kprobe_module_callback, kernel/trace/trace_kprobe.c.
+func (ft *Ftrace) kprobeModule(name string) {
+	for _, e := range ft.dynEvents {
+		p, ok := e.(*traceProbe)
+		if !ok || p.def.Kind != probe.Kprobe {
+			continue
+		}
+		if module, function, of := strings.Cut(p.def.Symbol, ":"); of && module == name {
+			p.on.unregister()
+			if (probeEnv{ft}).Symbols(module, function) == 1 {
+				_ = p.on.register() // the kernel says in its log what failed
+			}
+		}
+	}
+}
+
+// hit runs at the probed place.
+//
+// Kernel: kprobe_dispatcher, kernel/trace/trace_kprobe.c.
+func (k *traceKprobe) hit(c *machine.CPU, f *machine.Frame) {
+	k.hits++
+	if !k.ft.listening[k.event.typ.ID] {
+		return
+	}
+	at := k.kprobe.addr
+	k.source.enter(k.ft, c, f, at+1)
+	k.record(c, common(c), probe.Hit{IP: at}, &k.source, at+1)
+}
+
+// enter runs at the entry of a function whose return is probed.
+//
+// Kernel: pre_handler_kretprobe, kernel/kprobes.c; trace_kprobe_entry_handler,
+// kernel/trace/trace_kprobe.c.
+func (k *traceKprobe) enter(c *machine.CPU, f *machine.Frame) {
+	n := k.hook.Get()
+	if n == nil {
+		k.missed++
+		return
+	}
+	k.source.enter(k.ft, c, f, k.kprobe.addr+1)
+	k.entryWords = k.def.AppendEntry(k.entryWords[:0], &k.source)
+	copy(n.Data, k.entryWords)
+	k.ft.data(c.Current).rethooks.Hook(n, f)
+}
+
+// leave runs when such a function returns.
+//
+// Kernel: kretprobe_dispatcher, kernel/trace/trace_kprobe.c.
+func (k *traceKprobe) leave(c *machine.CPU, n *rethook.Node, ret uint64, f *machine.Frame) {
+	k.hits++
+	if !k.ft.listening[k.event.typ.ID] {
+		return
+	}
+	k.source.leave(k.ft, c, f, ret)
+	k.record(c, common(c), probe.Hit{IP: k.kprobe.addr, RetIP: ret, Entry: n.Data}, &k.source, 0)
+}
+
+// kprobeFiles are kprobe_events and kprobe_profile.
+func (ft *Ftrace) kprobeFiles() []tracefile.Node {
+	return []tracefile.Node{
+		ft.dynEventsFile("kprobe_events", kprobeEvents, ft.writeKprobeEvent),
+		ft.top.seq("kprobe_profile", 0o440, ft.showKprobeProfile),
+	}
+}
+
+// showKprobeProfile is the text of kprobe_profile.
+//
+// Kernel: probes_profile_seq_show, kernel/trace/trace_kprobe.c.
+func (ft *Ftrace) showKprobeProfile() ([]byte, error) {
+	var text []byte
+	for _, e := range ft.dynEvents {
+		if p, ok := e.(*traceProbe); ok && p.def.Kind == probe.Kprobe {
+			k := p.on.(*traceKprobe)
+			text = fmt.Appendf(text, "  %-44s %15d %15d\n", p.def.Event, k.hits, k.missed)
+		}
+	}
+	return text, nil
+}

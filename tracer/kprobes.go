@@ -1,0 +1,291 @@
+package tracer
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/workload/machine"
+)
+
+// kprobe is a probe at an address of the kernel. One on the patched call of a function
+// is a user of function entries; others stand in the code.
+//
+// Kernel: struct kprobe, include/linux/kprobes.h.
+type kprobe struct {
+	addr     uint64
+	hit      func(c *machine.CPU, f *machine.Frame)
+	ret      bool // a kretprobe's
+	ftrace   bool // on a function's patched call
+	disabled bool
+	gone     bool // with its module
+	// optimal is when a jump may take the place of the breakpoint, never if it
+	// cannot; it counts from when the probe is armed.
+	optimal machine.Time
+}
+
+// kprobes are the kprobes of the machine.
+//
+// Kernel: kernel/kprobes.c.
+type kprobes struct {
+	at        map[uint64][]*kprobe // by address, the latest first, which is called first
+	functions map[uint64][]uint64  // by function: the addresses behind its patched call
+	order     []uint64             // the addresses, as they got their first probe
+	armed     int                  // those behind patched calls that are not disabled
+	ops       functionOps          // of those on patched calls
+	optimize  int32                // debug.kprobes-optimization
+}
+
+const jiffy = 4 * machine.Millisecond // HZ is 250
+
+// optimizeDelay is how long a probe is a breakpoint before a jump takes its place.
+//
+// Kernel: OPTIMIZE_DELAY, kernel/kprobes.c.
+const optimizeDelay = 5 * jiffy
+
+// unoptimized is the time that does not come.
+const unoptimized = ^machine.Time(0)
+
+func (ft *Ftrace) newKprobes() {
+	k := &ft.kprobes
+	k.at, k.functions, k.optimize = map[uint64][]*kprobe{}, map[uint64][]uint64{}, 1
+	k.ops = functionOps{
+		handler: "kprobe_ftrace_handler", regs: true,
+		wants: func(ip uint64) bool {
+			return slices.ContainsFunc(k.at[ip], func(p *kprobe) bool { return p.ftrace && p.runs() })
+		},
+		call: func(c *machine.CPU, f *machine.Frame) { hitAll(k.at[f.IP], c, f) },
+	}
+}
+
+// runs reports whether the probe is hit.
+func (p *kprobe) runs() bool { return !p.disabled && !p.gone }
+
+func hitAll(probes []*kprobe, c *machine.CPU, f *machine.Frame) {
+	for _, p := range probes {
+		if p.runs() {
+			p.hit(c, f)
+		}
+	}
+}
+
+// hitInside hits the probes behind the entry of a function that is entered.
+//
+// Departure: a probe inside a function is hit once in each call, when the function is
+// entered.
+func (ft *Ftrace) hitInside(c *machine.CPU, f *machine.Frame) {
+	for _, addr := range ft.kprobes.functions[f.Func] {
+		hitAll(ft.kprobes.at[addr], c, f)
+	}
+}
+
+// kprobeAddr is where a kprobe on offset bytes behind addr goes: behind the endbr64 at
+// a function's entry. Errors: ENOENT where no function is.
+//
+// Kernel: _kprobe_addr, kernel/kprobes.c; arch_adjust_kprobe_addr,
+// arch/x86/kernel/kprobes/core.c.
+func (ft *Ftrace) kprobeAddr(addr uint64) (at uint64, entry bool, err error) {
+	s, ok := ft.machine.Kallsyms().At(addr)
+	if !ok {
+		return 0, false, fmt.Errorf("kprobe: %#x is in no function: %w", addr, syscall.ENOENT)
+	}
+	switch offset := addr - s.Addr; {
+	case s.Endbr && (offset == 0 || offset == endbrSize):
+		return s.Addr + endbrSize, true, nil
+	default:
+		return addr, offset == 0, nil
+	}
+}
+
+// endbrSize is the length of the endbr64 that a function may begin with, jumpSize that of
+// the jump that takes a probe's place.
+const (
+	endbrSize = 4
+	jumpSize  = 5
+)
+
+// registerKprobe puts p, whose handler is set, on an address. Errors: ENOENT and EINVAL
+// where no probe can be, EILSEQ within an instruction.
+//
+// Departure: the kernel's blacklist is what it cannot trace.
+//
+// Kernel: register_kprobe, kernel/kprobes.c; arch_prepare_kprobe,
+// arch/x86/kernel/kprobes/core.c.
+func (ft *Ftrace) registerKprobe(p *kprobe, addr uint64) error {
+	at, _, err := ft.kprobeAddr(addr)
+	if err != nil {
+		return err
+	}
+	s, _ := ft.machine.Kallsyms().At(at)
+	if s.Type|0x20 != 't' && s.Type|0x20 != 'w' || !s.Traceable {
+		return fmt.Errorf("kprobe: %s cannot be probed: %w", s.Name, syscall.EINVAL)
+	}
+	p.addr, p.ftrace, p.gone, p.optimal = at, at == s.IP(), false, unoptimized
+	if !p.ftrace && !ft.machine.InsnBoundary(at) {
+		return fmt.Errorf("kprobe: %s+%#x is within an instruction: %w", s.Name, at-s.Addr, syscall.EILSEQ)
+	}
+	k := &ft.kprobes
+	if len(k.at[at]) == 0 {
+		k.order = append(k.order, at)
+		if !p.ftrace {
+			k.functions[s.Addr] = append(k.functions[s.Addr], at)
+		}
+	}
+	k.at[at] = slices.Insert(slices.Clone(k.at[at]), 0, p)
+	ft.kprobesChanged(p)
+	return nil
+}
+
+// unregisterKprobe takes p away.
+//
+// Kernel: unregister_kprobe, kernel/kprobes.c.
+func (ft *Ftrace) unregisterKprobe(p *kprobe) {
+	k := &ft.kprobes
+	rest := slices.DeleteFunc(slices.Clone(k.at[p.addr]), func(have *kprobe) bool { return have == p })
+	if k.at[p.addr] = rest; len(rest) == 0 {
+		delete(k.at, p.addr)
+		other := func(addr uint64) bool { return addr == p.addr }
+		k.order = slices.DeleteFunc(k.order, other)
+		for function, addrs := range k.functions {
+			if addrs = slices.DeleteFunc(slices.Clone(addrs), other); len(addrs) > 0 {
+				k.functions[function] = addrs
+			} else {
+				delete(k.functions, function)
+			}
+		}
+	}
+	p.disabled = true
+	ft.kprobesChanged(p)
+}
+
+// switchKprobe disables or enables p.
+//
+// Kernel: enable_kprobe and disable_kprobe, kernel/kprobes.c.
+func (ft *Ftrace) switchKprobe(p *kprobe, on bool) {
+	p.disabled = !on
+	ft.kprobesChanged(p)
+}
+
+// killKprobes is for the probes of a module that goes: they stay, and are never hit.
+//
+// Kernel: kprobes_module_callback, kernel/kprobes.c.
+func (ft *Ftrace) killKprobes(module string) {
+	for _, addr := range ft.kprobes.order {
+		if s, ok := ft.machine.Kallsyms().At(addr); ok && s.Module == module {
+			for _, p := range ft.kprobes.at[addr] {
+				p.gone = true
+				ft.kprobesChanged(p)
+			}
+		}
+	}
+}
+
+// kprobesChanged arms what is to be hit after p has changed.
+//
+// Kernel: arm_kprobe and optimize_kprobe, kernel/kprobes.c.
+func (ft *Ftrace) kprobesChanged(p *kprobe) {
+	k := &ft.kprobes
+	p.optimal = unoptimized
+	if !p.ftrace && p.runs() && k.optimize != 0 && ft.optimizable(p.addr) {
+		p.optimal = ft.machine.Now() + optimizeDelay
+	}
+	onCalls := false
+	k.armed = 0
+	for _, probes := range k.at {
+		for _, p := range probes {
+			switch {
+			case !p.runs():
+			case p.ftrace:
+				onCalls = true
+				ft.touched[p.addr] = true
+			default:
+				k.armed++
+			}
+		}
+	}
+	if onCalls {
+		ft.registerOps(&k.ops)
+	} else {
+		ft.unregisterOps(&k.ops)
+	}
+}
+
+// optimized reports whether a jump has taken the place of the breakpoint.
+func (ft *Ftrace) optimized(p *kprobe) bool { return p.runs() && ft.machine.Now() >= p.optimal }
+
+// optimizeAll is what debug.kprobes-optimization does.
+//
+// Kernel: proc_kprobes_optimization_handler, kernel/kprobes.c.
+func (ft *Ftrace) optimizeAll() {
+	for _, addr := range ft.kprobes.order {
+		for _, p := range ft.kprobes.at[addr] {
+			ft.kprobesChanged(p)
+		}
+	}
+}
+
+// kprobeBits is the log2 of the number of buckets of the kernel's table of kprobes.
+//
+// Kernel: KPROBE_HASH_BITS, kernel/kprobes.c.
+const kprobeBits = 6
+
+// KprobesDir is the folder kprobes of debugfs.
+//
+// Departure: without the files enabled and blacklist.
+//
+// Kernel: debugfs_kprobe_init, kernel/kprobes.c.
+func (ft *Ftrace) KprobesDir() *tracefile.Dir {
+	list := ft.top.seq("list", 0o400, ft.showKprobes)
+	return &tracefile.Dir{Name: "kprobes", Mode: 0o755, Children: func() []tracefile.Node { return []tracefile.Node{list} }}
+}
+
+// showKprobes is the text of kprobes/list in debugfs: the buckets of the kernel's
+// table, in each the latest address first.
+//
+// Kernel: show_kprobe_addr and report_probe, kernel/kprobes.c.
+func (ft *Ftrace) showKprobes() ([]byte, error) {
+	var text []byte
+	bucket := func(addr uint64) uint64 { return addr * 0x61c8864680b583eb >> (64 - kprobeBits) }
+	order := slices.Clone(ft.kprobes.order)
+	slices.Reverse(order)
+	slices.SortStableFunc(order, func(a, b uint64) int { return int(bucket(a)) - int(bucket(b)) })
+	for _, addr := range order {
+		for _, p := range ft.kprobes.at[addr] {
+			text = ft.appendKprobe(text, p)
+		}
+	}
+	return text, nil
+}
+
+func (ft *Ftrace) appendKprobe(text []byte, p *kprobe) []byte {
+	kind := 'k'
+	if p.ret {
+		kind = 'r'
+	}
+	if name, module, offset, _, ok := ft.machine.Kallsyms().Lookup(p.addr); ok {
+		if module == "" {
+			module = " "
+		}
+		text = fmt.Appendf(text, "%016x  %c  %s+%#x  %s ", p.addr, kind, name, offset, module)
+	} else {
+		text = fmt.Appendf(text, "%016x  %c  %#x ", p.addr, kind, p.addr)
+	}
+	for _, mark := range []struct {
+		set  bool
+		text string
+	}{{p.gone, "[GONE]"}, {p.disabled && !p.gone, "[DISABLED]"}, {ft.optimized(p), "[OPTIMIZED]"}, {p.ftrace, "[FTRACE]"}} {
+		if mark.set {
+			text = append(text, mark.text...)
+		}
+	}
+	return append(text, '\n')
+}
+
+// optimizable reports whether a jump finds room at addr.
+//
+// Kernel: can_optimize, arch/x86/kernel/kprobes/opt.c.
+func (ft *Ftrace) optimizable(addr uint64) bool {
+	s, ok := ft.machine.Kallsyms().At(addr)
+	return ok && s.Addr+s.Size-addr >= jumpSize
+}

@@ -1,0 +1,125 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/probe"
+	"ftracelab/workload/machine"
+)
+
+// probeEnv is what the definition of a probe may ask.
+type probeEnv struct{ ft *Ftrace }
+
+var _ probe.Env = probeEnv{}
+
+// Symbols counts the symbols of a name.
+//
+// Kernel: number_of_same_symbols, kernel/trace/trace_kprobe.c.
+func (e probeEnv) Symbols(module, name string) (n int) {
+	for _, s := range e.ft.machine.Kallsyms().All() {
+		if s.Name == name && (module == "" || s.Module == module) {
+			n++
+		}
+	}
+	return n
+}
+
+// Module says whether a module is loaded.
+func (e probeEnv) Module(name string) bool {
+	if e.ft.machine.HasModule(name) {
+		return true
+	}
+	for _, s := range e.ft.machine.Kallsyms().All() {
+		if s.Module == name {
+			return true
+		}
+	}
+	return false
+}
+
+// symbol finds a symbol, of a module if "MODULE:" stands before it.
+//
+// Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
+func (ft *Ftrace) symbol(name string) (machine.Symbol, bool) {
+	module, name, of := strings.Cut(name, ":")
+	if !of {
+		return ft.machine.Kallsyms().ByName(module)
+	}
+	for _, s := range ft.machine.Kallsyms().All() {
+		if s.Module == module && s.Name == name {
+			return s, true
+		}
+	}
+	return machine.Symbol{}, false
+}
+
+// Place says where symbol+offset lies in its function.
+//
+// Kernel: kprobe_on_func_entry, kernel/kprobes.c.
+func (e probeEnv) Place(symbol string, offset uint64) probe.Place {
+	s, ok := e.ft.symbol(symbol)
+	if !ok {
+		return probe.NoPlace
+	}
+	_, entry, err := e.ft.kprobeAddr(s.Addr + offset)
+	switch {
+	case err != nil:
+		return probe.NoPlace
+	case entry:
+		return probe.AtEntry
+	}
+	return probe.Inside
+}
+
+func (e probeEnv) Address(symbol string) uint64 {
+	s, _ := e.ft.symbol(symbol)
+	return s.Addr
+}
+
+func (e probeEnv) Pointer(addr uint64) string { return fmt.Sprintf("%016x", e.ft.hashPtr(addr)) }
+
+// Tracepoint finds a tracepoint by its name alone, which in the kernel is unique.
+func (e probeEnv) Tracepoint(name string) (stub string, ok bool) {
+	for _, point := range machine.Tracepoints() {
+		if _, have, _ := strings.Cut(point, ":"); have == name {
+			return "__probestub_" + name, true
+		}
+	}
+	return "", false
+}
+
+func (e probeEnv) Event(system, name string) *event.Type { return e.ft.types.ByName(system, name) }
+
+// Filter parses a filter as the event's own file would.
+func (e probeEnv) Filter(t *event.Type, text string) error {
+	i := e.ft.top
+	err := new(filter.File).Write(t, text, i.filterEnv())
+	var fault *filter.Error
+	if errors.As(err, &fault) {
+		i.logFilterFault(fault)
+	}
+	return err
+}
+
+// File finds no file.
+func (e probeEnv) File(path string) (probe.File, error) {
+	return probe.File{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
+}
+
+// probeFault puts what is wrong with a definition into error_log.
+//
+// Kernel: __trace_probe_log_err, kernel/trace/trace_probe.c.
+func (ft *Ftrace) probeFault(err error) error {
+	var fault *probe.Error
+	if errors.As(err, &fault) {
+		for _, f := range fault.Log {
+			ft.top.errors.add(errorEntry{ns: ft.machine.Now(), location: f.Location, message: f.Msg, command: f.Command, pos: f.Pos})
+		}
+	}
+	return err
+}
