@@ -99,8 +99,7 @@ func newDynLab(t *testing.T) *dynLab {
 	root := ft.Root()
 	children := root.Children
 	root.Find, root.Children = nil, func() []tracefile.Node {
-		return append(children(), ft.dynEventsFile("dynamic_events", nil, ft.createDynEvent),
-			ft.dynEventsFile("y_events", y, func(command string) error { return y.create(ft, command) }))
+		return append(children(), ft.dynEventsFile("y_events", y, func(command string) error { return y.create(ft, command) }))
 	}
 	return &dynLab{t, ft, tracefsfs.New(root)}
 }

@@ -37,13 +37,17 @@ func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec [
 	}
 }
 
-// record writes an event and the stacks that belong to it, and notes the task's name.
+// record writes an event and what comes after it.
 //
 // Kernel: trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
 func (i *Instance) record(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
-	if i.rec.Event(c.ID, ctx, rec) != nil {
-		return
+	if i.rec.Event(c.ID, ctx, rec) == nil {
+		i.afterRecord(c, ctx, t, h)
 	}
+}
+
+// afterRecord notes the task's name and records the stacks that belong to an event.
+func (i *Instance) afterRecord(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
 	i.ft.recorded[c.ID] = true
 	i.ft.remember(c.Current)
 	i.stacks(c, ctx, t, h)

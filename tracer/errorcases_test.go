@@ -354,9 +354,9 @@ func numbers(t *testing.T, s string) []int {
 // testdata/errorcases.txt lists, which is exact both ways.
 func TestErrorCases(t *testing.T) {
 	t.Run("sequential", func(t *testing.T) {
-		checkErrorCases(t, "sequential", oracle(t, "errors/errors_sequential.txt"), 324)
+		checkErrorCases(t, "sequential", oracle(t, "errors/errors_sequential.txt"), 356)
 	})
-	t.Run("isolated", func(t *testing.T) { checkErrorCases(t, "isolated", oracle(t, "errors/errors_isolated.txt"), 18) })
+	t.Run("isolated", func(t *testing.T) { checkErrorCases(t, "isolated", oracle(t, "errors/errors_isolated.txt"), 51) })
 	t.Run("golden", func(t *testing.T) { checkErrorCases(t, "sequential", golden(t, "errors_sequential.txt"), 150) })
 }
 
@@ -384,7 +384,7 @@ func checkErrorCases(t *testing.T, capture, text string, least int) {
 	for _, c := range parseErrorCases(t, text) {
 		all++
 		if capture == "isolated" {
-			l.clearTriggers(c.file)
+			l.clear(c.file)
 		} else if set := before[c.number]; set != nil {
 			set()
 		}
@@ -412,9 +412,10 @@ func checkErrorCases(t *testing.T, capture, text string, least int) {
 	}
 }
 
-// clearTriggers takes the triggers of a file away, as each case of the isolated
-// capture began.
-func (l *lab) clearTriggers(file string) {
+// clear takes dynamic events and the triggers of a file away, as each case of the
+// isolated capture began.
+func (l *lab) clear(file string) {
+	l.write("dynamic_events", "")
 	if !strings.HasSuffix(file, "/trigger") {
 		return
 	}

@@ -70,6 +70,8 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	return append(nodes,
 		ft.formatsFile(),
 		ft.dynInfoFile(),
+		ft.dynEventsFile("dynamic_events", nil, ft.createDynEvent),
+		ft.syntheticEventsFile(),
 		i.value("README", 0o440, func() string { return readme }, nil),
 		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
 		i.seq("available_filter_functions", 0o440, ft.showFunctions),

@@ -112,8 +112,9 @@ type Ftrace struct {
 	dynamic    map[*event.Type]*dynamicEvent
 	dynEvents  []dynEvent // the lines of dynamic_events
 	dynKinds   []*dynKind // that a definition may be of, in the order they are asked
-	listening  []bool     // by event id: some instance has it enabled
-	probes     []uint64   // by event id: the innermost frame of its stacks
+	synthetic  synthetic
+	listening  []bool   // by event id: some instance has it enabled
+	probes     []uint64 // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
 	formats    printkFormats
 	ptrKey     sipKey // of %p
@@ -151,6 +152,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 			return nil, err
 		}
 	}
+	ft.synthetic.kind = synthKind()
+	ft.dynKinds = []*dynKind{ft.synthetic.kind}
 	ft.hwlat, ft.osnoise = newHwlat(), newOsnoise(len(m.CPUs()))
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)

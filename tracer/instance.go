@@ -53,6 +53,7 @@ type Instance struct {
 	blkData                      [1]uint64 // behind a record of the tracer blk
 	stack                        Stack
 	moment                       moment
+	unbuffered                   int // see keepUnbuffered
 }
 
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {

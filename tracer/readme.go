@@ -33,6 +33,11 @@ mounted, its files can be given to a group: mount -o remount[,[gid=<gid>]] DIR
       trigger: <command>[:count][ if <filter>], ! takes it away
 	command: traceon, traceoff, snapshot, stacktrace,
 		 enable_event:<system>:<event>, disable_event:<system>:<event>
+  dynamic_events		- events that are defined while the kernel runs; > deletes them,
+				  and so does -:[<group>/]<event>
+	     s:[synthetic/]<event> <field> [<field>]
+  synthetic_events		- events of one's own, which histograms generate; !name takes one away
+	     example: echo 'wakeup_lat u64 lat; char comm[]; long[] stack' >> synthetic_events
   buffer_size_kb		- of each CPU's buffer
   buffer_total_size_kb		- of all of them
   free_buffer			- closing it gives the buffer's memory back

@@ -47,12 +47,14 @@ type Field struct {
 	slot int // its first one
 }
 
-// dynamic says whether the field's content stands behind the slots.
-func (f *Field) dynamic() bool { return f.Kind == DynamicText || f.Kind == Stack }
+// Dynamic says whether the field's content stands behind the slots.
+func (f *Field) Dynamic() bool { return f.Kind == DynamicText || f.Kind == Stack }
 
-// declType is the type as the format file has it.
-func (f *Field) declType() string {
-	if f.dynamic() {
+// DeclType is the type as the format file has it.
+//
+// Kernel: the type of struct synth_field.
+func (f *Field) DeclType() string {
+	if f.Dynamic() {
 		return "__data_loc " + f.Type
 	}
 	return f.Type
@@ -62,8 +64,8 @@ func (f *Field) declType() string {
 //
 // Kernel: f_show, kernel/trace/trace_events.c.
 func (f *Field) decl() string {
-	typ := f.declType()
-	if n := strings.IndexByte(typ, '['); n >= 0 && !f.dynamic() {
+	typ := f.DeclType()
+	if n := strings.IndexByte(typ, '['); n >= 0 && !f.Dynamic() {
 		return typ[:n] + " " + f.Name + "[]"
 	}
 	return typ + " " + f.Name
@@ -134,23 +136,4 @@ func (d *Definition) Show() string {
 		text.WriteString(d.Fields[i].Type + " " + d.Fields[i].Name)
 	}
 	return text.String()
-}
-
-// Check says whether an action may pass a value of a type, as the format file
-// names it, to the field at a position. A text goes to any char[], but only to
-// a char[N] of its own size; so does any other value of 8 bytes to a char[],
-// which then reads "(fault)".
-//
-// Kernel: check_synth_field, kernel/trace/trace_events_hist.c.
-func (d *Definition) Check(position int, typ string, size int, signed bool) bool {
-	if position < 0 || position >= len(d.Fields) {
-		return false
-	}
-	f := &d.Fields[position]
-	switch {
-	case f.Kind == DynamicText && isText(typ), f.Kind == Stack && isStack(typ), f.declType() == typ:
-		return true
-	}
-	text := f.Kind == Text || f.Kind == DynamicText
-	return f.Size == size && (text || f.Signed == signed)
 }

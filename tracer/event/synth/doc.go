@@ -7,8 +7,8 @@
 // [Parse] reads a line of synthetic_events, [ParseDynamic] one of dynamic_events
 // ("s:[synthetic/]NAME FIELDS"). Both give a [Definition] or an [Error] with its
 // column. From the definition come the lines of both files, the event type with
-// its format file and print fmt ([Definition.NewType]), the check of what an action
-// wants to pass ([Definition.Check]), and a record ([Definition.Append]).
+// its format file and print fmt ([Definition.NewType]), and a record of values
+// ([Definition.Append]). Which values an action may pass is in package hist.
 //
 //	record:  common │ slots of 8 bytes, 32 of them for a char[N] │ strings and stacks of any length
 //	         8      │ 8 × n                                      │ in the order of the fields

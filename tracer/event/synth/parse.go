@@ -201,7 +201,7 @@ func (p *parser) field(args []string) (f Field, rest []string, err error) {
 	case isText(f.Type):
 		f.Kind = Text
 	}
-	f.Signed = !strings.HasPrefix(f.declType(), "u") && f.Type != "gfp_t"
+	f.Signed = !strings.HasPrefix(f.DeclType(), "u") && f.Type != "gfp_t"
 	return f, args[2:], nil
 }
 

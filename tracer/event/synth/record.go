@@ -7,10 +7,10 @@ import (
 )
 
 // Value is one value that an action passes: N of a number, B of a text or a
-// stack. A nil B is an address that cannot be read.
+// stack. A nil B of a text is one that cannot be read.
 //
-// A text ends at its first NUL or with B. A stack is words of 8 bytes: how many
-// addresses follow, then these, innermost first.
+// A text ends at its first NUL or with B. A stack is addresses of 8 bytes, innermost
+// first.
 type Value struct {
 	N uint64
 	B []byte
@@ -56,10 +56,9 @@ func (d *Definition) Append(dst []byte, c event.Common, values []Value) []byte {
 			locate(dst[start+f.offset():], at, len(dst)-start-at)
 		case Stack:
 			at := len(dst) - start
-			stack, room := words(v.B)
-			dst = append(dst, stack...)
-			locate(dst[start+f.offset():], at, len(stack))
-			dst = appendZeros(dst, room-len(stack))
+			var used int
+			dst, used = appendStack(dst, v.B)
+			locate(dst[start+f.offset():], at, used)
 		}
 	}
 	return dst
@@ -77,31 +76,36 @@ func text(v *Value, size int) []byte {
 	return b
 }
 
-// words are the words of a stack up to one that is zero, and the room they have in
-// a record: that of the count and of as many addresses as it says.
-func words(b []byte) (stack []byte, room int) {
-	n := 0
-	for n < stackWords && slotSize*(n+1) <= len(b) && get(b[slotSize*n:]) != 0 {
-		n++
+// appendStack appends how many addresses there are and these, up to one that is
+// zero and as far as they fit. There is room for all; used are the bytes that the
+// kernel fills.
+//
+// Kernel: trace_stack.
+func appendStack(dst, addrs []byte) (_ []byte, used int) {
+	start := len(dst)
+	n := min(len(addrs)/slotSize, stackWords)
+	dst = appendZeros(dst, slotSize*(1+n))
+	put(dst[start:], slotSize, uint64(n))
+	if n == 0 {
+		return dst, 0
 	}
-	count := 0
-	if n > 0 {
-		count = int(min(get(b), stackWords))
+	used = slotSize
+	for used < slotSize*min(1+n, stackWords) {
+		addr := addrs[used-slotSize : used]
+		if bytes.Equal(addr, noAddress[:]) {
+			break
+		}
+		used += copy(dst[start+used:], addr)
 	}
-	return b[:slotSize*n], max(slotSize*(1+count), slotSize*n)
+	return dst, used
 }
+
+var noAddress [slotSize]byte
 
 // locate writes where dynamic data is, each number in 16 bits.
 func locate(slot []byte, offset, length int) {
 	put(slot, 2, uint64(offset))
 	put(slot[2:], 2, uint64(length))
-}
-
-func get(b []byte) (v uint64) {
-	for n := range slotSize {
-		v |= uint64(b[n]) << (8 * n)
-	}
-	return v
 }
 
 // put writes the low bytes of v.

@@ -104,7 +104,7 @@ func TestAppend(t *testing.T) {
 	values := []synth.Value{
 		{B: []byte("ab\x00rest")},
 		{N: 0x12345},
-		{B: stack(2, 0x1111, 0x2222)},
+		{B: stack(0x1111, 0x2222)},
 		{B: []byte("longer than 8")}, // goes on behind the field: its slots have room
 		{N: ^uint64(0)},
 		{}, // cannot be read
@@ -133,74 +133,44 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// A stack ends at a zero, and 16 words of it are copied; its room is for as many
-// as it says.
+// A stack ends at a zero, and 15 addresses of it are copied; its room is for all
+// that there are, to 16.
 func TestAppendStack(t *testing.T) {
 	d := parse(t, "s unsigned long[] st")
-	typ, _ := d.NewType(7)
+	typ, err := d.NewType(7)
+	if err != nil {
+		t.Fatal(err)
+	}
 	full := make([]uint64, 17)
 	for n := range full {
-		full[n] = 16
+		full[n] = uint64(n + 1)
 	}
 	for _, c := range []struct {
-		stack      []byte
+		addrs      []byte
 		room, used int
 	}{
 		{nil, 8, 0},
-		{stack(0), 8, 0},
-		{stack(3, 1, 0, 2), 32, 16},
-		{stack(3, 1, 1, 1, 0, 0), 32, 32},
+		{stack(0), 16, 8},
+		{stack(1, 0, 2), 32, 16},
+		{stack(1, 2, 3), 32, 32},
+		{stack(full[:15]...), 16 * 8, 16 * 8},
 		{stack(full...), 17 * 8, 16 * 8},
-		{stack(1<<63, 1)[:12], 17 * 8, 8},
+		{stack(1, 2)[:12], 16, 16},
 	} {
-		rec := d.Append(nil, event.Common{}, []synth.Value{{B: c.stack}})
+		rec := d.Append(nil, event.Common{}, []synth.Value{{B: c.addrs}})
 		if got := len(rec) - 16; got != c.room {
-			t.Errorf("%x: room %d, want %d", c.stack, got, c.room)
+			t.Errorf("%x: room %d, want %d", c.addrs, got, c.room)
 		}
-		if got := typ.Field("st").Bytes(rec); !bytes.Equal(got, c.stack[:c.used]) {
-			t.Errorf("%x: %x", c.stack, got)
-		}
-	}
-}
-
-func TestCheck(t *testing.T) {
-	d := parse(t, "e u64 lat; pid_t pid; char comm[16]; char name[]; unsigned long[] st; bool b")
-	for _, c := range []struct {
-		position int
-		typ      string
-		size     int
-		signed   bool
-		want     bool
-	}{
-		{0, "u64", 8, false, true},
-		{0, "unsigned long", 8, false, true},
-		{0, "s64", 8, true, false},
-		{1, "pid_t", 4, true, true},
-		{1, "int", 4, true, true},
-		{1, "u32", 4, false, false},
-		{1, "u64", 8, false, false},
-		{2, "char[16]", 16, true, true},
-		{2, "char[15]", 15, true, false},
-		{2, "u8[16]", 16, false, true}, // a text is not asked for its sign
-		{3, "char[16]", 16, true, true},
-		{3, "__data_loc char[]", 4, true, true},
-		{3, "u64", 8, false, true},
-		{3, "u32", 4, false, false},
-		{4, "unsigned long[]", 128, false, true},
-		{4, "char[16]", 16, true, false},
-		{5, "u8", 1, false, false},
-		{6, "u64", 8, false, false},
-		{-1, "u64", 8, false, false},
-	} {
-		if got := d.Check(c.position, c.typ, c.size, c.signed); got != c.want {
-			t.Errorf("%d %s: %t", c.position, c.typ, got)
+		want := append(stack(uint64(min(16, len(c.addrs)/8))), c.addrs...)[:c.used]
+		if got := typ.Field("st").Bytes(rec); !bytes.Equal(got, want) {
+			t.Errorf("%x: %x", c.addrs, got)
 		}
 	}
 }
 
 func TestAppendDoesNotAllocate(t *testing.T) {
 	d := parse(t, "mixed char name[]; u16 x; unsigned long[] st; char fixed[8]")
-	values := []synth.Value{{B: []byte("abc")}, {N: 1}, {B: stack(2, 1, 1)}, {B: []byte("def")}}
+	values := []synth.Value{{B: []byte("abc")}, {N: 1}, {B: stack(1, 1)}, {B: []byte("def")}}
 	dst := make([]byte, 0, 512)
 	if n := testing.AllocsPerRun(100, func() { dst = d.Append(dst[:0], event.Common{}, values) }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -1,0 +1,229 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/event/synth"
+	"ftracelab/workload/machine"
+)
+
+// synthEvent is a synthetic event that is defined.
+//
+// Kernel: struct synth_event, kernel/trace/trace_synth.h.
+type synthEvent struct {
+	ft    *Ftrace
+	def   *synth.Definition
+	typ   *event.Type
+	users int // actions that generate it
+}
+
+// synthetic is what there is of synthetic events.
+type synthetic struct {
+	kind *dynKind
+	// While an event is open a synthetic one is made, and while that is open maybe
+	// another.
+	depth  int
+	levels []*synthLevel
+}
+
+type synthLevel struct {
+	values []synth.Value
+	rec    []byte
+}
+
+// synthKind are the lines of dynamic_events that begin with s.
+//
+// Kernel: synth_event_ops, kernel/trace/trace_events_synth.c.
+func synthKind() *dynKind {
+	return &dynKind{name: synth.System, create: func(ft *Ftrace, command string) error {
+		def, err := synth.ParseDynamic(command, ft.hasSynth)
+		if err != nil || def == nil {
+			return ft.logSynthFault(err)
+		}
+		return ft.addSynth(def)
+	}}
+}
+
+// synthCommand does a line of synthetic_events. Deleting by it leaves what was
+// recorded.
+//
+// Kernel: create_or_delete_synth_event.
+func (ft *Ftrace) synthCommand(command string) error {
+	def, remove, err := synth.Parse(command, ft.hasSynth)
+	if err != nil || def == nil {
+		return ft.logSynthFault(err)
+	}
+	if !remove {
+		return ft.addSynth(def)
+	}
+	if e := ft.findSynth(def.Name); e != nil {
+		return e.free()
+	}
+	return fmt.Errorf("there is no synthetic event %q: %w", def.Name, syscall.ENOENT)
+}
+
+// findSynth finds a synthetic event, nil if there is none.
+//
+// Kernel: find_synth_event.
+func (ft *Ftrace) findSynth(name string) *synthEvent {
+	for _, e := range ft.dynEvents {
+		if e, ok := e.(*synthEvent); ok && e.def.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func (ft *Ftrace) hasSynth(name string) bool { return ft.findSynth(name) != nil }
+
+// logSynthFault puts a fault of a definition into error_log.
+func (ft *Ftrace) logSynthFault(err error) error {
+	var fault *synth.Error
+	if errors.As(err, &fault) && fault.Msg != "" {
+		ft.top.errors.add(errorEntry{
+			ns: ft.machine.Now(), location: synth.Location, message: fault.Msg, command: fault.Command, pos: fault.Pos,
+		})
+	}
+	return err
+}
+
+// addSynth makes an event of a definition.
+//
+// Kernel: register_synth_event.
+func (ft *Ftrace) addSynth(def *synth.Definition) error {
+	id, err := ft.types.FreeID()
+	if err != nil {
+		return err
+	}
+	typ, err := def.NewType(id)
+	if err != nil {
+		return err
+	}
+	if err := ft.addEvent(typ); err != nil {
+		return err
+	}
+	if s, ok := ft.machine.Kallsyms().ByName("trace_event_raw_event_synth"); ok {
+		ft.probes[id] = s.Addr + s.Size/2
+	}
+	ft.addDynEvent(&synthEvent{ft: ft, def: def, typ: typ})
+	return nil
+}
+
+func (e *synthEvent) kind() *dynKind { return e.ft.synthetic.kind }
+
+func (e *synthEvent) show() string { return "s:" + synth.System + "/" + e.def.Show() }
+
+// Kernel: synth_event_is_busy.
+func (e *synthEvent) busy() bool { return e.users > 0 }
+
+// Kernel: synth_event_release.
+func (e *synthEvent) free() error {
+	if e.busy() {
+		return fmt.Errorf("synthetic event %s is generated: %w", e.def.Name, syscall.EBUSY)
+	}
+	if err := e.ft.removeEvent(e.typ); err != nil {
+		return err
+	}
+	e.ft.dropDynEvent(e)
+	return nil
+}
+
+// Kernel: synth_event_match.
+func (e *synthEvent) match(system *string, name string, _ []string) bool {
+	return name == e.def.Name && (system == nil || *system == synth.System)
+}
+
+// syntheticEventsFile is synthetic_events.
+//
+// Kernel: synth_events_fops.
+func (ft *Ftrace) syntheticEventsFile() tracefile.Node {
+	show := func() ([]byte, error) {
+		var text []byte
+		for _, e := range ft.dynEvents {
+			if e, ok := e.(*synthEvent); ok {
+				text = append(append(text, e.def.Show()...), '\n')
+			}
+		}
+		return text, nil
+	}
+	i := ft.top
+	return i.seq("synthetic_events", 0o640, show).
+		OnTrunc(func() error { return i.locked(func() error { return ft.releaseAllDynEvents(ft.synthetic.kind) }) }).
+		OnWrite(func(p []byte) error { return i.locked(func() error { return runCommands(string(p), ft.synthCommand) }) })
+}
+
+// What a histogram's action asks.
+
+func (e *synthEvent) Name() string { return e.def.Name }
+
+func (e *synthEvent) NumFields() int { return len(e.def.Fields) }
+
+func (e *synthEvent) SynthField(n int) hist.SynthField {
+	f := &e.def.Fields[n]
+	return hist.SynthField{
+		Type: f.DeclType(), Size: f.Size, Signed: f.Signed,
+		Text: f.Kind == synth.Text || f.Kind == synth.DynamicText, Dynamic: f.Dynamic(), Stack: f.Kind == synth.Stack,
+	}
+}
+
+// Hold counts the actions that generate the event.
+func (e *synthEvent) Hold(n int) { e.users += n }
+
+// Generate lets the event happen in each instance that has it enabled, whichever
+// the action is of. field says which of the values goes to each of its fields.
+//
+// Kernel: trace_synth, kernel/trace/trace_events_hist.c.
+func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) {
+	ft := e.ft
+	if !ft.listening[e.typ.ID] {
+		return
+	}
+	s := &ft.synthetic
+	if s.depth == len(s.levels) {
+		s.levels = append(s.levels, new(synthLevel))
+	}
+	l := s.levels[s.depth]
+	s.depth++
+	l.values = l.values[:0]
+	for _, at := range field {
+		l.values = append(l.values, synth.Value{N: values[at].N, B: values[at].B})
+	}
+	c := ft.machine.CPUs()[m.CPU]
+	h := ft.synthCommon(c)
+	h.Type = uint16(e.typ.ID)
+	l.rec = e.def.Append(l.rec[:0], h, l.values)
+	for i := range ft.all {
+		if !i.events[e.typ.ID].enabled {
+			continue
+		}
+		// With a snapshot buffer, no event is open and the rings may be exchanged.
+		nest := !i.snap.allocated
+		if nest {
+			i.buf.NestStart(c.ID)
+		}
+		i.happen(c, e.typ, h, l.rec)
+		if nest {
+			i.buf.NestEnd(c.ID)
+		}
+	}
+	s.depth--
+}
+
+// synthCommon is the header of a synthetic event: preemption is off for the event
+// that is open, for the histogram and for the synthetic event itself. One is taken
+// off, for tracepoints hold preemption off; a write to trace_marker does not.
+//
+// Kernel: ring_buffer_lock_reserve and ring_buffer_nest_start,
+// kernel/trace/ring_buffer.c; get_hist_pad, kernel/trace/trace_events_hist.c;
+// tracing_gen_ctx_dec, include/linux/trace_events.h.
+func (ft *Ftrace) synthCommon(c *machine.CPU) event.Common {
+	if ft.running == nil {
+		return unpreemptible(unpreemptible(event.Common{PID: writerPID}))
+	}
+	return unpreemptible(unpreemptible(unpreemptible(common(c))))
+}
