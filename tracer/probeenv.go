@@ -83,17 +83,28 @@ func (e probeEnv) Address(symbol string) uint64 {
 
 func (e probeEnv) Pointer(addr uint64) string { return fmt.Sprintf("%016x", e.ft.hashPtr(addr)) }
 
-// Tracepoint finds a tracepoint by its name alone, which in the kernel is unique.
+// Tracepoint finds a tracepoint by the function that stands for its prototype, which
+// every one has.
 func (e probeEnv) Tracepoint(name string) (stub string, ok bool) {
-	for _, point := range machine.Tracepoints() {
-		if _, have, _ := strings.Cut(point, ":"); have == name {
-			return "__probestub_" + name, true
-		}
-	}
-	return "", false
+	s, ok := e.ft.symbol("__probestub_" + name)
+	return s.Name, ok
 }
 
-func (e probeEnv) Event(system, name string) *event.Type { return e.ft.types.ByName(system, name) }
+// Event finds an event that can have a probe: none that is itself one of a function, of
+// a file or of another event, and none of the tracers'.
+//
+// Kernel: find_and_get_event, kernel/trace/trace_eprobe.c.
+func (e probeEnv) Event(system, name string) *event.Type {
+	for _, kind := range []probe.Kind{probe.Kprobe, probe.Uprobe, probe.Eprobe} {
+		if e.ft.probeEventOf(kind, system, name) != nil {
+			return nil
+		}
+	}
+	if system == "ftrace" {
+		return nil
+	}
+	return e.ft.types.ByName(system, name)
+}
 
 // Filter parses a filter as the event's own file would.
 func (e probeEnv) Filter(t *event.Type, text string) error {

@@ -44,11 +44,23 @@ type probeEvent struct {
 // Kernel: find_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (ft *Ftrace) probeEventOf(kind probe.Kind, group, name string) *probeEvent {
 	for _, e := range ft.dynEvents {
-		if p, ok := e.(*traceProbe); ok && p.def.Kind == kind && p.def.Group == group && p.def.Event == name {
+		if p, ok := e.(*traceProbe); ok && sameKind(p.def.Kind, kind) && p.def.Group == group && p.def.Event == name {
 			return p.event
 		}
 	}
 	return nil
+}
+
+// sameKind reports whether probes can be of one event: those of tracepoints and of
+// functions' entries and exits are one kind.
+func sameKind(a, b probe.Kind) bool {
+	one := func(k probe.Kind) probe.Kind {
+		if k == probe.Tracepoint {
+			return probe.Fprobe
+		}
+		return k
+	}
+	return one(a) == one(b)
 }
 
 // registerProbe adds a probe: to the event that it names, or with a new one. Errors: a
