@@ -3,8 +3,6 @@ package probe
 import (
 	"strings"
 	"syscall"
-
-	"ftracelab/tracer/event"
 )
 
 // ParseEprobe reads the definition of a probe on another event:
@@ -73,19 +71,6 @@ func (p *argParser) eprobe() error {
 		}
 		if err := d.Args[i].resolve(p.env); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// attachedField finds a field of the event that a probe is attached to; the common
-// ones do not count.
-//
-// Kernel: parse_trace_event_arg, kernel/trace/trace_probe.c.
-func attachedField(t *event.Type, name string) *event.Field {
-	for i := range t.Fields {
-		if t.Fields[i].Name == name {
-			return &t.Fields[i]
 		}
 	}
 	return nil
