@@ -1,0 +1,55 @@
+package hist
+
+import (
+	"strings"
+	"testing"
+
+	"ftracelab/tracer/event/events"
+)
+
+// FuzzCommand checks that no command panics, that what is refused leaves nothing
+// behind, that what is accepted counts and shows, and that it is gone when it is
+// removed as it was written.
+func FuzzCommand(f *testing.F) {
+	for _, text := range []string{
+		"keys=next_pid.hex,next_comm,common_cpu:vals=prev_prio.percent,prev_pid.graph:sort=next_comm.descending,prev_prio:size=128:nohitcount if next_pid > 3",
+		"keys=common_pid.execname,stacktrace:x=-(next_prio),y=$x*3/2-1:onmax($y).save(prev_comm,cpu):onchange($x).snapshot()",
+		"keys=next_pid:l=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).trace(lat,$l,next_pid,sched.sched_waking.comm)",
+		"keys=next_pid:l=sched.sched_waking.$st:onmatch(sched.sched_waking).lat($ts0,pid,comm)",
+		"name=foo:key=next_prio.log2,prev_prio.buckets=5:pause:clock=global:val=hitcount",
+		"keys=prev_state.sym-offset:x=10/3+next_prio,st=common_stacktrace,c=prev_comm",
+		"keys=next_pid:clear", "keys=next_pid:x=$ts0", "keys=next_pid:cont if", "keys=sched.sched_switch.next_pid:vals=$ts0",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4096 || strings.ContainsAny(text, "\x00") {
+			return
+		}
+		l := newLab(t)
+		l.define("lat", u64Field, pidField, commField)
+		l.must(events.SchedWaking.Type, "hist:keys=pid:ts0=common_timestamp.usecs,st=stacktrace")
+		enabled, absolute := l.enabled, l.absolute
+		left := func() bool {
+			return l.enabled != enabled || l.absolute != absolute || l.armed != 0 || l.synths["lat"].held != 0 || len(l.i.vars) != 1
+		}
+		switching := events.SchedSwitch.Type
+		if l.i.Command(switching, text, false) != nil {
+			if left() {
+				t.Fatalf("%q was refused and left something", text)
+			}
+			return
+		}
+		if len(l.log) > 0 && l.lines(switching) == "" {
+			t.Fatalf("%q was accepted, but there is no trigger", text)
+		}
+		l.waking(1, 5, 3, "ping")
+		l.switching(2, 5, 3, "ping")
+		if shown := string(l.i.File(switching).Show()); !strings.Contains(shown, "Totals:") {
+			t.Fatalf("%q shows as\n%s", text, shown)
+		}
+		if err := l.i.Command(switching, text, true); err != nil || left() || l.lines(switching) != "" {
+			t.Fatalf("%q is not gone: %v\n%s", text, err, l.lines(switching))
+		}
+	})
+}
