@@ -139,7 +139,7 @@ func (i *Instance) eventFiles(t *event.Type) []tracefile.Node {
 	if switchable(t) || t == events.Print.Type {
 		nodes = append(nodes, i.triggerFile(t))
 	}
-	return nodes
+	return append(nodes, i.histFile(t))
 }
 
 // enableFile is the enable file of a system, or of all events.

@@ -6,6 +6,7 @@ import (
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/hist"
 	"ftracelab/tracer/event/trigger"
 )
 
@@ -23,6 +24,7 @@ type eventState struct {
 	softRefs     int // who keeps it enabled softly
 	filter       *filter.File
 	triggers     trigger.List
+	hists        *hist.File // nil until it has one; see Instance.hists
 }
 
 // softly reports whether somebody keeps the event enabled softly.

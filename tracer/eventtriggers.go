@@ -12,17 +12,32 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// triggerFile is events/SYSTEM/EVENT/trigger: each write is one command.
+// triggerFile is events/SYSTEM/EVENT/trigger: each write is one command, and opening
+// it with > takes away the hists and what switches hists.
 //
-// Kernel: event_trigger_fops, kernel/trace/trace_events_trigger.c.
+// Kernel: event_trigger_fops and event_trigger_regex_open,
+// kernel/trace/trace_events_trigger.c.
 func (i *Instance) triggerFile(t *event.Type) tracefile.Node {
-	return i.seq("trigger", 0o640, func() ([]byte, error) { return []byte(i.events[t.ID].triggers.Show()), nil }).
+	return i.seq("trigger", 0o640, func() ([]byte, error) { return i.showTriggers(t), nil }).
+		OnTrunc(func() error { return i.locked(func() error { i.dropHists(t); return nil }) }).
 		OnWrite(func(p []byte) error { return i.locked(func() error { return i.writeTrigger(t, string(p)) }) })
+}
+
+func (i *Instance) showTriggers(t *event.Type) []byte {
+	s := &i.events[t.ID]
+	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
+		return []byte(trigger.Available())
+	}
+	return s.hists.AppendLines([]byte(s.triggers.Show()))
 }
 
 func (i *Instance) writeTrigger(t *event.Type, text string) error {
 	if text == "" {
 		return nil
+	}
+	name, rest, remove, err := trigger.Cut(text)
+	if err == nil && name == trigger.Hist {
+		return i.writeHist(t, rest, remove)
 	}
 	tr, remove, err := trigger.Parse(text, trigger.Env{Type: t, Filter: i.filterEnv(), Event: i.switchableEvent})
 	var fault *filter.Error
@@ -68,6 +83,7 @@ func (i *Instance) addTrigger(t *event.Type, tr *trigger.Trigger) error {
 	}
 	i.softEnableEvent(t, true)
 	if target := tr.Target(); target != nil {
+		i.ft.holdEvent(target)
 		i.softEnableEvent(target, true)
 	}
 	return nil
@@ -81,6 +97,7 @@ func (i *Instance) dropTrigger(t *event.Type, tr *trigger.Trigger) {
 	i.softEnableEvent(t, false)
 	if target := tr.Target(); target != nil {
 		i.softEnableEvent(target, false)
+		i.ft.releaseEvent(target)
 	}
 }
 
@@ -94,6 +111,7 @@ func (i *Instance) dropTriggers() {
 			i.dropTrigger(t, tr)
 		}
 		*list = trigger.List{}
+		i.events[t.ID].hists.Clear()
 	}
 }
 
@@ -108,7 +126,7 @@ type moment struct {
 
 func (m *moment) Recording() bool      { return m.buf.Recording() }
 func (m *moment) SetRecording(on bool) { m.buf.SetRecording(on) }
-func (m *moment) Snapshot()            { m.triggerSnapshot(m) }
+func (m *moment) Snapshot()            { m.triggerSnapshot(m, nil) }
 
 // Stack records the stack of the event, from the function on that makes its record.
 //
@@ -131,11 +149,14 @@ func (m *moment) Stack() {
 func (m *moment) SoftDisabled(t *event.Type) bool     { return m.events[t.ID].softDisabled }
 func (m *moment) SoftDisable(t *event.Type, off bool) { m.events[t.ID].softDisabled = off }
 
+// PauseHists is hist_enable_trigger, kernel/trace/trace_events_hist.c.
+func (m *moment) PauseHists(t *event.Type, off bool) { m.events[t.ID].hists.Pause(off) }
+
 // triggerSnapshot takes a snapshot from within an event, or says in the trace
-// why it cannot.
+// why it cannot. take, unless it is nil, is asked last whether to.
 //
-// Kernel: tracing_snapshot_instance_cond, kernel/trace/trace.c.
-func (i *Instance) triggerSnapshot(m *moment) {
+// Kernel: tracing_snapshot_instance_cond and update_max_tr, kernel/trace/trace.c.
+func (i *Instance) triggerSnapshot(m *moment, take func() bool) {
 	switch {
 	case m.ctx == ringbuf.NMI:
 		i.puts(m, "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n")
@@ -147,7 +168,7 @@ func (i *Instance) triggerSnapshot(m *moment) {
 	case i.current.maxBuffer:
 		i.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
 		i.puts(m, "*** Can not use snapshot (sorry) ***\n")
-	default:
+	case take == nil || take():
 		// It fails only while a buffer is resized, which no event sees.
 		_ = i.takeSnapshot(-1)
 	}
@@ -179,14 +200,14 @@ func (i *Instance) puts(m *moment, text string) {
 func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
 	s := &i.events[t.ID]
 	ctx := contextOf(c)
-	if s.triggers.Len() == 0 {
+	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
 		i.recordWanted(c, ctx, t, h, rec)
 		return
 	}
 	m, outer := &i.moment, i.moment
 	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h, t: t}
 	defer func() { *m = outer }()
-	if !s.triggers.Conditional() {
+	if !s.triggers.Conditional() && s.hists.Len() == 0 {
 		s.triggers.CallAlways(m)
 		i.recordWanted(c, ctx, t, h, rec)
 		return
@@ -198,6 +219,13 @@ func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []b
 	// comes too late for it, and a snapshot takes it along.
 	room := i.reserve(c, ctx, t, rec)
 	due := s.triggers.Call(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}, m)
+	if s.hists.Len() > 0 {
+		at := room.event.Time
+		if !room.reserved {
+			at = i.now(c.ID)
+		}
+		i.callHists(m, s.hists, rec, at, c.Current.PID, c.Current.Comm)
+	}
 	i.fill(&room, i.wanted(c, t, rec), c, ctx, t, h, rec)
 	s.triggers.CallDue(due, m)
 }

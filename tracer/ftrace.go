@@ -12,6 +12,7 @@ import (
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/event/hist"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -96,6 +97,7 @@ type Ftrace struct {
 	kprobes          kprobes
 	profiler         profiler
 	stackTracer      stackTracer
+	hists            hist.Registry
 	running          *machine.CPU // the CPU whose hook runs
 	// concerned is the task besides the current one that the tracepoint which
 	// runs is about; nil for most.

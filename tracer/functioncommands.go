@@ -73,7 +73,7 @@ func snapshotCommand(i *Instance, c *machine.CPU, d *probeData) {
 	if d.fires() {
 		m := &i.moment
 		*m = moment{Instance: i, cpu: c, ctx: contextOf(c), h: common(c)}
-		i.triggerSnapshot(m)
+		i.triggerSnapshot(m, nil)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/hist"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -32,7 +33,8 @@ type Instance struct {
 	expanded   bool          // the buffer has its size
 	types      []*event.Type // the events in the order of set_event; see eventTypes
 	events     []eventState  // by event id
-	clearTrace bool          // an event goes that was enabled: see resetCleared
+	hists      *hist.Instance
+	clearTrace bool // an event goes that was enabled: see resetCleared
 	pids       eventPIDs
 	repeats    []funcRepeat   // by CPU; of func-no-repeats
 	functions  filterHash     // set_ftrace_filter and set_ftrace_notrace
@@ -53,7 +55,10 @@ type Instance struct {
 	blkData                      [1]uint64 // behind a record of the tracer blk
 	stack                        Stack
 	moment                       moment
-	unbuffered                   int // see keepUnbuffered
+	unbuffered                   int            // see keepUnbuffered
+	histMoments                  []*hist.Moment // of nested events
+	histDepth                    int
+	histStack                    func([]uint64) []uint64 // moment's
 }
 
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {
@@ -72,6 +77,8 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		expanded: name != "",
 		percent:  defaultPercent,
 	}
+	i.hists = hist.NewInstance(histEnv{i}, &ft.hists)
+	i.histStack = i.moment.histStack
 	i.filter = functionFilter{i: i, set: &i.functions.filter}
 	i.notrace = functionFilter{i: i, set: &i.functions.notrace, notrace: true}
 	size := minBufferSize

@@ -45,8 +45,8 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	// The last NUL is the encoder's.
 	rec := events.PrintRecord{IP: i.ft.markerIP(), Buf: string(buf)}
 	h := event.Common{PID: writerPID}
-	triggers := &i.events[events.Print.ID].triggers
-	if triggers.Len() == 0 {
+	s := &i.events[events.Print.ID]
+	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
 		i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
 		return len(text), i.writeAsShell("trace_marker")
 	}
@@ -57,13 +57,17 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
 	m, swaps := &i.moment, i.snap.taken
 	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
-	due := triggers.Call(events.Print.Append(nil, h, &seen), filter.Context{CPU: writerCPU, Comm: writerComm}, m)
+	record := events.Print.Append(nil, h, &seen)
+	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: writerComm}, m)
+	if s.hists.Len() > 0 {
+		i.callHists(m, s.hists, record, i.now(writerCPU), writerPID, writerComm)
+	}
 	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
 	live := i.rec
 	i.rec = i.recorderAt(swaps)
 	err := i.writeAsShell("trace_marker")
 	i.rec = live
-	triggers.CallDue(due, m)
+	s.triggers.CallDue(due, m)
 	return len(text), err
 }
 

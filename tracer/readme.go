@@ -32,7 +32,20 @@ mounted, its files can be given to a group: mount -o remount[,[gid=<gid>]] DIR
   events/			- a folder for each event: enable, filter, trigger, format, id
       trigger: <command>[:count][ if <filter>], ! takes it away
 	command: traceon, traceoff, snapshot, stacktrace,
-		 enable_event:<system>:<event>, disable_event:<system>:<event>
+		 enable_event:<system>:<event>, disable_event:<system>:<event>,
+		 enable_hist:<system>:<event>, disable_hist:<system>:<event>
+	hist: counts events under keys; the event's file hist shows them
+	    hist:keys=<field1[,field2,...]>
+	      [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]]
+	      [:values=<field1[,field2,...]>] [:sort=<field1[,field2,...]>]
+	      [:size=#entries] [:pause][:continue][:clear] [:name=histname1]
+	      [:nohitcount] [:<handler>.<action>] [if <filter>]
+	    A key can be any field, or the special string 'common_stacktrace',
+	      common_timestamp or common_cpu; up to three make a key.
+	    Shown as: .hex .sym .sym-offset .execname .syscall .log2
+	      .buckets=size .usecs; values also .percent .graph
+	    handler: onmatch(matching.event), onmax(var), onchange(var)
+	    action: trace(<synthetic_event>,param list), save(field,...), snapshot()
   dynamic_events		- events that are defined while the kernel runs; > deletes them,
 				  and so does -:[<group>/]<event>
 	     s:[synthetic/]<event> <field> [<field>]

@@ -45,7 +45,8 @@ func checkTree(t *testing.T, top, instance string, events []string) {
 		"f 640 ./stack_map", "f 440 ./stack_map_stat", "f 440 ./stack_map_bin", "f 640 ./options/stackmap",
 	}
 	for _, name := range []string{"stack_id", "user_unwind_cookie", "user_unwind_stack"} {
-		extra = append(extra, "d 755 ./events/ftrace/"+name, "f 440 ./events/ftrace/"+name+"/format")
+		dir := "./events/ftrace/" + name
+		extra = append(extra, "d 755 "+dir, "f 440 "+dir+"/format", "f 440 "+dir+"/hist")
 	}
 	compareTree(t, l.tree("."), append(strings.Split(top, "\n"), extra...), events)
 	// The listing of an instance was not made below the folders of single events.

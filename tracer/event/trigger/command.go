@@ -16,6 +16,8 @@ const (
 	stacktrace
 	enableEvent
 	disableEvent
+	enableHist
+	disableHist
 )
 
 // class says which triggers exclude each other on one event.
@@ -28,12 +30,12 @@ const (
 	snapshots
 	stacks
 	switches
+	histSwitches
 )
 
 // commands are the triggers there are, in the order in which the file names
 // them.
-//
-// Departure: the hist commands (hist, enable_hist, disable_hist) are not there.
+// The last one, hist, is [Hist].
 //
 // Kernel: register_trigger_cmds, kernel/trace/trace_events_trigger.c.
 var commands = [...]struct {
@@ -48,18 +50,23 @@ var commands = [...]struct {
 	stacktrace:   {name: "stacktrace", class: stacks, post: true},
 	enableEvent:  {name: "enable_event", class: switches, target: true},
 	disableEvent: {name: "disable_event", class: switches, target: true},
+	enableHist:   {name: "enable_hist", class: histSwitches, target: true},
+	disableHist:  {name: "disable_hist", class: histSwitches, target: true},
 }
 
-// available is what the file of an event without triggers reads.
+// Hist is the command that is not read by [Parse] but by package hist.
+const Hist = "hist"
+
+// Available is what the file of an event without triggers reads.
 //
 // Kernel: trigger_show, kernel/trace/trace_events_trigger.c.
-func available() string {
+func Available() string {
 	var text strings.Builder
 	text.WriteString("# Available triggers:\n#")
 	for k := range commands {
 		text.WriteString(" " + commands[k].name)
 	}
-	return text.String() + "\n"
+	return text.String() + " " + Hist + "\n"
 }
 
 // Actions is what triggers act on: the instance they belong to, at the moment
@@ -74,6 +81,8 @@ type Actions interface {
 	// SoftDisabled says whether an event that is enabled is kept from recording.
 	SoftDisabled(t *event.Type) bool
 	SoftDisable(t *event.Type, off bool)
+	// PauseHists stops the hists of an event, or with off false lets them go on.
+	PauseHists(t *event.Type, off bool)
 }
 
 // fire lets a trigger act, if it still may.
@@ -95,11 +104,13 @@ func (t *Trigger) fire(a Actions) {
 		a.Stack()
 	case enableEvent, disableEvent:
 		a.SoftDisable(t.target, t.kind == disableEvent)
+	case enableHist, disableHist:
+		a.PauseHists(t.target, t.kind == disableHist)
 	}
 }
 
 // count counts one action down. What is as the trigger wants it already costs
-// none.
+// none, but for hists.
 //
 // Kernel: event_trigger_count and its kin,
 // kernel/trace/trace_events_trigger.c.

@@ -28,13 +28,11 @@ func (l *List) All(yield func(*Trigger) bool) {
 	}
 }
 
-// Show is the file's text.
+// Show is the triggers' lines, which the hists' follow: these are always put behind
+// the others.
 //
 // Kernel: trigger_show, kernel/trace/trace_events_trigger.c.
 func (l *List) Show() string {
-	if len(l.triggers) == 0 {
-		return available()
-	}
 	var text strings.Builder
 	for _, t := range l.triggers {
 		text.WriteString(t.String() + "\n")
@@ -70,6 +68,22 @@ func (l *List) Remove(t *Trigger) *Trigger {
 	l.triggers = slices.Delete(l.triggers, at, at+1)
 	l.update()
 	return found
+}
+
+// RemoveHistSwitches takes away what opening the file with > does, besides hists,
+// and returns it.
+//
+// Kernel: hist_enable_unreg_all, kernel/trace/trace_events_hist.c.
+func (l *List) RemoveHistSwitches() (gone []*Trigger) {
+	l.triggers = slices.DeleteFunc(l.triggers, func(t *Trigger) bool {
+		if commands[t.kind].class == histSwitches {
+			gone = append(gone, t)
+			return true
+		}
+		return false
+	})
+	l.update()
+	return gone
 }
 
 func (l *List) find(t *Trigger) int {

@@ -64,21 +64,33 @@ type Env struct {
 // maxText is how long a command has to stay below.
 const maxText = 4096
 
-// Parse reads one command. remove says that it began with ! and takes away the
+// Cut takes a command's name off. remove says that it began with !.
+//
+// Errors: EINVAL for a text that is too long.
+//
+// Kernel: event_trigger_regex_write and trigger_process_regex,
+// kernel/trace/trace_events_trigger.c.
+func Cut(text string) (name, rest string, remove bool, err error) {
+	if len(text) >= maxText {
+		return "", "", false, fmt.Errorf("trigger of %d bytes: %w", len(text), syscall.EINVAL)
+	}
+	name, rest, _ = cutAny(filter.SkipSpace(filter.Command(text)), ": \t")
+	name, remove = strings.CutPrefix(name, "!")
+	return name, filter.SkipSpace(rest), remove, nil
+}
+
+// Parse reads one command, of all but [Hist]. remove says that it began with ! and takes away the
 // trigger that is like t.
 //
 // Errors wrap EINVAL, or ERANGE for a count that is too big; a faulty filter is
 // a *filter.Error, which goes to error_log.
 //
-// Kernel: trigger_process_regex, event_trigger_parse and
-// event_enable_trigger_parse, kernel/trace/trace_events_trigger.c.
+// Kernel: event_trigger_parse and event_enable_trigger_parse, kernel/trace/trace_events_trigger.c.
 func Parse(text string, env Env) (t *Trigger, remove bool, err error) {
-	if len(text) >= maxText {
-		return nil, false, fmt.Errorf("trigger of %d bytes: %w", len(text), syscall.EINVAL)
+	name, rest, remove, err := Cut(text)
+	if err != nil {
+		return nil, false, err
 	}
-	name, rest, _ := cutAny(filter.SkipSpace(filter.Command(text)), ": \t")
-	rest = filter.SkipSpace(rest)
-	name, remove = strings.CutPrefix(name, "!")
 	for k := range commands {
 		if commands[k].name == name {
 			t = &Trigger{kind: kind(k), left: unlimited}

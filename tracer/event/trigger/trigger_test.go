@@ -101,8 +101,8 @@ func (l *List) add(t *testing.T, text string) error {
 // of one event too.
 func TestListOrder(t *testing.T) {
 	var l List
-	if got := l.Show(); got != "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event\n" {
-		t.Errorf("an empty list shows %q", got)
+	if got := Available(); got != "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist\n" {
+		t.Errorf("available: %q", got)
 	}
 	for _, c := range []struct {
 		text string
@@ -114,12 +114,14 @@ func TestListOrder(t *testing.T) {
 		{"enable_event:irq:softirq_entry:1", nil},
 		{"disable_event:irq:softirq_entry", syscall.EEXIST},
 		{"disable_event:sched:sched_waking", nil},
+		{"enable_hist:irq:softirq_entry:2", nil},
+		{"disable_hist:irq:softirq_entry", syscall.EEXIST},
 	} {
 		if err := l.add(t, c.text); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.text, err, c.want)
 		}
 	}
-	want := "disable_event:sched:sched_waking:unlimited\nenable_event:irq:softirq_entry:count=1\nsnapshot:count=1\ntraceon:unlimited\n"
+	want := "enable_hist:irq:softirq_entry:count=2\ndisable_event:sched:sched_waking:unlimited\nenable_event:irq:softirq_entry:count=1\nsnapshot:count=1\ntraceon:unlimited\n"
 	if got := l.Show(); got != want {
 		t.Errorf("the list shows\n%swant\n%s", got, want)
 	}
@@ -127,8 +129,11 @@ func TestListOrder(t *testing.T) {
 	if got := l.Remove(off); got == nil || got.Target() != events.SoftirqEntry.Type {
 		t.Errorf("removed %v, want the trigger of softirq_entry", got)
 	}
-	if l.Remove(off) != nil || l.Len() != 3 {
+	if l.Remove(off) != nil || l.Len() != 4 {
 		t.Errorf("after removing twice there are %d", l.Len())
+	}
+	if gone := l.RemoveHistSwitches(); len(gone) != 1 || gone[0].Target() != events.SoftirqEntry.Type || l.Len() != 3 {
+		t.Errorf("opening with > removed %v, and %d are left", gone, l.Len())
 	}
 }
 
@@ -148,6 +153,9 @@ func (d *deeds) Snapshot()                         { d.log = append(d.log, "snap
 func (d *deeds) Stack()                            { d.log = append(d.log, "stack") }
 func (d *deeds) SoftDisabled(t *event.Type) bool   { return d.soft[t.Name] }
 func (d *deeds) SoftDisable(t *event.Type, v bool) { d.soft[t.Name] = v }
+func (d *deeds) PauseHists(t *event.Type, v bool) {
+	d.log = append(d.log, map[bool]string{true: "pause ", false: "go on "}[v]+t.Name)
+}
 
 // A count goes down only when the trigger changes something.
 func TestCounts(t *testing.T) {
@@ -172,6 +180,24 @@ func TestCounts(t *testing.T) {
 	}
 	if want := []string{"snapshot", "snapshot", "off"}; !slices.Equal(d.log, want) || d.soft["softirq_entry"] {
 		t.Errorf("they did %q, want %q; softirq_entry still disabled: %v", d.log, want, d.soft["softirq_entry"])
+	}
+}
+
+// Hists may be told to go on again and again: each time counts.
+func TestHistSwitchCounts(t *testing.T) {
+	var l List
+	for _, text := range []string{"enable_hist:irq:softirq_entry:2", "disable_hist:sched:sched_waking"} {
+		if err := l.add(t, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &deeds{}
+	for range 3 {
+		l.CallAlways(d)
+	}
+	want := []string{"pause sched_waking", "go on softirq_entry", "pause sched_waking", "go on softirq_entry", "pause sched_waking"}
+	if !slices.Equal(d.log, want) {
+		t.Errorf("they did %q, want %q", d.log, want)
 	}
 }
 

@@ -1,0 +1,136 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/event/synth"
+)
+
+// histFile is events/SYSTEM/EVENT/hist: the histograms of the event's hist triggers.
+//
+// Departure: it cannot be polled.
+//
+// Kernel: event_hist_fops, kernel/trace/trace_events_hist.c.
+func (i *Instance) histFile(t *event.Type) tracefile.Node {
+	return i.seq("hist", 0o440, func() ([]byte, error) { return i.hists.File(t).Show(), nil })
+}
+
+// histEnv is an instance as its hist triggers see it.
+type histEnv struct{ *Instance }
+
+// Event finds an event of the instance.
+//
+// Kernel: find_event_file, kernel/trace/trace_events.c.
+func (e histEnv) Event(system, name string) *event.Type { return e.ft.types.ByName(system, name) }
+
+func (e histEnv) Synth(name string) hist.SynthEvent {
+	if synth := e.ft.findSynth(name); synth != nil {
+		return synth
+	}
+	return nil
+}
+
+func (e histEnv) SynthOf(t *event.Type) hist.SynthEvent {
+	if t.System != synth.System {
+		return nil
+	}
+	return e.Synth(t.Name)
+}
+
+func (e histEnv) Filter() filter.Env { return e.filterEnv() }
+
+// Syscall names a system call that has events.
+//
+// Kernel: get_syscall_name, kernel/trace/trace_syscalls.c.
+func (e histEnv) Syscall(nr int) (name string, ok bool) {
+	t := e.ft.syscalls.enter[int64(nr)]
+	if t == nil {
+		return "", false
+	}
+	return t.Name[:len("sys_")] + t.Name[len("sys_enter_"):], true
+}
+
+func (e histEnv) LogError(location, message, command string, pos int) {
+	e.errors.add(errorEntry{ns: e.ft.machine.Now(), location: location, message: message, command: command, pos: pos})
+}
+
+func (e histEnv) LogFilter(err error) {
+	var fault *filter.Error
+	if errors.As(err, &fault) {
+		e.logFilterFault(fault)
+	}
+}
+
+func (e histEnv) SetClock(name string) error { return e.setClock(name) }
+
+// ClockInNs is trace_clock_in_ns, kernel/trace/trace.c.
+func (e histEnv) ClockInNs() bool { return e.clock.inNS }
+
+func (e histEnv) AbsoluteStamps(on bool) { e.keepUnbuffered(on) }
+
+// Enable is trace_event_trigger_enable_disable, kernel/trace/trace_events_trigger.c.
+func (e histEnv) Enable(t *event.Type, on bool) {
+	e.events[t.ID].hists = e.hists.File(t)
+	e.softEnableEvent(t, on)
+}
+
+func (e histEnv) ArmSnapshot() error { return e.armSnapshot() }
+func (e histEnv) DisarmSnapshot()    { e.disarmSnapshot() }
+
+// Snapshot takes a snapshot from within an event if take, asked last, says so.
+//
+// Kernel: tracing_snapshot_cond, kernel/trace/trace.c.
+func (e histEnv) Snapshot(_ *hist.Moment, take func() bool) { e.triggerSnapshot(&e.moment, take) }
+
+// histStack appends the stack that hists see: without the functions that lead from
+// the one that fires the event to the hist, and without that one.
+//
+// Kernel: HIST_STACKTRACE_SKIP, kernel/trace/trace.h.
+func (m *moment) histStack(dst []uint64) []uint64 {
+	if m.t == events.Print.Type {
+		return append(dst, m.ft.markerStack(nil)[3:]...)
+	}
+	at := len(dst)
+	dst = m.cpu.KernelStack(dst)
+	if len(dst) > at {
+		dst = append(dst[:at], dst[at+1:]...)
+	}
+	return dst
+}
+
+// dropHists is what opening a trigger file with > does.
+func (i *Instance) dropHists(t *event.Type) {
+	s := &i.events[t.ID]
+	s.hists.RemoveAll()
+	for _, tr := range s.triggers.RemoveHistSwitches() {
+		i.dropTrigger(t, tr)
+	}
+}
+
+// writeHist is a write of a hist command to a trigger file.
+func (i *Instance) writeHist(t *event.Type, text string, remove bool) error {
+	if text == "" {
+		return fmt.Errorf("hist without keys: %w", syscall.EINVAL)
+	}
+	return i.hists.Command(t, text, remove)
+}
+
+// callHists counts the event of m in the hists of its event; at is the time that the
+// buffer gives it.
+func (i *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64, pid int, comm string) {
+	if len(i.histMoments) == i.histDepth {
+		i.histMoments = append(i.histMoments, new(hist.Moment))
+	}
+	h := i.histMoments[i.histDepth]
+	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: i.histStack}
+	i.histDepth++
+	hists.Happen(h, filter.Context{CPU: m.cpu.ID, Comm: comm})
+	i.histDepth--
+}
