@@ -58,13 +58,18 @@ func (ft *Ftrace) synthCommand(command string) error {
 	if err != nil || def == nil {
 		return ft.logSynthFault(err)
 	}
-	if !remove {
-		return ft.addSynth(def)
+	if remove {
+		return ft.deleteSynth(def.Name)
 	}
-	if e := ft.findSynth(def.Name); e != nil {
+	return ft.addSynth(def)
+}
+
+// Kernel: synth_event_delete.
+func (ft *Ftrace) deleteSynth(name string) error {
+	if e := ft.findSynth(name); e != nil {
 		return e.free()
 	}
-	return fmt.Errorf("there is no synthetic event %q: %w", def.Name, syscall.ENOENT)
+	return fmt.Errorf("there is no synthetic event %q: %w", name, syscall.ENOENT)
 }
 
 // findSynth finds a synthetic event, nil if there is none.

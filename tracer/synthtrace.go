@@ -1,0 +1,77 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/synth"
+)
+
+// What the kernel's own code can do with synthetic events, for Go programs: to
+// define one, to record one, to delete it. Between two runs; a hook that calls them
+// never comes back.
+
+// SynthField is the type and the name of a field to be.
+//
+// Kernel: struct synth_field_desc, include/linux/trace_events.h.
+type SynthField struct{ Type, Name string }
+
+// maxSynthCommand is how long a definition may be.
+//
+// Kernel: MAX_DYNEVENT_CMD_LEN, include/linux/trace_events.h.
+const maxSynthCommand = 2048
+
+// CreateSynthEvent defines a synthetic event. Errors are those of synthetic_events,
+// which error_log explains, and E2BIG for a definition that is too long.
+//
+// Kernel: synth_event_create, kernel/trace/trace_events_synth.c.
+func (ft *Ftrace) CreateSynthEvent(name string, fields ...SynthField) error {
+	var command strings.Builder
+	command.WriteString(name)
+	for _, f := range fields {
+		fmt.Fprintf(&command, " %s %s;", f.Type, f.Name)
+	}
+	if command.Len() >= maxSynthCommand {
+		return fmt.Errorf("synthetic event %q: %d bytes: %w", name, command.Len(), syscall.E2BIG)
+	}
+	return ft.top.locked(func() error { return ft.synthCommand(command.String()) })
+}
+
+// DeleteSynthEvent deletes a synthetic event. Errors: ENOENT, or EBUSY while it is
+// enabled or something needs it.
+//
+// Kernel: synth_event_delete, kernel/trace/trace_events_synth.c.
+func (ft *Ftrace) DeleteSynthEvent(name string) error {
+	return ft.top.locked(func() error { return ft.deleteSynth(name) })
+}
+
+// TraceSynthEvent records a synthetic event with one value for each field, in their
+// order, as whoever writes to trace_marker. One that is not enabled is not recorded,
+// and that is no error.
+//
+// Errors: EINVAL if there is no such event, or not as many fields; then the record
+// has no values.
+//
+// Kernel: trace_get_event_file, kernel/trace/trace_events.c; synth_event_trace_array,
+// kernel/trace/trace_events_synth.c.
+func (i *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
+	return i.locked(func() (err error) {
+		e := i.ft.findSynth(name)
+		if e == nil {
+			return fmt.Errorf("there is no synthetic event %q: %w", name, syscall.EINVAL)
+		}
+		if !i.events[e.typ.ID].enabled {
+			return nil
+		}
+		if want := len(e.def.Fields); len(values) != want {
+			err = fmt.Errorf("synthetic event %s: %d values, want %d: %w", name, len(values), want, syscall.EINVAL)
+			values = nil
+		}
+		h := event.Common{Type: uint16(e.typ.ID), PID: writerPID}
+		i.happen(i.ft.machine.CPUs()[writerCPU], e.typ, h, e.def.Append(nil, h, values))
+		i.ft.cmdlines.setComm(writerPID, writerComm)
+		return err
+	})
+}
