@@ -20,8 +20,8 @@ import (
 // be called between two runs.
 //
 // Departure: of a guest's system calls only those that a caller of these methods
-// tells of happen, and their arguments are not the process's. They happen before
-// it is known how they end.
+// tells of happen. Paths and sizes are the process's, other arguments are made up. They
+// happen before it is known how they end.
 type Guests struct {
 	w     *mix
 	byPID map[int]*guest
@@ -58,12 +58,20 @@ const (
 
 // guestAct is one thing to do.
 type guestAct struct {
-	kind       guestKind
-	nr, ret    int64
-	child      *guest
-	comm, path string
-	policy     machine.Policy
-	prio       int
+	Syscall
+	kind   guestKind
+	child  *guest
+	comm   string
+	policy machine.Policy
+	prio   int
+}
+
+// Syscall is a system call of a guest.
+type Syscall struct {
+	NR, Ret int64
+	Size    int    // bytes asked for
+	Path    string // of the file that it is about
+	Target  string // of symlink: what the link says
 }
 
 // maxGuestActs bounds what a guest has still to do: a process that does more than
@@ -127,9 +135,9 @@ func (d *guest) config(prio int) machine.TaskConfig {
 	}
 }
 
-// Call lets a guest make a system call, which returns ret.
-func (g *Guests) Call(pid int, nr, ret int64) {
-	g.note(pid, guestAct{kind: guestCall, nr: nr, ret: ret})
+// Call lets a guest make a system call.
+func (g *Guests) Call(pid int, call Syscall) {
+	g.note(pid, guestAct{kind: guestCall, Syscall: call})
 }
 
 // Fork lets a guest fork another.
@@ -147,7 +155,7 @@ func (g *Guests) Exec(pid int, comm, path string, policy machine.Policy, prio in
 	if d := g.byPID[pid]; d != nil {
 		d.comm = comm
 	}
-	g.note(pid, guestAct{kind: guestExec, comm: comm, path: path, policy: policy, prio: prio})
+	g.note(pid, guestAct{kind: guestExec, comm: comm, Syscall: Syscall{Path: path}, policy: policy, prio: prio})
 }
 
 // Exit lets a guest end.
@@ -209,7 +217,7 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	for len(d.acts) > 0 && stay.Code == nil {
 		d.doing = d.acts[0]
 		d.acts = d.acts[1:]
-		stay.NR, stay.Ret = d.doing.call(), d.doing.ret
+		stay.NR, stay.Ret = d.doing.call(), d.doing.Ret
 		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
 		switch d.doing.kind {
 		case guestExit:
@@ -226,6 +234,7 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 		}
 		stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
 	}
+	stay.Args = d.doing.args(stay.NR)
 	stay.User = w.userAt(t, int(stay.NR), int32(stay.NR))
 	return stay
 }
@@ -243,10 +252,57 @@ func (a guestAct) call() int64 {
 	case guestExit:
 		return sysExitGroup
 	}
-	return a.nr
+	return a.NR
 }
 
-const sysExecve = 59
+// Where a guest's arguments lie in its memory: what it reads or writes, and paths.
+const (
+	guestBuffer = 0x55555565f2a0
+	guestPath   = 0x555555663010
+	guestTarget = guestPath + 0x1000
+	guestFD     = 3 // what a program opens first
+	atFDCWD     = ^uint64(100 - 1)
+)
+
+// args are the arguments of the system call with which an act is done.
+func (a *guestAct) args(nr int64) (args [6]uint64) {
+	switch nr {
+	case sysRead, sysWrite, sysGetdents64:
+		args = [6]uint64{guestFD, guestBuffer, uint64(a.Size)}
+	case sysOpenat:
+		args = [6]uint64{atFDCWD, guestPath}
+	case sysChdir, sysRmdir, sysExecve:
+		args = [6]uint64{guestPath}
+	case sysMkdir:
+		args = [6]uint64{guestPath, 0o777}
+	case sysClose:
+		args = [6]uint64{guestFD}
+	case sysSymlink:
+		args = [6]uint64{guestTarget, guestPath}
+	}
+	return args
+}
+
+// pathAt is the path at an address of the guest's memory.
+func (a *guestAct) pathAt(addr uint64) string {
+	switch addr {
+	case guestPath:
+		return a.Path
+	case guestTarget:
+		return a.Target
+	}
+	return ""
+}
+
+// System calls of guests only.
+const (
+	sysExecve     = 59
+	sysChdir      = 80
+	sysMkdir      = 83
+	sysRmdir      = 84
+	sysSymlink    = 88
+	sysGetdents64 = 217
+)
 
 // guestEvent does what an act is about, where the kernel's code comes to it.
 func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
@@ -267,7 +323,7 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		if d.doing.prio > 0 || d.doing.policy != machine.Normal {
 			d.task.Policy, d.task.Prio = d.doing.policy, d.doing.prio
 		}
-		c.Exec(d.doing.comm, d.doing.path)
+		c.Exec(d.doing.comm, d.doing.Path)
 		d.all.changes--
 	case e == machine.EvSchedExit:
 		d.die()

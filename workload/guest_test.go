@@ -73,12 +73,12 @@ func settle(t *testing.T, m *machine.Machine, g *workload.Guests) {
 func TestGuests(t *testing.T) {
 	m, g, log := guestMachine(t)
 	g.Add(4711, "sh", 0)
-	g.Call(4711, 257, 3)
+	g.Call(4711, workload.Syscall{NR: 257, Ret: 3})
 	g.Fork(4711, 4712)
 	g.Exec(4712, "cat", "/usr/bin/cat", machine.FIFO, 94)
-	g.Call(4712, 0, 10)
+	g.Call(4712, workload.Syscall{NR: 0, Ret: 10})
 	g.Exit(4712)
-	g.Call(4711, 1, 10)
+	g.Call(4711, workload.Syscall{NR: 1, Ret: 10})
 	settle(t, m, g)
 	m.Run(10 * machine.Millisecond) // the rest of the exit
 	of := func(pid string) []string {
@@ -125,7 +125,7 @@ func TestGuestsBounds(t *testing.T) {
 		g.Add(10_000+pid, "many", 0)
 	}
 	for range 10_000 {
-		g.Call(10_000, 0, 0)
+		g.Call(10_000, workload.Syscall{NR: 0, Ret: 0})
 	}
 	n := 0
 	g.PIDs(func(int) { n++ })
@@ -169,7 +169,7 @@ func TestGuestWritesProc(t *testing.T) {
 	if !slices.Contains(*log, "4711 calls 1") {
 		t.Errorf("%q", *log)
 	}
-	g.Call(4711, 1, 118)
+	g.Call(4711, workload.Syscall{NR: 1, Ret: 118})
 	returned = nil
 	settle(t, m, g)
 	if !slices.Contains(returned, "ksys_write 118") || slices.Contains(returned, "proc_reg_write 118") {

@@ -10,7 +10,7 @@ const eio = 5 // of include/uapi/asm-generic/errno-base.h; the host may number i
 
 // WriteProc lets a guest write to a file of /proc, which returns ret.
 func (g *Guests) WriteProc(pid int, ret int64) {
-	g.note(pid, guestAct{kind: guestWriteProc, nr: sysWrite, ret: ret})
+	g.note(pid, guestAct{kind: guestWriteProc, Syscall: Syscall{NR: sysWrite, Ret: ret}})
 }
 
 // ProcWriter is a process that writes to files of /proc without a write operation,

@@ -27,7 +27,7 @@ func (f *execFlags) run(argv []string) error {
 	if err != nil {
 		return err
 	}
-	tracing, bridge, err := l.fuse(clock)
+	tracing, bridge, err := l.fuse(cell.Tracing, clock)
 	if err != nil {
 		return err
 	}

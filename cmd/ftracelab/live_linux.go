@@ -21,22 +21,22 @@ type live struct {
 	guard  *guard
 }
 
-// fuse is the configuration of a mount of the lab's tree, with a bridge to be closed
+// fuse is the configuration of a mount of the lab's tree on dir, with a bridge to be closed
 // after it.
-func (l *lab) fuse(clock *fusefs.Clock) (fusefs.Config, *bridge.Bridge, error) {
+func (l *lab) fuse(dir string, clock *fusefs.Clock) (fusefs.Config, *bridge.Bridge, error) {
 	guests, err := workload.NewGuests(l.machine)
 	if err != nil {
 		return fusefs.Config{}, nil, err
 	}
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
-	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock})
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir})
 	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before}, b, nil
 }
 
 // mount mounts the lab's tree on dir.
 func (l *lab) mount(dir, source string, clock *fusefs.Clock) (*live, error) {
-	cfg, b, err := l.fuse(clock)
+	cfg, b, err := l.fuse(dir, clock)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ type Config struct {
 }
 
 // KernelVersion is the line of /proc/version.
-const KernelVersion = "Linux version " + kernelRelease + " #1 SMP PREEMPT_DYNAMIC"
+const KernelVersion = "Linux version " + kernelRelease + " (ftracelab@ftracelab) (gcc 12.2.0) #1 SMP PREEMPT_DYNAMIC"
 
 // The identity of the simulated system.
 const (

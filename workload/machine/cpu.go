@@ -41,6 +41,7 @@ type CPU struct {
 	irqTraced bool   // a hook was told that interrupts are off
 	outermost uint64 // the function whose return emptied the kernel stack last
 	args      arguments
+	passed    passed
 }
 
 // Machine is the machine this CPU belongs to.

@@ -63,7 +63,8 @@ const tickLength = Second / hz
 // initialJiffies is INITIAL_JIFFIES: five minutes before the 32 bit counter wraps.
 const initialJiffies = 1<<32 - 300*hz
 
-func (c *CPU) jiffies() uint64 { return initialJiffies + c.Time/tickLength }
+// Jiffies is the kernel's count of ticks.
+func (c *CPU) Jiffies() uint64 { return initialJiffies + c.Time/tickLength }
 
 // perCPU is the address of a per-CPU object of the kernel.
 func (c *CPU) perCPU(offset uint64) uint64 { return 0xffff88813bc00000 + uint64(c.ID)<<18 + offset }
@@ -84,7 +85,7 @@ func (c *CPU) reportHRTimer(t *Task, a *activation, e Event) {
 }
 
 func (c *CPU) reportTimer(t *Task, op *Op) {
-	now := c.jiffies()
+	now := c.Jiffies()
 	c.args.timer = Timer{
 		ID: op.Event, Timer: 0xffffc90000003c00 + uint64(t.PID)<<14,
 		Function: c.m.kallsyms.addr("process_timeout"), Expires: now + 1, BucketExpiry: now + 2,

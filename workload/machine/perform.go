@@ -118,8 +118,7 @@ const (
 
 func (s *slab) alloc(kind int, size uint64) uint64 {
 	k := s.kind(kind)
-	size = max(size, 8)
-	addr := slabBase + uint64(kind)*slabRange + k.next*size%(slabRange-size)&^7
+	addr := k.addr(kind, size)
 	k.next++
 	if len(k.live) == slabLive {
 		k.live = append(k.live[:0], k.live[1:]...)
@@ -138,6 +137,21 @@ func (s *slab) free(kind int, size uint64) uint64 {
 	k.live = k.live[:n]
 	k.next = max(k.next, 1) - 1
 	return addr
+}
+
+// last is the address that free would give.
+func (s *slab) last(kind int, size uint64) uint64 {
+	k := s.kind(kind)
+	if n := len(k.live); n > 0 {
+		return k.live[n-1]
+	}
+	return k.addr(kind, size)
+}
+
+// addr is that of the next object.
+func (k *slabKind) addr(kind int, size uint64) uint64 {
+	size = max(size, 8)
+	return slabBase + uint64(kind)*slabRange + k.next*size%(slabRange-size)&^7
 }
 
 func (s *slab) kind(i int) *slabKind {

@@ -17,6 +17,7 @@ type Task struct {
 	Private   any       // per-task data of the tracer (the shadow stack)
 	Data      any       // per-task data of the workload
 
+	born     Time
 	state    int64 // as sched_switch reports it; StateRunning while it runs or waits for a CPU
 	cpu      *CPU  // where it runs or last ran
 	bound    bool  // runs on cpu only
@@ -135,6 +136,12 @@ const (
 	actBorn
 )
 
+// StartTime is when the task was made.
+func (t *Task) StartTime() Time { return t.born }
+
+// Runtime is how long the task has run until it was last switched out.
+func (t *Task) Runtime() Time { return t.runtime }
+
 // State is the task's state, one of State….
 func (t *Task) State() int64 { return t.state }
 
@@ -212,7 +219,7 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	t := &Task{
 		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
 		Parent: cfg.Parent, Data: cfg.Data, Memory: cfg.Memory, Maps: cfg.Maps,
-		cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, stop: cfg.Stop, program: cfg.Next,
+		born: m.now, cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, stop: cfg.Stop, program: cfg.Next,
 	}
 	switch {
 	case t.Policy == Deadline:

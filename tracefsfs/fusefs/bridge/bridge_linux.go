@@ -17,6 +17,8 @@ type Config struct {
 	Do     func(func())    // calls a function between two steps of the machine
 	Run    func(ns uint64) // moves the machine
 	Clock  *fusefs.Clock
+	// Root is where the tree is mounted, as the paths in system calls begin.
+	Root string
 	// NoConnector leaves the process connector alone, as if there were none: /proc is
 	// looked at instead.
 	NoConnector bool
@@ -132,8 +134,16 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 	if r.Op == fusefs.OpWrite && strings.HasPrefix(r.Path, "/proc/") && !strings.HasPrefix(r.Path, "/proc/sys/") {
 		b.cfg.Guests.WriteProc(pid, ret)
 	} else if nr, ok := calls[r.Op]; ok {
-		b.cfg.Guests.Call(pid, nr, ret)
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: nr, Ret: ret, Size: r.Size, Path: b.path(r.Path)})
 	}
+}
+
+// path is what a program calls a file of the mount.
+func (b *Bridge) path(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return path.Join(b.cfg.Root, name)
 }
 
 // firstFD is the descriptor that a program gets which has none but the standard ones.

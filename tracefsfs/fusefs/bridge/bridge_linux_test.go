@@ -46,7 +46,7 @@ func mount(t *testing.T, noConnector bool) string {
 	}
 	run := func(ns uint64) { ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = ft.Do(func(*machine.Machine) error { f(); return nil }) }
-	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, NoConnector: noConnector})
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: "/sys/kernel/tracing", NoConnector: noConnector})
 	m, err := fusefs.New(t.TempDir(), fusefs.Config{FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before})
 	if err != nil {
 		t.Fatal(err)

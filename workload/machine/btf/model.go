@@ -137,18 +137,28 @@ func (m *Model) Member(id ID, name string) (Member, bool) {
 	}
 }
 
-// Offset is where a member is in a structure, in bytes: "d_name.name" in "dentry".
-func (m *Model) Offset(structure, path string) (off uint64, ok bool) {
-	id, ok := m.names["struct "+structure]
-	for ok && path != "" {
-		name, rest, _ := strings.Cut(path, ".")
-		var member Member
-		if member, ok = m.Member(id, name); ok {
-			off += uint64(member.Bit / 8)
-			id, path = member.Type, rest
-		}
+// Field finds a member of a structure by the names that lead to it, "d_name.name" in
+// "dentry". Its offset is from the structure's start.
+func (m *Model) Field(structure, path string) (field Member, ok bool) {
+	if field.Type, ok = m.names["struct "+structure]; !ok {
+		return Member{}, false
 	}
-	return off, ok
+	for path != "" {
+		name, rest, _ := strings.Cut(path, ".")
+		member, ok := m.Member(field.Type, name)
+		if !ok {
+			return Member{}, false
+		}
+		member.Bit += field.Bit
+		field, path = member, rest
+	}
+	return field, true
+}
+
+// Offset is where a member is in a structure, in bytes.
+func (m *Model) Offset(structure, path string) (off uint64, ok bool) {
+	field, ok := m.Field(structure, path)
+	return uint64(field.Bit / 8), ok
 }
 
 // Size is the size of a structure in bytes, 0 if it is not known.

@@ -1,0 +1,40 @@
+// Package memory is what dynamic probes can read of a simulated machine: registers,
+// stacks, arguments of functions and tracepoints, and memory at an address. Nothing of
+// it exists before it is asked for, and the machine does not know of it.
+//
+//	mem, err := memory.New(m)
+//	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+//		at := mem.Enter(c, f)                 // at the entry of a function
+//		name := at.Arg(1)                     // do_sys_openat2's filename
+//		n := mem.User(c, buf, name)           // the bytes there
+//	}
+//
+// # Addresses
+//
+//	0000000000000000…  user memory of the current task: its stack, what its system call names
+//	ffff888000000000…  the direct mapping; the objects below lie in it from ffff888140000000 on
+//	ffffc90000000000…  kernel stacks, 16 KB for each pid
+//	ffffea0000000000…  struct page
+//	ffffffff81000000…  text, then data of the kernel; ffffffffc0000000… of its modules
+//
+// Objects (a task, a file, its dentry, its inode …) get an address when they are first
+// asked for and keep it; when there are too many of a kind, the oldest one's is used
+// again, as a slab cache does. Their members lie where package btf has them. A pointer
+// in an object leads to another object.
+//
+// # What is true
+//
+// Tasks (name, pids, priority, state, times), the arguments of system calls, what is
+// allocated and freed, return addresses on stacks, the system call's registers at the
+// top of a stack, and the paths that a workload tells ([Names]) are the machine's.
+//
+// Departure: the rest is made up, the same in every run. An argument that nothing is
+// known of is a small number or a pointer to an object of its type; members of objects
+// that nothing is known of are 0, lists are empty; words of a stack that are no return
+// addresses are made up, and of other tasks' stacks all are. A return address that the
+// graph tracer has replaced is read as it was. Registers that hold no argument are made
+// up. What a function gets by its callers is guessed by the names and types of its
+// parameters: the file, the path and the buffer are those of the system call.
+//
+// Kernel: arch/x86/include/asm/ptrace.h, arch/x86/kernel/ptrace.c, mm/maccess.c.
+package memory

@@ -1,0 +1,180 @@
+package memory
+
+import (
+	"ftracelab/workload/machine"
+	"ftracelab/workload/machine/btf"
+)
+
+// Memory is the memory of a machine. It is not safe for concurrent use: whoever steps
+// the machine reads it.
+type Memory struct {
+	m       *machine.Machine
+	types   *btf.Model
+	names   Names
+	kinds   [numKinds]layout
+	objects [numKinds]pool
+	empty   map[string][]field // of structures without a kind of their own
+	funcs   map[uint64]*function
+	at      At
+	ips     []uint64
+	uses    []int
+}
+
+// Names is a workload that knows what files the tasks use.
+type Names interface {
+	// PathOf is the path that the arg-th argument of t's system call points to.
+	PathOf(t *machine.Task, arg int) string
+	// FileOf is the path of the file that t has as fd.
+	FileOf(t *machine.Task, fd int64) string
+}
+
+// New returns the memory of m. It is to be called when m has been booted, or names of
+// files are not known.
+func New(m *machine.Machine) (*Memory, error) {
+	types, err := btf.Load()
+	if err != nil {
+		return nil, err
+	}
+	mem := &Memory{m: m, types: types, empty: map[string][]field{}, funcs: map[uint64]*function{}}
+	mem.names, _ = m.Workload().(Names)
+	mem.at.mem = mem
+	mem.layOut()
+	return mem, nil
+}
+
+// Where things lie; see the package's documentation.
+const (
+	userEnd     = 1<<47 - pageSize // TASK_SIZE_MAX
+	pageSize    = 4096
+	directMap   = 0xffff888000000000
+	directEnd   = 0xffff888200000000
+	objectBase  = 0xffff888140000000
+	kindSize    = 1 << 24 // bytes of addresses per kind of object
+	stacks      = 0xffffc90000000000
+	stacksEnd   = stacks + 1<<38
+	pageStructs = 0xffffea0000000000
+	pagesEnd    = pageStructs + (directEnd-directMap)/pageSize*64
+	text        = 0xffffffff81000000
+	textEnd     = 0xffffffff82000000
+	dataEnd     = 0xffffffff83600000
+	modules     = 0xffffffffc0000000
+	modulesEnd  = 0xffffffffff000000
+)
+
+// Kernel copies kernel memory at addr to dst, as far as it can be read, and returns how
+// many bytes that was.
+//
+// Kernel: copy_from_kernel_nofault, mm/maccess.c: an address of user space is a fault.
+func (mem *Memory) Kernel(c *machine.CPU, dst []byte, addr uint64) int {
+	return pieces(dst, addr, func(dst []byte, addr uint64) int { return mem.kernelPiece(c, dst, addr) })
+}
+
+// pieces copies piece after piece until there is one that cannot be read.
+func pieces(dst []byte, addr uint64, read func([]byte, uint64) int) (n int) {
+	for n < len(dst) {
+		got := read(dst[n:], addr+uint64(n))
+		if got == 0 {
+			break
+		}
+		n += got
+	}
+	return n
+}
+
+// kernelPiece reads of what is at addr up to its end.
+func (mem *Memory) kernelPiece(c *machine.CPU, dst []byte, addr uint64) int {
+	switch {
+	case addr >= objectBase && addr < objectBase+uint64(numKinds)*kindSize:
+		return mem.readObject(dst, addr)
+	case addr >= directMap && addr < directEnd:
+		return zero(dst, directEnd-addr)
+	case addr >= stacks && addr < stacksEnd:
+		return mem.readStack(c, dst, addr)
+	case addr >= pageStructs && addr < pagesEnd:
+		return zero(dst, pagesEnd-addr)
+	case addr >= text && addr < textEnd, addr >= modules && addr < modulesEnd:
+		return mem.readText(dst, addr)
+	case addr >= textEnd && addr < dataEnd:
+		return mem.readData(c, dst, addr)
+	}
+	return 0
+}
+
+// zero makes up to limit bytes of dst 0 and returns how many.
+func zero(dst []byte, limit uint64) int {
+	n := int(min(uint64(len(dst)), limit))
+	clear(dst[:n])
+	return n
+}
+
+// readText reads code: what is known of it are the instructions that a function begins
+// with, all others are int3.
+func (mem *Memory) readText(dst []byte, addr uint64) int {
+	s, ok := mem.m.Kallsyms().At(addr)
+	if !ok {
+		return 0
+	}
+	n := int(min(uint64(len(dst)), s.Addr+s.Size-addr))
+	for i := range dst[:n] {
+		dst[i] = code(&s, addr+uint64(i))
+	}
+	return n
+}
+
+// code is the byte of s at addr.
+func code(s *machine.Symbol, addr uint64) byte {
+	const (
+		endbr64 = "\xf3\x0f\x1e\xfa"
+		nop5    = "\x0f\x1f\x44\x00\x00" // where the call is patched in
+		int3    = 0xcc
+	)
+	off := addr - s.Addr
+	if s.Endbr && off < uint64(len(endbr64)) {
+		return endbr64[off]
+	}
+	if off = addr - s.IP(); s.Traceable && off < uint64(len(nop5)) {
+		return nop5[off]
+	}
+	return int3
+}
+
+// readData reads the kernel's data: what is known of its symbols, 0 otherwise.
+func (mem *Memory) readData(c *machine.CPU, dst []byte, addr uint64) int {
+	s, ok := mem.m.Kallsyms().At(addr)
+	if !ok {
+		return zero(dst, dataEnd-addr)
+	}
+	dst = dst[:min(uint64(len(dst)), s.Addr+s.Size-addr)]
+	off := addr - s.Addr
+	switch s.Name {
+	case "linux_proc_banner":
+		copyText(dst, machine.Banner, off)
+	case "jiffies":
+		copyWord(dst, c.Jiffies(), off)
+	case "init_task":
+		mem.readFields(mem.task(mem.m.CPUs()[0].Idle()), dst, off)
+	default:
+		clear(dst)
+	}
+	return len(dst)
+}
+
+// copyText copies text, zeros behind it, from off on to dst.
+func copyText(dst []byte, text string, off uint64) {
+	n := 0
+	if off < uint64(len(text)) {
+		n = copy(dst, text[off:])
+	}
+	clear(dst[n:])
+}
+
+// copyWord copies the bytes of a little-endian word from off on to dst.
+func copyWord(dst []byte, word, off uint64) {
+	for i := range dst {
+		dst[i] = 0
+		if off < 8 {
+			dst[i] = byte(word >> (8 * off))
+		}
+		off++
+	}
+}

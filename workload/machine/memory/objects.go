@@ -1,0 +1,336 @@
+package memory
+
+import "ftracelab/workload/machine"
+
+// declarations are what is known of each kind of objects. Text of a member without a
+// name begins at textAt.
+var declarations = [numKinds]struct {
+	structure string
+	stride    uint64 // where it is larger than the structure
+	textAt    uint64
+	members   []member
+}{
+	kindTask: {structure: "task_struct", members: []member{
+		{path: "__state", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.State()) &^ machine.StatePreempted }},
+		{path: "stack", word: func(mem *Memory, o *object) uint64 { return stackOf(o.task) }},
+		{path: "usage.refs.counter", word: number(1)},
+		{path: "flags", word: func(_ *Memory, o *object) uint64 { return taskFlags(o.task) }},
+		{path: "on_cpu", word: func(mem *Memory, o *object) uint64 { return truth(mem.running(o.task)) }},
+		{path: "on_rq", word: func(_ *Memory, o *object) uint64 { return truth(o.task.State() == machine.StateRunning) }},
+		{path: "recent_used_cpu", word: func(_ *Memory, o *object) uint64 { return cpuOf(o.task) }},
+		{path: "wake_cpu", word: func(_ *Memory, o *object) uint64 { return cpuOf(o.task) }},
+		{path: "thread_info.cpu", word: func(_ *Memory, o *object) uint64 { return cpuOf(o.task) }},
+		{path: "prio", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.Prio) }},
+		{path: "static_prio", word: func(_ *Memory, o *object) uint64 { return uint64(120 + o.task.Nice()) }},
+		{path: "normal_prio", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.Prio) }},
+		{path: "rt_priority", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.RTPriority()) }},
+		{path: "policy", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.Policy) }},
+		{path: "se.load.weight", word: number(1 << 20)},
+		{path: "se.sum_exec_runtime", word: func(_ *Memory, o *object) uint64 { return o.task.Runtime() }},
+		{path: "nr_cpus_allowed", word: func(mem *Memory, _ *object) uint64 { return uint64(len(mem.m.CPUs())) }},
+		{path: "mm", word: func(mem *Memory, o *object) uint64 { return mem.mm(o.task) }},
+		{path: "active_mm", word: func(mem *Memory, o *object) uint64 { return mem.mm(o.task) }},
+		{path: "pid", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.PID) }},
+		{path: "tgid", word: func(_ *Memory, o *object) uint64 { return uint64(o.task.TGID) }},
+		{path: "real_parent", word: parent},
+		{path: "parent", word: parent},
+		{path: "group_leader", word: func(mem *Memory, o *object) uint64 { return mem.leader(o.task) }},
+		{path: "utime", word: func(_ *Memory, o *object) uint64 { return o.task.Runtime() / 2 }},
+		{path: "stime", word: func(_ *Memory, o *object) uint64 { return o.task.Runtime() / 2 }},
+		{path: "start_time", word: func(_ *Memory, o *object) uint64 { return o.task.StartTime() }},
+		{path: "start_boottime", word: func(_ *Memory, o *object) uint64 { return o.task.StartTime() }},
+		{path: "real_cred", word: cred},
+		{path: "cred", word: cred},
+		{path: "comm", text: func(_ *Memory, o *object) string { return o.task.Comm }},
+		{path: "files", word: func(mem *Memory, o *object) uint64 { return mem.partOf(kindFiles, o.task) }},
+	}},
+	kindMM: {structure: "mm_struct", members: []member{
+		{path: "owner", word: func(mem *Memory, o *object) uint64 { return mem.leader(o.task) }},
+		{path: "task_size", word: number(userEnd)},
+		{path: "map_count", word: func(_ *Memory, o *object) uint64 { return uint64(len(o.task.Maps)) }},
+		{path: "mm_users.counter", word: number(1)},
+		{path: "mm_count.counter", word: number(1)},
+	}},
+	kindCred: {structure: "cred", members: []member{
+		{path: "usage.counter", word: number(2)},
+		{path: "uid.val", word: uid},
+		{path: "gid.val", word: uid},
+		{path: "suid.val", word: uid},
+		{path: "sgid.val", word: uid},
+		{path: "euid.val", word: uid},
+		{path: "egid.val", word: uid},
+		{path: "fsuid.val", word: uid},
+		{path: "fsgid.val", word: uid},
+	}},
+	kindFiles: {structure: "files_struct", members: []member{
+		{path: "count.counter", word: number(1)},
+	}},
+	kindFile: {structure: "file", members: []member{
+		{path: "f_count.counter", word: number(1)},
+		{path: "f_mode", word: func(_ *Memory, o *object) uint64 { return fileMode }},
+		{path: "f_flags", word: number(0x8000)},
+		{path: "f_cred", word: cred},
+		{path: "f_inode", word: func(mem *Memory, o *object) uint64 { return mem.inode(o.text) }},
+		{path: "f_mapping", word: func(mem *Memory, o *object) uint64 { return mem.inode(o.text) + mem.offset("inode", "i_data") }},
+		{path: "f_path.mnt", word: mount},
+		{path: "f_path.dentry", word: func(mem *Memory, o *object) uint64 { return mem.dentry(o.text) }},
+	}},
+	kindDentry: {structure: "dentry", members: []member{
+		{path: "d_parent", word: func(mem *Memory, o *object) uint64 { return mem.dentry(dir(o.text)) }},
+		{path: "d_name.hash", word: func(_ *Memory, o *object) uint64 { return hash(base(o.text)) & 0xffffffff }},
+		{path: "d_name.len", word: func(_ *Memory, o *object) uint64 { return uint64(len(base(o.text))) }},
+		{path: "d_name.name", word: (*Memory).dentryName},
+		{path: "d_inode", word: func(mem *Memory, o *object) uint64 { return mem.inode(o.text) }},
+		{path: "d_iname", text: func(_ *Memory, o *object) string { return short(base(o.text), inlineName) }},
+		{path: "d_sb", word: super},
+		{path: "d_lockref.count", word: number(1)},
+	}},
+	kindInode: {structure: "inode", members: []member{
+		{path: "i_mode", word: number(0o100644)},
+		{path: "i_ino", word: func(_ *Memory, o *object) uint64 { return 1 + hash(o.text)%0xfffff }},
+		{path: "i_sb", word: super},
+		{path: "i_mapping", word: func(mem *Memory, o *object) uint64 { return o.addr + mem.offset("inode", "i_data") }},
+		{path: "i_data.host", word: func(_ *Memory, o *object) uint64 { return o.addr }},
+		{path: "i_nlink", word: number(1)},
+		{path: "i_count.counter", word: number(1)},
+	}},
+	kindSuper: {structure: "super_block", members: []member{
+		{path: "s_blocksize", word: number(pageSize)},
+		{path: "s_blocksize_bits", word: number(12)},
+		{path: "s_root", word: func(mem *Memory, _ *object) uint64 { return mem.dentry("/") }},
+		{path: "s_type", word: func(mem *Memory, o *object) uint64 { return mem.object(kindFSType, o.key).addr }},
+		{path: "s_id", text: func(_ *Memory, o *object) string { return o.text }},
+	}},
+	kindFSType: {structure: "file_system_type", members: []member{
+		{path: "name", word: (*Memory).name},
+	}},
+	kindMount: {structure: "vfsmount", members: []member{
+		{path: "mnt_root", word: func(mem *Memory, _ *object) uint64 { return mem.dentry("/") }},
+		{path: "mnt_sb", word: func(mem *Memory, o *object) uint64 { return mem.object(kindSuper, o.key).addr }},
+	}},
+	kindPath: {structure: "path", members: []member{
+		{path: "mnt", word: mount},
+		{path: "dentry", word: func(mem *Memory, o *object) uint64 { return mem.dentry(o.text) }},
+	}},
+	kindFilename: {structure: "filename", stride: pageSize, textAt: 32, members: []member{
+		{path: "name", word: func(_ *Memory, o *object) uint64 { return o.addr + 32 }},
+		{path: "uptr", word: func(_ *Memory, o *object) uint64 { return o.n }},
+		{path: "refcnt.counter", word: number(1)},
+		{text: func(_ *Memory, o *object) string { return o.text }},
+	}},
+	kindCache: {structure: "kmem_cache", members: []member{
+		{path: "name", word: (*Memory).name},
+		{path: "size", word: objectSize},
+		{path: "object_size", word: objectSize},
+		{path: "inuse", word: objectSize},
+		{path: "align", word: number(8)},
+		{path: "refcount", word: number(1)},
+	}},
+	kindHow: {structure: "open_how", members: []member{
+		{path: "flags", word: func(_ *Memory, o *object) uint64 { return o.n >> 16 }},
+		{path: "mode", word: func(_ *Memory, o *object) uint64 { return o.n & 0xffff }},
+	}},
+	kindString: {stride: pageSize, members: []member{
+		{text: func(_ *Memory, o *object) string { return o.text }},
+	}},
+	kindOpaque: {stride: pageSize},
+}
+
+// fileMode is that of a file which was opened for reading and writing.
+//
+// Kernel: FMODE_READ, FMODE_WRITE, FMODE_LSEEK, FMODE_PREAD, FMODE_PWRITE,
+// FMODE_OPENED, include/linux/fs.h.
+const fileMode = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 1<<19
+
+// inlineName is the room for a name within a dentry, the NUL counted in.
+const inlineName = 40
+
+func number(n uint64) func(*Memory, *object) uint64 {
+	return func(*Memory, *object) uint64 { return n }
+}
+
+func truth(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// short is text if it fits into size bytes with a NUL, else nothing.
+func short(text string, size int) string {
+	if len(text) < size {
+		return text
+	}
+	return ""
+}
+
+// The objects that others point to; each returns an address.
+
+func (mem *Memory) task(t *machine.Task) *object {
+	n := uint64(t.PID)
+	if t.PID == 0 && t.CPU() != nil {
+		n = 1<<32 + uint64(t.CPU().ID)
+	}
+	o := mem.object(kindTask, key{n: n})
+	o.task = t
+	if n == 1<<32 {
+		if addr, ok := mem.m.Kallsyms().Address("init_task"); ok {
+			o.addr = addr
+		}
+	}
+	return o
+}
+
+// Task is the address of t's task_struct, 0 of no task.
+func (mem *Memory) Task(t *machine.Task) uint64 {
+	if t == nil {
+		return 0
+	}
+	return mem.task(t).addr
+}
+
+// partOf is what the threads of t's process share.
+func (mem *Memory) partOf(kind kind, t *machine.Task) uint64 {
+	o := mem.object(kind, key{n: uint64(t.TGID)})
+	o.task = t
+	return o.addr
+}
+
+func (mem *Memory) mm(t *machine.Task) uint64 {
+	if t.Kernel {
+		return 0
+	}
+	return mem.partOf(kindMM, t)
+}
+
+// leader is the first thread of t's process.
+func (mem *Memory) leader(t *machine.Task) uint64 {
+	if first := mem.m.Task(t.TGID); first != nil && t.TGID != 0 {
+		t = first
+	}
+	return mem.Task(t)
+}
+
+func (mem *Memory) running(t *machine.Task) bool { return t.CPU() != nil && t.CPU().Current == t }
+
+func parent(mem *Memory, o *object) uint64 {
+	if p := o.task.Parent; p != nil {
+		return mem.Task(p)
+	}
+	return mem.Task(mem.m.CPUs()[0].Idle())
+}
+
+// cred is the credentials of all that have a user's.
+func cred(mem *Memory, o *object) uint64 {
+	user := uint64(0)
+	if o.task != nil {
+		user = uint64(o.task.UID)
+	}
+	return mem.object(kindCred, key{n: user}).addr
+}
+
+func uid(_ *Memory, o *object) uint64 { return o.n }
+
+func cpuOf(t *machine.Task) uint64 {
+	if t.CPU() == nil {
+		return 0
+	}
+	return uint64(t.CPU().ID)
+}
+
+// taskFlags are PF_KTHREAD and, of an idle task, PF_IDLE.
+//
+// Kernel: include/linux/sched.h.
+func taskFlags(t *machine.Task) (flags uint64) {
+	if t.Kernel {
+		flags |= 0x200000
+	}
+	if t.PID == 0 {
+		flags |= 0x2
+	}
+	return flags
+}
+
+// file is the file that t has as fd.
+func (mem *Memory) file(t *machine.Task, fd int64, path string) uint64 {
+	o := mem.object(kindFile, key{uint64(t.TGID)<<20 | uint64(fd)&0xfffff, path})
+	o.task = t
+	return o.addr
+}
+
+func (mem *Memory) dentry(path string) uint64 { return mem.object(kindDentry, key{text: path}).addr }
+func (mem *Memory) inode(path string) uint64  { return mem.object(kindInode, key{text: path}).addr }
+
+// text is the address of a string in the kernel's memory.
+func (mem *Memory) text(s string) uint64 { return mem.object(kindString, key{text: s}).addr }
+
+// name is the address of the name that an object is known by.
+func (mem *Memory) name(o *object) uint64 { return mem.text(o.text) }
+
+// dentryName is where a dentry's name is: within it, if it is short.
+func (mem *Memory) dentryName(o *object) uint64 {
+	if name := base(o.text); len(name) >= inlineName {
+		return mem.text(name)
+	}
+	return o.addr + mem.offset("dentry", "d_iname")
+}
+
+// cache is the slab cache of that name, whose objects have size bytes; 0 if that is not
+// known, then it is what it was before.
+func (mem *Memory) cache(name string, size uint64) uint64 {
+	o := mem.object(kindCache, key{text: name})
+	if size != 0 {
+		o.size = size
+	}
+	return o.addr
+}
+
+func objectSize(_ *Memory, o *object) uint64 {
+	return o.size
+}
+
+// super and mount are those of the file system that an object's path lies in.
+func super(mem *Memory, o *object) uint64 {
+	return mem.object(kindSuper, key{text: fileSystem(o.text)}).addr
+}
+
+func mount(mem *Memory, o *object) uint64 {
+	return mem.object(kindMount, key{text: fileSystem(o.text)}).addr
+}
+
+// structure is an object of a type that nothing is known of.
+func (mem *Memory) structure(name string, n uint64) uint64 {
+	return mem.object(kindOpaque, key{n: n, text: name}).addr
+}
+
+// offset is where a member that is there lies.
+func (mem *Memory) offset(structure, path string) uint64 {
+	off, _ := mem.types.Offset(structure, path)
+	return off
+}
+
+// fileSystem is the type of the file system that a path lies in.
+func fileSystem(path string) string {
+	for _, m := range [...]struct{ at, kind string }{
+		{"/sys/kernel/tracing", "tracefs"},
+		{"/proc", "proc"},
+		{"/sys", "sysfs"},
+		{"/dev", "devtmpfs"},
+		{"/tmp", "tmpfs"},
+		{"/run", "tmpfs"},
+	} {
+		if len(path) >= len(m.at) && path[:len(m.at)] == m.at {
+			return m.kind
+		}
+	}
+	return "ext4"
+}
+
+// hash mixes text into a number that is always the same.
+func hash(text string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 0x100000001b3
+	}
+	return h
+}

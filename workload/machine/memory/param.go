@@ -1,0 +1,209 @@
+package memory
+
+import (
+	"strings"
+
+	"ftracelab/workload/machine"
+	"ftracelab/workload/machine/btf"
+)
+
+// function is what is known of a function's parameters.
+type function struct {
+	params []param
+	result param
+}
+
+// source says where the value of a parameter comes from.
+type source uint8
+
+const (
+	fromNumber source = iota // nothing is known of it
+	fromObject               // a pointer to an object of its kind
+	fromStack                // a pointer to something on the stack
+	fromText                 // a pointer to a name
+	fromCall                 // the system call, by the parameter's name
+	fromAlloc                // what is allocated: size, flags
+	fromFree                 // what is freed
+)
+
+// param is a parameter of a function, or its result.
+type param struct {
+	name   string
+	source source
+	kind   kind   // of fromObject; numKinds of none
+	of     string // structure of kindOpaque
+	index  int
+	fn     uint64
+	wakes  bool // a task that is woken
+}
+
+// function finds out what the function at an address takes.
+func (mem *Memory) function(addr uint64) *function {
+	fn := mem.funcs[addr]
+	if fn != nil {
+		return fn
+	}
+	fn = &function{result: param{kind: numKinds}}
+	mem.funcs[addr] = fn
+	s, ok := mem.m.Kallsyms().At(addr)
+	if !ok {
+		return fn
+	}
+	proto, ok := mem.types.Func(s.Name)
+	if !ok {
+		return fn
+	}
+	for i, p := range proto.Params {
+		fn.params = append(fn.params, mem.param(s, i, p))
+	}
+	fn.result = mem.param(s, len(proto.Params), btf.Param{Type: proto.Result})
+	return fn
+}
+
+// param finds out where a parameter's value comes from.
+func (mem *Memory) param(s machine.Symbol, index int, p btf.Param) param {
+	d := param{name: p.Name, index: index, fn: s.Addr, kind: numKinds}
+	d.wakes = strings.Contains(s.Name, "wake") || strings.HasPrefix(s.Name, "ttwu")
+	t := mem.types.Type(p.Type)
+	name, isStruct := mem.types.Pointee(p.Type)
+	slab := slabSource(s.Name, p.Name)
+	switch {
+	case isStruct:
+		d.source, d.of = fromObject, strings.TrimPrefix(strings.TrimPrefix(name, "struct "), "union ")
+		d.kind = kindOfStruct(d.of)
+	case slab != fromNumber:
+		d.source = slab
+	case callNames[p.Name]:
+		d.source = fromCall
+	case t.Kind == btf.Ptr && mem.types.Type(t.Elem).Name == "char":
+		d.source = fromText
+	case t.Kind == btf.Ptr:
+		d.source = fromStack
+	}
+	return d
+}
+
+// slabSource is the source of a parameter of the slab allocator's functions.
+//
+// Kernel: mm/slub.c.
+func slabSource(fn, param string) source {
+	if !strings.HasPrefix(fn, "kfree") && !strings.HasPrefix(fn, "kmem_cache_") && !strings.HasPrefix(fn, "__kmalloc") && fn != "kvfree" {
+		return fromNumber
+	}
+	switch param {
+	case "object", "x", "addr":
+		return fromFree
+	case "size", "flags", "gfpflags", "gfp_flags":
+		return fromAlloc
+	}
+	return fromNumber
+}
+
+// kindOfStruct is the kind of objects of a structure.
+func kindOfStruct(name string) kind {
+	for i := range declarations {
+		if declarations[i].structure == name {
+			return kind(i)
+		}
+	}
+	return kindOpaque
+}
+
+// param is the value of a parameter now.
+func (at *At) param(p *param) uint64 {
+	if text, ok := at.c.Passed(at.f); ok && p.index == 0 {
+		return at.mem.text(text)
+	}
+	switch p.source {
+	case fromObject:
+		return at.pointer(p)
+	case fromStack:
+		return at.mem.sp(at.c) + 16 + 8*uint64(p.index)
+	case fromText:
+		return at.mem.text(base(at.mem.usedPath(at.c.Current)))
+	case fromCall:
+		if v, ok := callArg(at.c.Current.Stay(), p.name); ok {
+			return v
+		}
+	case fromAlloc:
+		if s, ok := at.c.Allocates(); ok {
+			if p.name == "size" {
+				return uint64(s.Req)
+			}
+			return uint64(s.GFP)
+		}
+	case fromFree:
+		if _, addr, ok := at.c.Frees(); ok {
+			return addr
+		}
+		return 0
+	}
+	return mix(p.fn+uint64(p.index)) & 7
+}
+
+// pointer is the object that a parameter points to.
+func (at *At) pointer(p *param) uint64 {
+	mem, t := at.mem, at.c.Current
+	switch p.kind {
+	case kindTask:
+		if p.wakes {
+			if who := at.c.Wakee(); who != nil {
+				t = who
+			}
+		}
+		return mem.Task(t)
+	case kindMM:
+		return mem.mm(t)
+	case kindFiles:
+		return mem.partOf(p.kind, t)
+	case kindCred:
+		return mem.object(kindCred, key{n: uint64(t.UID)}).addr
+	case kindFile:
+		return mem.file(t, usedFD(t.Stay()), mem.usedPath(t))
+	case kindDentry, kindInode, kindPath:
+		return mem.object(p.kind, key{text: mem.usedPath(t)}).addr
+	case kindFilename:
+		uptr, _ := callArg(t.Stay(), "filename")
+		return mem.object(kindFilename, key{uptr, mem.usedPath(t)}).addr
+	case kindSuper, kindFSType, kindMount:
+		return mem.object(p.kind, key{text: fileSystem(mem.usedPath(t))}).addr
+	case kindHow:
+		return mem.how(t.Stay())
+	case kindCache:
+		return mem.usedCache(at.c)
+	}
+	switch p.of {
+	case "pt_regs":
+		return stackOf(t) + threadSize - regsSize
+	case "rq", "cfs_rq":
+		return mem.structure(p.of, uint64(at.c.ID))
+	case "":
+		return at.f.Value
+	}
+	return mem.structure(p.of, uint64(t.TGID))
+}
+
+// usedCache is the slab cache that the function being entered allocates from or gives
+// back to.
+func (mem *Memory) usedCache(c *machine.CPU) uint64 {
+	s, ok := c.Allocates()
+	if !ok {
+		if s, _, ok = c.Frees(); !ok {
+			s = machine.Slab{Alloc: 64, Cache: "kmalloc-64"}
+		}
+	}
+	return mem.cache(s.Cache, uint64(s.Alloc))
+}
+
+// how is what an open was asked for; a large file is no error on this machine.
+//
+// Kernel: build_open_how, fs/open.c.
+func (mem *Memory) how(stay *machine.Stay) uint64 {
+	const largeFile, create, modes = 0x8000, 0x40, 0o7777
+	flags, _ := callArg(stay, "flags")
+	mode, _ := callArg(stay, "mode")
+	if flags&create == 0 {
+		mode = 0
+	}
+	return mem.object(kindHow, key{n: (flags|largeFile)&0xffffffff<<16 | mode&modes}).addr
+}

@@ -1,0 +1,193 @@
+package memory
+
+import (
+	"strconv"
+	"strings"
+
+	"ftracelab/workload/machine"
+)
+
+// callTable is what system calls of x86-64 take: the number and the parameters' names,
+// with a star before the address of a path.
+//
+// Kernel: the SYSCALL_DEFINE of each, fs/*.c.
+const callTable = `
+0 fd buf count
+1 fd buf count
+2 *filename flags mode
+3 fd
+4 *filename statbuf
+5 fd statbuf
+6 *filename statbuf
+8 fd offset whence
+16 fd cmd arg
+17 fd buf count pos
+18 fd buf count pos
+21 *filename mode
+32 fildes
+33 oldfd newfd
+59 *filename argv envp
+72 fd cmd arg
+74 fd
+77 fd length
+80 *filename
+81 fd
+82 *oldname *newname
+83 *pathname mode
+84 *pathname
+85 *pathname mode
+86 *oldname *newname
+87 *pathname
+88 *oldname *newname
+89 *path buf bufsiz
+90 *filename mode
+91 fd mode
+137 *pathname buf
+138 fd buf
+217 fd dirent count
+221 fd offset len advice
+257 dfd *filename flags mode
+258 dfd *pathname mode
+262 dfd *filename statbuf flag
+263 dfd *pathname flag
+264 olddfd *oldname newdfd *newname
+266 *oldname newdfd *newname
+267 dfd *pathname buf bufsiz
+269 dfd *filename mode
+280 dfd *filename utimes flags
+332 dfd *filename flags mask buffer
+437 dfd *filename how usize
+439 dfd *filename mode flags
+`
+
+// call is a system call's parameters.
+type call struct {
+	names []string
+	paths []bool // which are addresses of paths
+}
+
+var calls, callNames = parseCalls()
+
+// parseCalls reads callTable. A name that other functions use for something else says
+// nothing about them.
+func parseCalls() (map[int64]call, map[string]bool) {
+	calls, names := map[int64]call{}, map[string]bool{}
+	for line := range strings.Lines(callTable) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		var d call
+		for _, w := range words[1:] {
+			name, isPath := strings.CutPrefix(w, "*")
+			d.names, d.paths = append(d.names, name), append(d.paths, isPath)
+			names[name] = true
+		}
+		if nr, err := strconv.ParseInt(words[0], 10, 64); err == nil {
+			calls[nr] = d
+		}
+	}
+	for _, common := range []string{"flags", "mode", "offset", "len", "pos", "mask", "path", "arg", "cmd", "length", "flag", "buffer"} {
+		delete(names, common)
+	}
+	return calls, names
+}
+
+// callArg is the argument of that name of a stay's system call.
+func callArg(stay *machine.Stay, name string) (uint64, bool) {
+	if stay.Kind != machine.Syscall {
+		return 0, false
+	}
+	d := calls[stay.NR]
+	for i, n := range d.names {
+		if n == name || d.paths[i] && isPath(n) && isPath(name) {
+			return stay.Args[i], true
+		}
+	}
+	return 0, false
+}
+
+// isPath says that a parameter's name is one of those that paths have.
+func isPath(name string) bool { return name == "filename" || name == "pathname" }
+
+// usedFD is the descriptor that a stay's system call is about, or which it will
+// return; -1 if it is about none.
+func usedFD(stay *machine.Stay) int64 {
+	if fd, ok := callArg(stay, "fd"); ok {
+		return int64(int32(fd))
+	}
+	if _, ok := callArg(stay, "filename"); ok && stay.Ret >= 0 {
+		return stay.Ret
+	}
+	return -1
+}
+
+// usedPath is the path that t's system call is about: what it names, or that of its
+// file.
+func (mem *Memory) usedPath(t *machine.Task) string {
+	stay := t.Stay()
+	if mem.names == nil || stay.Kind != machine.Syscall || t.Kernel {
+		return "/"
+	}
+	d := calls[stay.NR]
+	for i := range d.paths {
+		if d.paths[i] {
+			return mem.names.PathOf(t, i)
+		}
+	}
+	if fd := usedFD(stay); fd >= 0 {
+		return mem.names.FileOf(t, fd)
+	}
+	return "/"
+}
+
+// User copies memory of the current task at addr to dst, as far as it can be read, and
+// returns how many bytes that was.
+//
+// Departure: of a task's memory there are its stack, what is mapped, and the pages that
+// its system call's arguments point to; but for paths and return addresses all is 0.
+//
+// Kernel: copy_from_user_nofault, mm/maccess.c.
+func (mem *Memory) User(c *machine.CPU, dst []byte, addr uint64) int {
+	if c.Current.Kernel {
+		return 0
+	}
+	return pieces(dst, addr, func(dst []byte, addr uint64) int { return mem.userPiece(c.Current, dst, addr) })
+}
+
+func (mem *Memory) userPiece(t *machine.Task, dst []byte, addr uint64) int {
+	if addr >= userEnd {
+		return 0
+	}
+	stay := t.Stay()
+	inPage := false
+	if stay.Kind == machine.Syscall {
+		d := calls[stay.NR]
+		for i := range d.paths {
+			at := stay.Args[i]
+			if d.paths[i] && mem.names != nil && addr >= at {
+				if path := mem.names.PathOf(t, i); addr-at <= uint64(len(path)) {
+					dst = dst[:min(len(dst), len(path)+1-int(addr-at))]
+					copyText(dst, path, addr-at)
+					return len(dst)
+				}
+			}
+			inPage = inPage || at >= pageSize && addr/pageSize == at/pageSize
+		}
+	}
+	if t.Memory != nil {
+		if word, ok := t.Memory.Load(addr &^ 7); ok {
+			dst = dst[:min(len(dst), 8-int(addr&7))]
+			copyWord(dst, word, addr&7)
+			return len(dst)
+		}
+	}
+	for i := range t.Maps {
+		inPage = inPage || addr >= t.Maps[i].Start && addr < t.Maps[i].End
+	}
+	if !inPage {
+		return 0
+	}
+	// Up to the next word, so that a path that begins there is seen.
+	return zero(dst, 8-addr&7)
+}
