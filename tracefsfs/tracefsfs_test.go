@@ -116,13 +116,13 @@ func TestErrnos(t *testing.T) {
 // A short write is finished by another; one that takes nothing ends it.
 func TestWriteAll(t *testing.T) {
 	var got []string
-	marker := tracefile.Marker("trace_marker", 0o220, func(p []byte) (int, error) {
+	marker := tracefile.Marker("trace_marker", 0o220, func(_ context.Context, p []byte) (int, error) {
 		n := min(len(p), 4)
 		got = append(got, string(p[:n]))
 		return n, nil
 	})
 	f := New(&tracefile.Dir{Children: func() []tracefile.Node {
-		return []tracefile.Node{marker, tracefile.Marker("stuck", 0o220, func([]byte) (int, error) { return 0, nil })}
+		return []tracefile.Node{marker, tracefile.Marker("stuck", 0o220, func(context.Context, []byte) (int, error) { return 0, nil })}
 	}})
 	if err := WriteFile(f, "trace_marker", "hello world"); err != nil || fmt.Sprint(got) != "[hell o wo rld]" {
 		t.Errorf("wrote %q, %v", got, err)

@@ -120,6 +120,7 @@ type Ftrace struct {
 	syscalls   syscallEvents
 	formats    printkFormats
 	ptrKey     sipKey // of %p
+	writer     writer // the task whose marker is written
 	recs       records
 	scratch    []byte
 }

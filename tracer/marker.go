@@ -11,13 +11,28 @@ import (
 	"ftracelab/tracer/event/filter"
 )
 
-// The task that stands for whoever writes to the tracefs: a shell outside the
-// simulated machine, on CPU 0.
-const (
-	writerPID  = 1000
-	writerComm = "sh"
-	writerCPU  = 0
-)
+// writer is the task that writes to the tracefs.
+type writer struct {
+	pid  int
+	comm string
+}
+
+// outsider stands for whoever writes to the tracefs from outside the simulated
+// machine: a shell.
+var outsider = writer{1000, "sh"}
+
+// writerCPU is where markers are recorded.
+//
+// Departure: it is CPU 0, wherever the task that writes ran last.
+const writerCPU = 0
+
+// writerOf is the task of that pid if the machine has it, as a client of a mount is.
+func (ft *Ftrace) writerOf(pid int) writer {
+	if t := ft.machine.Task(pid); t != nil && pid != 0 {
+		return writer{t.PID, t.Comm}
+	}
+	return outsider
+}
 
 // faulted is the length of what the kernel writes into a record whose text it
 // cannot read; it makes room for it before it knows.
@@ -44,11 +59,11 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	}
 	// The last NUL is the encoder's.
 	rec := events.PrintRecord{IP: i.ft.markerIP(), Buf: string(buf)}
-	h := event.Common{PID: writerPID}
+	h := event.Common{PID: int32(i.ft.writer.pid)}
 	s := &i.events[events.Print.ID]
 	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
 		i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
-		return len(text), i.writeAsShell("trace_marker")
+		return len(text), i.recordMarker("trace_marker")
 	}
 	if !i.buf.Enabled() || !i.cpumask[writerCPU] {
 		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
@@ -58,14 +73,14 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	m, swaps := &i.moment, i.snap.taken
 	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
 	record := events.Print.Append(nil, h, &seen)
-	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: writerComm}, m)
+	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: i.ft.writer.comm}, m)
 	if s.hists.Len() > 0 {
-		i.callHists(m, s.hists, record, i.now(writerCPU), writerPID, writerComm)
+		i.callHists(m, s.hists, record, i.now(writerCPU), i.ft.writer.pid, i.ft.writer.comm)
 	}
 	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
 	live := i.rec
 	i.rec = i.recorderAt(swaps)
-	err := i.writeAsShell("trace_marker")
+	err := i.recordMarker("trace_marker")
 	i.rec = live
 	s.triggers.CallDue(due, m)
 	return len(text), err
@@ -97,16 +112,16 @@ func (i *Instance) writeRawMarker(p []byte) (int, error) {
 	id := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16 | uint32(p[3])<<24
 	buf := make([]byte, size-rawDataSize)
 	copy(buf, p[4:])
-	i.scratch = events.RawData.Append(i.scratch[:0], event.Common{PID: writerPID}, &events.RawDataRecord{ID: id, Buf: buf})
-	return len(p), i.writeAsShell("trace_marker_raw")
+	i.scratch = events.RawData.Append(i.scratch[:0], event.Common{PID: int32(i.ft.writer.pid)}, &events.RawDataRecord{ID: id, Buf: buf})
+	return len(p), i.recordMarker("trace_marker_raw")
 }
 
-// writeAsShell records i.scratch on behalf of whoever writes to the tracefs.
-func (i *Instance) writeAsShell(file string) error {
+// recordMarker records i.scratch on behalf of the task that writes to the tracefs.
+func (i *Instance) recordMarker(file string) error {
 	if err := i.rec.Event(writerCPU, ringbuf.Normal, i.scratch); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
-	i.ft.cmdlines.setComm(writerPID, writerComm)
+	i.ft.cmdlines.setComm(int32(i.ft.writer.pid), i.ft.writer.comm)
 	return nil
 }
 

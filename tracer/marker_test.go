@@ -1,12 +1,14 @@
 package tracer_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
@@ -140,5 +142,26 @@ func TestMarkerRecords(t *testing.T) {
 	}
 	if event.ParseCommon(records[0].data).PID == 0 {
 		t.Error("a marker has no task")
+	}
+}
+
+// A marker is of the task that writes it, if the machine has that task: so are those
+// of a mount's clients.
+func TestMarkerOfTask(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	task := l.m.Tasks()[0]
+	h := l.open("trace_marker", tracefile.Write)
+	defer h.Close()
+	for _, pid := range []int{0, task.PID, 99999} {
+		ctx := tracefile.WithPID(context.Background(), pid)
+		if _, err := h.Write(ctx, fmt.Appendf(nil, "by %d", pid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := l.read("trace")
+	for _, want := range []string{`sh-1000 .*: by 0`, regexp.QuoteMeta(task.Comm) + fmt.Sprintf(`-%d +.*: by %[1]d`, task.PID), `sh-1000 .*: by 99999`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no marker %q in\n%s", want, text)
+		}
 	}
 }

@@ -46,10 +46,14 @@ func (i *Instance) flag(name string, get func() bool, set func(bool) error) trac
 		func(on bool) error { return i.locked(func() error { return set(on) }) })
 }
 
-// marker is a file of which each write is one record.
+// marker is a file of which each write is one record of the task that writes.
 func (i *Instance) marker(name string, write func([]byte) (int, error)) tracefile.Node {
-	return tracefile.Marker(name, 0o220, func(p []byte) (n int, err error) {
-		err = i.locked(func() error { n, err = write(p); return err })
+	return tracefile.Marker(name, 0o220, func(ctx context.Context, p []byte) (n int, err error) {
+		err = i.locked(func() error {
+			i.ft.writer = i.ft.writerOf(tracefile.PIDOf(ctx))
+			n, err = write(p)
+			return err
+		})
 		return n, err
 	})
 }

@@ -228,7 +228,7 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 // tracing_gen_ctx_dec, include/linux/trace_events.h.
 func (ft *Ftrace) synthCommon(c *machine.CPU) event.Common {
 	if ft.running == nil {
-		return unpreemptible(unpreemptible(event.Common{PID: writerPID}))
+		return unpreemptible(unpreemptible(event.Common{PID: int32(ft.writer.pid)}))
 	}
 	return unpreemptible(unpreemptible(unpreemptible(common(c))))
 }

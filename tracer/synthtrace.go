@@ -69,9 +69,9 @@ func (i *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
 			err = fmt.Errorf("synthetic event %s: %d values, want %d: %w", name, len(values), want, syscall.EINVAL)
 			values = nil
 		}
-		h := event.Common{Type: uint16(e.typ.ID), PID: writerPID}
+		h := event.Common{Type: uint16(e.typ.ID), PID: int32(outsider.pid)}
 		i.happen(i.ft.machine.CPUs()[writerCPU], e.typ, h, e.def.Append(nil, h, values))
-		i.ft.cmdlines.setComm(writerPID, writerComm)
+		i.ft.cmdlines.setComm(int32(outsider.pid), outsider.comm)
 		return err
 	})
 }

@@ -21,3 +21,16 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
 }
+
+type pidKey struct{}
+
+// WithPID is a context of what the process pid does.
+func WithPID(ctx context.Context, pid int) context.Context {
+	return context.WithValue(ctx, pidKey{}, pid)
+}
+
+// PIDOf is the process that uses a file with ctx, 0 if that is not known.
+func PIDOf(ctx context.Context) int {
+	pid, _ := ctx.Value(pidKey{}).(int)
+	return pid
+}

@@ -116,9 +116,9 @@ func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(
 // A read is EINVAL.
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
-func Marker(name string, mode fs.FileMode, write func(p []byte) (int, error)) *File {
+func Marker(name string, mode fs.FileMode, write func(ctx context.Context, p []byte) (int, error)) *File {
 	return open(name, mode, func(h *handle) {
-		h.write = func(_ context.Context, p []byte) (int, error) { return write(p) }
+		h.write = write
 	})
 }
 

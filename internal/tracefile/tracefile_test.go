@@ -55,7 +55,7 @@ func TestWriteErrors(t *testing.T) {
 		return err
 	})
 	readOnly := Value("saved_tgids", 0o440, func() string { return "" }, nil)
-	marker := Marker("trace_marker", 0o220, func(p []byte) (int, error) {
+	marker := Marker("trace_marker", 0o220, func(_ context.Context, p []byte) (int, error) {
 		if len(p) == 0 {
 			return 0, syscall.EBADF
 		}

@@ -157,7 +157,7 @@ func (f *fakeTree) fs() *tracefsfs.FS {
 		f.piped = f.piped[1:]
 		return []byte(next), nil
 	}, func(ctx context.Context) error { <-ctx.Done(); return syscall.EINTR })
-	marker := tracefile.Marker("trace_marker", 0o220, func(p []byte) (int, error) {
+	marker := tracefile.Marker("trace_marker", 0o220, func(_ context.Context, p []byte) (int, error) {
 		f.values["trace"] += fmt.Sprintf("marker %q\n", p)
 		return len(p), nil
 	})
