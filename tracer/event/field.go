@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,10 @@ func (f *Field) CType() string {
 	if strings.HasSuffix(decl, "]") {
 		at := max(strings.LastIndexByte(decl, '['), 0)
 		decl, brackets = decl[:at], decl[at:]
+		if brackets == "[]" && f.Size > 0 && !f.Dynamic() {
+			// So synthetic events show a length that they have.
+			brackets = fmt.Sprintf("[%d]", f.Size/f.ElemSize())
+		}
 	}
 	return strings.TrimRight(strings.TrimSuffix(decl, f.Name), " ") + brackets
 }
