@@ -76,7 +76,22 @@ func (ft *Ftrace) addEvent(t *event.Type) error {
 		i.events = grown(i.events, ft.maxID)
 		i.events[t.ID] = eventState{}
 	}
+	ft.createEventDirs(t)
 	return nil
+}
+
+// createEventDirs has the machine call the function that makes an event's folder, in
+// each instance, and before that its system's if the event is the first there.
+//
+// Kernel: event_create_dir and event_subsystem_dir, kernel/trace/trace_events.c.
+func (ft *Ftrace) createEventDirs(t *event.Type) {
+	c := ft.machine.CPUs()[writerCPU]
+	for i := range ft.all {
+		if first := !slices.ContainsFunc(i.types, func(o *event.Type) bool { return o != t && o.System == t.System }); first {
+			c.CallWith("event_subsystem_dir", "eventfs_create_dir", t.System)
+		}
+		c.CallWith("event_create_dir", "eventfs_create_dir", t.Name)
+	}
 }
 
 // grown is s with room for the id.

@@ -15,6 +15,7 @@ import (
 	"ftracelab/tracer/event/hist"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
+	"ftracelab/workload/machine/memory"
 )
 
 // Config is what a kernel fixes when it is built or booted; everything else is
@@ -95,6 +96,7 @@ type Ftrace struct {
 	code             map[string]machine.Code // of the samplers, by name
 	functionsEnabled int32                   // kernel.ftrace_enabled
 	kprobes          kprobes
+	mem              *memory.Memory // nil until a probe reads it
 	profiler         profiler
 	stackTracer      stackTracer
 	hists            hist.Registry

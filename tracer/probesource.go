@@ -5,37 +5,63 @@ import (
 
 	"ftracelab/tracer/event/probe"
 	"ftracelab/workload/machine"
+	"ftracelab/workload/machine/memory"
 )
 
 // kernelSource is what a probe in the kernel reads: registers, stack and memory where a
-// function was entered or has returned.
+// function was entered or has returned, or where a tracepoint was passed.
 type kernelSource struct {
-	probe.None
-	ft       *Ftrace
-	c        *machine.CPU
-	f        *machine.Frame
-	ip       uint64
-	returned bool
+	taskSource
+	at *memory.At
+	ip uint64
 }
 
 // enter is for a hit at ip in a function that is entered.
 func (s *kernelSource) enter(ft *Ftrace, c *machine.CPU, f *machine.Frame, ip uint64) {
-	*s = kernelSource{ft: ft, c: c, f: f, ip: ip}
+	*s = kernelSource{taskSource: taskSource{ft: ft, c: c}, at: ft.memory().Enter(c, f), ip: ip}
 }
 
 // leave is for a function that has returned to ip.
 func (s *kernelSource) leave(ft *Ftrace, c *machine.CPU, f *machine.Frame, ip uint64) {
-	*s = kernelSource{ft: ft, c: c, f: f, ip: ip, returned: true}
+	*s = kernelSource{taskSource: taskSource{ft: ft, c: c}, at: ft.memory().Leave(c, f), ip: ip}
 }
 
-func (s *kernelSource) RetVal() uint64 { return s.f.Value }
+// pass is for a tracepoint.
+func (s *kernelSource) pass(ft *Ftrace, c *machine.CPU, tp machine.Tracepoint) {
+	*s = kernelSource{taskSource: taskSource{ft: ft, c: c}, at: ft.memory().Pass(c, tp)}
+}
 
-func (s *kernelSource) Comm() string { return s.c.Current.Comm }
+func (s *kernelSource) Reg(n int) uint64 {
+	if n == memory.RegIP {
+		return s.ip
+	}
+	return s.at.Reg(n)
+}
+
+func (s *kernelSource) StackPointer() uint64 { return s.at.SP() }
+func (s *kernelSource) Stack(n int) uint64   { return s.at.Stack(n) }
+func (s *kernelSource) Arg(n int) uint64     { return s.at.Arg(n) }
+func (s *kernelSource) RetVal() uint64       { return s.at.Result() }
+
+// taskSource is what any probe can read: what belongs to the current task, and memory.
+type taskSource struct {
+	probe.None
+	ft *Ftrace
+	c  *machine.CPU
+}
+
+func (s *taskSource) Comm() string { return s.c.Current.Comm }
+
+func (s *taskSource) Kernel(dst []byte, addr uint64) int {
+	return s.ft.memory().Kernel(s.c, dst, addr)
+}
+
+func (s *taskSource) User(dst []byte, addr uint64) int { return s.ft.memory().User(s.c, dst, addr) }
 
 // AppendSymbol appends an address as sprint_symbol prints it.
 //
 // Kernel: sprint_symbol, kernel/kallsyms.c.
-func (s *kernelSource) AppendSymbol(dst []byte, addr uint64) []byte {
+func (s *taskSource) AppendSymbol(dst []byte, addr uint64) []byte {
 	name, module, offset, size, ok := s.ft.machine.Kallsyms().Lookup(addr)
 	if !ok {
 		return fmt.Appendf(dst, "%#x", addr)
@@ -45,4 +71,29 @@ func (s *kernelSource) AppendSymbol(dst []byte, addr uint64) []byte {
 		dst = append(append(append(dst, " ["...), module...), ']')
 	}
 	return dst
+}
+
+// eventSource is what an event probe reads.
+type eventSource struct {
+	taskSource
+	rec []byte
+}
+
+// seen is for a record of the event that the probe is attached to.
+func (s *eventSource) seen(ft *Ftrace, c *machine.CPU, rec []byte) {
+	*s = eventSource{taskSource: taskSource{ft: ft, c: c}, rec: rec}
+}
+
+func (s *eventSource) Record() []byte { return s.rec }
+
+// memory is the machine's memory, which is made when a probe first reads.
+func (ft *Ftrace) memory() *memory.Memory {
+	if ft.mem == nil {
+		mem, err := memory.New(ft.machine)
+		if err != nil {
+			panic("tracer: invariant: " + err.Error())
+		}
+		ft.mem = mem
+	}
+	return ft.mem
 }
