@@ -131,6 +131,7 @@ func (ft *Ftrace) listen() {
 			names[name] = true
 		}
 	}
+	ft.listenProbes(names)
 	if ft.rv.enabled {
 		names["sched:sched_switch"], names["sched:sched_wakeup"] = true, true
 	}

@@ -25,7 +25,12 @@ type eventState struct {
 	filter       *filter.File
 	triggers     trigger.List
 	hists        *hist.File // nil until it has one; see Instance.hists
+	eprobes      []*eprobe  // that are on the event
 }
+
+// records reports whether something on the event keeps its records or makes others of
+// them.
+func (s *eventState) records() bool { return s.hists.Len() > 0 || len(s.eprobes) > 0 }
 
 // softly reports whether somebody keeps the event enabled softly.
 func (s *eventState) softly() bool { return s.softRefs > 0 }

@@ -23,9 +23,11 @@ func (i *Instance) triggerFile(t *event.Type) tracefile.Node {
 		OnWrite(func(p []byte) error { return i.locked(func() error { return i.writeTrigger(t, string(p)) }) })
 }
 
+// showTriggers is the text of a trigger file. An eprobe on the event is a trigger that
+// has no line, but the commands there are do not stand there then.
 func (i *Instance) showTriggers(t *event.Type) []byte {
 	s := &i.events[t.ID]
-	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
+	if s.triggers.Len() == 0 && !s.records() {
 		return []byte(trigger.Available())
 	}
 	return s.hists.AppendLines([]byte(s.triggers.Show()))
@@ -192,7 +194,8 @@ func (i *Instance) puts(m *moment, text string) {
 // happen is what becomes of an event in the instance: its triggers act, and it
 // is recorded if it is neither disabled softly nor stopped by a filter.
 //
-// A trigger may let a synthetic event happen meanwhile.
+// A trigger may let a synthetic event happen meanwhile, and so do the eprobes on it,
+// which to the kernel are triggers, the last ones.
 //
 // Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
 // trace_event_buffer_commit with __event_trigger_test_discard,
@@ -200,14 +203,14 @@ func (i *Instance) puts(m *moment, text string) {
 func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
 	s := &i.events[t.ID]
 	ctx := contextOf(c)
-	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
+	if s.triggers.Len() == 0 && !s.records() {
 		i.recordWanted(c, ctx, t, h, rec)
 		return
 	}
 	m, outer := &i.moment, i.moment
 	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h, t: t}
 	defer func() { *m = outer }()
-	if !s.triggers.Conditional() && s.hists.Len() == 0 {
+	if !s.triggers.Conditional() && !s.records() {
 		s.triggers.CallAlways(m)
 		i.recordWanted(c, ctx, t, h, rec)
 		return
@@ -225,6 +228,9 @@ func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []b
 			at = i.now(c.ID)
 		}
 		i.callHists(m, s.hists, rec, at, c.Current.PID, c.Current.Comm)
+	}
+	for _, e := range s.eprobes {
+		e.fire(c, h, rec)
 	}
 	i.fill(&room, i.wanted(c, t, rec), c, ctx, t, h, rec)
 	s.triggers.CallDue(due, m)

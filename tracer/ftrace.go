@@ -97,6 +97,7 @@ type Ftrace struct {
 	functionsEnabled int32                   // kernel.ftrace_enabled
 	kprobes          kprobes
 	mem              *memory.Memory // nil until a probe reads it
+	tprobes          []*traceFprobe // on tracepoints, those that are enabled
 	profiler         profiler
 	stackTracer      stackTracer
 	hists            hist.Registry
@@ -158,7 +159,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		}
 	}
 	ft.synthetic.kind = synthKind()
-	ft.dynKinds = []*dynKind{ft.synthetic.kind}
+	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, fprobeEvents}
 	ft.hwlat, ft.osnoise = newHwlat(), newOsnoise(len(m.CPUs()))
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)

@@ -24,6 +24,7 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	} else {
 		ft.killKprobes(name)
 	}
+	ft.fprobeModule(name, loaded)
 	ft.directChanged(mod, loaded)
 	ft.touchModule(name, loaded)
 	if loaded {

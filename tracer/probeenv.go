@@ -86,24 +86,16 @@ func (e probeEnv) Pointer(addr uint64) string { return fmt.Sprintf("%016x", e.ft
 // Tracepoint finds a tracepoint by the function that stands for its prototype, which
 // every one has.
 func (e probeEnv) Tracepoint(name string) (stub string, ok bool) {
-	s, ok := e.ft.symbol("__probestub_" + name)
+	s, ok := e.ft.symbol(stubOf(name))
 	return s.Name, ok
 }
 
-// Event finds an event that can have a probe: none that is itself one of a function, of
-// a file or of another event, and none of the tracers'.
-//
-// Kernel: find_and_get_event, kernel/trace/trace_eprobe.c.
+// Event finds an event that can have a probe.
 func (e probeEnv) Event(system, name string) *event.Type {
-	for _, kind := range []probe.Kind{probe.Kprobe, probe.Uprobe, probe.Eprobe} {
-		if e.ft.probeEventOf(kind, system, name) != nil {
-			return nil
-		}
+	if t := e.ft.types.ByName(system, name); t != nil && e.ft.attachable(t) {
+		return t
 	}
-	if system == "ftrace" {
-		return nil
-	}
-	return e.ft.types.ByName(system, name)
+	return nil
 }
 
 // Filter parses a filter as the event's own file would.

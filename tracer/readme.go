@@ -48,7 +48,20 @@ mounted, its files can be given to a group: mount -o remount[,[gid=<gid>]] DIR
 	    action: trace(<synthetic_event>,param list), save(field,...), snapshot()
   dynamic_events		- events that are defined while the kernel runs; > deletes them,
 				  and so does -:[<group>/]<event>
+	     f[:[<group>/][<event>]] <func-name>[%return] [<args>]
+	     t[:[<group>/][<event>]] <tracepoint> [<args>]
 	     s:[synthetic/]<event> <field> [<field>]
+	     e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+	     args: <name>=fetcharg[:type]
+	 fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
+		   $stack<index>, $stack, $retval, $comm, $arg<N>,
+		   <argname>[->field[->field|.field...]],
+		   +|-[u]<offset>(<fetcharg>), \imm-value, \"imm-string"
+	 kernel return probes support: $retval, $arg<N>, $comm
+	     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
+		   b<bit-width>@<bit-offset>/<container-size>, ustring, symstr,
+		   %pd/%pD, <type>\[<array-size>\]
+	   efield: a field of the event that is attached to
   synthetic_events		- events of one's own, which histograms generate; !name takes one away
 	     example: echo 'wakeup_lat u64 lat; char comm[]; long[] stack' >> synthetic_events
   buffer_size_kb		- of each CPU's buffer

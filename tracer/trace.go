@@ -63,6 +63,7 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		Comm:         ft.cmdlines.comm,
 		TGID:         ft.cmdlines.tgid,
 		UserFile:     ft.userFile,
+		ProbedEvent:  ft.probedEvent,
 		CPUs:         ft.machine.OnlineCPUs(),
 		PossibleCPUs: buf.CPUs(),
 		CounterClock: !i.clock.inNS,

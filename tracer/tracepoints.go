@@ -16,6 +16,7 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 			i.current.trace(i, c, tp)
 		}
 	}
+	ft.hitTracepoint(c, tp)
 	switch tp := tp.(type) {
 	case *machine.SchedSwitch, *machine.SchedWakeup, *machine.SchedFork, *machine.SchedExec,
 		*machine.SchedProcess, *machine.SchedStatRuntime, *machine.SchedMigrate:

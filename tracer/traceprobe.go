@@ -156,6 +156,8 @@ func (p *traceProbe) kind() *dynKind {
 	switch p.def.Kind {
 	case probe.Kprobe:
 		return kprobeEvents
+	case probe.Fprobe, probe.Tracepoint:
+		return fprobeEvents
 	}
 	panic("tracer: invariant: a probe of no kind")
 }
@@ -191,10 +193,15 @@ func (p *traceProbe) match(system *string, event string, args []string) bool {
 //
 // Kernel: __kprobe_trace_func, kernel/trace/trace_kprobe.c, and the same of the others.
 func (p *traceProbe) record(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, ip uint64) {
+	p.ft.atRegs, p.ft.regsIP = true, ip
+	p.write(c, h, hit, src)
+	p.ft.atRegs = false
+}
+
+// write records a hit whose stack is that of c.
+func (p *traceProbe) write(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source) {
 	ft, t := p.ft, p.event.typ
 	h.Type = uint16(t.ID)
 	ft.scratch = p.def.Append(ft.scratch[:0], h, hit, src)
-	ft.atRegs, ft.regsIP = true, ip
 	ft.emitBytes(c, t, h, ft.scratch)
-	ft.atRegs = false
 }

@@ -88,6 +88,9 @@ func NewGuests(m *machine.Machine) (*Guests, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.guestCode(m); err != nil {
+		return nil, err
+	}
 	return &Guests{w: w, byPID: map[int]*guest{}, procWrite: code}, nil
 }
 

@@ -1,0 +1,238 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/fgraph/rethook"
+	"ftracelab/tracer/event/probe"
+	"ftracelab/workload/machine"
+)
+
+// callSize is how long the patched call at a function's entry is.
+const callSize = 5
+
+// fprobeEvents are the kind of probes on functions' entries and exits, and on
+// tracepoints.
+//
+// Kernel: trace_fprobe_ops, kernel/trace/trace_fprobe.c.
+var fprobeEvents = &dynKind{name: "fprobe", create: (*Ftrace).createFprobe}
+
+// traceFprobe is a probe of an fprobe event. One on a tracepoint is in the kernel a
+// probe on the function that the tracepoint calls.
+//
+// Kernel: struct trace_fprobe, kernel/trace/trace_fprobe.c.
+type traceFprobe struct {
+	*traceProbe
+	fp     rethook.Fprobe
+	hash   filterHash
+	ops    functionOps
+	source kernelSource
+	// Of a tracepoint: its name among those of the machine, empty where nothing fires
+	// it; the function; and that it waits for a module to bring it.
+	point   string
+	stub    machine.Symbol
+	waiting bool
+	words   []uint64
+}
+
+// createFprobe makes an fprobe event, or a probe of one. Errors: as registerProbe.
+//
+// Kernel: __trace_fprobe_create, kernel/trace/trace_fprobe.c.
+func (ft *Ftrace) createFprobe(command string) error {
+	def, err := probe.ParseFprobe(command, probeEnv{ft})
+	if err != nil {
+		return ft.probeFault(err)
+	}
+	p := &traceProbe{ft: ft, def: def}
+	p.on = newTraceFprobe(p)
+	return ft.registerProbe(p)
+}
+
+func newTraceFprobe(p *traceProbe) *traceFprobe {
+	f := &traceFprobe{traceProbe: p}
+	f.fp.MaxActive = p.def.MaxActive
+	switch {
+	case !p.def.Return:
+		f.fp.Entry = f.enter
+	case p.def.EntryArgs() > 0:
+		f.fp.Entry, f.fp.DataWords = f.keep, p.def.EntryArgs()
+		fallthrough
+	default:
+		f.fp.Exit = f.leave
+	}
+	f.ops = functionOps{hash: &f.hash, handler: "fprobe_handler", regs: true, call: func(c *machine.CPU, frame *machine.Frame) {
+		f.fp.Enter(c, &f.ft.data(c.Current).rethooks, frame)
+	}}
+	return f
+}
+
+// register puts the probe on its functions, or on its tracepoint. One on a tracepoint
+// that is not there waits for a module to bring it. Errors: EINVAL if no function is
+// meant.
+//
+// Kernel: __register_trace_fprobe, kernel/trace/trace_fprobe.c; register_fprobe,
+// kernel/trace/fprobe.c.
+func (f *traceFprobe) register() error {
+	ft, def := f.ft, f.def
+	if err := def.Resolve(probeEnv{ft}); err != nil {
+		return err
+	}
+	f.fp.Disabled = !f.event.enabled(ft)
+	if def.Kind == probe.Tracepoint {
+		f.onTracepoint()
+		return nil
+	}
+	f.hash = filterHash{}
+	if ft.matchInto(&f.hash.filter, def.Symbol, nil) == 0 || f.hash.filter.empty() {
+		return fmt.Errorf("fprobe: no function is called %q: %w", def.Symbol, syscall.EINVAL)
+	}
+	f.fp.Register(f.hash.filter.count, len(ft.machine.CPUs()))
+	ft.registerOps(&f.ops)
+	return nil
+}
+
+// stubOf is the function that a tracepoint calls for a probe on it.
+func stubOf(tracepoint string) string { return "__probestub_" + tracepoint }
+
+// onTracepoint puts the probe on its tracepoint if that is there.
+//
+// Kernel: __regsiter_tracepoint_fprobe, kernel/trace/trace_fprobe.c.
+//
+// Departure: the function that a tracepoint calls for such a probe, __probestub_NAME,
+// is seen by the probe alone. A probe fires before the tracepoint's event, whichever of
+// the two was enabled first. Of the tracepoints those fire that the machine has.
+func (f *traceFprobe) onTracepoint() {
+	stub, ok := f.ft.symbol(stubOf(f.def.Symbol))
+	if f.waiting = !ok; !ok {
+		return
+	}
+	f.stub, f.point = stub, ""
+	for _, name := range machine.Tracepoints() {
+		if _, event, _ := strings.Cut(name, ":"); event == f.def.Symbol {
+			f.point = name
+		}
+	}
+	f.hash = filterHash{}
+	f.hash.filter.add(stub.IP())
+	f.fp.Register(1, len(f.ft.machine.CPUs()))
+	f.ft.registerOps(&f.ops)
+	f.ft.probes[f.event.typ.ID] = stub.IP() + callSize
+}
+
+// unregister takes the probe away.
+//
+// Kernel: __unregister_trace_fprobe, kernel/trace/trace_fprobe.c.
+func (f *traceFprobe) unregister() {
+	f.fp.Unregister()
+	f.ft.unregisterOps(&f.ops)
+}
+
+// enable lets the probe record; it does not fail.
+//
+// Kernel: enable_fprobe and disable_fprobe, include/linux/fprobe.h.
+func (f *traceFprobe) enable(on bool) error {
+	f.fp.Disabled = !on
+	return nil
+}
+
+// enter runs at the entry of a function.
+//
+// Kernel: fentry_dispatcher, kernel/trace/trace_fprobe.c.
+func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bool {
+	f.source.enter(f.ft, c, frame, frame.IP+callSize)
+	h := common(c)
+	if f.shared(frame.IP) {
+		h.PreemptCount++ // by arch_ftrace_ops_list_func
+	}
+	f.record(c, h, probe.Hit{IP: frame.IP}, &f.source, frame.IP+callSize)
+	return true
+}
+
+// shared reports whether the function has other users.
+func (f *traceFprobe) shared(ip uint64) bool {
+	users, _ := f.ft.users(ip)
+	return users > 1
+}
+
+// keep runs at the entry of a function of which the exit wants to know arguments.
+//
+// Kernel: trace_fprobe_entry_handler, kernel/trace/trace_fprobe.c.
+func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) bool {
+	f.source.enter(f.ft, c, frame, frame.IP+callSize)
+	f.words = f.def.AppendEntry(f.words[:0], &f.source)
+	copy(data, f.words)
+	return true
+}
+
+// leave runs when a function returns, with preemption off.
+//
+// Kernel: fexit_dispatcher, kernel/trace/trace_fprobe.c.
+func (f *traceFprobe) leave(c *machine.CPU, fn, ret uint64, frame *machine.Frame, data []uint64) {
+	f.source.leave(f.ft, c, frame, ret)
+	h := common(c)
+	h.PreemptCount++
+	f.record(c, h, probe.Hit{IP: fn, RetIP: ret, Entry: data}, &f.source, 0)
+}
+
+// fprobes yields the fprobes.
+func (ft *Ftrace) fprobes(yield func(*traceFprobe) bool) {
+	for _, e := range ft.dynEvents {
+		if p, ok := e.(*traceProbe); ok {
+			if f, ok := p.on.(*traceFprobe); ok && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// listenProbes adds the tracepoints that enabled probes are on.
+func (ft *Ftrace) listenProbes(names map[string]bool) {
+	ft.tprobes = ft.tprobes[:0]
+	for f := range ft.fprobes {
+		if f.point != "" && !f.waiting && !f.fp.Disabled {
+			names[f.point] = true
+			ft.tprobes = append(ft.tprobes, f)
+		}
+	}
+}
+
+// hitTracepoint runs at a tracepoint: the probes on it. Preemption is off there.
+func (ft *Ftrace) hitTracepoint(c *machine.CPU, tp machine.Tracepoint) {
+	if len(ft.tprobes) == 0 {
+		return
+	}
+	name := tp.TracepointName()
+	for _, f := range ft.tprobes {
+		if f.point != name {
+			continue
+		}
+		h := common(c)
+		h.PreemptCount++
+		if f.shared(f.stub.IP()) {
+			h.PreemptCount++
+		}
+		f.source.pass(f.ft, c, tp)
+		f.write(c, h, probe.Hit{IP: f.stub.IP()}, &f.source)
+	}
+}
+
+// fprobeModule follows a module's coming and going: probes on tracepoints that it
+// brings begin, and wait again. A probe on a function of it is as if it were not.
+//
+// Kernel: __tracepoint_probe_module_cb, kernel/trace/trace_fprobe.c.
+func (ft *Ftrace) fprobeModule(name string, loaded bool) {
+	for f := range ft.fprobes {
+		switch {
+		case loaded && f.waiting:
+			f.onTracepoint()
+		case !loaded && f.def.Kind == probe.Tracepoint && f.stub.Module == name && !f.waiting:
+			f.unregister()
+			f.waiting, f.point = true, ""
+		case !loaded:
+			ft.forgetModule(name, &f.hash.filter)
+		}
+	}
+	ft.listen()
+}

@@ -1,0 +1,60 @@
+package workload
+
+import (
+	"fmt"
+
+	"ftracelab/workload/machine"
+)
+
+// guestCode gives the workload the code of system calls that guests make and no
+// capture has: chdir and rmdir.
+//
+// Departure: their code is written by hand, down to where it depends on the file system.
+//
+// Kernel: ksys_chdir, fs/open.c; do_rmdir, fs/namei.c.
+func (w *mix) guestCode(m *machine.Machine) error {
+	for _, call := range []struct {
+		nr    int64
+		build func(*machine.Assembler)
+	}{
+		{80, func(a *machine.Assembler) {
+			lookup(a.Call("__x64_sys_chdir").Call("user_path_at")).Return(1)
+			a.Call("inode_permission").Call("security_inode_permission").Return(2)
+			a.Call("set_fs_pwd").Call("path_get").Return(1)
+			putPath(a).Return(1)
+			putPath(a).Return(1)
+		}},
+		{84, func(a *machine.Assembler) {
+			lookup(a.Call("__x64_sys_rmdir").Call("do_rmdir"))
+			a.Call("vfs_rmdir").Call("inode_permission").Call("security_inode_permission").Return(2)
+			a.Call("security_inode_rmdir").Return(1).Call("d_delete").Return(2)
+			putPath(a).Return(2)
+		}},
+	} {
+		key := fmt.Sprintf("sys %d", call.nr)
+		if w.codes[key] != nil {
+			continue
+		}
+		code, err := m.Assemble(120, func(a *machine.Assembler) {
+			call.build(a.Hide("entry_SYSCALL_64_after_hwframe").Hide("do_syscall_64").Call("x64_sys_call"))
+			a.Return(3)
+		})
+		if err != nil {
+			return err
+		}
+		w.codes[key] = []choice{{w.crossing(code), 1}}
+	}
+	return nil
+}
+
+// lookup finds a path of the caller.
+func lookup(a *machine.Assembler) *machine.Assembler {
+	a.Call("getname_flags").Return(1).Call("filename_lookup").Call("path_lookupat").Call("path_init").Return(1)
+	a.Call("walk_component").Return(1).Call("complete_walk").Return(1).Call("terminate_walk").Return(3)
+	return a.Call("putname").Return(1)
+}
+
+// putPath lets go of a path.
+func putPath(a *machine.Assembler) *machine.Assembler {
+	return a.Call("path_put").Call("dput").Return(1).Call("mntput").Return(2)
+}
