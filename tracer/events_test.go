@@ -118,7 +118,8 @@ func TestEventsOfInstances(t *testing.T) {
 	}
 }
 
-// The syscalls events are those of the same raw_syscalls events.
+// The syscalls events are those of the same raw_syscalls events; their probe has
+// preemption off.
 func TestSyscallEvents(t *testing.T) {
 	l := newLab(t, tracer.Config{BufferSizeKB: 8000})
 	l.write("set_event", "syscalls raw_syscalls")
@@ -141,6 +142,9 @@ func TestSyscallEvents(t *testing.T) {
 			got := int64(r.data[8]) | int64(r.data[9])<<8
 			if got != nr && len(l.m.CPUs()) == 1 {
 				t.Fatalf("%s has number %d after sys_enter of %d", typ.Name, got, nr)
+			}
+			if depth := event.ParseCommon(r.data).PreemptCount; depth != 1 {
+				t.Fatalf("%s has preemption depth %d", typ.Name, depth)
 			}
 			enters++
 		case strings.HasPrefix(typ.Name, "sys_exit_"):

@@ -28,9 +28,9 @@ func (ft *Ftrace) traceSysExit(c *machine.CPU, tp *machine.SysExit) {
 }
 
 // emitSyscall records a syscalls event: the number of the call and as many
-// words as the event has fields.
+// words as the event has fields. Its probe has preemption off.
 func (ft *Ftrace) emitSyscall(c *machine.CPU, t *event.Type, nr int64, words []uint64) {
-	h := common(c)
+	h := unpreemptible(common(c))
 	ft.scratch = events.AppendSyscall(ft.scratch[:0], h, t, int32(nr), words)
 	ft.emitBytes(c, t, h, ft.scratch)
 }
