@@ -157,6 +157,9 @@ func (m *moment) PauseHists(t *event.Type, off bool) { m.events[t.ID].hists.Paus
 // triggerSnapshot takes a snapshot from within an event, or says in the trace
 // why it cannot. take, unless it is nil, is asked last whether to.
 //
+// Departure: while a hist trigger takes snapshots on a condition, those without
+// one are not taken; the kernel follows a null pointer.
+//
 // Kernel: tracing_snapshot_instance_cond and update_max_tr, kernel/trace/trace.c.
 func (i *Instance) triggerSnapshot(m *moment, take func() bool) {
 	switch {
@@ -170,6 +173,7 @@ func (i *Instance) triggerSnapshot(m *moment, take func() bool) {
 	case i.current.maxBuffer:
 		i.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
 		i.puts(m, "*** Can not use snapshot (sorry) ***\n")
+	case take == nil && i.hists.TakesSnapshots():
 	case take == nil || take():
 		// It fails only while a buffer is resized, which no event sees.
 		_ = i.takeSnapshot(-1)
