@@ -96,7 +96,7 @@ var errnoNames = map[syscall.Errno]string{
 	syscall.EINVAL: "EINVAL", syscall.EBUSY: "EBUSY", syscall.ENOENT: "ENOENT", syscall.ENOMEM: "ENOMEM",
 	syscall.EOVERFLOW: "EOVERFLOW", syscall.EBADF: "EBADF", syscall.EAGAIN: "EAGAIN", syscall.ERANGE: "ERANGE",
 	syscall.EACCES: "EACCES", syscall.EIO: "EIO", syscall.EPERM: "EPERM", syscall.ESRCH: "ESRCH",
-	syscall.EDOM: "EDOM", syscall.EEXIST: "EEXIST", syscall.ENODEV: "ENODEV", syscall.ENOTDIR: "ENOTDIR",
+	syscall.EDOM: "EDOM", syscall.EILSEQ: "EILSEQ", syscall.E2BIG: "E2BIG", syscall.EEXIST: "EEXIST", syscall.ENODEV: "ENODEV", syscall.ENOTDIR: "ENOTDIR",
 }
 
 func result(n int, err error) string {

@@ -70,6 +70,8 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	return append(nodes,
 		ft.formatsFile(),
 		ft.dynInfoFile(),
+		ft.dynEventsFile("kprobe_events", kprobeEvents, ft.writeKprobeEvent),
+		i.seq("kprobe_profile", 0o440, ft.showKprobeProfile),
 		ft.dynEventsFile("dynamic_events", nil, ft.createDynEvent),
 		ft.syntheticEventsFile(),
 		i.value("README", 0o440, func() string { return readme }, nil),

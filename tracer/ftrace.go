@@ -159,7 +159,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		}
 	}
 	ft.synthetic.kind = synthKind()
-	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, fprobeEvents}
+	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, kprobeEvents, fprobeEvents}
 	ft.hwlat, ft.osnoise = newHwlat(), newOsnoise(len(m.CPUs()))
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)
@@ -256,9 +256,6 @@ func (ft *Ftrace) rmdir(name string) error {
 	i := ft.instances[at]
 	if i.refs > 0 {
 		return fmt.Errorf("instances/%s has open files: %w", name, syscall.EBUSY)
-	}
-	if i.hists.HasVariables() {
-		return fmt.Errorf("instances/%s has hist triggers with variables: %w", name, syscall.EBUSY)
 	}
 	i.dropTriggers()
 	i.disableAllEvents()

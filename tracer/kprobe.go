@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph/rethook"
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracer/event/probe"
 	"ftracelab/workload/machine"
 )
@@ -88,7 +87,10 @@ func (k *traceKprobe) tryRegister() error {
 	if err := def.Resolve(probeEnv{ft}); err != nil {
 		return err
 	}
-	if addr == 0 {
+	switch {
+	case addr == 0 && def.Symbol == "":
+		return fmt.Errorf("nothing is at address 0: %w", syscall.EINVAL)
+	case addr == 0:
 		return fmt.Errorf("there is no %s: %w", def.Symbol, syscall.ENOENT)
 	}
 	p := &kprobe{hit: k.hit, ret: def.Return, disabled: !k.event.enabled(ft)}
@@ -217,14 +219,6 @@ func (k *traceKprobe) leave(c *machine.CPU, n *rethook.Node, ret uint64, f *mach
 	}
 	k.source.leave(k.ft, c, f, ret)
 	k.record(c, common(c), probe.Hit{IP: k.kprobe.addr, RetIP: ret, Entry: n.Data}, &k.source, 0)
-}
-
-// kprobeFiles are kprobe_events and kprobe_profile.
-func (ft *Ftrace) kprobeFiles() []tracefile.Node {
-	return []tracefile.Node{
-		ft.dynEventsFile("kprobe_events", kprobeEvents, ft.writeKprobeEvent),
-		ft.top.seq("kprobe_profile", 0o440, ft.showKprobeProfile),
-	}
 }
 
 // showKprobeProfile is the text of kprobe_profile.

@@ -14,8 +14,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// newKprobeLab is a running machine with kprobe_events, kprobe_profile and
-// dynamic_events.
+// newKprobeLab is a running machine with its tracefs.
 func newKprobeLab(t *testing.T) *dynLab {
 	t.Helper()
 	m, err := machine.New(machine.Config{CPUs: 2})
@@ -33,13 +32,7 @@ func newKprobeLab(t *testing.T) *dynLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ft.dynKinds = []*dynKind{kprobeEvents}
-	root := ft.Root()
-	children := root.Children
-	root.Find, root.Children = nil, func() []tracefile.Node {
-		return append(append(children(), ft.kprobeFiles()...), ft.dynEventsFile("dynamic_events", nil, ft.createDynEvent))
-	}
-	return &dynLab{t, ft, tracefsfs.New(root)}
+	return &dynLab{t, ft, tracefsfs.New(ft.Root())}
 }
 
 // Every call of a function hits the probes at its entry, behind it and at its return.

@@ -46,22 +46,30 @@ mounted, its files can be given to a group: mount -o remount[,[gid=<gid>]] DIR
 	      .buckets=size .usecs; values also .percent .graph
 	    handler: onmatch(matching.event), onmax(var), onchange(var)
 	    action: trace(<synthetic_event>,param list), save(field,...), snapshot()
-  dynamic_events		- events that are defined while the kernel runs; > deletes them,
-				  and so does -:[<group>/]<event>
-	     f[:[<group>/][<event>]] <func-name>[%return] [<args>]
-	     t[:[<group>/][<event>]] <tracepoint> [<args>]
-	     s:[synthetic/]<event> <field> [<field>]
-	     e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+  dynamic_events		- Create/append/remove/show events while the kernel runs; > deletes all
+	  accepts: event-definitions (one definition per line)
+	   Format: p[:[<group>/][<event>]] <place> [<args>]
+	           r[maxactive][:[<group>/][<event>]] <place> [<args>]
+	           f[:[<group>/][<event>]] <func-name>[%return] [<args>]
+	           t[:[<group>/][<event>]] <tracepoint> [<args>]
+	           s:[synthetic/]<event> <field> [<field>]
+	           e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+	           -:[<group>/][<event>]
+	    place: [<module>:]<symbol>[+<offset>]|<memaddr>
+place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	     args: <name>=fetcharg[:type]
 	 fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
-		   $stack<index>, $stack, $retval, $comm, $arg<N>,
-		   <argname>[->field[->field|.field...]],
-		   +|-[u]<offset>(<fetcharg>), \imm-value, \"imm-string"
-	 kernel return probes support: $retval, $arg<N>, $comm
+	           $stack<index>, $stack, $retval, $comm, $arg<N>,
+	           <argname>[->field[->field|.field...]],
+	           +|-<offset>(<fetcharg>), +|-u<offset>(<fetcharg>) for user memory,
+	           \imm-value, \"imm-string"
+	     kernel return probes support: $retval, $arg<N>, $comm
 	     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
-		   b<bit-width>@<bit-offset>/<container-size>, ustring, symstr,
-		   %pd/%pD, <type>\[<array-size>\]
+	           b<bit-width>@<bit-offset>/<container-size>, ustring,
+	           symstr, %pd/%pD, <type>\[<array-size>\]
 	   efield: a field of the event that is attached to
+  kprobe_events			- the probes in the kernel among them
+  kprobe_profile		- how often they were hit, and missed
   synthetic_events		- events of one's own, which histograms generate; !name takes one away
 	     example: echo 'wakeup_lat u64 lat; char comm[]; long[] stack' >> synthetic_events
   buffer_size_kb		- of each CPU's buffer
