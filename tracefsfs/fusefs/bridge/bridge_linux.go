@@ -3,9 +3,12 @@ package bridge
 import (
 	"os"
 	"path"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/workload"
@@ -35,7 +38,20 @@ type Bridge struct {
 	tgids map[uint32]int // of callers that are threads
 	swept time.Time
 	done  chan struct{}
+
+	ear   sync.Mutex // of what follows, and of reading news; taken inside mu
+	heard []heard    // not brought into the simulation yet
 }
+
+// heard is news with what /proc says of a new program: that is asked at once, because
+// the program may end soon.
+type heard struct {
+	news
+	program program
+}
+
+// maxHeard bounds what is kept of the news; the kernel keeps the rest.
+const maxHeard = 10_000
 
 // Simulated time that guests get before a request is served.
 const (
@@ -73,11 +89,30 @@ func (b *Bridge) Close() {
 	b.news = nil
 }
 
-// follow takes the kernel's news as they come: a process that ends at once can be
-// asked for its name only for a moment.
+// follow takes the kernel's news as they come, whatever the simulation is doing.
 func (b *Bridge) follow() {
-	defer close(b.done)
+	// Of its own thread, which comes first where it may: without, more is missed.
+	runtime.LockOSThread()
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -20)
+	more := make(chan struct{}, 1)
+	go b.bring(more)
 	for b.news.wait() {
+		if b.hear() {
+			more <- struct{}{} // wait until there is room again
+			continue
+		}
+		select {
+		case more <- struct{}{}:
+		default:
+		}
+	}
+	close(more)
+}
+
+// bring brings news into the simulation when there are any.
+func (b *Bridge) bring(more <-chan struct{}) {
+	defer close(b.done)
+	for range more {
 		b.mu.Lock()
 		b.cfg.Do(func() {
 			b.drain()
@@ -85,6 +120,23 @@ func (b *Bridge) follow() {
 		})
 		b.mu.Unlock()
 	}
+}
+
+// hear reads the kernel's news; it is full if there is no room for them.
+func (b *Bridge) hear() (full bool) {
+	b.ear.Lock()
+	defer b.ear.Unlock()
+	if len(b.heard) >= maxHeard {
+		return true
+	}
+	b.news.drain(func(n news) {
+		h := heard{news: n}
+		if n.what == execed {
+			h.program = programOf(n.pid)
+		}
+		b.heard = append(b.heard, h)
+	})
+	return false
 }
 
 // Before is fusefs.Config.Before.
@@ -124,6 +176,7 @@ func looks(r fusefs.Request) bool {
 // Departure: one of which it is not known before that it fails ends as if it went
 // well, a read and a write with as many bytes as they asked for.
 func (b *Bridge) call(pid int, r fusefs.Request) {
+	b.beside(pid, r)
 	ret := int64(r.Size)
 	switch {
 	case r.Errno != 0:
@@ -175,33 +228,34 @@ func (b *Bridge) drain() {
 	if b.news == nil {
 		return
 	}
-	b.news.drain(func(n news) {
+	b.hear()
+	b.ear.Lock()
+	all := b.heard
+	b.heard = nil
+	b.ear.Unlock()
+	for _, n := range all {
+		if !b.cfg.Guests.Known(n.pid) {
+			continue
+		}
 		switch n.what {
 		case forked:
-			if b.cfg.Guests.Known(n.pid) {
-				b.cfg.Guests.Fork(n.pid, n.child)
-				b.comms[n.child] = b.comms[n.pid]
-			}
+			b.cfg.Guests.Fork(n.pid, n.child)
+			b.comms[n.child] = b.comms[n.pid]
 		case execed:
-			if b.cfg.Guests.Known(n.pid) {
-				b.exec(n.pid)
-			}
+			b.exec(n.pid, n.program)
 		case exited:
-			if b.cfg.Guests.Known(n.pid) {
-				b.exit(n.pid)
-			}
+			b.exit(n.pid)
 		}
-	})
+	}
 }
 
-func (b *Bridge) exec(pid int) {
-	comm, path := commOf(pid), exeOf(pid)
-	if comm == "" {
-		comm = b.comms[pid] // it has ended already
+func (b *Bridge) exec(pid int, p program) {
+	if p.comm == "" {
+		p.comm = b.comms[pid] // it has ended already
 	}
-	b.comms[pid] = comm
-	policy, prio := schedOf(pid)
-	b.cfg.Guests.Exec(pid, comm, path, policy, prio)
+	b.comms[pid] = p.comm
+	b.cfg.Guests.Exec(pid, p.comm, p.path, p.policy, p.prio)
+	b.started(pid, p.args)
 }
 
 func (b *Bridge) exit(pid int) {
@@ -228,7 +282,7 @@ func (b *Bridge) welcome(pid int) {
 		}
 	}
 	if b.news == nil && comm != "" && b.comms[pid] != comm {
-		b.exec(pid)
+		b.exec(pid, programOf(pid))
 	}
 }
 

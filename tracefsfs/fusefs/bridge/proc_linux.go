@@ -30,6 +30,22 @@ func exeOf(pid int) string {
 	return path
 }
 
+// program is what a process runs.
+type program struct {
+	comm, path string
+	args       []string
+	policy     machine.Policy
+	prio       int
+}
+
+// programOf is the program of a process, empty if it has ended.
+func programOf(pid int) program {
+	p := program{args: argsOf(pid)} // what goes first when it ends
+	p.comm, p.path = commOf(pid), exeOf(pid)
+	p.policy, p.prio = schedOf(pid)
+	return p
+}
+
 // statusOf is a number of /proc/PID/status, 0 if there is none.
 func statusOf(pid int, field string) int {
 	text, err := os.ReadFile(proc(pid, "status"))

@@ -1,0 +1,74 @@
+package bridge
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/workload"
+)
+
+// Programs make system calls that nobody tells of: those that have nothing to do with
+// the tree. Some of them are known by the program.
+//
+// Departure: a shell opens /dev/null before it opens a file of the tree, whether it does
+// or not. "ln -s" is told by its command line, where that can be read before the program
+// ends, and makes its link by symlink(2). What else programs do does not happen.
+
+// System calls by their numbers on x86-64.
+const (
+	sysOpenat  = 257
+	sysSymlink = 88
+)
+
+// shells are names of shells, and of the script that runs the kernel's tests.
+var shells = []string{"sh", "dash", "bash", "ftracetest"}
+
+// beside is what a guest does beside a request.
+func (b *Bridge) beside(pid int, r fusefs.Request) {
+	if r.Op == fusefs.OpOpen && slices.Contains(shells, b.comms[pid]) {
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysOpenat, Ret: firstFD, Path: os.DevNull})
+	}
+}
+
+// started is what a program does whose command line is args.
+func (b *Bridge) started(pid int, args []string) {
+	if target, name, ok := symlink(args); ok {
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysSymlink, Target: target, Path: name})
+	}
+}
+
+// symlink are the two names of an "ln -s TARGET NAME".
+func symlink(args []string) (target, name string, ok bool) {
+	if len(args) == 0 || path.Base(args[0]) != "ln" {
+		return "", "", false
+	}
+	var names []string
+	for _, arg := range args[1:] {
+		if strings.HasPrefix(arg, "-") {
+			ok = ok || strings.Contains(arg, "s")
+		} else {
+			names = append(names, arg)
+		}
+	}
+	if !ok || len(names) != 2 {
+		return "", "", false
+	}
+	return names[0], names[1], true
+}
+
+// argsOf is a process's command line, nil if it has ended.
+func argsOf(pid int) []string {
+	text, err := os.ReadFile(proc(pid, "cmdline"))
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	var args []string
+	for arg := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte{0}), []byte{0}) {
+		args = append(args, string(arg))
+	}
+	return args
+}

@@ -1,0 +1,33 @@
+package bridge
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSymlink(t *testing.T) {
+	for _, c := range []struct{ args, target, name string }{
+		{"ln -s foo /tmp/bar", "foo", "/tmp/bar"},
+		{"/usr/bin/ln -sf foo bar", "foo", "bar"},
+		{"ln foo bar", "", ""},
+		{"ln -s foo", "", ""},
+		{"ls -s foo bar", "", ""},
+		{"", "", ""},
+	} {
+		target, name, ok := symlink(strings.Fields(c.args))
+		if target != c.target || name != c.name || ok != (c.name != "") {
+			t.Errorf("%q: %q, %q, %v", c.args, target, name, ok)
+		}
+	}
+}
+
+func TestArgsOf(t *testing.T) {
+	if got := argsOf(os.Getpid()); !slices.Equal(got, os.Args) {
+		t.Errorf("%q, want %q", got, os.Args)
+	}
+	if got := argsOf(-1); got != nil {
+		t.Errorf("%q", got)
+	}
+}
