@@ -157,6 +157,9 @@ func (m *moment) PauseHists(t *event.Type, off bool) { m.events[t.ID].hists.Paus
 // triggerSnapshot takes a snapshot from within an event, or says in the trace
 // why it cannot. take, unless it is nil, is asked last whether to.
 //
+// Departure: while a hist trigger takes snapshots on a condition, those without
+// one are not taken; the kernel follows a null pointer.
+//
 // Kernel: tracing_snapshot_instance_cond and update_max_tr, kernel/trace/trace.c.
 func (i *Instance) triggerSnapshot(m *moment, take func() bool) {
 	switch {
@@ -170,6 +173,7 @@ func (i *Instance) triggerSnapshot(m *moment, take func() bool) {
 	case i.current.maxBuffer:
 		i.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
 		i.puts(m, "*** Can not use snapshot (sorry) ***\n")
+	case take == nil && i.hists.TakesSnapshots():
 	case take == nil || take():
 		// It fails only while a buffer is resized, which no event sees.
 		_ = i.takeSnapshot(-1)
@@ -223,11 +227,7 @@ func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []b
 	room := i.reserve(c, ctx, t, rec)
 	due := s.triggers.Call(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}, m)
 	if s.hists.Len() > 0 {
-		at := room.event.Time
-		if !room.reserved {
-			at = i.now(c.ID)
-		}
-		i.callHists(m, s.hists, rec, at, c.Current.PID, c.Current.Comm)
+		i.callHists(m, s.hists, rec, i.timeOf(&room, c.ID), c.Current.PID, c.Current.Comm)
 	}
 	for _, e := range s.eprobes {
 		e.fire(c, h, rec)
@@ -252,9 +252,9 @@ func (i *Instance) recordWanted(c *machine.CPU, ctx ringbuf.Context, t *event.Ty
 // room is where the record of an event will be.
 type room struct {
 	none     bool
-	reserved bool          // event is open; else it is written when its fate is known
-	event    ringbuf.Event //
-	swaps    uint64        // how many snapshots had been taken
+	reserved bool // event is open; else it is written when its fate is known
+	event    ringbuf.Event
+	swaps    uint64 // how many snapshots had been taken
 }
 
 // reserve takes room for a record in the buffer, so that what its triggers record
@@ -278,6 +278,14 @@ func (i *Instance) reserve(c *machine.CPU, ctx ringbuf.Context, t *event.Type, r
 		copy(e.Data, rec)
 	}
 	return r
+}
+
+// timeOf is the time of an event: that of the buffer, if it has its room there.
+func (i *Instance) timeOf(r *room, cpu int) uint64 {
+	if r.reserved {
+		return r.event.Time
+	}
+	return i.now(cpu)
 }
 
 // fill records the event that there is room for, or gives the room back.

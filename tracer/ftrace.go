@@ -257,6 +257,9 @@ func (ft *Ftrace) rmdir(name string) error {
 	if i.refs > 0 {
 		return fmt.Errorf("instances/%s has open files: %w", name, syscall.EBUSY)
 	}
+	if i.hists.HasVariables() {
+		return fmt.Errorf("instances/%s has hist triggers with variables: %w", name, syscall.EBUSY)
+	}
 	i.dropTriggers()
 	i.disableAllEvents()
 	if err := i.setTracer("nop"); err != nil {

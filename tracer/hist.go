@@ -81,8 +81,14 @@ func (e histEnv) Enable(t *event.Type, on bool) {
 	e.softEnableEvent(t, on)
 }
 
-func (e histEnv) ArmSnapshot() error { return e.armSnapshot() }
-func (e histEnv) DisarmSnapshot()    { e.disarmSnapshot() }
+// ArmSnapshot is tracing_snapshot_cond_enable, kernel/trace/trace.c.
+func (e histEnv) ArmSnapshot() error {
+	if e.current.maxBuffer {
+		return fmt.Errorf("snapshot: tracer %s uses it: %w", e.current.Name, syscall.EBUSY)
+	}
+	return e.armSnapshot()
+}
+func (e histEnv) DisarmSnapshot() { e.disarmSnapshot() }
 
 // Snapshot takes a snapshot from within an event if take, asked last, says so.
 //

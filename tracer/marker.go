@@ -70,20 +70,46 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	}
 	// Triggers see the text without the newline that is added.
 	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
-	m, swaps := &i.moment, i.snap.taken
+	m := &i.moment
 	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
 	record := events.Print.Append(nil, h, &seen)
+	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
+	place, err := i.reserveMarker(len(i.scratch))
+	if err != nil {
+		return 0, err
+	}
 	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: i.ft.writer.comm}, m)
 	if s.hists.Len() > 0 {
-		i.callHists(m, s.hists, record, i.now(writerCPU), i.ft.writer.pid, i.ft.writer.comm)
+		i.callHists(m, s.hists, record, i.timeOf(&place, writerCPU), i.ft.writer.pid, i.ft.writer.comm)
 	}
-	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
-	live := i.rec
-	i.rec = i.recorderAt(swaps)
-	err := i.recordMarker("trace_marker")
-	i.rec = live
+	i.scratch = events.Print.Append(i.scratch[:0], h, &rec) // a trigger may have used it
+	if place.reserved {
+		copy(place.event.Data, i.scratch)
+		i.buf.Commit(writerCPU, place.event)
+		i.ft.cmdlines.setComm(int32(i.ft.writer.pid), i.ft.writer.comm)
+	} else {
+		live := i.rec
+		i.rec = i.recorderAt(place.swaps)
+		err = i.recordMarker("trace_marker")
+		i.rec = live
+	}
 	s.triggers.CallDue(due, m)
 	return len(text), err
+}
+
+// reserveMarker takes room for a marker before its triggers act, if a snapshot buffer
+// does not forbid it; see reserve.
+func (i *Instance) reserveMarker(size int) (room, error) {
+	r := room{swaps: i.snap.taken}
+	if i.snap.allocated {
+		return r, nil
+	}
+	e, err := i.buf.Reserve(writerCPU, ringbuf.Normal, size)
+	if err != nil {
+		return r, fmt.Errorf("trace_marker: %w: %w", err, syscall.EBADF)
+	}
+	r.reserved, r.event = true, e
+	return r, nil
 }
 
 // maxMarker is how much of one write is recorded at most.

@@ -1,7 +1,7 @@
 package tracer
 
 import (
-	"fmt"
+	"strconv"
 
 	"ftracelab/tracer/event/probe"
 	"ftracelab/workload/machine"
@@ -64,9 +64,10 @@ func (s *taskSource) User(dst []byte, addr uint64) int { return s.ft.memory().Us
 func (s *taskSource) AppendSymbol(dst []byte, addr uint64) []byte {
 	name, module, offset, size, ok := s.ft.machine.Kallsyms().Lookup(addr)
 	if !ok {
-		return fmt.Appendf(dst, "%#x", addr)
+		return strconv.AppendUint(append(dst, "0x"...), addr, 16)
 	}
-	dst = fmt.Appendf(dst, "%s+%#x/%#x", name, offset, size)
+	dst = strconv.AppendUint(append(append(dst, name...), "+0x"...), offset, 16)
+	dst = strconv.AppendUint(append(dst, "/0x"...), size, 16)
 	if module != "" {
 		dst = append(append(append(dst, " ["...), module...), ']')
 	}

@@ -181,6 +181,9 @@ func (i *Instance) writeSnapshot(cpu int, s string) error {
 	if i.current.maxBuffer {
 		return fmt.Errorf("snapshot: tracer %s uses it: %w", i.current.Name, syscall.EBUSY)
 	}
+	if i.hists.TakesSnapshots() {
+		return fmt.Errorf("snapshot: a hist trigger uses it: %w", syscall.EBUSY)
+	}
 	switch n {
 	case 0:
 		if cpu >= 0 {

@@ -101,6 +101,8 @@ func (i *Instance) setTracer(name string) error {
 		return fmt.Errorf("current_tracer: no tracer %q: %w", name, syscall.EINVAL)
 	case t == i.current:
 		return nil
+	case t.maxBuffer && i.hists.TakesSnapshots():
+		return fmt.Errorf("current_tracer: a hist trigger takes snapshots: %w", syscall.EBUSY)
 	case i.readers > 0:
 		return fmt.Errorf("current_tracer: trace_pipe is open: %w", syscall.EBUSY)
 	case !i.top() && !t.instances:

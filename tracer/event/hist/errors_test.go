@@ -113,3 +113,14 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// Modifiers of what has no operand to modify are accepted.
+func TestModifierOfNothing(t *testing.T) {
+	l := newLab(t)
+	l.must(events.SchedSwitch.Type, "hist:keys=common_stacktrace.log2,hitcount.log2")
+	l.switching(1, 5, 1, "a")
+	if got, want := l.lines(events.SchedSwitch.Type), "hist:keys=common_stacktrace,.log2:vals=hitcount:sort=hitcount:size=2048 [active]\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	l.wantEntries(events.SchedSwitch.Type, "{ common_stacktrace:", "Hits: 1")
+}

@@ -86,7 +86,7 @@ func (f *Field) label() string { return f.labelAt(0) }
 
 func (f *Field) labelAt(level int) string {
 	switch {
-	case level > 1:
+	case level > 1, f == nil: // common_stacktrace.log2 has no operand
 		return ""
 	case f.event != nil:
 		return f.event.Name

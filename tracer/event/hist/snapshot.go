@@ -34,6 +34,12 @@ func (h *Hist) makeSnapshot(a *action) error {
 	return nil
 }
 
+// TakesSnapshots reports whether some trigger of the instance takes snapshots on a
+// condition: the snapshot is not for others then.
+//
+// Kernel: cond_snapshot of struct trace_array, kernel/trace/trace.h.
+func (i *Instance) TakesSnapshots() bool { return i.snapshot != nil }
+
 // takeSnapshot takes a snapshot if the value tracked in the element surpasses
 // those of all other elements, too.
 //

@@ -6,6 +6,9 @@ import "encoding/binary"
 // into m.refs. It fails if there is no element of that key or the variable has
 // no value. What an expression reads of another trigger has none afterwards.
 //
+// Departure: a trigger whose key is shorter than that of the one it reads from
+// finds nothing there; the kernel reads on behind the key.
+//
 // Kernel: resolve_var_refs, kernel/trace/trace_events_hist.c.
 func (h *Hist) resolve(key []byte, m *Moment, self bool) bool {
 	for n, ref := range h.refs {

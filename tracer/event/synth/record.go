@@ -7,7 +7,8 @@ import (
 )
 
 // Value is one value that an action passes: N of a number, B of a text or a
-// stack. A nil B of a text is one that cannot be read.
+// stack. A nil B of a text is one that cannot be read: a char[N] then says so, a
+// char[] is empty.
 //
 // A text ends at its first NUL or with B. A stack is addresses of 8 bytes, innermost
 // first.
@@ -38,7 +39,8 @@ func (f *Field) offset() int { return event.CommonSize + slotSize*f.slot }
 // Departure: what a field does not fill of its slots is zero; in the kernel it
 // is what stood in the buffer before.
 //
-// Kernel: trace_event_raw_event_synth, trace_string and trace_stack.
+// Kernel: trace_event_raw_event_synth, trace_string and trace_stack,
+// kernel/trace/trace_events_synth.c; set_data_loc, kernel/trace/trace_probe_kernel.h.
 func (d *Definition) Append(dst []byte, c event.Common, values []Value) []byte {
 	start := len(dst)
 	dst = appendZeros(dst, event.CommonSize+slotSize*d.words)
@@ -52,7 +54,9 @@ func (d *Definition) Append(dst []byte, c event.Common, values []Value) []byte {
 			copy(dst[start+f.offset():], text(v, StringSize))
 		case DynamicText:
 			at := len(dst) - start
-			dst = append(append(dst, text(v, maxText)...), 0)
+			if v.B != nil {
+				dst = append(append(dst, text(v, maxText)...), 0)
+			}
 			locate(dst[start+f.offset():], at, len(dst)-start-at)
 		case Stack:
 			at := len(dst) - start

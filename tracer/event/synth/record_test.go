@@ -96,7 +96,7 @@ func stack(words ...uint64) (b []byte) {
 
 // Dynamic data stands in the order of the fields behind all slots.
 func TestAppend(t *testing.T) {
-	d := parse(t, "mixed char name[]; u16 x; unsigned long[] st; char fixed[8]; s8 y; char last[]")
+	d := parse(t, "mixed char name[]; u16 x; unsigned long[] st; char fixed[8]; s8 y; char bad[]; char[16] last")
 	typ, err := d.NewType(7)
 	if err != nil {
 		t.Fatal(err)
@@ -107,14 +107,15 @@ func TestAppend(t *testing.T) {
 		{B: stack(0x1111, 0x2222)},
 		{B: []byte("longer than 8")}, // goes on behind the field: its slots have room
 		{N: ^uint64(0)},
+		{},
 		{}, // cannot be read
 	}
 	rec := d.Append(nil, event.Common{Type: 7, PID: 3}, values)
-	const slots = 8 + 5*8 + 256
-	if want := slots + 3 + 24 + 8; len(rec) != want {
+	const slots = 8 + 5*8 + 2*256
+	if want := slots + 3 + 24; len(rec) != want {
 		t.Fatalf("%d bytes, want %d", len(rec), want)
 	}
-	for name, want := range map[string]string{"name": "ab", "fixed": "longer t", "last": "(fault)"} {
+	for name, want := range map[string]string{"name": "ab", "fixed": "longer t", "bad": "", "last": "(fault)"} {
 		if got := typ.Field(name).String(rec); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
