@@ -3,6 +3,8 @@ package hist
 import (
 	"bytes"
 	"math/bits"
+
+	"ftracelab/tracer/event/filter"
 )
 
 // fn is what makes a field's value.
@@ -53,7 +55,7 @@ func (f *Field) value(m *Moment, e *Element) Value {
 	case fnVarRef:
 		return m.refs[f.ref]
 	case fnText:
-		return Value{N: recordAddress + uint64(f.event.Offset), B: untilNUL(f.event.Bytes(m.Rec))}
+		return Value{N: recordAddress + uint64(f.event.Offset), B: f.textIn(m.Rec)}
 	case fnStack:
 		return Value{N: recordAddress + uint64(f.event.Offset), B: stackWords(f.event.Bytes(m.Rec))}
 	case fnExecname:
@@ -164,6 +166,16 @@ func stackWords(b []byte) []byte {
 	}
 	n := min(int(b[0]), (len(b)-8)/8)
 	return b[8 : 8+8*n]
+}
+
+// textIn is the text a record has in the field. One in place needs no asking what
+// its declaration says.
+func (f *Field) textIn(rec []byte) []byte {
+	if f.kind == filter.Text {
+		end := min(f.event.Offset+f.event.Size, len(rec))
+		return untilNUL(rec[min(f.event.Offset, end):end])
+	}
+	return untilNUL(f.event.Bytes(rec))
 }
 
 func untilNUL(b []byte) []byte {
