@@ -137,6 +137,9 @@ func (i *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64,
 	h := i.histMoments[i.histDepth]
 	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: i.histStack}
 	i.histDepth++
+	outer := i.ft.synthetic.open
+	i.ft.synthetic.open = m.h
 	hists.Happen(h, filter.Context{CPU: m.cpu.ID, Comm: comm})
+	i.ft.synthetic.open = outer
 	i.histDepth--
 }

@@ -1,8 +1,10 @@
 package tracer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"ftracelab/internal/tracefile"
@@ -25,6 +27,7 @@ type synthEvent struct {
 // synthetic is what there is of synthetic events.
 type synthetic struct {
 	kind *dynKind
+	open event.Common // of the event whose histogram acts
 	// While an event is open a synthetic one is made, and while that is open maybe
 	// another.
 	depth  int
@@ -33,6 +36,7 @@ type synthetic struct {
 
 type synthLevel struct {
 	values []synth.Value
+	texts  []byte // of values that are addresses
 	rec    []byte
 }
 
@@ -180,7 +184,8 @@ func (e *synthEvent) SynthField(n int) hist.SynthField {
 func (e *synthEvent) Hold(n int) { e.users += n }
 
 // Generate lets the event happen in each instance that has it enabled, whichever
-// the action is of. field says which of the values goes to each of its fields.
+// the action is of. field says which of the values goes to each of its fields. A
+// number that goes to a text is an address.
 //
 // Kernel: trace_synth, kernel/trace/trace_events_hist.c.
 func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) {
@@ -194,12 +199,20 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 	}
 	l := s.levels[s.depth]
 	s.depth++
-	l.values = l.values[:0]
-	for _, at := range field {
-		l.values = append(l.values, synth.Value{N: values[at].N, B: values[at].B})
-	}
 	c := ft.machine.CPUs()[m.CPU]
-	h := ft.synthCommon(c)
+	l.values, l.texts = l.values[:0], l.texts[:0]
+	for n, at := range field {
+		v := synth.Value{N: values[at].N, B: values[at].B}
+		if size := e.def.Fields[n].TextSize(); size > 0 && v.B == nil {
+			start := len(l.texts)
+			l.texts = ft.appendStringAt(l.texts, c, v.N, size)
+			if len(l.texts) > start {
+				v.B = l.texts[start : len(l.texts)-1]
+			}
+		}
+		l.values = append(l.values, v)
+	}
+	h := ft.synthCommon()
 	h.Type = uint16(e.typ.ID)
 	l.rec = e.def.Append(l.rec[:0], h, l.values)
 	for i := range ft.all {
@@ -219,16 +232,46 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 	s.depth--
 }
 
-// synthCommon is the header of a synthetic event: preemption is off for the event
-// that is open, for the histogram and for the synthetic event itself. One is taken
-// off, for tracepoints hold preemption off; a write to trace_marker does not.
+// synthCommon is the header of a synthetic event: that of the event that is open, but
+// preemption is off for that, for the histogram and for the synthetic event itself. One
+// is taken off, for tracepoints hold preemption off, and was of that event, too, unless
+// it is a marker.
 //
 // Kernel: ring_buffer_lock_reserve and ring_buffer_nest_start,
 // kernel/trace/ring_buffer.c; get_hist_pad, kernel/trace/trace_events_hist.c;
 // tracing_gen_ctx_dec, include/linux/trace_events.h.
-func (ft *Ftrace) synthCommon(c *machine.CPU) event.Common {
+func (ft *Ftrace) synthCommon() event.Common {
+	h := unpreemptible(unpreemptible(ft.synthetic.open))
 	if ft.running == nil {
-		return unpreemptible(unpreemptible(event.Common{PID: int32(ft.writer.pid)}))
+		return h
 	}
-	return unpreemptible(unpreemptible(unpreemptible(common(c))))
+	return unpreemptible(h)
+}
+
+// appendStringAt appends the string at an address of the kernel or of the current
+// task, cut so that with its NUL it has at most size bytes; nothing if it cannot be
+// read.
+//
+// Kernel: fetch_store_string, kernel/trace/trace_probe_kernel.h; strncpy_from_user_nofault,
+// mm/maccess.c.
+func (ft *Ftrace) appendStringAt(dst []byte, c *machine.CPU, addr uint64, size int) []byte {
+	start := len(dst)
+	dst = slices.Grow(dst, size)[:start+size]
+	room := dst[start:]
+	var n int
+	if int64(addr) < 0 {
+		n = ft.memory().Kernel(c, room, addr)
+	} else {
+		n = ft.memory().User(c, room, addr)
+	}
+	end := bytes.IndexByte(room[:n], 0)
+	switch {
+	case end >= 0:
+	case n == size:
+		end = size - 1
+		room[end] = 0
+	default:
+		return dst[:start]
+	}
+	return dst[:start+end+1]
 }

@@ -150,3 +150,26 @@ func TestSyntheticEventOrder(t *testing.T) {
 		}
 	}
 }
+
+// A number that goes to a text is an address, here one that cannot be read.
+func TestSyntheticEventFault(t *testing.T) {
+	l := newDynLab(t)
+	l.must("synthetic_events", "e char any[]; char fixed[16]; u64 number")
+	l.must("events/synthetic/e/enable", "1")
+	l.ft.findSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: 48}}, []int{0, 0, 0})
+	if text, want := l.read("trace"), "e: any= fixed=(fault) number=48\n"; !strings.HasSuffix(text, want) {
+		t.Errorf("no %q at the end of\n%s", want, text)
+	}
+}
+
+func TestSyntheticEventDoesNotAllocate(t *testing.T) {
+	l := newDynLab(t)
+	l.must("synthetic_events", "e u64 lat; char who[]; unsigned long[] st")
+	l.must("events/synthetic/e/enable", "1")
+	e := l.ft.findSynth("e")
+	m, field := new(hist.Moment), []int{1, 0, 2}
+	values := []hist.Value{{B: []byte("bash")}, {N: 7}, {B: make([]byte, 64)}}
+	if n := testing.AllocsPerRun(1000, func() { e.Generate(m, values, field) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -50,6 +50,17 @@ type Field struct {
 // Dynamic says whether the field's content stands behind the slots.
 func (f *Field) Dynamic() bool { return f.Kind == DynamicText || f.Kind == Stack }
 
+// TextSize is how long a text may be, its NUL included; 0 for another field.
+func (f *Field) TextSize() int {
+	switch f.Kind {
+	case Text:
+		return StringSize
+	case DynamicText:
+		return maxText
+	}
+	return 0
+}
+
 // DeclType is the type as the format file has it.
 //
 // Kernel: the type of struct synth_field.
