@@ -26,6 +26,10 @@ func (ft *Ftrace) hooksChanged() {
 	if ft.mmio.of != nil {
 		h.MMIO = ft.mmioAccess
 	}
+	h.User = nil
+	if ft.listenUsers() {
+		h.User = ft.runsUser
+	}
 	if ft.unwind != nil {
 		h.UserExit = ft.userExit
 	}

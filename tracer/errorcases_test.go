@@ -360,9 +360,22 @@ func TestErrorCases(t *testing.T) {
 	t.Run("golden", func(t *testing.T) { checkErrorCases(t, "sequential", golden(t, "errors_sequential.txt"), 163) })
 }
 
+// capturedFiles are the files of the captured machine that the cases name.
+type capturedFiles struct{}
+
+func (capturedFiles) Stat(path string) (tracer.UserFile, error) {
+	switch path {
+	case "/usr/bin/wl":
+		return tracer.UserFile{ID: 1 << 63, Regular: true, Size: 1 << 20}, nil
+	case "/usr":
+		return tracer.UserFile{}, nil
+	}
+	return tracer.UserFile{}, syscall.ENOENT
+}
+
 func checkErrorCases(t *testing.T, capture, text string, least int) {
 	others := readOtherCases(t)
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true, NoLatencyTracers: true})
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true, NoLatencyTracers: true, Files: capturedFiles{}})
 	l.write("buffer_size_kb", "256")
 	for name := range others.absent {
 		if _, err := l.fs.Lookup(name); err == nil {

@@ -67,6 +67,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	if !ft.cfg.NoLatencyTracers {
 		nodes = append(nodes, ft.hwlatFiles(), ft.osnoiseFiles(), ft.rvFiles())
 	}
+	nodes = append(nodes, ft.uprobeFiles()...)
 	return append(nodes,
 		ft.formatsFile(),
 		ft.dynInfoFile(),

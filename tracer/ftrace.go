@@ -32,6 +32,9 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// Files is where uprobes find their files; nil: only what a simulated task has
+	// mapped is there.
+	Files UserFiles
 	// Console is where the kernel's console is, for the function command dump;
 	// nil is none.
 	Console io.Writer
@@ -98,6 +101,8 @@ type Ftrace struct {
 	kprobes          kprobes
 	mem              *memory.Memory // nil until a probe reads it
 	tprobes          []*traceFprobe // on tracepoints, those that are enabled
+	uprobed          []*traceUprobe // those that are to be hit
+	userIPs          []uint64       // of the user stack that is looked at
 	profiler         profiler
 	stackTracer      stackTracer
 	hists            hist.Registry
@@ -159,7 +164,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		}
 	}
 	ft.synthetic.kind = synthKind()
-	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, kprobeEvents, fprobeEvents}
+	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, kprobeEvents, fprobeEvents, uprobeEvents}
 	ft.hwlat, ft.osnoise = newHwlat(), newOsnoise(len(m.CPUs()))
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
@@ -109,9 +108,10 @@ func (e probeEnv) Filter(t *event.Type, text string) error {
 	return err
 }
 
-// File finds no file.
+// File finds a file of user space.
 func (e probeEnv) File(path string) (probe.File, error) {
-	return probe.File{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
+	file, err := e.ft.statUser(path)
+	return probe.File{ID: file.ID, Regular: file.Regular}, err
 }
 
 // probeFault puts what is wrong with a definition into error_log.

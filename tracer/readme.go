@@ -57,6 +57,7 @@ mounted, its files can be given to a group: mount -o remount[,[gid=<gid>]] DIR
 	           -:[<group>/][<event>]
 	    place: [<module>:]<symbol>[+<offset>]|<memaddr>
 place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
+   place (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]
 	     args: <name>=fetcharg[:type]
 	 fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
 	           $stack<index>, $stack, $retval, $comm, $arg<N>,
@@ -70,6 +71,8 @@ place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	   efield: a field of the event that is attached to
   kprobe_events			- the probes in the kernel among them
   kprobe_profile		- how often they were hit, and missed
+  uprobe_events			- those in files of user space
+  uprobe_profile		- how often they were hit
   synthetic_events		- events of one's own, which histograms generate; !name takes one away
 	     example: echo 'wakeup_lat u64 lat; char comm[]; long[] stack' >> synthetic_events
   buffer_size_kb		- of each CPU's buffer

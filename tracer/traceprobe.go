@@ -158,6 +158,8 @@ func (p *traceProbe) kind() *dynKind {
 		return kprobeEvents
 	case probe.Fprobe, probe.Tracepoint:
 		return fprobeEvents
+	case probe.Uprobe:
+		return uprobeEvents
 	}
 	panic("tracer: invariant: a probe of no kind")
 }

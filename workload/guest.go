@@ -23,6 +23,9 @@ import (
 // tells of happen. Paths and sizes are the process's, other arguments are made up. They
 // happen before it is known how they end.
 type Guests struct {
+	// Starts is where a program begins, for the probes in user space; nil: nobody knows.
+	Starts func(path string) []machine.Place
+
 	w     *mix
 	byPID map[int]*guest
 	busy  []*guest // with something to do, in the order in which they got it
@@ -325,6 +328,9 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 	case e == machine.EvSchedExec && d.doing.kind == guestExec:
 		if d.doing.prio > 0 || d.doing.policy != machine.Normal {
 			d.task.Policy, d.task.Prio = d.doing.policy, d.doing.prio
+		}
+		if d.all.Starts != nil && w.m.Hooks.User != nil {
+			d.task.Starts = d.all.Starts(d.doing.Path)
 		}
 		c.Exec(d.doing.comm, d.doing.Path)
 		d.all.changes--

@@ -18,7 +18,7 @@ func (f *execFlags) run(argv []string) error {
 		return asExit(status)
 	}
 	clock := new(fusefs.Clock)
-	f.lab.wait = clock.Wait
+	f.lab.wait, f.lab.files = clock.Wait, userFiles{}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err

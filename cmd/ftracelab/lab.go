@@ -28,6 +28,7 @@ type labFlags struct {
 
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
 	console io.Writer                   // tracer.Config.Console
+	files   tracer.UserFiles            // tracer.Config.Files
 }
 
 func (f *labFlags) register(fl *pflag.FlagSet) {
@@ -50,7 +51,7 @@ type lab struct {
 
 func (f *labFlags) build(scenario string) (*lab, error) {
 	cfg := tracer.Config{
-		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console,
+		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
 		FunctionProfiler: true, FunctionGraphRetval: true,
 	}
 	switch f.preset {

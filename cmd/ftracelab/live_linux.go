@@ -28,6 +28,7 @@ func (l *lab) fuse(dir string, clock *fusefs.Clock) (fusefs.Config, *bridge.Brid
 	if err != nil {
 		return fusefs.Config{}, nil, err
 	}
+	guests.Starts = userFiles{}.starts
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
 	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir})

@@ -60,7 +60,7 @@ func guardCommand() *cobra.Command {
 
 func (f *mountFlags) run(cmd *cobra.Command, dir string) error {
 	clock := new(fusefs.Clock)
-	f.lab.wait = clock.Wait
+	f.lab.wait, f.lab.files = clock.Wait, userFiles{}
 	f.lab.console = cmd.ErrOrStderr()
 	l, err := f.lab.build(f.scenario)
 	if err != nil {

@@ -31,6 +31,9 @@ type Hooks struct {
 	// space (cookies, deferred unwinding). Task.User is where user space was.
 	UserEntry func(c *CPU)
 	UserExit  func(c *CPU)
+	// User runs when a task goes on in user space behind a system call. Task.User is
+	// where, or Task.Starts, which the hook then takes away.
+	User func(c *CPU)
 	// Switch runs when c changes tasks, before Current changes.
 	Switch func(c *CPU, prev, next *Task)
 	// Hotplug runs before a CPU goes, when its tasks still run, and when it has come.

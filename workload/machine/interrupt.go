@@ -248,6 +248,12 @@ func (c *CPU) wakeFromHalt() {
 func (c *CPU) between(t *Task) {
 	c.crossOut(t)
 	c.clearState()
+	if t.returns {
+		t.returns = false
+		if c.m.Hooks.User != nil {
+			c.m.Hooks.User(c)
+		}
+	}
 	if !t.pending {
 		if t.program != nil {
 			t.next = t.program(c, t)
@@ -277,6 +283,7 @@ func (c *CPU) enter(t *Task) {
 	}
 	t.pending, t.userLeft, t.wakeSoon = false, 0, false
 	t.stay = t.next
+	t.returns = t.stay.Kind == Syscall
 	if t.stay.Kind != KernelWork {
 		c.crossIn(t)
 	}

@@ -14,6 +14,7 @@ type Task struct {
 	User      UserRegs
 	Memory    UserMemory
 	Maps      []Mapping // what is mapped where, in order of addresses
+	Starts    []Place   // of a new program: where it begins, in that order
 	Private   any       // per-task data of the tracer (the shadow stack)
 	Data      any       // per-task data of the workload
 
@@ -41,6 +42,7 @@ type Task struct {
 	pending  bool // next is valid
 	userLeft Time // time in user space before next
 	inKernel bool // between UserEntry and UserExit
+	returns  bool // from a system call
 }
 
 // Policy is a scheduling policy, SCHED_NORMAL and so on.
@@ -110,6 +112,13 @@ type Mapping struct {
 	Start, End, Offset uint64
 	Inode              uint64
 	Path               string
+}
+
+// Place is a place in a file that a task has mapped.
+type Place struct {
+	File   uint64 // inode
+	Offset uint64 // in the file
+	Addr   uint64
 }
 
 // activation is kernel code in progress on behalf of a task, or of an

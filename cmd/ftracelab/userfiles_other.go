@@ -1,0 +1,18 @@
+//go:build !linux
+
+package main
+
+import (
+	"fmt"
+	"syscall"
+
+	"ftracelab/tracer"
+)
+
+// userFiles are the files of the host, of which only Linux has some that can be probed.
+type userFiles struct{}
+
+// Stat implements tracer.UserFiles.
+func (userFiles) Stat(path string) (tracer.UserFile, error) {
+	return tracer.UserFile{}, fmt.Errorf("user file %s: %w", path, syscall.ENOENT)
+}

@@ -1,0 +1,266 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event/probe"
+	"ftracelab/unwind"
+	"ftracelab/workload/machine"
+	"ftracelab/workload/machine/memory"
+)
+
+// UserFiles is the file system of user space, in which uprobes are put.
+type UserFiles interface {
+	// Stat finds a file, links followed. Errors carry an errno.
+	Stat(path string) (UserFile, error)
+}
+
+// UserFile is a file of user space.
+type UserFile struct {
+	ID      uint64 // as the Inode of a [machine.Mapping] and the File of a [machine.Place]
+	Regular bool
+	Size    int64 // bytes
+}
+
+// uprobeEvents are the kind of probes in files of user space.
+//
+// Kernel: trace_uprobe_ops, kernel/trace/trace_uprobe.c.
+var uprobeEvents = &dynKind{name: "uprobe", create: (*Ftrace).createUprobe}
+
+// traceUprobe is a probe of a uprobe event: a place in a file, whoever runs it.
+//
+// Departure: no process is run instruction by instruction. A task comes by the places
+// that its user stack shows when a system call returns, and a process of the host that
+// becomes another program by those where every run of it begins. A probe elsewhere is
+// never hit, and neither is one on a return.
+//
+// Kernel: struct trace_uprobe, kernel/trace/trace_uprobe.c.
+type traceUprobe struct {
+	*traceProbe
+	enabled bool
+	hits    uint64
+	source  userSource
+}
+
+// createUprobe makes a uprobe event, or a probe of one. Errors: as registerProbe, and
+// EINVAL for a place that is probed with another reference counter.
+//
+// Kernel: __trace_uprobe_create and validate_ref_ctr_offset,
+// kernel/trace/trace_uprobe.c.
+func (ft *Ftrace) createUprobe(command string) error {
+	def, err := probe.ParseUprobe(command, probeEnv{ft})
+	if err != nil {
+		return ft.probeFault(err)
+	}
+	for u := range ft.uprobes {
+		if u.def.File.ID == def.File.ID && u.def.Offset == def.Offset && u.def.RefCtr != def.RefCtr {
+			return def.Failed(syscall.EINVAL)
+		}
+	}
+	p := &traceProbe{ft: ft, def: def}
+	p.on = &traceUprobe{traceProbe: p}
+	return ft.registerProbe(p)
+}
+
+// writeUprobeEvent does a line of uprobe_events.
+//
+// Kernel: create_or_delete_trace_uprobe, kernel/trace/trace_uprobe.c.
+func (ft *Ftrace) writeUprobeEvent(command string) error {
+	if strings.HasPrefix(command, "-") {
+		return ft.releaseDynEvents(command, uprobeEvents)
+	}
+	if len(splitArgs(command)) == 0 {
+		return nil
+	}
+	err := ft.createUprobe(command)
+	if errors.Is(err, syscall.ECANCELED) {
+		return fmt.Errorf("uprobe_events: %q: %w", command, syscall.EINVAL)
+	}
+	return err
+}
+
+// register does nothing: the file is looked at when the event is enabled.
+func (u *traceUprobe) register() error {
+	if u.event.enabled(u.ft) {
+		return u.enable(true)
+	}
+	return nil
+}
+
+func (u *traceUprobe) unregister() { _ = u.enable(false) }
+
+// enable puts the probe into its file. Errors: EINVAL behind the file's end, and for a
+// reference counter that is not aligned.
+//
+// Kernel: uprobe_register, kernel/events/uprobes.c.
+func (u *traceUprobe) enable(on bool) error {
+	if on {
+		file, err := u.ft.statUser(u.def.Path)
+		if err != nil || u.def.Offset > uint64(file.Size) || u.def.RefCtr%2 != 0 {
+			return fmt.Errorf("%s has no place %#x: %w", u.def.Path, u.def.Offset, syscall.EINVAL)
+		}
+	}
+	u.enabled = on
+	u.ft.hooksChanged()
+	return nil
+}
+
+// statUser finds a file: one of Config.Files, or one that a task has mapped.
+func (ft *Ftrace) statUser(path string) (UserFile, error) {
+	if ft.cfg.Files != nil {
+		if file, err := ft.cfg.Files.Stat(path); !errors.Is(err, syscall.ENOENT) {
+			return file, err
+		}
+	}
+	for _, t := range ft.machine.Tasks() {
+		for _, m := range t.Maps {
+			switch {
+			case m.Path == path && m.Inode != 0:
+				return UserFile{ID: m.Inode, Regular: true, Size: int64(m.Offset + m.End - m.Start)}, nil
+			case strings.HasPrefix(m.Path, strings.TrimSuffix(path, "/")+"/"):
+				return UserFile{}, nil // a folder
+			}
+		}
+	}
+	return UserFile{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
+}
+
+// uprobes yields the uprobes.
+func (ft *Ftrace) uprobes(yield func(*traceUprobe) bool) {
+	for _, e := range ft.dynEvents {
+		if p, ok := e.(*traceProbe); ok {
+			if u, ok := p.on.(*traceUprobe); ok && !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+// listenUsers lists the uprobes that are to be hit, and reports whether there are any.
+func (ft *Ftrace) listenUsers() bool {
+	ft.uprobed = ft.uprobed[:0]
+	for u := range ft.uprobes {
+		if u.enabled && !u.def.Return {
+			ft.uprobed = append(ft.uprobed, u)
+		}
+	}
+	return len(ft.uprobed) > 0
+}
+
+// maxUserIPs bounds the places of a user stack that are looked at.
+const maxUserIPs = 64
+
+// runsUser is where the current task goes on in user space behind a system call.
+func (ft *Ftrace) runsUser(c *machine.CPU) {
+	ft.running = c
+	t := c.Current
+	if t.Starts != nil {
+		for _, at := range t.Starts {
+			ft.hitUser(c, at)
+		}
+		t.Starts = nil
+	} else {
+		ft.userIPs, _ = unwind.Walk(ft.userIPs[:0], t.User, t.Memory, maxUserIPs)
+		for _, addr := range ft.userIPs {
+			for n := range t.Maps {
+				if m := &t.Maps[n]; addr >= m.Start && addr < m.End {
+					ft.hitUser(c, machine.Place{File: m.Inode, Offset: addr - m.Start + m.Offset, Addr: addr})
+					break
+				}
+			}
+		}
+	}
+	ft.running = nil
+}
+
+// hitUser hits the probes at a place. They count preemption as off once less than it is
+// anyway, which comes out as all flags and all depths.
+//
+// Kernel: uprobe_dispatcher, kernel/trace/trace_uprobe.c; tracing_gen_ctx_dec,
+// include/linux/trace_events.h.
+func (ft *Ftrace) hitUser(c *machine.CPU, at machine.Place) {
+	for _, u := range ft.uprobed {
+		if u.def.File.ID != at.File || u.def.Offset != at.Offset {
+			continue
+		}
+		u.hits++
+		h := common(c)
+		h.Flags, h.PreemptCount = 0xff, 0xff
+		u.source = userSource{taskSource: taskSource{ft: ft, c: c}, at: at}
+		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source)
+	}
+}
+
+// userSource is what a probe in user space reads.
+//
+// Departure: the registers are those of the system call that returned, as far as it
+// keeps them; others are 0.
+type userSource struct {
+	taskSource
+	at machine.Place
+}
+
+func (s *userSource) Reg(n int) uint64 {
+	t := s.c.Current
+	stay := t.Stay()
+	switch n {
+	case memory.RegIP:
+		return s.at.Addr
+	case memory.RegSP:
+		return t.User.SP
+	case memory.RegBP:
+		return t.User.FP
+	case memory.RegAX:
+		return uint64(stay.Ret)
+	case memory.RegDI, memory.RegSI, memory.RegDX, memory.RegR10, memory.RegR8, memory.RegR9:
+		return stay.Args[syscallRegs[n]]
+	case memory.RegCX:
+		return t.User.IP
+	}
+	return 0
+}
+
+// syscallRegs says in which register a system call's arguments are, from 0.
+var syscallRegs = map[int]int{
+	memory.RegDI: 0, memory.RegSI: 1, memory.RegDX: 2, memory.RegR10: 3, memory.RegR8: 4, memory.RegR9: 5,
+}
+
+func (s *userSource) StackPointer() uint64 { return s.c.Current.User.SP }
+
+func (s *userSource) Stack(n int) uint64 {
+	if s.c.Current.Memory == nil {
+		return 0
+	}
+	word, _ := s.c.Current.Memory.Load(s.StackPointer() + 8*uint64(n))
+	return word
+}
+
+func (s *userSource) RetVal() uint64 { return s.Reg(memory.RegAX) }
+
+// FileAddr is where the byte at an offset of the probed file is mapped.
+//
+// Kernel: translate_user_vaddr, kernel/trace/trace_uprobe.c.
+func (s *userSource) FileAddr(offset uint64) uint64 { return s.at.Addr - s.at.Offset + offset }
+
+// uprobeFiles are uprobe_events and uprobe_profile.
+func (ft *Ftrace) uprobeFiles() []tracefile.Node {
+	return []tracefile.Node{
+		ft.dynEventsFile("uprobe_events", uprobeEvents, ft.writeUprobeEvent),
+		ft.top.seq("uprobe_profile", 0o440, ft.showUprobeProfile),
+	}
+}
+
+// showUprobeProfile is the text of uprobe_profile.
+//
+// Kernel: probes_profile_seq_show, kernel/trace/trace_uprobe.c.
+func (ft *Ftrace) showUprobeProfile() ([]byte, error) {
+	var text []byte
+	for u := range ft.uprobes {
+		text = fmt.Appendf(text, "  %s %-44s %15d\n", u.def.Path, u.def.Event, u.hits)
+	}
+	return text, nil
+}
