@@ -62,8 +62,7 @@ place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 	 fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
 	           $stack<index>, $stack, $retval, $comm, $arg<N>,
 	           <argname>[->field[->field|.field...]],
-	           +|-<offset>(<fetcharg>), +|-u<offset>(<fetcharg>) for user memory,
-	           \imm-value, \"imm-string"
+	           +|-[u]<offset>(<fetcharg>), \imm-value, \"imm-string"
 	     kernel return probes support: $retval, $arg<N>, $comm
 	     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 	           b<bit-width>@<bit-offset>/<container-size>, ustring,
