@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph/rethook"
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/probe"
 	"ftracelab/workload/machine"
 )
@@ -190,7 +191,26 @@ func (k *traceKprobe) hit(c *machine.CPU, f *machine.Frame) {
 	}
 	at := k.kprobe.addr
 	k.source.enter(k.ft, c, f, at+1)
-	k.record(c, common(c), probe.Hit{IP: at}, &k.source, at+1)
+	h := common(c)
+	if !k.kprobe.ftrace && c.Time < k.kprobe.optimal {
+		nmi, irq, off := c.InNMI, c.InHardIRQ, c.IRQsOff
+		c.InNMI, c.InHardIRQ, c.IRQsOff = true, true, true
+		defer func() { c.InNMI, c.InHardIRQ, c.IRQsOff = nmi, irq, off }()
+		h = atBreakpoint(common(c))
+	}
+	k.record(c, h, probe.Hit{IP: at}, &k.source, at+1)
+}
+
+// atBreakpoint is h in the handler of a breakpoint, which is like an NMI. One is taken
+// off the preempt count, though none was put on for the handler: without any the flags
+// lose one, too.
+//
+// Kernel: exc_int3, arch/x86/kernel/traps.c; tracing_gen_ctx_dec,
+// include/linux/trace_events.h.
+func atBreakpoint(h event.Common) event.Common {
+	ctx := (uint32(h.Flags)<<16 | uint32(h.PreemptCount)) - 1
+	h.Flags, h.PreemptCount = uint8(ctx>>16), uint8(ctx)
+	return h
 }
 
 // enter runs at the entry of a function whose return is probed.

@@ -194,6 +194,18 @@ func TestKprobeOptimization(t *testing.T) {
 	want("armed", "")
 	l.ft.Run(optimizeDelay)
 	want("later", "[OPTIMIZED]")
+	if trace := l.read("trace"); !strings.Contains(trace, "] .NZff") && !strings.Contains(trace, "] ..Zff") {
+		t.Errorf("no hit is in a breakpoint's context:\n%s", trace)
+	}
+	l.must("events/kprobes/entry/enable", "0")
+	l.must("events/kprobes/entry/enable", "1")
+	if err := tracefsfs.WriteFile(l.fs, "trace", ""); err != nil {
+		t.Fatal(err)
+	}
+	l.ft.Run(optimizeDelay)
+	if trace := l.read("trace"); strings.Contains(trace, "Z") || !strings.Contains(trace, "] .....") {
+		t.Errorf("the jump's context is another:\n%s", trace)
+	}
 	switchIt := func(text string) error {
 		h, err := l.ft.DebugSysctls()[0].Open(context.Background(), tracefile.Write)
 		if err != nil {
