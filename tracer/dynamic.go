@@ -122,6 +122,7 @@ func (ft *Ftrace) removeEvent(t *event.Type) error {
 	for i := range ft.all {
 		i.clearTrace = i.clearTrace || i.events[t.ID].wasEnabled
 		i.events[t.ID] = eventState{}
+		i.hists.Forget(t)
 		i.types = slices.DeleteFunc(slices.Clone(i.types), func(have *event.Type) bool { return have == t })
 	}
 	ft.types.Remove(t)

@@ -98,6 +98,9 @@ func (e histEnv) Snapshot(_ *hist.Moment, take func() bool) { e.triggerSnapshot(
 // histStack appends the stack that hists see: without the functions that lead from
 // the one that fires the event to the hist, and without that one.
 //
+// Departure: that of a synthetic event has none of the functions that lead from the
+// event that generates it to the action.
+//
 // Kernel: HIST_STACKTRACE_SKIP, kernel/trace/trace.h.
 func (m *moment) histStack(dst []uint64) []uint64 {
 	if m.t == events.Print.Type {

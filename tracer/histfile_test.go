@@ -96,3 +96,26 @@ func TestHistOfMarkers(t *testing.T) {
 	l.want("timestamp_mode", "[delta] absolute\n")
 	l.want("trace_clock", "local [global] counter uptime perf mono mono_raw boot tai x86-tsc\n")
 }
+
+// Counting an event allocates nothing, once its key is known.
+func TestHistAllocatesNothing(t *testing.T) {
+	l := newTriggerLab(t)
+	const file = "events/sched/sched_waking/trigger"
+	l.write(file, "hist:keys=comm,common_pid.execname,prio.log2:vals=target_cpu:ts0=common_timestamp.usecs if pid > 0")
+	l.append(file, "hist:keys=common_stacktrace:x=prio*2+1:onmax($x).save(comm,pid)")
+	l.append(file, "hist:keys=pid.buckets=10,common_cpu:sort=pid.descending")
+	c := l.m.CPUs()[0]
+	tp := &machine.SchedWakeup{ID: machine.EvSchedWaking, Task: l.m.Tasks()[0], TargetCPU: 1}
+	for _, recorded := range []string{"0", "1"} {
+		l.write("events/sched/sched_waking/enable", recorded)
+		for range 20000 { // until all pages of the buffer are there
+			l.m.Hooks.Trace(c, tp)
+		}
+		if n := testing.AllocsPerRun(1000, func() { l.m.Hooks.Trace(c, tp) }); n != 0 {
+			t.Errorf("enable is %s: %v allocations", recorded, n)
+		}
+	}
+	if n := strings.Count(l.read("events/sched/sched_waking/hist"), fmt.Sprintf("Hits: %d\n", 2*21001)); n != 3 {
+		t.Errorf("%d of three hists have all hits", n)
+	}
+}

@@ -65,6 +65,9 @@ func (i *Instance) File(t *event.Type) *File {
 	return f
 }
 
+// Forget is for an event that goes; it has no triggers any more.
+func (i *Instance) Forget(t *event.Type) { delete(i.files, t) }
+
 // File holds the hist triggers of one event, the oldest first. A nil File has none.
 type File struct {
 	instance *Instance
