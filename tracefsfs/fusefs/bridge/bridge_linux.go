@@ -39,6 +39,8 @@ type Bridge struct {
 	swept time.Time
 	done  chan struct{}
 
+	execs *execs // nil: nobody tells
+
 	ear   sync.Mutex // of what follows, and of reading news; taken inside mu
 	heard []heard    // not brought into the simulation yet
 }
@@ -68,6 +70,7 @@ func New(cfg Config) *Bridge {
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news
+			b.execs, _ = listenExecs() // without, some programs have no name
 			go b.follow()
 			return b
 		}
@@ -86,7 +89,8 @@ func (b *Bridge) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.news.free()
-	b.news = nil
+	b.execs.close()
+	b.news, b.execs = nil, nil
 }
 
 // follow takes the kernel's news as they come, whatever the simulation is doing.
@@ -132,7 +136,7 @@ func (b *Bridge) hear() (full bool) {
 	b.news.drain(func(n news) {
 		h := heard{news: n}
 		if n.what == execed {
-			h.program = programOf(n.pid)
+			h.program = programOf(n.pid, b.execs)
 		}
 		b.heard = append(b.heard, h)
 	})
@@ -255,7 +259,7 @@ func (b *Bridge) exec(pid int, p program) {
 	}
 	b.comms[pid] = p.comm
 	b.cfg.Guests.Exec(pid, p.comm, p.path, p.policy, p.prio)
-	b.started(pid, p.args)
+	b.started(pid, p)
 }
 
 func (b *Bridge) exit(pid int) {
@@ -282,7 +286,7 @@ func (b *Bridge) welcome(pid int) {
 		}
 	}
 	if b.news == nil && comm != "" && b.comms[pid] != comm {
-		b.exec(pid, programOf(pid))
+		b.exec(pid, programOf(pid, nil))
 	}
 }
 

@@ -3,6 +3,7 @@ package bridge
 import (
 	"errors"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,13 +39,24 @@ type program struct {
 	prio       int
 }
 
-// programOf is the program of a process, empty if it has ended.
-func programOf(pid int) program {
+// programOf is the program that a process has begun to run. Of one that has ended
+// already it knows what execs does, which may be nothing.
+func programOf(pid int, execs *execs) program {
 	p := program{args: argsOf(pid)} // what goes first when it ends
 	p.comm, p.path = commOf(pid), exeOf(pid)
 	p.policy, p.prio = schedOf(pid)
+	if name := execs.take(pid); name != "" && (p.comm == "" || p.path == "") {
+		p.path = name
+		p.comm = path.Base(name)
+		p.comm = p.comm[:min(len(p.comm), maxComm)]
+	}
 	return p
 }
+
+// maxComm is how long a task's name can be.
+//
+// Kernel: TASK_COMM_LEN, include/linux/sched.h, with a NUL.
+const maxComm = 15
 
 // statusOf is a number of /proc/PID/status, 0 if there is none.
 func statusOf(pid int, field string) int {

@@ -15,8 +15,9 @@ import (
 // the tree. Some of them are known by the program.
 //
 // Departure: a shell opens /dev/null before it opens a file of the tree, whether it does
-// or not. "ln -s" is told by its command line, where that can be read before the program
-// ends, and makes its link by symlink(2). What else programs do does not happen.
+// or not. "ln -s" is told by its command line and makes its link by symlink(2); if the
+// program has ended before its command line could be read, it is that with made-up
+// names. What else programs do does not happen.
 
 // System calls by their numbers on x86-64.
 const (
@@ -34,9 +35,13 @@ func (b *Bridge) beside(pid int, r fusefs.Request) {
 	}
 }
 
-// started is what a program does whose command line is args.
-func (b *Bridge) started(pid int, args []string) {
-	if target, name, ok := symlink(args); ok {
+// started is what a program does.
+func (b *Bridge) started(pid int, p program) {
+	target, name, ok := symlink(p.args)
+	if len(p.args) == 0 && p.comm == "ln" {
+		target, name, ok = "target", "link", true
+	}
+	if ok {
 		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysSymlink, Target: target, Path: name})
 	}
 }
