@@ -15,7 +15,8 @@ import (
 // the tree. Some of them are known by the program.
 //
 // Departure: a shell opens /dev/null before it opens a file of the tree, whether it does
-// or not. "ln -s" is told by its command line and makes its link by symlink(2); if the
+// or not; any program opens the cache of the dynamic loader and the C library; "ls" opens
+// a folder. "ln -s" is told by its command line and makes its link by symlink(2); if the
 // program has ended before its command line could be read, it is that with made-up
 // names. What else programs do does not happen.
 
@@ -31,12 +32,35 @@ var shells = []string{"sh", "dash", "bash", "ftracetest"}
 // beside is what a guest does beside a request.
 func (b *Bridge) beside(pid int, r fusefs.Request) {
 	if r.Op == fusefs.OpOpen && slices.Contains(shells, b.comms[pid]) {
-		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysOpenat, Ret: firstFD, Path: os.DevNull})
+		b.open(pid, os.DevNull)
 	}
+}
+
+func (b *Bridge) open(pid int, name string) {
+	b.cfg.Guests.Call(pid, workload.Syscall{NR: sysOpenat, Ret: firstFD, Path: name})
+}
+
+// loaded are the files that the dynamic loader opens for every program.
+var loaded = []string{"/etc/ld.so.cache", "/lib/x86_64-linux-gnu/libc.so.6"}
+
+// folder is what an "ls" lists first.
+func folder(args []string) string {
+	for _, arg := range args[min(1, len(args)):] {
+		if !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+	}
+	return "."
 }
 
 // started is what a program does.
 func (b *Bridge) started(pid int, p program) {
+	for _, name := range loaded {
+		b.open(pid, name)
+	}
+	if p.comm == "ls" {
+		b.open(pid, folder(p.args))
+	}
 	target, name, ok := symlink(p.args)
 	if len(p.args) == 0 && p.comm == "ln" {
 		target, name, ok = "target", "link", true

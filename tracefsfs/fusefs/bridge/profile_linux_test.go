@@ -23,6 +23,14 @@ func TestSymlink(t *testing.T) {
 	}
 }
 
+func TestFolder(t *testing.T) {
+	for args, want := range map[string]string{"ls": ".", "ls -l": ".", "ls -l /tmp /etc": "/tmp", "": "."} {
+		if got := folder(strings.Fields(args)); got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
+	}
+}
+
 func TestArgsOf(t *testing.T) {
 	if got := argsOf(os.Getpid()); !slices.Equal(got, os.Args) {
 		t.Errorf("%q, want %q", got, os.Args)
