@@ -19,6 +19,10 @@
 // Departure: libtraceevent 1.7.1 fails to parse the print fmt of the events of
 // maple_tree and prints their fields; here they are parsed.
 //
+// Departure: libtraceevent 1.7.1 fails to parse the format file of a probe's event with
+// an array of strings, and prints the fields before it; here are all of them, as the
+// kernel prints fields.
+//
 // Departure: libtraceevent adds the time of a discarded record to those that follow,
 // the kernel and this package do not.
 package tracecmd

@@ -92,3 +92,26 @@ func FuzzPrint(f *testing.F) {
 		}
 	})
 }
+
+// What libtraceevent 1.7.1 makes of a character, which a probe's argument may be: %c is
+// unknown to it, and its argument goes to the next conversion.
+func TestCharacter(t *testing.T) {
+	typ, err := event.NewType(1500, "kprobes", "p_ch", `"(%lx) c='%c' n=%u m=%d", REC->__probe_ip, REC->c, REC->n, REC->m`, []event.Field{
+		{Name: "__probe_ip", Decl: "unsigned long __probe_ip", Offset: 8, Size: 8},
+		{Name: "c", Decl: "u8 c", Offset: 16, Size: 1},
+		{Name: "n", Decl: "u32 n", Offset: 17, Size: 4},
+		{Name: "m", Decl: "s8 m", Offset: 21, Size: 1, Signed: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := append(make([]byte, 8), "\x44\x73\x45\x81\xff\xff\xff\xffB\x11\x00\x00\x00\x12\x00\x00"...)
+	p := New(Config{LongSize: 8})
+	var out strings.Builder
+	if err := p.Print(t.Context(), &out, []Buffer{{CPUs: 1, Source: &list{[]Entry{{Type: typ, Data: rec}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "p_ch:                 (ffffffff81457344) c='>c<' n=66 m=17\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%s, want %s", out.String(), want)
+	}
+}

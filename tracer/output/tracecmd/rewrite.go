@@ -24,6 +24,8 @@ var rewrites = []struct {
 		base, _ := p.syms.Address("vmemmap_base")
 		return fmt.Sprintf("(%#x + (%s))", base, m[1])
 	}},
+	// It does not know %c, and leaves its argument to the conversion that follows.
+	{regexp.MustCompile(`%c`), func(*Printer, []string) string { return ">c<" }},
 	// A constant of the kernel that has no number in a table is -1.
 	{regexp.MustCompile(`\{ ?([A-Z_][A-Za-z0-9_ |]*), ?"`), func(_ *Printer, m []string) string {
 		if slices.Contains(knownConstants, m[1]) {
