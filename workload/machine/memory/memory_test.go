@@ -172,6 +172,39 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// A file gets its inode and its mode by vfs_open, as the kernel's documentation shows.
+func TestVfsOpen(t *testing.T) {
+	m, mem, types := bootWith(t, "busy")
+	modes := map[uint64]int{}
+	m.Hooks.Return = func(c *machine.CPU, f *machine.Frame) {
+		r := reader{t, mem, types, c}
+		file := mem.Leave(c, f).Arg(1)
+		mode := r.field(file, "file", "f_mode")
+		modes[mode]++
+		if r.field(file, "file", "f_inode") == 0 || mode&0x80000 == 0 {
+			t.Errorf("an open file with mode %#x and no inode", mode)
+		}
+		if flags := r.field(file, "file", "f_flags"); flags&0x3c0 != 0 || (flags+1)&3 != mode&3 {
+			t.Errorf("flags %#x, mode %#x", flags, mode)
+		}
+	}
+	at(t, m, "vfs_open", func(c *machine.CPU, f *machine.Frame) {
+		if c.Current.Stay().NR != 257 {
+			return
+		}
+		f.Ret = 1
+		r := reader{t, mem, types, c}
+		file := mem.Enter(c, f).Arg(1)
+		if mode := r.field(file, "file", "f_mode"); mode == 0 || mode > 3 || r.field(file, "file", "f_inode") != 0 {
+			t.Errorf("before it is open, a file has mode %#x", mode)
+		}
+	})
+	m.Run(300 * machine.Millisecond)
+	if modes[0x4a801d] == 0 || modes[0x4d801e] == 0 {
+		t.Errorf("modes %#x, want 0x4a801d of reading, 0x4d801e of writing", modes)
+	}
+}
+
 // A task's structure has what is known of the task.
 func TestTask(t *testing.T) {
 	m, mem, types := boot(t)

@@ -31,7 +31,7 @@ type object struct {
 	kind kind
 	addr uint64
 	task *machine.Task // of a task and of what belongs to it
-	size uint64        // of a slab cache: its objects'
+	size uint64        // of a slab cache: its objects'; of a file: the flags it was opened with
 }
 
 // key is what makes two objects of a kind the same.

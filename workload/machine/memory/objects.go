@@ -67,10 +67,10 @@ var declarations = [numKinds]struct {
 	}},
 	kindFile: {structure: "file", members: []member{
 		{path: "f_count.counter", word: number(1)},
-		{path: "f_mode", word: func(_ *Memory, o *object) uint64 { return fileMode }},
-		{path: "f_flags", word: number(0x8000)},
+		{path: "f_mode", word: fileMode},
+		{path: "f_flags", word: func(_ *Memory, o *object) uint64 { return o.size &^ openOnly }},
 		{path: "f_cred", word: cred},
-		{path: "f_inode", word: func(mem *Memory, o *object) uint64 { return mem.inode(o.text) }},
+		{path: "f_inode", word: fileInode},
 		{path: "f_mapping", word: func(mem *Memory, o *object) uint64 { return mem.inode(o.text) + mem.offset("inode", "i_data") }},
 		{path: "f_path.mnt", word: mount},
 		{path: "f_path.dentry", word: func(mem *Memory, o *object) uint64 { return mem.dentry(o.text) }},
@@ -135,12 +135,6 @@ var declarations = [numKinds]struct {
 	}},
 	kindOpaque: {stride: pageSize},
 }
-
-// fileMode is that of a file which was opened for reading and writing.
-//
-// Kernel: FMODE_READ, FMODE_WRITE, FMODE_LSEEK, FMODE_PREAD, FMODE_PWRITE,
-// FMODE_OPENED, include/linux/fs.h.
-const fileMode = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 1<<19
 
 // inlineName is the room for a name within a dentry, the NUL counted in.
 const inlineName = 40
@@ -249,13 +243,6 @@ func taskFlags(t *machine.Task) (flags uint64) {
 		flags |= 0x2
 	}
 	return flags
-}
-
-// file is the file that t has as fd.
-func (mem *Memory) file(t *machine.Task, fd int64, path string) uint64 {
-	o := mem.object(kindFile, key{uint64(t.TGID)<<20 | uint64(fd)&0xfffff, path})
-	o.task = t
-	return o.addr
 }
 
 func (mem *Memory) dentry(path string) uint64 { return mem.object(kindDentry, key{text: path}).addr }

@@ -11,6 +11,7 @@ import (
 type function struct {
 	params []param
 	result param
+	opens  bool // what makes a file an open one
 }
 
 // source says where the value of a parameter comes from.
@@ -53,6 +54,7 @@ func (mem *Memory) function(addr uint64) *function {
 	if !ok {
 		return fn
 	}
+	fn.opens = s.Name == "vfs_open" || s.Name == "do_dentry_open"
 	for i, p := range proto.Params {
 		fn.params = append(fn.params, mem.param(s, i, p))
 	}
