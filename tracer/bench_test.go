@@ -136,6 +136,13 @@ func BenchmarkRun(b *testing.B) {
 			l.write("set_ftrace_notrace", "_raw_spin_lock")
 			l.write("current_tracer", "function")
 		},
+		"hist": func(l *lab) {
+			l.write("synthetic_events", "lat u64 us; pid_t pid; char comm[16]")
+			l.write("events/sched/sched_waking/trigger", "hist:keys=pid:ts=common_timestamp.usecs")
+			l.write("events/sched/sched_switch/trigger", "hist:keys=next_pid:us=common_timestamp.usecs-$ts:onmatch(sched.sched_waking).lat($us,next_pid,next_comm)")
+			l.write("events/raw_syscalls/sys_enter/trigger", "hist:keys=common_pid.execname,id.syscall:vals=common_cpu")
+			l.write("events/synthetic/lat/trigger", "hist:keys=comm,us.log2")
+		},
 		"profiler": func(l *lab) { l.write("function_profile_enabled", "1") },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -356,3 +356,25 @@ func BenchmarkEvent(b *testing.B) {
 		}
 	})
 }
+
+// A constant of another event counts as one: it is folded, and divided by quickly.
+// Folding a division by one that is no power of 2 gives 0, in the kernel too.
+func TestConstantOfAnotherEvent(t *testing.T) {
+	l := newLab(t)
+	l.must(events.SchedWaking.Type, "hist:keys=pid:seven=7,eight=8")
+	l.must(events.SchedSwitch.Type,
+		"hist:keys=next_pid:a=$seven*$eight,b=100/$eight,c=100/$seven,d=next_prio/$seven,e=next_prio/$eight,f=$seven")
+	if line := l.lines(events.SchedSwitch.Type); !strings.Contains(line, ":a=56,b=12,c=0,d=next_prio/$seven,e=next_prio/$eight,f=$seven:") {
+		t.Errorf("the line is %s", line)
+	}
+	l.switching(1, 5, 100, "a") // it reads variables, even where they are folded
+	l.waking(2, 5, 1, "a")
+	l.switching(3, 5, 100, "a")
+	l.wantEntries(events.SchedSwitch.Type, "{ next_pid: 5 } hitcount: 1", "Hits: 1")
+	e := l.i.File(events.SchedSwitch.Type).triggers[0].hist.m.Lookup([]byte{5, 0, 0, 0, 0, 0, 0, 0})
+	for n, want := range []uint64{56, 12, 0, 15, 12, 7} {
+		if e.Vars[n].N != want {
+			t.Errorf("variable %d is %d, want %d", n, e.Vars[n].N, want)
+		}
+	}
+}
