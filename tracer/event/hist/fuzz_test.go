@@ -1,9 +1,11 @@
 package hist
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )
 
@@ -57,6 +59,40 @@ func FuzzCommand(f *testing.F) {
 		}
 		if left() || l.lines(switching) != "" {
 			t.Fatalf("%q is not gone:\n%s", text, l.lines(switching))
+		}
+	})
+}
+
+// FuzzRecord checks that no record panics, whatever its location words say.
+func FuzzRecord(f *testing.F) {
+	rec := make([]byte, 56)
+	copy(rec[16:], "in place")
+	copy(rec[8:], []byte{40, 0, 6, 0}) // "abc" and NULs
+	copy(rec[40:], "abc")
+	copy(rec[12:], []byte{40, 0, 16, 0}) // a stack of one word
+	copy(rec[32:], []byte{1, 2, 3, 4})
+	f.Add(rec)
+	f.Add(rec[:13])
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{0xff}, 64))
+	f.Fuzz(func(t *testing.T, rec []byte) {
+		typ, err := event.NewType(2000, "synthetic", "all", "", []event.Field{
+			{Name: "text", Decl: "__data_loc char[] text", Offset: 8, Size: 4},
+			{Name: "st", Decl: "__data_loc unsigned long[] st", Offset: 12, Size: 4},
+			{Name: "name", Decl: "char name[16]", Offset: 16, Size: 16},
+			{Name: "num", Decl: "s32 num", Offset: 32, Size: 4, Signed: true},
+			{Name: "ptr", Decl: "char * ptr", Offset: 36, Size: 8},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLab(t)
+		l.types = append(l.types, typ)
+		l.must(typ, "hist:keys=st.stacktrace,name:vals=num,ptr:v=num,x=text,y=st:onchange($v).save(name,text,st,ptr)", "hist:keys=text,num.log2,name.buckets=3:vals=text.hex")
+		l.happen(typ, 1, rec)
+		l.happen(typ, 2, rec)
+		if l.i.File(typ).Show(); !strings.Contains(l.entries(typ), "Hits: 2") {
+			t.Errorf("the file reads\n%s", l.entries(typ))
 		}
 	})
 }
