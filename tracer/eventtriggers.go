@@ -39,7 +39,7 @@ func (i *Instance) writeTrigger(t *event.Type, text string) error {
 	}
 	name, rest, remove, err := trigger.Cut(text)
 	if err == nil && name == trigger.Hist {
-		return i.writeHist(t, rest, remove)
+		return i.hists.Command(t, rest, remove)
 	}
 	tr, remove, err := trigger.Parse(text, trigger.Env{Type: t, Filter: i.filterEnv(), Event: i.switchableEvent})
 	var fault *filter.Error

@@ -88,6 +88,7 @@ func (e histEnv) ArmSnapshot() error {
 	}
 	return e.armSnapshot()
 }
+
 func (e histEnv) DisarmSnapshot() { e.disarmSnapshot() }
 
 // Snapshot takes a snapshot from within an event if take, asked last, says so.
@@ -121,14 +122,6 @@ func (i *Instance) dropHists(t *event.Type) {
 	for _, tr := range s.triggers.RemoveHistSwitches() {
 		i.dropTrigger(t, tr)
 	}
-}
-
-// writeHist is a write of a hist command to a trigger file.
-func (i *Instance) writeHist(t *event.Type, text string, remove bool) error {
-	if text == "" {
-		return fmt.Errorf("hist without keys: %w", syscall.EINVAL)
-	}
-	return i.hists.Command(t, text, remove)
 }
 
 // callHists counts the event of m in the hists of its event; at is the time that the
