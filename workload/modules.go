@@ -17,6 +17,8 @@ type module struct {
 	// start does what the module's init does; done says when that has returned.
 	start func(m *machine.Machine, params map[string]string) (done func() bool, err error)
 	stop  func(m *machine.Machine) error // before it is unloaded, or nil
+	// end does what the module's exit does, or nil; done says when that has returned.
+	end func(m *machine.Machine) (done func() bool)
 }
 
 // modules are those there are, by name.
@@ -37,6 +39,7 @@ func modules() []module {
 		}},
 		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}, Formats: printkFormats()}, start: startTracePrintk},
 		{Module: machine.Module{Name: "virtio_blk", Functions: diskFunctions, Block: true}, start: startDisk, stop: stopDisk},
+		{Module: machine.Module{Name: "trace_events_sample", Functions: sampleFunctions()}, start: startSample, end: endSample},
 		{
 			Module: machine.Module{Name: "testmmiotrace", Functions: []string{"cleanup_module"}},
 			params: map[string]string{"mmio_address": "0", "read_far": "0x400100"},
@@ -107,6 +110,11 @@ func Modprobe(lab Lab, name string, params []string) error {
 // Rmmod unloads a module. ENOENT if it is not loaded, EBUSY if it is in use.
 func Rmmod(lab Lab, name string) error {
 	name = ModuleName(name)
+	if mod := findModule(name); mod != nil && mod.end != nil {
+		if err := endModule(lab, mod); err != nil {
+			return err
+		}
+	}
 	return lab.Do(func(m *machine.Machine) error {
 		if mod := findModule(name); mod != nil && mod.stop != nil && m.HasModule(name) {
 			if err := mod.stop(m); err != nil {
@@ -115,6 +123,18 @@ func Rmmod(lab Lab, name string) error {
 		}
 		return m.UnloadModule(name)
 	})
+}
+
+// endModule lets a module that is loaded end what it does.
+func endModule(lab Lab, mod *module) error {
+	done := func() bool { return true }
+	_ = lab.Do(func(m *machine.Machine) error { // without an error
+		if m.HasModule(mod.Name) {
+			done = mod.end(m)
+		}
+		return nil
+	})
+	return await(lab, "module "+mod.Name, moduleTimeout, done)
 }
 
 // findModule returns the module of that name, nil if there is none.

@@ -41,6 +41,9 @@ func (c *CPU) performSimple(t *Task, a *activation, op *Op) {
 	case EvCallFunctionSingleEntry, EvCallFunctionSingleExit:
 		c.args.vector = Vector{ID: e, Vector: callFunctionSingleVector}
 		c.report(e, &c.args.vector)
+	case EvSampleFooBar, EvSampleTemplateSimple, EvSampleFooBarCond, EvSampleTemplateCond, EvSampleTemplatePrint, EvSampleFooRelLoc:
+		c.args.sample = Sample{ID: e, Count: op.Arg}
+		c.report(e, &c.args.sample)
 	default:
 		panic(fmt.Sprintf("machine: invariant: operation with event %d", e))
 	}

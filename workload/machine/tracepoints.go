@@ -78,6 +78,12 @@ const (
 	EvBlockRqComplete
 	EvBlockIODone
 	EvBlockDirtyBuffer
+	EvSampleFooBar // count; these are of the module trace_events_sample
+	EvSampleTemplateSimple
+	EvSampleFooBarCond
+	EvSampleTemplateCond
+	EvSampleTemplatePrint
+	EvSampleFooRelLoc
 	numTracepoints
 )
 
@@ -116,6 +122,9 @@ var tracepointNames = [numTracepoints]string{
 	EvBlockPlug: "block:block_plug", EvBlockUnplug: "block:block_unplug",
 	EvBlockRqIssue: "block:block_rq_issue", EvBlockRqComplete: "block:block_rq_complete",
 	EvBlockIODone: "block:block_io_done", EvBlockDirtyBuffer: "block:block_dirty_buffer",
+	EvSampleFooBar: "sample-trace:foo_bar", EvSampleTemplateSimple: "sample-trace:foo_with_template_simple",
+	EvSampleFooBarCond: "sample-trace:foo_bar_with_cond", EvSampleTemplateCond: "sample-trace:foo_with_template_cond",
+	EvSampleTemplatePrint: "sample-trace:foo_with_template_print", EvSampleFooRelLoc: "sample-trace:foo_rel_loc",
 }
 
 // TracepointName is "system:event", empty for EvNone.
@@ -149,6 +158,11 @@ func (m *Machine) syscallsTraced() bool { return m.enabled[EvSysEnter] || m.enab
 //
 // Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq,nmi,block}.h.
 type (
+	// Sample is of the module trace_events_sample.
+	Sample struct {
+		ID    Event
+		Count int32
+	}
 	// SchedSwitch is sched:sched_switch; PrevState is what the record holds.
 	SchedSwitch struct {
 		Preempt    bool
@@ -320,6 +334,7 @@ func (*TickStop) TracepointName() string         { return tracepointNames[EvTick
 func (a *SlabAlloc) TracepointName() string      { return tracepointNames[a.ID] }
 func (a *SlabFree) TracepointName() string       { return tracepointNames[a.ID] }
 func (a *Page) TracepointName() string           { return tracepointNames[a.ID] }
+func (a *Sample) TracepointName() string         { return tracepointNames[a.ID] }
 func (*SysEnter) TracepointName() string         { return tracepointNames[EvSysEnter] }
 func (*SysExit) TracepointName() string          { return tracepointNames[EvSysExit] }
 func (a *Work) TracepointName() string           { return tracepointNames[a.ID] }
@@ -343,6 +358,7 @@ type arguments struct {
 	irqEntry    IRQHandlerEntry
 	irqExit     IRQHandlerExit
 	softirq     SoftIRQ
+	sample      Sample
 	hrtimer     HRTimer
 	timer       Timer
 	tickStop    TickStop
