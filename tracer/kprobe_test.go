@@ -226,3 +226,30 @@ func TestKprobeOptimization(t *testing.T) {
 		t.Errorf("the entry's probe: %q", list())
 	}
 }
+
+// A hit allocates nothing.
+func TestKprobeHitAllocs(t *testing.T) {
+	l := newKprobeLab(t)
+	l.must("kprobe_events", "p:enter vfs_read $arg1 $stack0 +0($arg2):u8 $comm\nr:leave vfs_read $retval $arg3\n")
+	l.must("events/kprobes/enable", "1")
+	l.ft.Run(50 * machine.Millisecond) // objects and buffers are made
+	allocs := -1.0
+	call := l.ft.machine.Hooks.Call
+	l.ft.machine.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+		if name, _, _, _, _ := l.ft.machine.Kallsyms().Lookup(f.IP); name != "vfs_read" || allocs >= 0 {
+			call(c, f)
+			return
+		}
+		ret := f.Ret
+		allocs = testing.AllocsPerRun(100, func() {
+			f.Ret = ret
+			call(c, f)
+			l.ft.leave(c, f)
+		})
+		f.Ret = ret
+	}
+	l.ft.Run(50 * machine.Millisecond)
+	if allocs != 0 {
+		t.Errorf("a hit and its return allocate %.0f times", allocs)
+	}
+}
