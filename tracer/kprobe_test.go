@@ -118,6 +118,8 @@ func TestKprobeRefused(t *testing.T) {
 		"p vfs_read+3":                {syscall.EILSEQ, "Probe point is not an instruction boundary\n  Command: p vfs_read+3\n             ^\n"},
 		"p _stext":                    {syscall.EINVAL, "Failed to register probe event"},
 		"p nothing":                   {syscall.EINVAL, "Invalid probed address or symbol"},
+		"p do_int3":                   {syscall.EINVAL, "Failed to register probe event"},
+		"p do_int3+9":                 {syscall.EINVAL, "Failed to register probe event"},
 		"r vfs_read+9":                {syscall.EINVAL, "Retprobe address must be an function entry"},
 		"p:name_show_probe name_show": {syscall.EINVAL, "The symbol is not unique"},
 	} {
@@ -251,5 +253,39 @@ func TestKprobeHitAllocs(t *testing.T) {
 	l.ft.Run(50 * machine.Millisecond)
 	if allocs != 0 {
 		t.Errorf("a hit and its return allocate %.0f times", allocs)
+	}
+}
+
+// The folder kprobes of debugfs: what must not be probed, and a switch for all.
+func TestKprobesDir(t *testing.T) {
+	l := newKprobeLab(t)
+	dir := tracefsfs.New(l.ft.KprobesDir())
+	black, err := dir.ReadFile("blacklist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(black), "\n")
+	if len(lines) < 300 || !strings.HasSuffix(lines[0], "\tperf_event_nmi_handler") ||
+		!strings.Contains(string(black), "0xffffffff810420d0-0xffffffff81042130\tdo_int3\n") || !strings.Contains(string(black), "\tentry_SYSCALL_64\n") {
+		t.Errorf("the blacklist has %d lines:\n%.300s", len(lines), black)
+	}
+	l.must("kprobe_events", "p:entry vfs_read\np:inside vfs_read+9\n")
+	l.must("events/kprobes/enable", "1")
+	for _, on := range []string{"N", "y"} {
+		if err := tracefsfs.WriteFile(dir, "enabled", on); err != nil {
+			t.Fatal(err)
+		}
+		if err := tracefsfs.WriteFile(l.fs, "trace", ""); err != nil {
+			t.Fatal(err)
+		}
+		l.ft.Run(50 * machine.Millisecond)
+		text, _ := dir.ReadFile("enabled")
+		trace := l.read("trace")
+		if want := on == "y"; strings.Contains(trace, "entry: ") != want || strings.Contains(trace, "inside: ") != want || (string(text) == "1\n") != want {
+			t.Errorf("enabled is %q after %s:\n%.500s", text, on, trace)
+		}
+	}
+	if err := tracefsfs.WriteFile(dir, "enabled", "maybe"); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("enabled takes maybe: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/workload/machine"
 )
 
@@ -35,6 +34,8 @@ type kprobes struct {
 	armed     int                  // those behind patched calls that are not disabled
 	ops       functionOps          // of those on patched calls
 	optimize  int32                // debug.kprobes-optimization
+	disarmed  bool                 // by kprobes/enabled: none is hit
+	black     []blackRange         // see kprobeBlacklist
 }
 
 const jiffy = 4 * machine.Millisecond // HZ is 250
@@ -53,7 +54,7 @@ func (ft *Ftrace) newKprobes() {
 	k.ops = functionOps{
 		handler: "kprobe_ftrace_handler", regs: true,
 		wants: func(ip uint64) bool {
-			return slices.ContainsFunc(k.at[ip], func(p *kprobe) bool { return p.ftrace && p.runs() })
+			return !k.disarmed && slices.ContainsFunc(k.at[ip], func(p *kprobe) bool { return p.ftrace && p.runs() })
 		},
 		call: func(c *machine.CPU, f *machine.Frame) { hitAll(k.at[f.IP], c, f) },
 	}
@@ -108,7 +109,8 @@ const (
 // registerKprobe puts p, whose handler is set, on an address. Errors: ENOENT and EINVAL
 // where no probe can be, EILSEQ within an instruction.
 //
-// Departure: the kernel's blacklist is what it cannot trace.
+// Departure: code that the kernel may change while it runs, as for static keys, is not
+// known, nor is where a bug would be reported.
 //
 // Kernel: register_kprobe, kernel/kprobes.c; arch_prepare_kprobe,
 // arch/x86/kernel/kprobes/core.c.
@@ -118,10 +120,10 @@ func (ft *Ftrace) registerKprobe(p *kprobe, addr uint64) error {
 		return err
 	}
 	s, _ := ft.machine.Kallsyms().At(at)
-	if s.Type|0x20 != 't' && s.Type|0x20 != 'w' || !s.Traceable {
-		return fmt.Errorf("kprobe: %s cannot be probed: %w", s.Name, syscall.EINVAL)
+	if err := ft.forbidden(p, at); err != nil {
+		return err
 	}
-	p.addr, p.ftrace, p.gone, p.optimal = at, at == s.IP(), false, unoptimized
+	p.addr, p.ftrace, p.gone, p.optimal = at, s.Traceable && at == s.IP(), false, unoptimized
 	if !p.ftrace && !ft.machine.InsnBoundary(at) {
 		return fmt.Errorf("kprobe: %s+%#x is within an instruction: %w", s.Name, at-s.Addr, syscall.EILSEQ)
 	}
@@ -187,7 +189,7 @@ func (ft *Ftrace) killKprobes(module string) {
 func (ft *Ftrace) kprobesChanged(p *kprobe) {
 	k := &ft.kprobes
 	p.optimal = unoptimized
-	if !p.ftrace && p.runs() && k.optimize != 0 && ft.optimizable(p.addr) {
+	if !p.ftrace && p.runs() && !k.disarmed && k.optimize != 0 && ft.optimizable(p.addr) {
 		p.optimal = ft.machine.Now() + optimizeDelay
 	}
 	onCalls := false
@@ -195,7 +197,7 @@ func (ft *Ftrace) kprobesChanged(p *kprobe) {
 	for _, probes := range k.at {
 		for _, p := range probes {
 			switch {
-			case !p.runs():
+			case !p.runs() || k.disarmed:
 			case p.ftrace:
 				onCalls = true
 				ft.touched[p.addr] = true
@@ -212,7 +214,9 @@ func (ft *Ftrace) kprobesChanged(p *kprobe) {
 }
 
 // optimized reports whether a jump has taken the place of the breakpoint.
-func (ft *Ftrace) optimized(p *kprobe) bool { return p.runs() && ft.machine.Now() >= p.optimal }
+func (ft *Ftrace) optimized(p *kprobe) bool {
+	return p.runs() && !ft.kprobes.disarmed && ft.machine.Now() >= p.optimal
+}
 
 // optimizeAll is what debug.kprobes-optimization does.
 //
@@ -229,16 +233,6 @@ func (ft *Ftrace) optimizeAll() {
 //
 // Kernel: KPROBE_HASH_BITS, kernel/kprobes.c.
 const kprobeBits = 6
-
-// KprobesDir is the folder kprobes of debugfs.
-//
-// Departure: without the files enabled and blacklist.
-//
-// Kernel: debugfs_kprobe_init, kernel/kprobes.c.
-func (ft *Ftrace) KprobesDir() *tracefile.Dir {
-	list := ft.top.seq("list", 0o400, ft.showKprobes)
-	return &tracefile.Dir{Name: "kprobes", Mode: 0o755, Children: func() []tracefile.Node { return []tracefile.Node{list} }}
-}
 
 // showKprobes is the text of kprobes/list in debugfs: the buckets of the kernel's
 // table, in each the latest address first.
