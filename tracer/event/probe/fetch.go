@@ -233,7 +233,7 @@ func (f *fetcher) load(in *insn) uint64 {
 		return localMemory
 	case opField:
 		f.name, f.bytes = "", f.src.Record()
-		return in.fieldPointer.value(in.field, f.bytes)
+		return in.kind.value(in.field, f.bytes)
 	}
 	return 0
 }

@@ -51,15 +51,15 @@ const (
 //
 // Kernel: struct fetch_insn.
 type insn struct {
-	op           op
-	left, right  uint8 // shifts of a bitfield
-	size         uint8 // bytes that are stored; of a bitfield's container
-	n            int   // register, stack word, argument, saved word, array elements
-	offset       int32 // bytes that are added to an address
-	imm          uint64
-	data         string
-	field        *event.Field
-	fieldPointer fieldKind // how the field is loaded
+	op          op
+	left, right uint8 // shifts of a bitfield
+	size        uint8 // bytes that are stored; of a bitfield's container
+	n           int   // register, stack word, argument, saved word, array elements
+	offset      int32 // bytes that are added to an address
+	imm         uint64
+	data        string
+	field       *event.Field
+	kind        fieldKind // of the field
 }
 
 // maxInsns is the room for a program, opEnd included.

@@ -90,9 +90,9 @@ func (p *argParser) kprobeSymbol(place string) error {
 		}
 	}
 	d.Symbol, d.Offset = symbol, uint64(offset)
-	place0 := p.env.Place(symbol, uint64(offset))
-	p.where.entry = place0 == AtEntry && !d.Return
-	if place0 == Inside && d.Return {
+	at := p.env.Place(symbol, uint64(offset))
+	p.where.entry = at == AtEntry && !d.Return
+	if at == Inside && d.Return {
 		return p.fail(0, errBadRetprobe)
 	}
 	return nil
@@ -121,7 +121,7 @@ func (p *argParser) kernelArgs(function string) error {
 	if err := limit(args); err != nil {
 		return err
 	}
-	if err := expandDentrys(args); err != nil {
+	if err := expandDentries(args); err != nil {
 		return err
 	}
 	return p.args(args)

@@ -184,7 +184,7 @@ func (p *argParser) variable(arg string, prog *program) error {
 	name, in := arg[1:], prog.now()
 	if p.where.event {
 		if f := attachedField(p.d.Attached, name); f != nil {
-			*in = insn{op: opField, field: f, fieldPointer: kindOfField(f)}
+			*in = insn{op: opField, field: f, kind: kindOfField(f)}
 			return nil
 		}
 		if name == "comm" || name == "COMM" {

@@ -9,8 +9,8 @@ import (
 //
 // Kernel: MAX_BTF_ARGS_LEN, MAX_DENTRY_ARGS_LEN, kernel/trace/trace_probe.h.
 const (
-	maxNames   = 128
-	maxDentrys = 256
+	maxNames    = 128
+	maxDentries = 256
 )
 
 // expandArgs puts the function's parameters in the place of $arg*, and their names in
@@ -110,13 +110,13 @@ const (
 	fileDentry = "0x48"
 )
 
-// expandDentrys writes arguments of type %pd and %pD out: the names of a dentry and of
+// expandDentries writes arguments of type %pd and %pD out: the names of a dentry and of
 // a file's dentry. It changes args in place: if they are words of the definition,
 // error_log shows the changed ones, as the kernel's does.
 //
 // Kernel: traceprobe_expand_dentry_args.
-func expandDentrys(args []string) error {
-	room := maxDentrys
+func expandDentries(args []string) error {
+	room := maxDentries
 	for i, arg := range args {
 		n := len(arg) - len(":%pd")
 		if n < 0 || arg[n:] != ":%pd" && arg[n:] != ":%pD" {
