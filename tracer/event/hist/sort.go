@@ -70,14 +70,14 @@ func sortEqual(elements []*Element, first, second compare) {
 // a histogram's file shows.
 //
 // Kernel: sort_r, lib/sort.c.
-func heapsort(s []*Element, less compare) {
+func heapsort(s []*Element, by compare) {
 	n := len(s)
 	if n < 2 {
 		return
 	}
 	for a := n / 2; a > 0; {
 		a--
-		siftDown(s[:n], a, less)
+		siftDown(s[:n], a, by)
 	}
 	for n > 3 {
 		n--
@@ -85,28 +85,28 @@ func heapsort(s []*Element, less compare) {
 		// The larger child of the root is the next largest of all. Its place takes
 		// the last one, and then both holes are filled from below.
 		child := 2
-		if less(s[1], s[2]) > 0 {
+		if by(s[1], s[2]) > 0 {
 			child = 1
 		}
 		n--
 		s[child], s[n] = s[n], s[child]
-		siftDown(s[:n], child, less)
-		siftDown(s[:n], 0, less)
+		siftDown(s[:n], child, by)
+		siftDown(s[:n], 0, by)
 	}
 	n--
 	s[0], s[n] = s[n], s[0]
-	if n == 2 && less(s[0], s[1]) > 0 {
+	if n == 2 && by(s[0], s[1]) > 0 {
 		s[0], s[1] = s[1], s[0]
 	}
 }
 
 // siftDown puts the element at a into the heap below it: down the larger
 // children to a leaf, and up from there to its place.
-func siftDown(s []*Element, a int, less compare) {
+func siftDown(s []*Element, a int, by compare) {
 	b := a
 	for 2*b+2 < len(s) {
 		c := 2*b + 1
-		if less(s[c], s[c+1]) > 0 {
+		if by(s[c], s[c+1]) > 0 {
 			b = c
 		} else {
 			b = c + 1
@@ -115,7 +115,7 @@ func siftDown(s []*Element, a int, less compare) {
 	if 2*b+2 == len(s) {
 		b = 2*b + 1 // a leaf without a sibling
 	}
-	for b != a && less(s[a], s[b]) >= 0 {
+	for b != a && by(s[a], s[b]) >= 0 {
 		b = (b - 1) / 2
 	}
 	for place := b; b != a; {
