@@ -31,11 +31,11 @@ func (mem *Memory) file(t *machine.Task, fd int64, path string) uint64 {
 	o := mem.object(kindFile, key{uint64(t.TGID)<<20 | uint64(fd)&0xfffff, path})
 	stay := t.Stay()
 	if flags, ok := callArg(stay, "flags"); ok && len(calls[stay.NR].paths) > 0 {
-		o.size = flags | openLarge
+		o.flags = flags | openLarge
 	} else if o.task == nil {
-		o.size = openLarge
+		o.flags = openLarge
 		if stay.Kind == machine.Syscall && stay.NR == 1 {
-			o.size |= 1
+			o.flags |= 1
 		}
 	}
 	o.task = t
@@ -49,7 +49,7 @@ func (mem *Memory) opening() bool { return mem.at.fn != nil && mem.at.fn.opens &
 //
 // Kernel: OPEN_FMODE, include/linux/fs.h; do_dentry_open, fs/open.c.
 func fileMode(mem *Memory, o *object) uint64 {
-	mode := (o.size + 1) & (modeRead | modeWrite)
+	mode := (o.flags + 1) & (modeRead | modeWrite)
 	if mem.opening() {
 		return mode
 	}

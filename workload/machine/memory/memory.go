@@ -14,6 +14,7 @@ type Memory struct {
 	kinds   [numKinds]layout
 	objects [numKinds]pool
 	empty   map[string][]field // of structures without a kind of their own
+	general map[uint64]string  // names of general slab caches by size
 	funcs   map[uint64]*function
 	at      At
 	ips     []uint64
@@ -35,7 +36,7 @@ func New(m *machine.Machine) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	mem := &Memory{m: m, types: types, empty: map[string][]field{}, funcs: map[uint64]*function{}}
+	mem := &Memory{m: m, types: types, empty: map[string][]field{}, general: map[uint64]string{}, funcs: map[uint64]*function{}}
 	mem.names, _ = m.Workload().(Names)
 	mem.at.mem = mem
 	mem.layOut()

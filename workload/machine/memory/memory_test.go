@@ -243,8 +243,8 @@ func TestTask(t *testing.T) {
 
 // What kfree gets is what its tracepoint reports, and the same of sizes.
 func TestSlab(t *testing.T) {
-	m, mem, _ := boot(t)
-	for _, name := range []string{"kmem:kfree", "kmem:kmalloc"} {
+	m, mem, types := boot(t)
+	for _, name := range []string{"kmem:kfree", "kmem:kmalloc", "kmem:kmem_cache_alloc"} {
 		if err := m.Enable(name, true); err != nil {
 			t.Fatal(err)
 		}
@@ -268,6 +268,16 @@ func TestSlab(t *testing.T) {
 				t.Error("the tracepoint's arguments are wrong")
 			}
 		case *machine.SlabAlloc:
+			if a.ID == machine.EvKmemCacheAlloc {
+				r := reader{t, mem, types, c}
+				cache := mem.Pass(c, tp).Arg(2)
+				if size := r.field(cache, "kmem_cache", "object_size"); size != a.BytesAlloc {
+					t.Errorf("a cache of %d bytes gives %d", size, a.BytesAlloc)
+				}
+				if r.text(r.field(cache, "kmem_cache", "name")) == "" {
+					t.Error("a cache has no name")
+				}
+			}
 			if name == "__kmalloc_noprof" {
 				mallocs++
 				if asked != a.BytesReq {

@@ -28,10 +28,10 @@ const (
 // object is one that has an address.
 type object struct {
 	key
-	kind kind
-	addr uint64
-	task *machine.Task // of a task and of what belongs to it
-	size uint64        // of a slab cache: its objects'; of a file: the flags it was opened with
+	kind  kind
+	addr  uint64
+	task  *machine.Task // of a task and of what belongs to it
+	flags uint64        // of a file: the flags it was opened with
 }
 
 // key is what makes two objects of a kind the same.

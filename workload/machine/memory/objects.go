@@ -68,7 +68,7 @@ var declarations = [numKinds]struct {
 	kindFile: {structure: "file", members: []member{
 		{path: "f_count.counter", word: number(1)},
 		{path: "f_mode", word: fileMode},
-		{path: "f_flags", word: func(_ *Memory, o *object) uint64 { return o.size &^ openOnly }},
+		{path: "f_flags", word: func(_ *Memory, o *object) uint64 { return o.flags &^ openOnly }},
 		{path: "f_cred", word: cred},
 		{path: "f_inode", word: fileInode},
 		{path: "f_mapping", word: func(mem *Memory, o *object) uint64 { return mem.inode(o.text) + mem.offset("inode", "i_data") }},
@@ -120,9 +120,9 @@ var declarations = [numKinds]struct {
 	}},
 	kindCache: {structure: "kmem_cache", members: []member{
 		{path: "name", word: (*Memory).name},
-		{path: "size", word: objectSize},
-		{path: "object_size", word: objectSize},
-		{path: "inuse", word: objectSize},
+		{path: "size", word: func(_ *Memory, o *object) uint64 { return o.n }},
+		{path: "object_size", word: func(_ *Memory, o *object) uint64 { return o.n }},
+		{path: "inuse", word: func(_ *Memory, o *object) uint64 { return o.n }},
 		{path: "align", word: number(8)},
 		{path: "refcount", word: number(1)},
 	}},
@@ -260,20 +260,6 @@ func (mem *Memory) dentryName(o *object) uint64 {
 		return mem.text(name)
 	}
 	return o.addr + mem.offset("dentry", "d_iname")
-}
-
-// cache is the slab cache of that name, whose objects have size bytes; 0 if that is not
-// known, then it is what it was before.
-func (mem *Memory) cache(name string, size uint64) uint64 {
-	o := mem.object(kindCache, key{text: name})
-	if size != 0 {
-		o.size = size
-	}
-	return o.addr
-}
-
-func objectSize(_ *Memory, o *object) uint64 {
-	return o.size
 }
 
 // super and mount are those of the file system that an object's path lies in.

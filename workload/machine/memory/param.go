@@ -185,18 +185,6 @@ func (at *At) pointer(p *param) uint64 {
 	return mem.structure(p.of, uint64(t.TGID))
 }
 
-// usedCache is the slab cache that the function being entered allocates from or gives
-// back to.
-func (mem *Memory) usedCache(c *machine.CPU) uint64 {
-	s, ok := c.Allocates()
-	if !ok {
-		if s, _, ok = c.Frees(); !ok {
-			s = machine.Slab{Alloc: 64, Cache: "kmalloc-64"}
-		}
-	}
-	return mem.cache(s.Cache, uint64(s.Alloc))
-}
-
 // how is what an open was asked for; a large file is no error on this machine.
 //
 // Kernel: build_open_how, fs/open.c.

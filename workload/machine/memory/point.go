@@ -62,7 +62,7 @@ func (mem *Memory) appendPoint(dst []uint64, c *machine.CPU, tp machine.Tracepoi
 		if a.ID == machine.EvKmalloc {
 			return append(dst, a.CallSite, a.Ptr, a.BytesReq, a.BytesAlloc, a.GFP, uint64(a.Node))
 		}
-		return append(dst, a.CallSite, a.Ptr, mem.cache(a.Cache, a.BytesAlloc), a.GFP, uint64(a.Node))
+		return append(dst, a.CallSite, a.Ptr, mem.cache("", a.BytesAlloc), a.GFP, uint64(a.Node))
 	case *machine.SlabFree:
 		if a.ID == machine.EvKfree {
 			return append(dst, a.CallSite, a.Ptr)
