@@ -173,3 +173,12 @@ func TestSyntheticEventDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A stack of either type can be the key of a histogram.
+func TestSyntheticEventStackKey(t *testing.T) {
+	l := newDynLab(t)
+	l.must("synthetic_events", "a unsigned long[] st\nb long[] st\nc long st\n")
+	l.must("events/synthetic/a/trigger", "hist:keys=st.stacktrace")
+	l.must("events/synthetic/b/trigger", "hist:keys=st.stacktrace")
+	l.fails("events/synthetic/c/trigger", "hist:keys=st.stacktrace", syscall.EINVAL)
+}

@@ -48,13 +48,14 @@ func generic(name string) (f event.Field, k Kind, ok bool) {
 
 // Find looks a field up: the event's own hides the generic one of that name.
 //
-// Kernel: trace_find_event_field, kernel/trace/trace_events.c.
+// Kernel: trace_find_event_field, kernel/trace/trace_events.c;
+// synth_event_define_fields, kernel/trace/trace_events_synth.c.
 func Find(t *event.Type, name string) (f event.Field, k Kind, ok bool) {
 	own := t.Field(name)
 	switch {
 	case own == nil:
 		return generic(name)
-	case t.System == "synthetic" && strings.HasPrefix(own.Decl, "__data_loc unsigned long[]"):
+	case t.System == "synthetic" && own.Dynamic() && !own.IsText() && strings.Contains(own.Decl, "long["):
 		return *own, Stack, true
 	}
 	return *own, kindOf(own), true
