@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/event/hist/tracingmap"
 )
 
 // parseAttrs takes a command apart at its colons.
@@ -69,7 +70,7 @@ func (i *Instance) parseAssignment(a *attrs, text string) error {
 		if err != nil {
 			return err
 		}
-		if a.bits = bits.Len64(size - 1); a.bits < MinBits || a.bits > MaxBits {
+		if a.bits = bits.Len64(size - 1); a.bits < tracingmap.MinBits || a.bits > tracingmap.MaxBits {
 			return invalid("size", value)
 		}
 	default:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"ftracelab/tracer/event/hist/tracingmap"
 )
 
 // newHist makes what a command describes, but for its map and what its actions
@@ -159,7 +161,7 @@ func (h *Hist) makeKey(text string) error {
 // Kernel: create_sort_keys, kernel/trace/trace_events_hist.c.
 func (h *Hist) makeSort() error {
 	if h.attrs.sort == "" {
-		h.sort = []SortKey{{}}
+		h.sort = []tracingmap.SortKey{{}}
 		return nil
 	}
 	rest, more := h.attrs.sort, true
@@ -182,7 +184,7 @@ func (h *Hist) makeSort() error {
 		if ordered && order != "descending" && order != "ascending" {
 			return h.fault(msgSortModifier, order, syscall.EINVAL)
 		}
-		h.sort = append(h.sort, SortKey{field: at, descending: order == "descending"})
+		h.sort = append(h.sort, tracingmap.SortKey{Field: at, Descending: order == "descending"})
 	}
 	return nil
 }
@@ -203,4 +205,33 @@ func (h *Hist) sortField(name string) int {
 		}
 	}
 	return -1
+}
+
+// makeMap makes the map of a hist whose fields are known.
+//
+// Kernel: create_tracing_map_fields, kernel/trace/trace_events_hist.c.
+func (h *Hist) makeMap(bits int) {
+	var fields []tracingmap.Field
+	for _, f := range h.fields {
+		switch {
+		case f.flags&flagKey != 0:
+			fields = append(fields, tracingmap.Field{Compare: f.order(), Offset: f.offset})
+		case f.flags&flagVar == 0:
+			fields = append(fields, tracingmap.Field{})
+		}
+	}
+	h.m = tracingmap.New(bits, h.keySize, fields, h.slots, h.texts())
+}
+
+// order is how a key is ordered.
+func (f *Field) order() tracingmap.Compare {
+	switch {
+	case f.flags&flagStacktrace != 0:
+		return tracingmap.Unordered
+	case f.event == nil || f.flags&flagCPU != 0:
+		return tracingmap.ByNumber(f.size, f.signed)
+	case f.kind.IsText():
+		return tracingmap.ByText
+	}
+	return tracingmap.ByNumber(f.event.Size, f.event.Signed)
 }

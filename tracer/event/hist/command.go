@@ -8,6 +8,7 @@ import (
 
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/hist/tracingmap"
 )
 
 // Command does what was written to an event's trigger file behind "hist:", or
@@ -132,7 +133,7 @@ func (f *File) add(t *Trigger) error {
 		return fmt.Errorf("hist: %d variables with text: %w", h.texts(), syscall.EINVAL)
 	}
 	if h.attrs.bits == 0 {
-		h.attrs.bits = DefaultBits
+		h.attrs.bits = tracingmap.DefaultBits
 	}
 	h.makeMap(h.attrs.bits)
 	if err := f.register(t); err != nil {

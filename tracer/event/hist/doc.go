@@ -9,7 +9,7 @@
 //
 // A command becomes a [Hist]: the fields in the kernel's order (hitcount,
 // values, variables, keys), what is done with them ([Field]), its actions and
-// the [Map] that holds one [Element] per key. A [Trigger] is a Hist on one
+// the map that holds one [Element] per key. A [Trigger] is a Hist on one
 // event; triggers of one name share a Hist. A [File] holds the triggers of one
 // event of an [Instance], and variables are looked up among the triggers of the
 // instance.
@@ -25,5 +25,5 @@
 // An action that names a field of another event makes a trigger of its own
 // there, with a variable synthetic_FIELD, which goes when the action goes.
 //
-// Kernel: kernel/trace/trace_events_hist.c, kernel/trace/tracing_map.c.
+// Kernel: kernel/trace/trace_events_hist.c.
 package hist

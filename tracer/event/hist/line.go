@@ -36,7 +36,7 @@ func (t *Trigger) appendLine(dst []byte) []byte {
 	}
 	dst = h.appendVals(append(dst, ":vals="...))
 	dst = h.appendSort(append(dst, ":sort="...))
-	dst = strconv.AppendInt(append(dst, ":size="...), 1<<h.m.bits, 10)
+	dst = strconv.AppendInt(append(dst, ":size="...), 1<<h.m.Bits(), 10)
 	if h.timestamps {
 		dst = append(append(dst, ":clock="...), h.attrs.clock...)
 	}
@@ -83,16 +83,16 @@ func (h *Hist) appendSort(dst []byte) []byte {
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		if key.field == 0 {
+		if key.Field == 0 {
 			dst = append(dst, "hitcount"...)
 		} else {
-			at := key.field
+			at := key.Field
 			if at >= h.nVals-h.nVars {
 				at += h.nVars // sort keys do not count the variables
 			}
 			dst = h.fields[at].appendTo(dst)
 		}
-		if key.descending {
+		if key.Descending {
 			dst = append(dst, ".descending"...)
 		}
 	}

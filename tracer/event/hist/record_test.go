@@ -20,7 +20,7 @@ var keyKinds = []struct {
 	text func(r *events.SchedSwitchRecord, m *Moment) string
 }{
 	{"prev_comm", func(r *events.SchedSwitchRecord, _ *Moment) string {
-		return fmt.Sprintf("prev_comm: %-50s", keyText(r.PrevComm[:]))
+		return fmt.Sprintf("prev_comm: %-50s", untilNUL(r.PrevComm[:]))
 	}},
 	{"next_pid", func(r *events.SchedSwitchRecord, _ *Moment) string {
 		return fmt.Sprintf("next_pid: %10d", uint64(int64(r.NextPID)))

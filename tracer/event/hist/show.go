@@ -36,7 +36,7 @@ type stat struct{ max, total uint64 }
 // Kernel: print_entries and hist_trigger_entry_print,
 // kernel/trace/trace_events_hist.c.
 func (h *Hist) appendEntries(dst []byte) []byte {
-	elements := h.m.sorted(h.sort)
+	elements := h.m.Sorted(h.sort)
 	stats := make([]stat, h.nVals)
 	for n, f := range h.vals() {
 		if f.flags&(flagPercent|flagGraph) == 0 {
@@ -114,7 +114,7 @@ func (h *Hist) appendKeyField(dst []byte, f *Field, key []byte, comm string) []b
 	case flags&flagBucket != 0:
 		return fmt.Appendf(dst, "~ %d-%d", n, n+f.buckets-1)
 	case flags&flagString != 0:
-		return fmt.Appendf(dst, "%-50s", keyText(key))
+		return fmt.Appendf(dst, "%-50s", untilNUL(key))
 	}
 	return fmt.Appendf(dst, "%10d", n)
 }

@@ -207,9 +207,17 @@ func fill(t *testing.T, h *Hist, env *fakeEnv, symbols map[string]uint64, text s
 			e.Sums[0] = e.Sums[1] / kmallocSize(binary.LittleEndian.Uint64(key))
 		}
 	}
-	var entries int
-	if _, err := fmt.Sscanf(totals, "\n Hits: %d\n Entries: %d\n Dropped: %d", &h.m.hits, &entries, &h.m.drops); err != nil {
+	var hits, entries, drops uint64
+	if _, err := fmt.Sscanf(totals, "\n Hits: %d\n Entries: %d\n Dropped: %d", &hits, &entries, &drops); err != nil {
 		t.Fatal(err)
+	}
+	if elements := h.m.Sorted(h.sort); len(elements) > 0 {
+		for h.m.Hits() < hits {
+			h.m.Insert(elements[0].Key)
+		}
+	}
+	for key := bytes.Repeat([]byte{0xff}, h.keySize); h.m.Drops() < drops; {
+		h.m.Insert(key)
 	}
 }
 

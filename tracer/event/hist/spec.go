@@ -3,6 +3,7 @@ package hist
 import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/event/hist/tracingmap"
 )
 
 // The kernel's limits.
@@ -15,8 +16,8 @@ const (
 	varsMax       = 16
 	sortKeysMax   = 2
 	actionsMax    = 8
-	paramsMax     = 64  // of an action, and fields of a synthetic event
-	textMax       = 256 // bytes of a string, a name or a hidden command, its NUL included
+	paramsMax     = 64                 // of an action, and fields of a synthetic event
+	textMax       = tracingmap.TextMax // bytes of a string, a name or a hidden command, its NUL included
 	stackDepth    = 16
 	keySizeMax    = textMax + 8*stackDepth
 	subexprsMax   = 3
@@ -98,7 +99,9 @@ type Hist struct {
 	nVals   int      // hitcount, values and variables
 	nVars   int      // those of the command
 	keySize int      // bytes
-	sort    []SortKey
+	// By what the file sorts: 0 is hitcount, then the values and keys as they come,
+	// variables not counted.
+	sort []tracingmap.SortKey
 	// A time stamp is read: the buffer's stamps have to be absolute ones.
 	timestamps bool
 
@@ -110,8 +113,8 @@ type Hist struct {
 	fieldTexts, saveTexts, varTexts int
 	hidden                          []hiddenHist
 
-	slots int  // variables of an Element: the command's and those that actions add
-	m     *Map // nil until the trigger is accepted
+	slots int             // variables of an Element: the command's and those that actions add
+	m     *tracingmap.Map // nil until the trigger is accepted
 }
 
 // vals are hitcount, the values and the variables; keys the keys.
@@ -139,15 +142,6 @@ type attrs struct {
 }
 
 type varDef struct{ name, expr string }
-
-// SortKey is a field by which the file sorts: 0 is hitcount, then the values and
-// keys as they come, variables not counted.
-//
-// Kernel: struct tracing_map_sort_key, kernel/trace/tracing_map.h.
-type SortKey struct {
-	field      int
-	descending bool
-}
 
 // fieldVar is a variable that an action needs and no command names.
 //
@@ -215,6 +209,12 @@ type Trigger struct {
 	named      *Trigger // the first of the name, if this is not it
 	name       string   // "name=NAME"
 }
+
+// Element and Value are what a map holds.
+type (
+	Element = tracingmap.Element
+	Value   = tracingmap.Value
+)
 
 // Moment is an event as it happens.
 type Moment struct {

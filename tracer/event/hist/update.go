@@ -36,11 +36,11 @@ func (h *Hist) update(e *Element, m *Moment) {
 		v := f.value(m, e)
 		switch {
 		case f.flags&flagVar == 0:
-			e.addSum(n, v.N)
+			e.AddSum(n, v.N)
 		case f.holdsText():
-			e.setVar(f.index, f.keep(e, h.fieldTexts+h.saveTexts+f.text, v, m))
+			e.SetVar(f.index, f.keep(e, h.fieldTexts+h.saveTexts+f.text, v, m))
 		default:
-			e.setVar(f.index, v)
+			e.SetVar(f.index, v)
 		}
 	}
 	updateFieldVars(h.fieldVars, e, m, 0)
@@ -58,13 +58,13 @@ func updateFieldVars(vars []fieldVar, e *Element, m *Moment, text int) {
 			v = f.keep(e, text, v, m)
 			text++
 		}
-		e.setVar(vars[n].variable.index, v)
+		e.SetVar(vars[n].variable.index, v)
 	}
 }
 
 // keep copies a text of the record, or the stack of the moment, to the element.
 func (f *Field) keep(e *Element, text int, v Value, m *Moment) Value {
-	room := e.text(text)
+	room := e.Text(text)
 	kept := Value{N: elementAddress + uint64(text)*textMax}
 	if f.flags&flagString != 0 {
 		n := copy(room[:min(f.size, textMax)-1], v.B)
@@ -96,7 +96,7 @@ func (h *Hist) act(m *Moment, e *Element, key []byte) {
 		if !a.tracks(e.Vars[a.trackVar.index].N, v.N) {
 			continue
 		}
-		e.setVar(a.trackVar.index, Value{N: v.N})
+		e.SetVar(a.trackVar.index, Value{N: v.N})
 		switch a.kind {
 		case save:
 			updateFieldVars(h.saveVars, e, m, h.fieldTexts)

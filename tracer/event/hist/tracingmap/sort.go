@@ -1,14 +1,22 @@
-package hist
+package tracingmap
 
 import (
 	"bytes"
 	"cmp"
 )
 
+// SortKey is one of the fields a map was made with, by which to sort.
+//
+// Kernel: struct tracing_map_sort_key, kernel/trace/tracing_map.h.
+type SortKey struct {
+	Field      int
+	Descending bool
+}
+
 // compare orders two elements.
 type compare func(a, b *Element) int
 
-// sorted gives the map's elements in the order of the first key and, among those
+// Sorted gives the map's elements in the order of the first key and, among those
 // that are equal by it, of the second, if there is one.
 //
 // Which of two elements that are equal comes first is settled too: they are
@@ -17,7 +25,7 @@ type compare func(a, b *Element) int
 //
 // Kernel: tracing_map_sort_entries and detect_dups,
 // kernel/trace/tracing_map.c.
-func (m *Map) sorted(keys []SortKey) []*Element {
+func (m *Map) Sorted(keys []SortKey) []*Element {
 	elements := make([]*Element, 0, m.used)
 	for n := range m.used {
 		elements = append(elements, m.element(n))
@@ -35,15 +43,15 @@ func (m *Map) sorted(keys []SortKey) []*Element {
 //
 // Kernel: cmp_entries_sum and cmp_entries_key, kernel/trace/tracing_map.c.
 func (m *Map) order(k SortKey) compare {
-	f := m.fields[k.field]
+	f := m.fields[k.Field]
 	sign := 1
-	if k.descending {
+	if k.Descending {
 		sign = -1
 	}
-	if f.compare == nil {
-		return func(a, b *Element) int { return sign * cmp.Compare(a.Sums[k.field], b.Sums[k.field]) }
+	if f.Compare == nil {
+		return func(a, b *Element) int { return sign * cmp.Compare(a.Sums[k.Field], b.Sums[k.Field]) }
 	}
-	return func(a, b *Element) int { return sign * f.compare(a.Key[f.offset:], b.Key[f.offset:]) }
+	return func(a, b *Element) int { return sign * f.Compare(a.Key[f.Offset:], b.Key[f.Offset:]) }
 }
 
 // sortEqual orders by second what is equal by first.
@@ -124,26 +132,26 @@ func siftDown(s []*Element, a int, by compare) {
 	}
 }
 
-// compareKeys orders what begins at a and at b in two keys.
-type compareKeys func(a, b []byte) int
+// Compare orders what begins at a and at b in two keys.
+type Compare func(a, b []byte) int
 
-// unordered is how stacks are ordered.
+// Unordered is how stacks are ordered.
 //
 // Kernel: tracing_map_cmp_none, kernel/trace/tracing_map.c.
-func unordered(_, _ []byte) int { return 0 }
+func Unordered(_, _ []byte) int { return 0 }
 
-// byText orders texts that end with a NUL.
+// ByText orders texts that end with a NUL.
 //
 // Kernel: tracing_map_cmp_string, kernel/trace/tracing_map.c.
-func byText(a, b []byte) int { return bytes.Compare(keyText(a), keyText(b)) }
+func ByText(a, b []byte) int { return bytes.Compare(keyText(a), keyText(b)) }
 
-// byNumber is the order of numbers of so many bytes. Numbers of another size
+// ByNumber is the order of numbers of so many bytes. Numbers of another size
 // than 1, 2, 4 or 8 are not ordered.
 //
 // Kernel: tracing_map_cmp_num, kernel/trace/tracing_map.c.
-func byNumber(size int, signed bool) compareKeys {
+func ByNumber(size int, signed bool) Compare {
 	if size != 1 && size != 2 && size != 4 && size != 8 {
-		return unordered
+		return Unordered
 	}
 	shift := 64 - 8*size
 	if signed {

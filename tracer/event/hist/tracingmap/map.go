@@ -1,4 +1,4 @@
-package hist
+package tracingmap
 
 import "bytes"
 
@@ -11,6 +11,11 @@ const (
 	MaxBits     = 17
 )
 
+// TextMax is the room for a text or a stack, in bytes.
+//
+// Kernel: STR_VAR_LEN_MAX, kernel/trace/trace_synth.h.
+const TextMax = 256
+
 // Map is the table of a histogram: elements found by their key. It never gives
 // up an element but by Clear, and it takes no more than it was made for: what
 // comes after is dropped and counted.
@@ -21,7 +26,7 @@ const (
 type Map struct {
 	bits    int
 	keySize int // bytes
-	fields  []mapField
+	fields  []Field
 	sums    int // how many of fields are sums
 	vars    int // of each element, as texts
 	texts   int
@@ -32,12 +37,12 @@ type Map struct {
 	drops   uint64
 }
 
-// mapField is what one can sort by: a sum, or a part of the key.
+// Field is what one can sort by: a sum, or a part of the key.
 //
 // Kernel: struct tracing_map_field, kernel/trace/tracing_map.h.
-type mapField struct {
-	compare compareKeys // nil for a sum
-	offset  int         // bytes from the key's start
+type Field struct {
+	Compare Compare // nil for a sum
+	Offset  int     // bytes from the key's start
 }
 
 // slot is a place of the table; the hash 0 marks an empty one.
@@ -68,35 +73,38 @@ type Value struct {
 	B []byte // the text without NUL, or the stack's words, little-endian
 }
 
-// addSum adds to a sum.
-func (e *Element) addSum(i int, n uint64) { e.Sums[i] += n }
+// AddSum adds to a sum.
+func (e *Element) AddSum(i int, n uint64) { e.Sums[i] += n }
 
-// setVar gives a variable its value.
-func (e *Element) setVar(i int, v Value) { e.Vars[i], e.Set[i] = v, true }
+// SetVar gives a variable its value.
+func (e *Element) SetVar(i int, v Value) { e.Vars[i], e.Set[i] = v, true }
 
-// text is room for a text or a stack, textMax bytes.
-func (e *Element) text(i int) []byte { return e.texts[i] }
+// Text is room for a text or a stack, TextMax bytes.
+func (e *Element) Text(i int) []byte { return e.texts[i] }
 
 // poolStep is how many elements are made at once. The kernel makes all of them
 // when the trigger is written.
 const poolStep = 128
 
-// newMap makes a table of up to 1<<bits elements with a key of keySize bytes; the
+// New makes a table of up to 1<<bits elements with a key of keySize bytes; the
 // sums come before the parts of the key in fields.
 //
 // Kernel: tracing_map_create and tracing_map_init, kernel/trace/tracing_map.c.
-func newMap(bits, keySize int, fields []mapField, vars, texts int) *Map {
+func New(bits, keySize int, fields []Field, vars, texts int) *Map {
 	if bits < MinBits || bits > MaxBits {
-		panic("hist: invariant: a map's bits are checked when the trigger is read")
+		panic("tracingmap: invariant: a map's bits are checked when the trigger is read")
 	}
 	m := &Map{bits: bits, keySize: keySize, fields: fields, vars: vars, texts: texts, slots: make([]slot, 2<<bits)}
 	for _, f := range fields {
-		if f.compare == nil {
+		if f.Compare == nil {
 			m.sums++
 		}
 	}
 	return m
 }
+
+// Bits is the binary logarithm of how many elements there may be.
+func (m *Map) Bits() int { return m.bits }
 
 // Len is how many elements there are.
 func (m *Map) Len() int { return m.used }
@@ -175,9 +183,9 @@ func (m *Map) makeElements() []Element {
 	vars := make([]Value, poolStep*m.vars)
 	set := make([]bool, poolStep*m.vars)
 	texts := make([][]byte, poolStep*m.texts)
-	room := make([]byte, len(texts)*textMax)
+	room := make([]byte, len(texts)*TextMax)
 	for i := range texts {
-		texts[i] = part(room, i, textMax)
+		texts[i] = part(room, i, TextMax)
 	}
 	for i := range elements {
 		elements[i] = Element{
@@ -205,33 +213,4 @@ func (m *Map) Clear() {
 		e.Comm = ""
 	}
 	m.used, m.hits, m.drops = 0, 0, 0
-}
-
-// makeMap makes the map of a hist whose fields are known.
-//
-// Kernel: create_tracing_map_fields, kernel/trace/trace_events_hist.c.
-func (h *Hist) makeMap(bits int) {
-	var fields []mapField
-	for _, f := range h.fields {
-		switch {
-		case f.flags&flagKey != 0:
-			fields = append(fields, mapField{f.order(), f.offset})
-		case f.flags&flagVar == 0:
-			fields = append(fields, mapField{})
-		}
-	}
-	h.m = newMap(bits, h.keySize, fields, h.slots, h.texts())
-}
-
-// order is how a key is ordered.
-func (f *Field) order() compareKeys {
-	switch {
-	case f.flags&flagStacktrace != 0:
-		return unordered
-	case f.event == nil || f.flags&flagCPU != 0:
-		return byNumber(f.size, f.signed)
-	case f.kind.IsText():
-		return byText
-	}
-	return byNumber(f.event.Size, f.event.Signed)
 }

@@ -1,4 +1,4 @@
-package hist
+package tracingmap
 
 import (
 	"bufio"
@@ -38,7 +38,7 @@ func TestTiesAsKernel(t *testing.T) {
 			e.Sums[0] += n
 			want = append(want, fmt.Sprint(k, n))
 		}
-		for i, e := range m.sorted([]SortKey{{}}) {
+		for i, e := range m.Sorted([]SortKey{{}}) {
 			if got := fmt.Sprint(binary.LittleEndian.Uint64(e.Key), e.Sums[0]); got != want[i] {
 				t.Errorf("%s: entry %d is %s, want %s", name, i, got, want[i])
 				break
@@ -52,19 +52,19 @@ func TestTiesAsKernel(t *testing.T) {
 func TestKeyOrders(t *testing.T) {
 	word := func(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 	for name, c := range map[string]struct {
-		compare compareKeys
+		compare Compare
 		a, b    []byte
 		want    int
 	}{
-		"text":          {byText, []byte("ab\x00z"), []byte("b\x00\x00a"), -1},
-		"text's end":    {byText, []byte("ab\x00z"), []byte("ab\x00a"), 0},
-		"signed":        {byNumber(4, true), word(-1), word(1), -1},
-		"unsigned":      {byNumber(4, false), word(-1), word(1), 1},
-		"low byte":      {byNumber(1, false), word(0x101), word(2), -1},
-		"three bytes":   {byNumber(3, false), word(1), word(2), 0},
-		"stack":         {unordered, word(1), word(2), 0},
-		"signed 8":      {byNumber(8, true), word(-5), word(-6), 1},
-		"unsigned 2 eq": {byNumber(2, false), word(0x10001), word(1), 0},
+		"text":          {ByText, []byte("ab\x00z"), []byte("b\x00\x00a"), -1},
+		"text's end":    {ByText, []byte("ab\x00z"), []byte("ab\x00a"), 0},
+		"signed":        {ByNumber(4, true), word(-1), word(1), -1},
+		"unsigned":      {ByNumber(4, false), word(-1), word(1), 1},
+		"low byte":      {ByNumber(1, false), word(0x101), word(2), -1},
+		"three bytes":   {ByNumber(3, false), word(1), word(2), 0},
+		"stack":         {Unordered, word(1), word(2), 0},
+		"signed 8":      {ByNumber(8, true), word(-5), word(-6), 1},
+		"unsigned 2 eq": {ByNumber(2, false), word(0x10001), word(1), 0},
 	} {
 		if got := c.compare(c.a, c.b); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

@@ -1,4 +1,4 @@
-package hist
+package tracingmap
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 // newTestMap is a map with a key of whole words, which are not ordered.
 func newTestMap(bits, keySize, sums, vars, texts int) *Map {
-	return newMap(bits, keySize, append(make([]mapField, sums), mapField{compare: unordered}), vars, texts)
+	return New(bits, keySize, append(make([]Field, sums), Field{Compare: Unordered}), vars, texts)
 }
 
 // The map does what a plain Go map with a limit would.
@@ -64,7 +64,7 @@ func TestMapAgainstModel(t *testing.T) {
 		if e := m.Lookup(bytes.Repeat([]byte{0xff}, len(key))); e != nil {
 			t.Fatalf("a key nobody inserted has %v", e)
 		}
-		got := m.sorted([]SortKey{{field: 0}, {field: 1, descending: true}})
+		got := m.Sorted([]SortKey{{Field: 0}, {Field: 1, Descending: true}})
 		if len(got) != len(model) || !slices.IsSortedFunc(got, func(a, b *Element) int {
 			return cmp.Or(cmp.Compare(a.Sums[0], b.Sums[0]), cmp.Compare(b.Sums[1], a.Sums[1]))
 		}) {
@@ -78,8 +78,8 @@ func TestMapClear(t *testing.T) {
 	m := newTestMap(MinBits, 8, 1, 1, 1)
 	key := make([]byte, 8)
 	e, _ := m.Insert(key)
-	e.addSum(0, 7)
-	e.setVar(0, Value{N: 3, B: e.text(0)[:copy(e.text(0), "words")]})
+	e.AddSum(0, 7)
+	e.SetVar(0, Value{N: 3, B: e.Text(0)[:copy(e.Text(0), "words")]})
 	e.Comm = "sh"
 	m.Clear()
 	if m.Lookup(key) != nil || m.Len() != 0 || m.Hits() != 0 {

@@ -1,4 +1,4 @@
-package hist
+package tracingmap
 
 import "math/bits"
 
