@@ -62,6 +62,7 @@ var checked = map[string]string{
 	"dynevent/add_remove_eprobe:88":                         "remove_event_file_dir: remove_subsystem with the group's last event; the match needs no event's name",
 	"dynevent/add_remove_fprobe:22":                         "trace_fprobe_release (trace_fprobe.c): dyn_event_remove takes it off the list",
 	"dynevent/add_remove_tprobe:23":                         "trace_fprobe_release: dyn_event_remove takes it off the list",
+	"dynevent/add_remove_tprobe_module:30":                  "trace_fprobe_release (trace_fprobe.c): dyn_event_remove takes it off the list",
 	"dynevent/add_remove_uprobe:22":                         "unregister_trace_uprobe (trace_uprobe.c): dyn_event_remove takes it off the list",
 	"dynevent/test_duplicates:21":                           "trace_probe_register_event_call (trace_probe.c): EEXIST; eprobes do not append",
 	"dynevent/test_duplicates:22":                           "trace_probe_register_event_call: EEXIST, any event has the name",
