@@ -101,5 +101,15 @@ func TestEprobeInInstances(t *testing.T) {
 	l.must("instances/i/events/eprobes/x/enable", "0\n")
 	l.must("events/eprobes/x/enable", "0\n")
 	l.want("instances/i/events/sched/sched_switch/enable", "0\n")
+	l.must("instances/i/events/eprobes/x/enable", "1\n")
+	if err := l.fs.Rmdir("instances/i"); err != nil {
+		t.Fatal(err)
+	}
+	l.must("events/eprobes/x/enable", "1\n")
+	l.ft.Run(20 * machine.Millisecond)
+	if got := l.lines(": x: "); len(got) < 10 {
+		t.Errorf("behind an instance that is gone %d hits", len(got))
+	}
+	l.must("events/eprobes/x/enable", "0\n")
 	l.must("dynamic_events", "-:x\n")
 }

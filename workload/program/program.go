@@ -4,6 +4,8 @@ package program
 import (
 	"debug/elf"
 	"fmt"
+	"io"
+	"os"
 
 	"ftracelab/workload/machine"
 )
@@ -18,13 +20,25 @@ const base = 0x555555554000
 //
 // The error says why the file cannot be read as a program.
 func Starts(path string) ([]machine.Place, error) {
-	f, err := elf.Open(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("program: %w", err)
+	}
+	defer file.Close() // nothing was written
+	places, err := starts(file)
 	if err != nil {
 		return nil, fmt.Errorf("program %s: %w", path, err)
 	}
-	defer f.Close() // nothing was written
+	return places, nil
+}
+
+func starts(r io.ReaderAt) ([]machine.Place, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return nil, err
+	}
 	if f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
-		return nil, fmt.Errorf("program %s: its type is %v", path, f.Type)
+		return nil, fmt.Errorf("its type is %v", f.Type)
 	}
 	addrs := []uint64{f.Entry}
 	if inits, err := f.DynValue(elf.DT_INIT); err == nil {
