@@ -205,6 +205,40 @@ func TestVfsOpen(t *testing.T) {
 	}
 }
 
+// Page faults, forks and exits are told truly.
+func TestFaultForkExit(t *testing.T) {
+	m, mem, types := bootWith(t, "busy")
+	faults, forks, exits := 0, 0, 0
+	at(t, m, "handle_mm_fault", func(c *machine.CPU, f *machine.Frame) {
+		if stay := c.Current.Stay(); stay.Kind == machine.PageFault {
+			faults++
+			if got := mem.Enter(c, f).Arg(1); got != stay.Address {
+				t.Errorf("a fault at %#x, want %#x", got, stay.Address)
+			}
+		}
+	})
+	at(t, m, "kernel_clone", func(c *machine.CPU, f *machine.Frame) {
+		if stay := c.Current.Stay(); stay.NR == 56 {
+			forks++
+			r := reader{t, mem, types, c}
+			args := mem.Enter(c, f).Arg(0)
+			if flags, sig := r.field(args, "kernel_clone_args", "flags"), r.field(args, "kernel_clone_args", "exit_signal"); flags|sig != stay.Args[0] {
+				t.Errorf("clone with %#x and signal %d, want %#x", flags, sig, stay.Args[0])
+			}
+		}
+	})
+	at(t, m, "do_exit", func(c *machine.CPU, f *machine.Frame) {
+		exits++
+		if got, want := mem.Enter(c, f).Arg(0), c.Current.Stay().Args[0]&0xff<<8; got != want {
+			t.Errorf("exit code %#x, want %#x", got, want)
+		}
+	})
+	m.Run(300 * machine.Millisecond)
+	if faults == 0 || forks == 0 || exits == 0 {
+		t.Errorf("%d faults, %d forks, %d exits", faults, forks, exits)
+	}
+}
+
 // A task's structure has what is known of the task.
 func TestTask(t *testing.T) {
 	m, mem, types := boot(t)

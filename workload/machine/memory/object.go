@@ -20,6 +20,7 @@ const (
 	kindFilename
 	kindCache
 	kindHow
+	kindClone
 	kindString
 	kindOpaque // a structure that nothing is known of, kind 0 of all others
 	numKinds

@@ -130,6 +130,10 @@ var declarations = [numKinds]struct {
 		{path: "flags", word: func(_ *Memory, o *object) uint64 { return o.n >> 16 }},
 		{path: "mode", word: func(_ *Memory, o *object) uint64 { return o.n & 0xffff }},
 	}},
+	kindClone: {structure: "kernel_clone_args", members: []member{
+		{path: "flags", word: func(_ *Memory, o *object) uint64 { return o.n &^ 0xff }},
+		{path: "exit_signal", word: func(_ *Memory, o *object) uint64 { return o.n & 0xff }},
+	}},
 	kindString: {stride: pageSize, members: []member{
 		{text: func(_ *Memory, o *object) string { return o.text }},
 	}},

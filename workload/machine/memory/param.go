@@ -25,6 +25,8 @@ const (
 	fromCall                 // the system call, by the parameter's name
 	fromAlloc                // what is allocated: size, flags
 	fromFree                 // what is freed
+	fromFault                // the page fault: address, error code
+	fromExit                 // the system call that ends the task: its status
 )
 
 // param is a parameter of a function, or its result.
@@ -77,6 +79,10 @@ func (mem *Memory) param(s machine.Symbol, index int, p btf.Param) param {
 		d.source = slab
 	case callNames[p.Name]:
 		d.source = fromCall
+	case t.Kind == btf.Int && (p.Name == "address" || p.Name == "error_code"):
+		d.source = fromFault
+	case s.Name == "do_exit" || s.Name == "do_group_exit":
+		d.source = fromExit
 	case t.Kind == btf.Ptr && mem.types.Type(t.Elem).Name == "char":
 		d.source = fromText
 	case t.Kind == btf.Ptr:
@@ -127,6 +133,15 @@ func (at *At) param(p *param) uint64 {
 		if v, ok := callArg(at.c.Current.Stay(), p.name); ok {
 			return v
 		}
+	case fromFault:
+		if stay := at.c.Current.Stay(); stay.Kind == machine.PageFault {
+			if p.name == "address" {
+				return stay.Address
+			}
+			return stay.ErrorCode
+		}
+	case fromExit:
+		return at.c.Current.Stay().Args[0] & 0xff << 8
 	case fromAlloc:
 		if s, ok := at.c.Allocates(); ok {
 			if p.name == "size" {
@@ -171,6 +186,8 @@ func (at *At) pointer(p *param) uint64 {
 		return mem.object(p.kind, key{text: fileSystem(mem.usedPath(t))}).addr
 	case kindHow:
 		return mem.how(t.Stay())
+	case kindClone:
+		return mem.object(kindClone, key{n: cloneFlags(t.Stay())}).addr
 	case kindCache:
 		return mem.usedCache(at.c)
 	}
@@ -197,3 +214,19 @@ func (mem *Memory) how(stay *machine.Stay) uint64 {
 	}
 	return mem.object(kindHow, key{n: (flags|largeFile)&0xffffffff<<16 | mode&modes}).addr
 }
+
+// cloneFlags are the flags of the clone that a stay's system call is, with the signal
+// for the parent.
+func cloneFlags(stay *machine.Stay) uint64 {
+	const clone, clone3, threads = 56, 435, 0x3d0f00
+	switch stay.NR {
+	case clone:
+		return stay.Args[0]
+	case clone3: // the flags are in the user's memory: those that make a thread
+		return threads
+	}
+	return childEnds
+}
+
+// childEnds is SIGCHLD.
+const childEnds = 17
