@@ -3,6 +3,7 @@ package tracer_test
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,6 +44,10 @@ func FuzzWrite(f *testing.F) {
 	}
 	for n, text := range []string{"1\n", "0", "nop", "function_graph\n", "sched:*\n", "!sched", "vfs_*:mod:!x\n", "3", "hi\x00\xff", "nostacktrace", "reset\n", " mono ", "0x1f", "", "1 2 3"} {
 		f.Add(uint16(n*17), uint16(n*31), uint8(n), []byte(text))
+	}
+	trigger := uint16(slices.Index(names, "events/sched/sched_switch/trigger"))
+	for _, text := range []string{"hist:keys=prev_pid:x=prev_prio:onmax($x).save(next_comm):onmax($x).snapshot()", "hist:keys=stacktrace,cpu:vals=common_timestamp", "!hist:name=a:keys=prev_comm if prev_pid"} {
+		f.Add(trigger, trigger, uint8(2), []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, first, second uint16, how uint8, data []byte) {
 		l := newFuzzLab(t, cfg)
