@@ -10,7 +10,7 @@
 //	│ args of ksys_read     │     │ Node  ret do_syscall_64+0x…  │
 //	│ Trampoline            │◄────│                              │
 //
-// A [Hook] is one user. Its nodes are made when it is: a call that finds none
+// A [Hook] is one user. It has so many nodes and no more: a call that finds none
 // free is missed. Several users of one call each put a node on the list, and all
 // but the first find [Trampoline] where the return address was; the same holds
 // for a function that was jumped to. So [Task.Return] takes nodes off down to
@@ -35,6 +35,8 @@ type Handler func(c *machine.CPU, n *Node, ret uint64, f *machine.Frame)
 type Hook struct {
 	handler Handler // nil: stopped
 	free    *Node
+	words   int // of data of a node
+	unmade  int // nodes
 }
 
 // Node is a call that has not returned.
@@ -52,25 +54,19 @@ type Node struct {
 	next *Node
 }
 
-// New makes a hook with num nodes of so many words of data each.
+// New makes a hook with num nodes of so many words of data each. A node takes memory
+// from its first use on: a probe may ask for more than are ever in use.
 //
 // Kernel: rethook_alloc.
 func New(handler Handler, words, num int) *Hook {
-	h := &Hook{handler: handler}
-	nodes, data := make([]Node, num), make([]uint64, num*words)
-	for i := range nodes {
-		n := &nodes[i]
-		n.Data = data[i*words : (i+1)*words : (i+1)*words]
-		n.hook, n.next, h.free = h, h.free, n
-	}
-	return h
+	return &Hook{handler: handler, words: words, unmade: num}
 }
 
 // Stop ends the use of h: calls that were hooked still return, but its handler
 // does not run any more.
 //
 // Kernel: rethook_stop and rethook_free.
-func (h *Hook) Stop() { h.handler, h.free = nil, nil }
+func (h *Hook) Stop() { h.handler, h.free, h.unmade = nil, nil, 0 }
 
 // Get takes a free node; nil if there is none or h is stopped. It goes to
 // [Task.Hook] or back by [Node.Recycle].
@@ -78,8 +74,12 @@ func (h *Hook) Stop() { h.handler, h.free = nil, nil }
 // Kernel: rethook_try_get.
 func (h *Hook) Get() *Node {
 	n := h.free
-	if n != nil {
+	switch {
+	case n != nil:
 		h.free, n.next = n.next, nil
+	case h.unmade > 0:
+		h.unmade--
+		n = &Node{hook: h, Data: make([]uint64, h.words)}
 	}
 	return n
 }

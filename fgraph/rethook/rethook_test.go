@@ -106,3 +106,18 @@ func TestReturnWithoutCall(t *testing.T) {
 	var task Task
 	task.Return(nil, &machine.Frame{Ret: Trampoline})
 }
+
+// TestUnusedNodes has more nodes than memory.
+func TestUnusedNodes(t *testing.T) {
+	var log []seen
+	h := user(&log, "a", 1<<40)
+	var task Task
+	f := machine.Frame{IP: 0x100, Ret: 0xa}
+	enter(t, &task, h, &f, 1)
+	if task.Return(nil, &f); len(log) != 1 {
+		t.Errorf("saw %v", log)
+	}
+	if n := testing.AllocsPerRun(10, func() { h.Get().Recycle() }); n != 0 {
+		t.Errorf("a node that was used before takes %v allocations", n)
+	}
+}
