@@ -88,6 +88,7 @@ func (f *traceFprobe) register() error {
 	if ft.matchInto(&f.hash.filter, def.Symbol, nil) == 0 || f.hash.filter.empty() {
 		return fmt.Errorf("fprobe: no function is called %q: %w", def.Symbol, syscall.EINVAL)
 	}
+	f.hash.filter = f.hash.filter.settled()
 	f.fp.Register(f.hash.filter.count, len(ft.machine.CPUs()))
 	ft.registerOps(&f.ops)
 	return nil
@@ -116,6 +117,7 @@ func (f *traceFprobe) onTracepoint() {
 	}
 	f.hash = filterHash{}
 	f.hash.filter.add(stub.IP())
+	f.hash.filter = f.hash.filter.settled()
 	f.fp.Register(1, len(f.ft.machine.CPUs()))
 	f.ft.registerOps(&f.ops)
 	f.ft.probes[f.event.typ.ID] = stub.IP() + callSize

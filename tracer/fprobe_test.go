@@ -102,6 +102,29 @@ func TestTracepointProbes(t *testing.T) {
 	}
 }
 
+// A probe that joins an event that is enabled fires from then on, until it is deleted.
+func TestTracepointProbeJoins(t *testing.T) {
+	l := newProbeLab(t)
+	l.must("dynamic_events", "t:x sched_switch by=\\1:u8\n")
+	l.must("events/tracepoints/x/enable", "1\n")
+	fires := func(joined bool) {
+		t.Helper()
+		before := len(l.lines("x: .* by=2"))
+		l.ft.Run(20 * machine.Millisecond)
+		if after := len(l.lines("x: .* by=2")); (after > before) != joined {
+			t.Errorf("%d records of the second probe, %d before", after, before)
+		}
+	}
+	l.must("dynamic_events", "t:x sched_switch by=\\2:u8\n")
+	fires(true)
+	l.must("dynamic_events", "-:x sched_switch by=\\2:u8\n")
+	fires(false)
+	if len(l.lines("x: .* by=1")) < 20 {
+		t.Error("the first probe is silent")
+	}
+	l.want("dynamic_events", "t:tracepoints/x sched_switch by=\\1:u8\n")
+}
+
 // A probe on a tracepoint that a module brings waits for it, again and again.
 func TestTracepointProbeOfModule(t *testing.T) {
 	l := newProbeLab(t)

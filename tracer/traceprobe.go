@@ -111,6 +111,7 @@ func (ft *Ftrace) appendProbe(p *traceProbe) error {
 		return err
 	}
 	ft.addDynEvent(p)
+	ft.hooksChanged()
 	return nil
 }
 
@@ -180,6 +181,9 @@ func (p *traceProbe) free() error {
 	p.on.unregister()
 	p.event.drop(p)
 	p.ft.dropDynEvent(p)
+	if len(p.event.probes) > 0 {
+		p.ft.hooksChanged()
+	}
 	return nil
 }
 

@@ -83,13 +83,11 @@ func (ft *Ftrace) writeUprobeEvent(command string) error {
 	return err
 }
 
-// register does nothing: the file is looked at when the event is enabled.
-func (u *traceUprobe) register() error {
-	if u.event.enabled(u.ft) {
-		return u.enable(true)
-	}
-	return nil
-}
+// register does nothing: a probe is put into its file when its event is enabled. One
+// that joins an event that is enabled waits for the next time.
+//
+// Kernel: append_trace_uprobe, kernel/trace/trace_uprobe.c.
+func (u *traceUprobe) register() error { return nil }
 
 func (u *traceUprobe) unregister() { _ = u.enable(false) }
 

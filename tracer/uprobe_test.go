@@ -40,6 +40,25 @@ func TestUprobe(t *testing.T) {
 	l.want("dynamic_events", "")
 }
 
+// A probe that joins an event that is enabled is put into its file the next time.
+func TestUprobeJoins(t *testing.T) {
+	l := newProbeLab(t)
+	l.ft.Run(50 * machine.Millisecond)
+	l.must("uprobe_events", "p:x /usr/bin/bash:0x100\n")
+	l.must("events/uprobes/x/enable", "1\n")
+	l.must("uprobe_events", "p:x /usr/bin/bash:0x2345\n")
+	l.ft.Run(20 * machine.Millisecond)
+	if hits := l.lines(": x: "); len(hits) > 0 {
+		t.Errorf("%q", hits)
+	}
+	l.must("events/uprobes/x/enable", "0\n")
+	l.must("events/uprobes/x/enable", "1\n")
+	l.ft.Run(20 * machine.Millisecond)
+	if len(l.lines(": x: ")) == 0 {
+		t.Error("no hit")
+	}
+}
+
 // A place behind the file's end is found out when the event is enabled; a place has one
 // reference counter.
 func TestUprobePlaces(t *testing.T) {
