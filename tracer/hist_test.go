@@ -55,6 +55,36 @@ func TestHistKeepsInstance(t *testing.T) {
 	}
 }
 
+// A synthetic event that an instance counted in a hist stays in use when the
+// instance goes.
+func TestHistKeepsSynth(t *testing.T) {
+	l := newTriggerLab(t)
+	l.write("synthetic_events", "lat u64 ns")
+	if err := l.fs.Mkdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	trigger := "instances/foo/events/synthetic/lat/trigger"
+	for _, remove := range []func(){
+		func() { l.append(trigger, "!hist:keys=ns") },
+		func() { l.do("-t", trigger, "") },
+	} {
+		l.append(trigger, "hist:keys=ns")
+		if got := l.errno("synthetic_events", ""); got != syscall.EBUSY {
+			t.Errorf("with a hist: %v, want EBUSY", got)
+		}
+		remove()
+	}
+	l.append("synthetic_events", "!lat")
+	l.append("synthetic_events", "lat u64 ns")
+	l.append(trigger, "hist:keys=ns")
+	if err := l.fs.Rmdir("instances/foo"); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.errno("synthetic_events", ""); got != syscall.EBUSY {
+		t.Errorf("without the instance: %v, want EBUSY", got)
+	}
+}
+
 // What a switch generates stands behind it, with the time between what two
 // events recorded.
 func TestSynthFromHist(t *testing.T) {

@@ -21,7 +21,7 @@ type synthEvent struct {
 	ft    *Ftrace
 	def   *synth.Definition
 	typ   *event.Type
-	users int // actions that generate it
+	users int // actions that generate it and hists on it
 }
 
 // synthetic is what there is of synthetic events.
@@ -180,7 +180,7 @@ func (e *synthEvent) SynthField(n int) hist.SynthField {
 	}
 }
 
-// Hold counts the actions that generate the event.
+// Hold counts the actions that generate the event and the hists on it.
 func (e *synthEvent) Hold(n int) { e.users += n }
 
 // Generate lets the event happen in each instance that has it enabled, whichever

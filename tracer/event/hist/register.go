@@ -179,19 +179,20 @@ func (f *File) RemoveAll() {
 	if slices.ContainsFunc(f.all(), func(t *Trigger) bool { return t.hist.referenced() }) {
 		return
 	}
-	f.Clear()
+	for f.Len() > 0 {
+		f.drop(f.triggers[0])
+		f.holdSynth(-1)
+	}
 }
 
 // Clear removes the triggers of the event, whoever reads their variables: their
-// instance goes.
+// instance goes. A synthetic event stays held by them, and so can never be
+// removed: the kernel forgets to let go of it.
 //
 // Kernel: clear_event_triggers, kernel/trace/trace_events_trigger.c.
 func (f *File) Clear() {
 	for f.Len() > 0 {
 		f.drop(f.triggers[0])
-		if synth := f.instance.env.SynthOf(f.typ); synth != nil {
-			synth.Hold(-1)
-		}
 	}
 }
 

@@ -11,7 +11,8 @@ type SynthEvent interface {
 	Name() string
 	NumFields() int
 	SynthField(i int) SynthField
-	// Hold counts how many triggers use it: it cannot be removed while there are any.
+	// Hold counts the actions that generate it and the hist triggers on it: it
+	// cannot be removed while there are any.
 	Hold(n int)
 	// Generate lets it happen, if it is enabled, with one value for each field:
 	// refs[args[i]] for field i.
