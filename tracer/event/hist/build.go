@@ -207,10 +207,16 @@ func (h *Hist) sortField(name string) int {
 	return -1
 }
 
-// makeMap makes the map of a hist whose fields are known.
+// mapsMax is how many bytes the maps of all instances may take together.
+//
+// Departure: a kernel refuses a hist trigger with ENOMEM when its memory is used
+// up; the emulation when all their maps would take more than 1 GiB if they were full.
+const mapsMax = 1 << 30
+
+// makeMap makes the map of a hist whose fields are known. Errors: ENOMEM.
 //
 // Kernel: create_tracing_map_fields, kernel/trace/trace_events_hist.c.
-func (h *Hist) makeMap(bits int) {
+func (h *Hist) makeMap(bits int) error {
 	var fields []tracingmap.Field
 	for _, f := range h.fields {
 		switch {
@@ -220,7 +226,14 @@ func (h *Hist) makeMap(bits int) {
 			fields = append(fields, tracingmap.Field{})
 		}
 	}
-	h.m = tracingmap.New(bits, h.keySize, fields, h.slots, h.texts())
+	m := tracingmap.New(bits, h.keySize, fields, h.slots, h.texts())
+	r := h.file.instance.registry
+	if r.bytes+m.Bytes() > mapsMax {
+		return fmt.Errorf("hist: %d entries, and there are hists of %d bytes: %w", 1<<bits, r.bytes, syscall.ENOMEM)
+	}
+	h.m = m
+	r.bytes += m.Bytes()
+	return nil
 }
 
 // order is how a key is ordered.

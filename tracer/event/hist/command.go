@@ -129,13 +129,12 @@ func (f *File) add(t *Trigger) error {
 	if h.hasVars() {
 		f.instance.vars = slices.Insert(f.instance.vars, 0, h)
 	}
-	if h.texts() > paramsMax {
-		return fmt.Errorf("hist: %d variables with text: %w", h.texts(), syscall.EINVAL)
-	}
 	if h.attrs.bits == 0 {
 		h.attrs.bits = tracingmap.DefaultBits
 	}
-	h.makeMap(h.attrs.bits)
+	if err := h.makeMap(h.attrs.bits); err != nil {
+		return err
+	}
 	if err := f.register(t); err != nil {
 		return err
 	}
@@ -177,7 +176,7 @@ func (h *Hist) forgetVars() {
 	i.vars = slices.DeleteFunc(i.vars, func(o *Hist) bool { return o == h })
 }
 
-// destroy undoes makeActions.
+// destroy undoes makeActions and makeMap. Who still reads a variable finds the map.
 //
 // Kernel: destroy_actions, kernel/trace/trace_events_hist.c.
 func (h *Hist) destroy() {
@@ -191,5 +190,8 @@ func (h *Hist) destroy() {
 	if i.snapshot != nil && i.snapshot.hist == h {
 		i.env.DisarmSnapshot()
 		i.snapshot = nil
+	}
+	if h.m != nil {
+		i.registry.bytes -= h.m.Bytes()
 	}
 }

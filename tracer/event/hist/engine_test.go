@@ -168,6 +168,36 @@ func TestWakeupLatency(t *testing.T) {
 	}
 }
 
+// Hists take no more memory than there is for all of them, and give it back.
+func TestMapsMax(t *testing.T) {
+	l := newLab(t)
+	waking, wakeup := events.SchedWaking.Type, events.SchedWakeup.Type
+	fill := func() int {
+		for n := 0; ; n++ {
+			for _, typ := range []*event.Type{waking, wakeup} { // triggers of a name share a map
+				err := l.write(typ, fmt.Sprintf("hist:name=%d:keys=pid:size=131072:a%[1]d=comm,b%[1]d=comm,c%[1]d=comm,d%[1]d=comm", n))
+				if tracefile.Errno(err) == syscall.ENOMEM {
+					return n
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	first := fill()
+	l.i.File(waking).RemoveAll()
+	l.i.File(wakeup).RemoveAll()
+	if again := fill(); first < 3 || again != first {
+		t.Errorf("%d hists, then %d", first, again)
+	}
+	l.i.File(wakeup).RemoveAll()
+	l.i.File(waking).RemoveAll()
+	if l.i.registry.bytes != 0 || l.i.HasVariables() || l.enabled != 0 {
+		t.Errorf("left: %d bytes, variables %v, %d enabled", l.i.registry.bytes, l.i.HasVariables(), l.enabled)
+	}
+}
+
 // A field of the event that matches gets a trigger of its own there, which goes
 // with the action.
 //

@@ -5,14 +5,16 @@ import (
 	"syscall"
 )
 
-// Registry holds what the triggers of all instances share: their names.
+// Registry holds what the triggers of all instances share: their names, what they
+// work in, how much memory their maps take.
 //
 // Kernel: named_triggers, kernel/trace/trace_events_trigger.c; hist_pads,
 // kernel/trace/trace_events_hist.c.
 type Registry struct {
 	named  []*Trigger // the newest first
 	pads   [padsMax]pad
-	nested int // pads in use
+	nested int   // pads in use
+	bytes  int64 // of all maps, if they were full
 }
 
 // find gives the trigger that all of a name share, nil if there is none.

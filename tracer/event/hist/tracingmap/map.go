@@ -115,6 +115,12 @@ func (m *Map) Hits() uint64 { return m.hits }
 // Drops is how often there was no element left.
 func (m *Map) Drops() uint64 { return m.drops }
 
+// Bytes is about how much memory the map takes when it is full.
+func (m *Map) Bytes() int64 {
+	const element, value, text, place = 136, 33, TextMax + 24, 16
+	return int64(element+m.keySize+8*m.sums+value*m.vars+text*m.texts)<<m.bits + place*int64(len(m.slots))
+}
+
 // Insert finds the element of a key or makes it, which made says; nil if there
 // are too many already. The key is copied.
 //
