@@ -21,25 +21,35 @@ type apart struct {
 func startApart() (*apart, error) {
 	a := &apart{jobs: make(chan func())}
 	ready := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		a.tid = unix.Gettid()
-		err := unix.Unshare(unix.CLONE_FILES)
-		if err == nil {
-			err = unix.CloseRange(3, math.MaxUint32, 0)
-		}
-		ready <- err
-		if err != nil {
-			return
-		}
-		for job := range a.jobs {
-			job()
-		}
-	}()
+	go a.work(ready)
 	if err := <-ready; err != nil {
 		return nil, fmt.Errorf("a thread with files of its own: %w", err)
 	}
 	return a, nil
+}
+
+// work does the jobs on a thread that is its own, when it has said that it can. That is not
+// the process's first thread: whose files /proc/self/fd shows.
+func (a *apart) work(ready chan<- error) {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	if a.tid = unix.Gettid(); a.tid == unix.Getpid() {
+		other := make(chan error)
+		go a.work(other)
+		ready <- <-other // until then this thread is taken
+		runtime.UnlockOSThread()
+		return
+	}
+	err := unix.Unshare(unix.CLONE_FILES)
+	if err == nil {
+		err = unix.CloseRange(3, math.MaxUint32, 0)
+	}
+	ready <- err
+	if err != nil {
+		return
+	}
+	for job := range a.jobs {
+		job()
+	}
 }
 
 // do calls f on the thread. f must not use package os: descriptors mean other files
