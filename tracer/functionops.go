@@ -48,7 +48,14 @@ func (ft *Ftrace) registerOps(o *functionOps) {
 	}
 	o.trampoline = ft.freeTrampoline()
 	ft.ops = slices.Insert(ft.ops, 0, o)
-	ft.opsChanged()
+	if o.hash == nil {
+		ft.opsChanged()
+		return
+	}
+	if ft.functionsEnabled != 0 {
+		ft.touchHash(o.hash)
+	}
+	ft.hookCalls()
 }
 
 // unregisterOps removes a user; one that is not there is no matter.
@@ -59,7 +66,7 @@ func (ft *Ftrace) unregisterOps(o *functionOps) {
 		ft.ops = slices.Delete(ft.ops, at, at+1)
 	}
 	o.trampoline = 0
-	ft.opsChanged()
+	ft.hookCalls()
 }
 
 // graphHash is a user of the shadow stacks with the functions it wants.
@@ -97,12 +104,16 @@ func (ft *Ftrace) unregisterGraph(o *fgraph.Ops) {
 // opsChanged brings the machine's hook and the touched functions up to date
 // after a user or its filter has changed.
 func (ft *Ftrace) opsChanged() {
-	ft.machine.Hooks.Call = nil
-	functions := len(ft.ops) > 0 && ft.functionsEnabled != 0
-	if functions {
+	if ft.functionsEnabled != 0 {
 		ft.touch()
 	}
-	if functions || ft.kprobes.armed > 0 {
+	ft.hookCalls()
+}
+
+// hookCalls sets the machine's hook if anybody wants calls.
+func (ft *Ftrace) hookCalls() {
+	ft.machine.Hooks.Call = nil
+	if len(ft.entryOps()) > 0 || ft.kprobes.armed > 0 {
 		ft.machine.Hooks.Call = ft.call
 	}
 }

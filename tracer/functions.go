@@ -156,15 +156,15 @@ const trampolines = 0xffffffffc0000000
 
 // freeTrampoline is the lowest page that no user's trampoline takes.
 func (ft *Ftrace) freeTrampoline() uint64 {
-	for at := uint64(trampolines); ; at += 4096 {
-		taken := false
-		for _, o := range ft.ops {
-			taken = taken || o.trampoline == at
-		}
-		if !taken {
-			return at
-		}
+	taken := make(map[uint64]bool, len(ft.ops))
+	for _, o := range ft.ops {
+		taken[o.trampoline] = true
 	}
+	at := uint64(trampolines)
+	for taken[at] {
+		at += 4096
+	}
+	return at
 }
 
 // touch remembers which functions are traced now.
