@@ -199,7 +199,10 @@ func (i *Instance) puts(m *moment, text string) {
 // is recorded if it is neither disabled softly nor stopped by a filter.
 //
 // A trigger may let a synthetic event happen meanwhile, and so do the eprobes on it,
-// which to the kernel are triggers, the last ones.
+// which to the kernel are triggers, behind the others as hists are.
+//
+// Departure: eprobes come behind the hists of their event; in the kernel hists and
+// eprobes come in the order in which they were enabled.
 //
 // Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
 // trace_event_buffer_commit with __event_trigger_test_discard,

@@ -124,3 +124,15 @@ func TestModifierOfNothing(t *testing.T) {
 	}
 	l.wantEntries(events.SchedSwitch.Type, "{ common_stacktrace:", "Hits: 1")
 }
+
+// A variable may have an empty name, but only one of an event may.
+func TestVariableWithoutName(t *testing.T) {
+	l := newLab(t)
+	l.must(events.SchedSwitch.Type, "hist:keys=next_pid:=next_prio")
+	if err := l.write(events.SchedSwitch.Type, "hist:keys=prev_pid:=next_prio"); tracefile.Errno(err) != syscall.EINVAL {
+		t.Errorf("another: %v, want EINVAL", err)
+	}
+	if got, want := l.lines(events.SchedSwitch.Type), "hist:keys=next_pid:vals=hitcount:=next_prio:sort=hitcount:size=2048 [active]\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -103,7 +103,7 @@ func (h *Hist) appendSort(dst []byte) []byte {
 //
 // Kernel: hist_field_print, kernel/trace/trace_events_hist.c.
 func (f *Field) appendTo(dst []byte) []byte {
-	if f.varName != "" {
+	if f.flags&flagVar != 0 { // its name may be empty
 		dst = append(append(dst, f.varName...), '=')
 	}
 	switch {

@@ -34,8 +34,7 @@ const (
 )
 
 // commands are the triggers there are, in the order in which the file names
-// them.
-// The last one, hist, is [Hist].
+// them. The last one there, [Hist], is not among them.
 //
 // Kernel: register_trigger_cmds, kernel/trace/trace_events_trigger.c.
 var commands = [...]struct {

@@ -79,8 +79,8 @@ func Cut(text string) (name, rest string, remove bool, err error) {
 	return name, filter.SkipSpace(rest), remove, nil
 }
 
-// Parse reads one command, of all but [Hist]. remove says that it began with ! and takes away the
-// trigger that is like t.
+// Parse reads one command, of all but [Hist]. remove says that it began with ! and
+// takes away the trigger that is like t.
 //
 // Errors wrap EINVAL, or ERANGE for a count that is too big; a faulty filter is
 // a *filter.Error, which goes to error_log.
