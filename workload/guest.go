@@ -100,6 +100,15 @@ func NewGuests(m *machine.Machine) (*Guests, error) {
 // Known says whether a process is a guest.
 func (g *Guests) Known(pid int) bool { return g.byPID[pid] != nil }
 
+// Comm is the name of the program that a guest runs, once it has done what it has to do;
+// "" of no guest.
+func (g *Guests) Comm(pid int) string {
+	if d := g.byPID[pid]; d != nil {
+		return d.comm
+	}
+	return ""
+}
+
 // PIDs calls visit with the pid of every guest, in no order.
 func (g *Guests) PIDs(visit func(pid int)) {
 	for pid := range g.byPID {
@@ -169,7 +178,7 @@ func (g *Guests) Exit(pid int) { g.note(pid, guestAct{kind: guestExit}) }
 
 func (g *Guests) note(pid int, act guestAct) {
 	d := g.byPID[pid]
-	if d == nil || len(d.acts) >= maxGuestActs && !act.changes() {
+	if d == nil || len(d.acts) >= maxGuestActs && act.kind != guestFork && act.kind != guestExit {
 		return
 	}
 	d.acts = append(d.acts, act)

@@ -187,3 +187,27 @@ func TestGuestWritesProc(t *testing.T) {
 		t.Errorf("kernel_clone returned %d", clone)
 	}
 }
+
+// A process that becomes one program after the other while the machine stands still is
+// not shown in full, but it ends.
+func TestGuestOfManyPrograms(t *testing.T) {
+	m, g, log := guestMachine(t)
+	g.Add(4711, "sh", 0)
+	for range 10_000 {
+		g.Exec(4711, "true", "/bin/true", 0, 0)
+	}
+	if g.Comm(4711) != "true" || g.Comm(4712) != "" {
+		t.Errorf("the guest is %q, a stranger %q", g.Comm(4711), g.Comm(4712))
+	}
+	g.Exit(4711)
+	settle(t, m, g)
+	execs := 0
+	for _, line := range *log {
+		if strings.Contains(line, "execs") {
+			execs++
+		}
+	}
+	if execs == 0 || execs > 1000 || g.Known(4711) || g.Changing() {
+		t.Errorf("%d programs; still there: %v, to be done: %v", execs, g.Known(4711), g.Changing())
+	}
+}

@@ -1,9 +1,9 @@
 package bridge
 
 import (
-	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +34,6 @@ type Bridge struct {
 
 	mu    sync.Mutex
 	news  *connector     // nil: look at /proc
-	comms map[int]string // of guests, as last seen
 	tgids map[uint32]int // of callers that are threads
 	swept time.Time
 	done  chan struct{}
@@ -66,7 +65,7 @@ const sweepTime = time.Second
 
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
-	b := &Bridge{cfg: cfg, comms: map[int]string{}, tgids: map[uint32]int{}, done: make(chan struct{})}
+	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, done: make(chan struct{})}
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news
@@ -149,13 +148,13 @@ func (b *Bridge) Before(r fusefs.Request) {
 		b.cfg.Clock.Request(r.Op)
 		return
 	}
+	if ownThread(r.PID) {
+		return // whatever is locked: it may be by that thread
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	pid := b.tgid(r.PID)
-	if pid == os.Getpid() {
-		return
-	}
 	b.cfg.Do(func() {
+		pid := b.tgid(r.PID)
 		b.drain()
 		b.welcome(pid)
 		b.sweep()
@@ -244,27 +243,20 @@ func (b *Bridge) drain() {
 		switch n.what {
 		case forked:
 			b.cfg.Guests.Fork(n.pid, n.child)
-			b.comms[n.child] = b.comms[n.pid]
 		case execed:
 			b.exec(n.pid, n.program)
 		case exited:
-			b.exit(n.pid)
+			b.cfg.Guests.Exit(n.pid)
 		}
 	}
 }
 
 func (b *Bridge) exec(pid int, p program) {
 	if p.comm == "" {
-		p.comm = b.comms[pid] // it has ended already
+		p.comm = b.cfg.Guests.Comm(pid) // it has ended already
 	}
-	b.comms[pid] = p.comm
 	b.cfg.Guests.Exec(pid, p.comm, p.path, p.policy, p.prio)
 	b.started(pid, p)
-}
-
-func (b *Bridge) exit(pid int) {
-	delete(b.comms, pid)
-	b.cfg.Guests.Exit(pid)
 }
 
 // welcome makes the caller of a request a guest, and notices by /proc what the
@@ -279,13 +271,11 @@ func (b *Bridge) welcome(pid int) {
 		parent := parentOf(pid)
 		if b.news == nil && g.Known(parent) {
 			g.Fork(parent, pid)
-			b.comms[pid] = b.comms[parent]
 		} else {
 			g.Add(pid, comm, parent)
-			b.comms[pid] = comm
 		}
 	}
-	if b.news == nil && comm != "" && b.comms[pid] != comm {
+	if b.news == nil && comm != "" && g.Known(pid) && g.Comm(pid) != comm {
 		b.exec(pid, programOf(pid, nil))
 	}
 }
@@ -304,8 +294,9 @@ func (b *Bridge) sweep() {
 			gone = append(gone, pid)
 		}
 	})
+	slices.Sort(gone)
 	for _, pid := range gone {
-		b.exit(pid)
+		b.cfg.Guests.Exit(pid)
 	}
 }
 

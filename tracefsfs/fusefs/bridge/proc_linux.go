@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"ftracelab/workload/machine"
 )
 
@@ -114,5 +116,8 @@ func schedOf(pid int) (policy machine.Policy, prio int) {
 	}
 	return machine.Normal, 100 + number(18)
 }
+
+// ownThread says that tid is a thread of this process.
+func ownThread(tid int) bool { return unix.Tgkill(os.Getpid(), tid, 0) == nil }
 
 func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

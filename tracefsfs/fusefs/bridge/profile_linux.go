@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -31,7 +32,7 @@ var shells = []string{"sh", "dash", "bash", "ftracetest"}
 
 // beside is what a guest does beside a request.
 func (b *Bridge) beside(pid int, r fusefs.Request) {
-	if r.Op == fusefs.OpOpen && slices.Contains(shells, b.comms[pid]) {
+	if r.Op == fusefs.OpOpen && slices.Contains(shells, b.cfg.Guests.Comm(pid)) {
 		b.open(pid, os.DevNull)
 	}
 }
@@ -89,14 +90,23 @@ func symlink(args []string) (target, name string, ok bool) {
 	return names[0], names[1], true
 }
 
-// argsOf is a process's command line, nil if it has ended.
+// maxArgs bounds what is read of a command line: two paths and more.
+const maxArgs = 10_000
+
+// argsOf is a process's command line as far as it is read, nil if the process has ended.
 func argsOf(pid int) []string {
-	text, err := os.ReadFile(proc(pid, "cmdline"))
-	if err != nil || len(text) == 0 {
+	f, err := os.Open(proc(pid, "cmdline"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close() // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, maxArgs))
+	end := bytes.LastIndexByte(text, 0)
+	if err != nil || end < 0 {
 		return nil
 	}
 	var args []string
-	for arg := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte{0}), []byte{0}) {
+	for arg := range bytes.SplitSeq(text[:end], []byte{0}) {
 		args = append(args, string(arg))
 	}
 	return args

@@ -2,8 +2,10 @@ package bridge
 
 import (
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -37,5 +39,24 @@ func TestArgsOf(t *testing.T) {
 	}
 	if got := argsOf(-1); got != nil {
 		t.Errorf("%q", got)
+	}
+}
+
+// However long a command line is, little of it is kept: names that are cut off are none.
+func TestArgsOfLongCommand(t *testing.T) {
+	cmd := exec.Command("sleep", append(slices.Repeat([]string{"0"}, 10*maxArgs), "100")...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	args := argsOf(cmd.Process.Pid)
+	if size := len(strings.Join(args, "\x00")); len(args) < 2 || args[0] != "sleep" || size >= maxArgs {
+		t.Errorf("%.20q: %d bytes", args, size)
+	}
+}
+
+func TestOwnThread(t *testing.T) {
+	if !ownThread(syscall.Gettid()) || ownThread(1) {
+		t.Error("own threads are told from others wrongly")
 	}
 }
