@@ -145,7 +145,8 @@ func (ft *Ftrace) showDynEvents(kind *dynKind) []byte {
 const commandSize = 4096
 
 // runCommands does each line of a write; what follows a # is a comment. It ends with
-// the first error. Errors: EINVAL for a line that is too long.
+// the first error. Errors: EINVAL for a line that is too long or has a zero byte, which
+// is not done.
 //
 // Kernel: trace_parse_run_command, kernel/trace/trace.c.
 func runCommands(text string, run func(command string) error) error {
@@ -154,13 +155,12 @@ func runCommands(text string, run func(command string) error) error {
 		if limit := commandSize - 1; len(line) > limit || ended && len(line) == limit {
 			return fmt.Errorf("a line of %d bytes: %w", len(line), syscall.EINVAL)
 		}
-		command, _, zero := strings.Cut(line, "\x00")
-		command, _, _ = strings.Cut(command, "#")
+		if strings.Contains(line, "\x00") {
+			return fmt.Errorf("a line with a zero byte: %w", syscall.EINVAL)
+		}
+		command, _, _ := strings.Cut(line, "#")
 		if err := run(command); err != nil {
 			return err
-		}
-		if zero {
-			return fmt.Errorf("a line with a zero byte: %w", syscall.EINVAL)
 		}
 		text = rest
 	}

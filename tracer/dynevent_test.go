@@ -152,7 +152,7 @@ func TestDynamicEventsFile(t *testing.T) {
 	}
 	l.must("dynamic_events", "-:h/a two\n!x:c")
 	l.want("dynamic_events", "x:g/a one\ny:g/b\n")
-	l.fails("dynamic_events", "x:g/d\x00", syscall.EINVAL)
+	l.fails("dynamic_events", "x:g/d\nx:g/e\x00", syscall.EINVAL)
 	l.want("dynamic_events", "x:g/a one\ny:g/b\nx:g/d\n")
 	if err := tracefsfs.WriteFile(l.fs, "y_events", ""); err != nil {
 		t.Fatal(err)
