@@ -1,9 +1,9 @@
 package stackmap
 
 import (
-	"math/bits"
-
 	"github.com/cespare/xxhash/v2"
+
+	"ftracelab/internal/lookup3"
 )
 
 // key is the 32-bit hash of a stack, never 0: 0 marks an empty slot.
@@ -23,56 +23,29 @@ func (c *Config) key(ips []uint64) uint32 {
 //
 // Kernel: jhash2, include/linux/jhash.h.
 func jhash2(ips []uint64, seed uint32) uint32 {
-	a := 0xdeadbeef + uint32(len(ips))*2<<2 + seed
+	a := lookup3.Init + uint32(len(ips))*2<<2 + seed
 	b, c := a, a
 	for len(ips) > 3 {
 		p := ips[:3]
-		a, b, c = mix(a+lo(p[0]), b+hi(p[0]), c+lo(p[1]))
-		a, b, c = mix(a+hi(p[1]), b+lo(p[2]), c+hi(p[2]))
+		a, b, c = lookup3.Mix(a+lo(p[0]), b+hi(p[0]), c+lo(p[1]))
+		a, b, c = lookup3.Mix(a+hi(p[1]), b+lo(p[2]), c+hi(p[2]))
 		ips = ips[3:]
 	}
 	switch len(ips) {
 	case 3:
-		a, b, c = mix(a+lo(ips[0]), b+hi(ips[0]), c+lo(ips[1]))
-		return final(a+hi(ips[1]), b+lo(ips[2]), c+hi(ips[2]))
+		a, b, c = lookup3.Mix(a+lo(ips[0]), b+hi(ips[0]), c+lo(ips[1]))
+		return lookup3.Final(a+hi(ips[1]), b+lo(ips[2]), c+hi(ips[2]))
 	case 2:
-		a, b, c = mix(a+lo(ips[0]), b+hi(ips[0]), c+lo(ips[1]))
-		return final(a+hi(ips[1]), b, c)
+		a, b, c = lookup3.Mix(a+lo(ips[0]), b+hi(ips[0]), c+lo(ips[1]))
+		return lookup3.Final(a+hi(ips[1]), b, c)
 	case 1:
-		return final(a+lo(ips[0]), b+hi(ips[0]), c)
+		return lookup3.Final(a+lo(ips[0]), b+hi(ips[0]), c)
 	}
 	return c
 }
 
 func lo(ip uint64) uint32 { return uint32(ip) }
 func hi(ip uint64) uint32 { return uint32(ip >> 32) }
-
-// mix is lookup3's reversible mixing of three words.
-func mix(a, b, c uint32) (uint32, uint32, uint32) {
-	a = (a - c) ^ bits.RotateLeft32(c, 4)
-	c += b
-	b = (b - a) ^ bits.RotateLeft32(a, 6)
-	a += c
-	c = (c - b) ^ bits.RotateLeft32(b, 8)
-	b += a
-	a = (a - c) ^ bits.RotateLeft32(c, 16)
-	c += b
-	b = (b - a) ^ bits.RotateLeft32(a, 19)
-	a += c
-	c = (c - b) ^ bits.RotateLeft32(b, 4)
-	return a, b + a, c
-}
-
-// final is lookup3's last mixing; only one word of it is used.
-func final(a, b, c uint32) uint32 {
-	c = (c ^ b) - bits.RotateLeft32(b, 14)
-	a = (a ^ c) - bits.RotateLeft32(c, 11)
-	b = (b ^ a) - bits.RotateLeft32(a, 25)
-	c = (c ^ b) - bits.RotateLeft32(b, 16)
-	a = (a ^ c) - bits.RotateLeft32(c, 4)
-	b = (b ^ a) - bits.RotateLeft32(a, 14)
-	return (c ^ b) - bits.RotateLeft32(b, 24)
-}
 
 // xxhash64 is the upper half of the 64-bit hash of the same bytes.
 func xxhash64(ips []uint64, seed uint32) uint32 {

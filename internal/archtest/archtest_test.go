@@ -76,13 +76,18 @@ func packages(t *testing.T) []pkg {
 	}
 }
 
+// isTool reports whether a package below internal is none of the product.
+func isTool(name string) bool {
+	return strings.HasPrefix(name, "internal/") && name != "internal/tracefile" && name != "internal/lookup3"
+}
+
 // TestImportsPointDown compares every package's imports with the table.
 func TestImportsPointDown(t *testing.T) {
 	rows := table(t)
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		if strings.HasPrefix(name, "internal/") && name != "internal/tracefile" || strings.Contains(name, "/internal/") {
+		if isTool(name) || strings.Contains(name, "/internal/") {
 			continue // tools and test helpers stand outside the layers
 		}
 		may, ok := rows[name]
@@ -136,7 +141,7 @@ var liveTime = []string{"tracefsfs/fusefs", "tracefsfs/fusefs/bridge"}
 // TestNoWallClock: simulated time comes from workload/machine, never from the host.
 func TestNoWallClock(t *testing.T) {
 	eachFile(t, func(path, dir string) {
-		if strings.HasPrefix(dir, "internal/") && dir != "internal/tracefile" || slices.Contains(liveTime, dir) {
+		if isTool(dir) || slices.Contains(liveTime, dir) {
 			return
 		}
 		text, err := os.ReadFile(path)
