@@ -24,7 +24,7 @@
 //
 // # What is true
 //
-// Tasks (name, pids, priority, state, times), the arguments of system calls, page faults, what is
+// Tasks (name, pids, priority, state, when they began and how long they ran), the arguments of system calls, page faults, what is
 // allocated and freed, return addresses on stacks, the system call's registers at the
 // top of a stack, and the paths that a workload tells ([Names]) are the machine's.
 //

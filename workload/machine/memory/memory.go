@@ -13,9 +13,10 @@ type Memory struct {
 	names   Names
 	kinds   [numKinds]layout
 	objects [numKinds]pool
-	empty   map[string][]field // of structures without a kind of their own
-	general map[uint64]string  // names of general slab caches by size
-	funcs   map[uint64]*function
+	empty   map[string][]field   // of structures without a kind of their own
+	general map[uint64]string    // names of general slab caches by size
+	funcs   map[uint64]*function // of syms
+	syms    *machine.Kallsyms
 	at      At
 	ips     []uint64
 	uses    []int
@@ -143,7 +144,7 @@ func code(s *machine.Symbol, addr uint64) byte {
 func (mem *Memory) readData(c *machine.CPU, dst []byte, addr uint64) int {
 	s, ok := mem.m.Kallsyms().At(addr)
 	if !ok {
-		return zero(dst, dataEnd-addr)
+		return zero(dst, 8-addr&7) // up to the next word, where a symbol can begin
 	}
 	dst = dst[:min(uint64(len(dst)), s.Addr+s.Size-addr)]
 	off := addr - s.Addr

@@ -1,7 +1,9 @@
 package memory_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -374,6 +376,7 @@ func TestAnyAddress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.SampledFrom([]uint64{
 			0xffff888140000000, 0xffffc90000000000, 0xffffffff81000000, 0xffffffff82c10940, 0x7fffffff0000, 0, 0xffff8881ffffff00,
+			0xffff888141000000 - 1<<19, 0xffffffffffffff00,
 		}).Draw(t, "base")
 		addr := base + rapid.Uint64Range(0, 1<<20).Draw(t, "offset")
 		b := make([]byte, rapid.IntRange(0, 64).Draw(t, "size"))
@@ -386,6 +389,54 @@ func TestAnyAddress(t *testing.T) {
 		}
 		mem.User(c, b, addr)
 	})
+}
+
+// Reads that begin before an object, or before a symbol, find what is there.
+func TestAcross(t *testing.T) {
+	m, mem, types := boot(t)
+	c := m.CPUs()[0]
+	tasks := m.Tasks()
+	user := tasks[slices.IndexFunc(tasks, func(t *machine.Task) bool { return !t.Kernel })]
+	mm := reader{t, mem, types, c}.field(mem.Task(user), "task_struct", "mm") // the first of its kind
+	jiffies, _ := m.Kallsyms().Address("jiffies")
+	banner, _ := m.Kallsyms().Address("linux_proc_banner")
+	for _, addr := range []uint64{mm, jiffies, banner} {
+		var alone [256]byte
+		var across [300]byte
+		n := mem.Kernel(c, alone[:], addr)
+		if got := mem.Kernel(c, across[:44+n], addr-44); got != 44+n || !bytes.Equal(across[44:got], alone[:n]) {
+			t.Errorf("%#x: %x, alone %x", addr, across[44:], alone)
+		}
+	}
+}
+
+// A module's functions take what is known of them, whatever was at their addresses before.
+func TestModuleAtSameAddress(t *testing.T) {
+	m, mem, _ := boot(t)
+	c := m.CPUs()[0]
+	arg := func(name string) uint64 {
+		s, ok := m.Kallsyms().ByName(name)
+		if !ok {
+			t.Fatalf("no %s", name)
+		}
+		return mem.Enter(c, &machine.Frame{Func: s.Addr, IP: s.IP()}).Arg(0)
+	}
+	load := func(function string) {
+		if err := m.LoadModule(machine.Module{Name: "m", Functions: []string{function}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load("one_of_which_nothing_is_known")
+	addr, _ := m.Kallsyms().Address("one_of_which_nothing_is_known")
+	arg("one_of_which_nothing_is_known")
+	if err := m.UnloadModule("m"); err != nil {
+		t.Fatal(err)
+	}
+	load("vfs_read")
+	got := mem.Enter(c, &machine.Frame{Func: addr, IP: addr + 4}).Arg(0)
+	if want := arg("vfs_read"); got != want {
+		t.Errorf("a module's vfs_read(%#x), the kernel's vfs_read(%#x)", got, want)
+	}
 }
 
 // The same run reads the same, and reading does not change the run.

@@ -75,13 +75,13 @@ func (mem *Memory) object(kind kind, k key) *object {
 	return o
 }
 
-// readObject reads of the object at addr up to its end.
+// readObject reads of the object at addr up to its end, or to that of its kind.
 func (mem *Memory) readObject(dst []byte, addr uint64) int {
 	kind := (addr - objectBase) / kindSize
 	at := (addr - objectBase) % kindSize
 	stride := mem.kinds[kind].stride
 	place, off := at/stride, at%stride
-	n := zero(dst, stride-off)
+	n := zero(dst, min(stride-off, kindSize-at))
 	if list := mem.objects[kind].list; place < uint64(len(list)) {
 		mem.readFields(list[place], dst[:n], off)
 	}

@@ -42,6 +42,10 @@ type param struct {
 
 // function finds out what the function at an address takes.
 func (mem *Memory) function(addr uint64) *function {
+	if syms := mem.m.Kallsyms(); syms != mem.syms { // a module has come or gone
+		mem.syms = syms
+		clear(mem.funcs)
+	}
 	fn := mem.funcs[addr]
 	if fn != nil {
 		return fn
