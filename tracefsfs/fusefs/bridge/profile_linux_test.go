@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -44,13 +45,18 @@ func TestArgsOf(t *testing.T) {
 
 // However long a command line is, little of it is kept: names that are cut off are none.
 func TestArgsOfLongCommand(t *testing.T) {
-	cmd := exec.Command("sleep", append(slices.Repeat([]string{"0"}, 10*maxArgs), "100")...)
-	if err := cmd.Start(); err != nil {
+	cmd := exec.Command("sh", append([]string{"-c", "echo; read x"}, slices.Repeat([]string{"0"}, 10*maxArgs)...)...)
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	defer func() { _ = errors.Join(in.Close(), cmd.Wait()) }()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it runs
+		t.Fatal(err)
+	}
 	args := argsOf(cmd.Process.Pid)
-	if size := len(strings.Join(args, "\x00")); len(args) < 2 || args[0] != "sleep" || size >= maxArgs {
+	if size := len(strings.Join(args, "\x00")); len(args) < 2 || args[0] != "sh" || size >= maxArgs {
 		t.Errorf("%.20q: %d bytes", args, size)
 	}
 }
