@@ -8,7 +8,9 @@
 // Whoever touches the mount becomes a guest, and so do its children. Each request
 // is a system call of the guest. What processes do without touching the mount is
 // told by the kernel's process connector; where that is not to be had (without root,
-// in a container) /proc is looked at with each request, which sees less.
+// in a container) /proc is looked at with each request, which sees less. What programs
+// those were that have ended before anybody asked is told by fanotify, where that is to
+// be had, too.
 //
 // Before a request is served, what the kernel told until then is brought into the
 // simulation and the machine runs until its guests have done it: a child that was
