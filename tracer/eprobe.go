@@ -91,8 +91,9 @@ func (e *eprobe) free() error {
 // Kernel: enable_trace_eprobe and disable_trace_eprobe, kernel/trace/trace_eprobe.c.
 //
 // Departure: as in the kernel, the event listens in the instance alone in which it is
-// enabled first. There it stops when it is disabled in the last one; the kernel looks
-// for it in the last instance only, and may leave it behind.
+// enabled first, and is recorded there even when it is disabled there. It stops when it
+// is disabled in the last one; the kernel looks for it in the last instance only, and
+// may leave it behind.
 func (e *eprobe) switched(i *Instance, on bool) error {
 	if e.ft.enabledSomewhere(e.typ) {
 		return nil
@@ -127,7 +128,7 @@ func (e *eprobe) switched(i *Instance, on bool) error {
 func (e *eprobe) fire(c *machine.CPU, h event.Common, rec []byte) {
 	i := e.in
 	s := &i.events[e.typ.ID]
-	if e.firing || !s.enabled || s.softDisabled || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
+	if e.firing || s.softDisabled || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
 		return
 	}
 	e.firing = true

@@ -82,7 +82,8 @@ func TestEprobeAttach(t *testing.T) {
 	l.must("dynamic_events", "-:eprobes/\n-:f\n-:made\n")
 }
 
-// An eprobe listens in the instance in which it is enabled first.
+// An eprobe listens in the instance in which it is enabled first, until it is disabled in
+// all.
 func TestEprobeInInstances(t *testing.T) {
 	l := newProbeLab(t)
 	if err := l.fs.Mkdir("instances/i"); err != nil {
@@ -99,6 +100,11 @@ func TestEprobeInInstances(t *testing.T) {
 		t.Errorf("in the instance %q", got)
 	}
 	l.must("instances/i/events/eprobes/x/enable", "0\n")
+	before := strings.Count(l.read("instances/i/trace"), ": x: ")
+	l.ft.Run(20 * machine.Millisecond)
+	if after := strings.Count(l.read("instances/i/trace"), ": x: "); after <= before {
+		t.Errorf("%d hits after it was disabled there, %d before", after, before)
+	}
 	l.must("events/eprobes/x/enable", "0\n")
 	l.want("instances/i/events/sched/sched_switch/enable", "0\n")
 	l.must("instances/i/events/eprobes/x/enable", "1\n")

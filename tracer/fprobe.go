@@ -103,7 +103,8 @@ func stubOf(tracepoint string) string { return "__probestub_" + tracepoint }
 //
 // Departure: the function that a tracepoint calls for such a probe, __probestub_NAME,
 // is seen by the probe alone. A probe fires before the tracepoint's event, whichever of
-// the two was enabled first. Of the tracepoints those fire that the machine has.
+// the two was enabled first, and one that is deleted does not silence others on its
+// tracepoint. Of the tracepoints those fire that the machine has.
 func (f *traceFprobe) onTracepoint() {
 	stub, ok := f.ft.symbol(stubOf(f.def.Symbol))
 	if f.waiting = !ok; !ok {

@@ -14,30 +14,9 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// newKprobeLab is a running machine with its tracefs.
-func newKprobeLab(t *testing.T) *dynLab {
-	t.Helper()
-	m, err := machine.New(machine.Config{CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := workload.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(m); err != nil {
-		t.Fatal(err)
-	}
-	ft, err := New(m, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &dynLab{t, ft, tracefsfs.New(ft.Root())}
-}
-
 // Every call of a function hits the probes at its entry, behind it and at its return.
 func TestKprobeHits(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	l.must("dynamic_events", "p:enter vfs_read comm=$comm\nr:leave vfs_read $retval\np:inside vfs_read+9\np:never vfs_write\n")
 	l.want("kprobe_events", "p:kprobes/enter vfs_read comm=$comm\nr10:kprobes/leave vfs_read arg1=$retval\np:kprobes/inside vfs_read+9\np:kprobes/never vfs_write\n")
 	for _, event := range []string{"enter", "leave", "inside"} {
@@ -66,7 +45,7 @@ func TestKprobeHits(t *testing.T) {
 
 // The stack of a hit begins where the probe is, that of a return where it goes on.
 func TestKprobeStack(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	l.must("kprobe_events", "p:enter vfs_read\nr:leave vfs_read\n")
 	l.must("events/kprobes/enable", "1")
 	l.must("options/stacktrace", "1")
@@ -82,7 +61,7 @@ func TestKprobeStack(t *testing.T) {
 
 // Several probes may be of one event; it goes with the last of them.
 func TestKprobeAppend(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	l.must("kprobe_events", "p:both vfs_read\np:both vfs_write\n")
 	l.fails("kprobe_events", "p:both vfs_read", syscall.EEXIST)
 	l.fails("kprobe_events", "r:both vfs_open", syscall.EEXIST)
@@ -110,7 +89,7 @@ func TestKprobeAppend(t *testing.T) {
 
 // Where no probe can be, error_log says why.
 func TestKprobeRefused(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	for command, want := range map[string]struct {
 		errno   syscall.Errno
 		message string
@@ -138,7 +117,7 @@ func TestKprobeRefused(t *testing.T) {
 
 // A probe in a module waits for it, and again when it has gone.
 func TestKprobeModule(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	l.must("kprobe_events", "p:event1 trace_printk:trace_printk_irq_work\nr:event2 trace_printk:trace_printk_irq_work\n")
 	l.must("events/kprobes/event1/enable", "1")
 	list := func() string {
@@ -182,7 +161,7 @@ func TestKprobeModule(t *testing.T) {
 
 // A jump takes the place of a breakpoint after a while.
 func TestKprobeOptimization(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	l.must("kprobe_events", "p:inside vfs_read+9\np:entry vfs_read\n")
 	list := func() string { text, _ := l.ft.showKprobes(); return string(text) }
 	want := func(when, inside string) {
@@ -231,7 +210,7 @@ func TestKprobeOptimization(t *testing.T) {
 
 // A hit allocates nothing.
 func TestKprobeHitAllocs(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	l.must("kprobe_events", "p:enter vfs_read $arg1 $stack0 +0($arg2):u8 $comm\nr:leave vfs_read $retval $arg3\n")
 	l.must("events/kprobes/enable", "1")
 	l.ft.Run(50 * machine.Millisecond) // objects and buffers are made
@@ -258,7 +237,7 @@ func TestKprobeHitAllocs(t *testing.T) {
 
 // The folder kprobes of debugfs: what must not be probed, and a switch for all.
 func TestKprobesDir(t *testing.T) {
-	l := newKprobeLab(t)
+	l := newProbeLab(t)
 	dir := tracefsfs.New(l.ft.KprobesDir())
 	black, err := dir.ReadFile("blacklist")
 	if err != nil {
