@@ -24,6 +24,16 @@
 // A tracefs file is declared beside the state it shows; [Ftrace.Root] hangs
 // the declarations into a tree.
 //
+// The package is flat, as kernel/trace is, and a file is called what it shows:
+//
+//	instance options buffersize clock trace pipe snapshot marker …   an instance and its files
+//	events eventfiles eventfilter eventtriggers emit tracepoints …   events
+//	function functions functionhash functionprobe profiler …         functions and who wants them
+//	function_graph irqsoff wakeup hwlat osnoise blk mmiotrace …      the other tracers
+//	dynevent dynamic kprobe uprobe fprobe eprobe synthetic hist …    what a user adds to the kernel's events
+//
+// What needs no instance has a package of its own below event, and output.
+//
 // Kernel: kernel/trace/trace.c, trace_events.c, trace_functions.c,
-// trace_functions_graph.c, trace_nop.c, trace_dynevent.c, trace_kprobe.c.
+// trace_functions_graph.c, trace_nop.c, trace_dynevent.c; each file names its own.
 package tracer
