@@ -12,6 +12,7 @@ import (
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer/event"
+	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
 
@@ -102,6 +103,34 @@ func newDynLab(t *testing.T) *dynLab {
 		return append(children(), ft.dynEventsFile("y_events", y, func(command string) error { return y.create(ft, command) }))
 	}
 	return &dynLab{t, ft, tracefsfs.New(root)}
+}
+
+// newProbeLab is a running machine with its tracefs.
+func newProbeLab(t *testing.T) *dynLab {
+	t.Helper()
+	ft := newRunning(t, machine.Config{CPUs: 2})
+	return &dynLab{t, ft, tracefsfs.New(ft.Root())}
+}
+
+// newRunning is the tracing of a machine that runs the usual workload.
+func newRunning(t *testing.T, cfg machine.Config) *Ftrace {
+	t.Helper()
+	m, err := machine.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := workload.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(m); err != nil {
+		t.Fatal(err)
+	}
+	ft, err := New(m, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ft
 }
 
 func (l *dynLab) append(name, text string) error { return tracefsfs.Append(l.fs, name, text) }

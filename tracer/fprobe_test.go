@@ -6,31 +6,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/tracefsfs"
-	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
-
-// newProbeLab is a running machine with its tracefs.
-func newProbeLab(t *testing.T) *dynLab {
-	t.Helper()
-	m, err := machine.New(machine.Config{CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := workload.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(m); err != nil {
-		t.Fatal(err)
-	}
-	ft, err := New(m, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &dynLab{t, ft, tracefsfs.New(ft.Root())}
-}
 
 // lines are those of trace that a pattern matches.
 func (l *dynLab) lines(pattern string) []string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
@@ -135,14 +136,7 @@ func body(trace string) []string {
 // test that needs it is skipped where there are none, but not in CI.
 func oracle(t testing.TB, name string) string {
 	t.Helper()
-	dir := os.Getenv("FTRACELAB_ORACLE")
-	if dir == "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("FTRACELAB_ORACLE is not set")
-		}
-		t.Skip("FTRACELAB_ORACLE is not set: no captures to compare with")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	data, err := os.ReadFile(filepath.Join(testutil.Oracle(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}

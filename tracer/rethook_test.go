@@ -6,7 +6,6 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
-	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
 
@@ -15,21 +14,7 @@ import (
 func TestRethookBesideGraph(t *testing.T) {
 	type seen struct{ fn, value uint64 }
 	run := func(names string) map[byte][]seen {
-		m, err := machine.New(machine.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := workload.Find("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Start(m); err != nil {
-			t.Fatal(err)
-		}
-		ft, err := New(m, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ft := newRunning(t, machine.Config{})
 		got := map[byte][]seen{}
 		all := new(filterHash)
 		for _, name := range []byte(names) {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracer/event/events"
 )
@@ -17,10 +18,7 @@ var errorCase = regexp.MustCompile(`(?ms)^### (\d+): tw -\w events/sched/sched_s
 
 // What the captured commands bring: the errno, error_log, the file afterwards.
 func TestErrorCases(t *testing.T) {
-	root := os.Getenv("FTRACELAB_ORACLE")
-	if root == "" {
-		t.Skip("FTRACELAB_ORACLE not set")
-	}
+	root := testutil.Oracle(t)
 	for _, c := range []struct {
 		name string
 		want int // hist commands in it

@@ -10,16 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )
 
 func oracleFile(t *testing.T, name string) string {
 	t.Helper()
-	root := os.Getenv("FTRACELAB_ORACLE")
-	if root == "" {
-		t.Skip("FTRACELAB_ORACLE not set")
-	}
+	root := testutil.Oracle(t)
 	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 )
@@ -87,10 +88,7 @@ var symbolText = regexp.MustCompile(`^(\S+?)(?:\+0x([0-9a-f]+)/0x([0-9a-f]+))?(?
 // were switched on for a second run. So the histograms are made from their own
 // text.
 func TestShowAsKernel(t *testing.T) {
-	root := os.Getenv("FTRACELAB_ORACLE")
-	if root == "" {
-		t.Skip("FTRACELAB_ORACLE not set")
-	}
+	root := testutil.Oracle(t)
 	dir := filepath.Join(root, "debian/dynamic_hist_misc/hist")
 	readme, err := os.ReadFile(filepath.Join(dir, "README"))
 	if err != nil {

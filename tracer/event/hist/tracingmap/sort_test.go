@@ -7,14 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ftracelab/internal/testutil"
 )
 
 // The order of a kernel's own histograms, ties included.
 func TestTiesAsKernel(t *testing.T) {
-	root := os.Getenv("FTRACELAB_ORACLE")
-	if root == "" {
-		t.Skip("FTRACELAB_ORACLE not set")
-	}
+	root := testutil.Oracle(t)
 	for name, format := range map[string]string{
 		"basic":  "{ bytes_req: %d } hitcount: %d",
 		"filter": "{ bytes_req: %d } hitcount: %d",
