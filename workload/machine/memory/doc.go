@@ -24,9 +24,10 @@
 //
 // # What is true
 //
-// Tasks (name, pids, priority, state, when they began and how long they ran), the arguments of system calls, page faults, what is
-// allocated and freed, return addresses on stacks, the system call's registers at the
-// top of a stack, and the paths that a workload tells ([Names]) are the machine's.
+// Tasks (name, pids, priority, state, when they began and how long they ran), the
+// arguments of system calls, page faults, what is allocated and freed, return addresses
+// on stacks, the system call's registers at the top of a stack, and the paths that a
+// workload tells ([Names]) are the machine's.
 //
 // Departure: the rest is made up, the same in every run. An argument that nothing is
 // known of is a small number or a pointer to an object of its type; members of objects
