@@ -30,7 +30,7 @@ func (r *run) caveats(rep *Report) []string {
 		note("%d events came without a binary record and were written as %d bytes of common fields: their size is assumed", c.bare, 8)
 	}
 	if c.kernel.forgotten > 0 || c.kernel.notKept > 0 {
-		note("there are too many unique kernel stacks to keep all: %d are known by their number only, and %d events have one beyond those counted; the sweep over bits counts them as refused",
+		note("there are too many unique kernel stacks to keep all: of %d only a hash is known, and %d events have one beyond those counted, which the sweep over bits counts as refused",
 			c.kernel.notKept, c.kernel.forgotten)
 	}
 	if c.kernelStacks > c.events {

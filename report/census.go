@@ -14,6 +14,7 @@ type census struct {
 	events, lost, losses     uint64
 	kernelStacks, userStacks uint64
 	kernelWords, userWords   uint64
+	kernelBytes              uint64 // of the kernel stacks in full
 	deepUser                 uint64 // user stacks of more than 8 addresses
 	backwards                uint64 // events earlier than one before them on their CPU
 	bare                     uint64 // events whose record the capture does not have
@@ -48,6 +49,7 @@ func (c *census) consume(b *batch) error {
 		case tracer.KernelStack:
 			c.kernelStacks++
 			c.kernelWords += uint64(len(r.Stack))
+			c.kernelBytes += kernelStackBytes(len(r.Stack))
 			c.depth[min(len(r.Stack), maxDepth)]++
 			c.kernel.see(r.Stack)
 			c.kernelGrowth.add(c.events, c.kernel)
@@ -110,9 +112,15 @@ func (c *census) joinStack(r *tracer.Record) {
 	}
 }
 
+// timed reports whether the capture has times: in one without, all are zero.
+func (c *census) timed() bool { return c.lastTime > 0 }
+
 // seconds is the span of the events' time stamps.
-func (c *census) seconds() float64 {
-	return float64(c.lastTime-c.firstTime) / 1e9
+func (c *census) seconds() Seconds {
+	if !c.timed() {
+		return Unknown
+	}
+	return Seconds(float64(c.lastTime-c.firstTime) / 1e9)
 }
 
 // growthPoints bounds the points of a growth curve.

@@ -17,6 +17,7 @@ func DesignNames() []string {
 }
 
 // NamedDesign returns the design of that name with maps of the given bits and seed.
+// With bits 0, [Estimate] gives each map the size that it recommends for it.
 //
 //	full-stacks        what ftrace writes today: the base of all comparisons
 //	stackmap           kernel stacks by id, as the stackmap documentation promises

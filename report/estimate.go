@@ -28,7 +28,7 @@ type Options struct {
 	SubbufSize   int  // bytes with header; 0 is 4096
 	NoOverwrite  bool // the buffer keeps the oldest events instead of the newest
 
-	Bits int    // of the maps, 10…18; 0 is 14, the kernel's default
+	Bits int    // of the maps, 10…18; 0: each has the size recommended for it
 	Seed uint32 // of the maps' hash
 
 	// Designs to compare, the first being the base; nil: full-stacks, stackmap,
@@ -54,6 +54,13 @@ type Caveater interface {
 	Caveats() []string
 }
 
+// Conditioner is a source whose records are right only if something is true that it
+// cannot know. Once it has been read it says what, as a clause to follow the word if;
+// empty: nothing. The answer begins with it.
+type Conditioner interface {
+	Condition() string
+}
+
 // nrPages is how many sub-buffers buffer_size_kb gives a CPU.
 //
 // Kernel: ring_buffer_resize, kernel/trace/ring_buffer.c.
@@ -73,9 +80,6 @@ func (o *Options) complete() error {
 	if o.SubbufSize == 0 {
 		o.SubbufSize = 4096
 	}
-	if o.Bits == 0 {
-		o.Bits = 14
-	}
 	if o.TopStacks == 0 {
 		o.TopStacks = 10
 	}
@@ -84,7 +88,7 @@ func (o *Options) complete() error {
 		return fmt.Errorf("report: a buffer of %d KB: %w", o.BufferSizeKB, errRange)
 	case o.SubbufSize < 4096 || o.SubbufSize > 1<<20 || o.SubbufSize&(o.SubbufSize-1) != 0:
 		return fmt.Errorf("report: sub-buffers of %d bytes: %w", o.SubbufSize, errRange)
-	case o.Bits < stackmap.MinBits || o.Bits > stackmap.MaxBits:
+	case o.Bits != 0 && (o.Bits < stackmap.MinBits || o.Bits > stackmap.MaxBits):
 		return fmt.Errorf("report: %d bits: %w (%d to %d)", o.Bits, errRange, stackmap.MinBits, stackmap.MaxBits)
 	}
 	return nil
@@ -130,6 +134,9 @@ func Estimate(src tracer.Source, opt Options) (*Report, error) {
 	if c, ok := src.(Caveater); ok {
 		opt.Caveats = append(opt.Caveats[:len(opt.Caveats):len(opt.Caveats)], c.Caveats()...)
 	}
+	if c, ok := src.(Conditioner); ok {
+		run.condition = c.Condition()
+	}
 	return run.report()
 }
 
@@ -138,6 +145,9 @@ type run struct {
 	opt     *Options
 	census  *census
 	writers []*writer
+	studies []*study
+
+	condition string // of the source, see Conditioner
 }
 
 func newRun(opt *Options) (*run, error) {

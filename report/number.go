@@ -14,17 +14,6 @@ func Group(n uint64) string {
 	return s
 }
 
-// trim prints seconds with three decimals, fewer for large ones.
-func trim(x float64) string {
-	switch {
-	case x >= 1000:
-		return Group(uint64(x + 0.5))
-	case x >= 100:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(x, 'f', 3, 64)
-}
-
 // Bytes prints a number of bytes for people, in powers of 1024.
 func Bytes(n int64) string {
 	if n < 0 {

@@ -13,9 +13,9 @@ func TestNumbers(t *testing.T) {
 		{Bytes(10240), "10.0 KiB"},
 		{Bytes(-3 << 20), "-3.0 MiB"},
 		{Bytes(1 << 31), "2.0 GiB"},
-		{trim(0.0004), "0.000"},
-		{trim(123.456), "123.5"},
-		{trim(86400.4), "86,400"},
+		{Seconds(0.0004).String(), "0.000"},
+		{Seconds(123.456).String(), "123.5"},
+		{Seconds(86400.4).String(), "86,400"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -2,7 +2,7 @@ package report
 
 // Schema names the version of the JSON output. Fields may be added within a
 // version; none is renamed, removed or given another meaning.
-const Schema = "ftracelab/estimate/1"
+const Schema = "ftracelab/estimate/2"
 
 // Basis says where a figure comes from.
 type Basis string
@@ -27,27 +27,16 @@ type Report struct {
 	Input          Input          `json:"input"`
 	Settings       Settings       `json:"settings"`
 	Verification   Verification   `json:"verification"`
+	Answer         Answer         `json:"answer"`
 	Designs        []Result       `json:"designs"`
-	Recommendation Recommendation `json:"recommendation"`
-	Sweep          []SweepPoint   `json:"sweep"`
+	Recommendation Recommendation `json:"recommendation"` // of the map of kernel stacks
+	Sweep          []SweepPoint   `json:"sweep"`          // of the map of kernel stacks
+	UserSweep      []SweepPoint   `json:"user_sweep"`     // of the map of user stacks, if a design has one
 	Depths         []DepthRow     `json:"depths"`
 	Growth         []GrowthPoint  `json:"growth"`      // of kernel stacks
 	UserGrowth     []GrowthPoint  `json:"user_growth"` // of user stacks
 	TopStacks      []TopStack     `json:"top_stacks"`
 	Caveats        []string       `json:"caveats"`
-}
-
-// Best returns the design that records stacks in the fewest bytes per event, if it
-// saves anything against the first one; nil if none does.
-func (r *Report) Best() *Result {
-	var best *Result
-	for i := range r.Designs {
-		d := &r.Designs[i]
-		if d.Breakdown.StackRecords > 0 && d.SavingPct > 0 && (best == nil || d.BytesPerEvent < best.BytesPerEvent) {
-			best = d
-		}
-	}
-	return best
 }
 
 // Input is what was read.
@@ -71,10 +60,10 @@ type Input struct {
 
 	Deferred *Joined `json:"deferred,omitempty"` // of a trace whose user stacks were deferred
 
-	Lost    uint64  `json:"lost"`   // events known to be missing
-	Losses  uint64  `json:"losses"` // places where some are
-	CPUs    int     `json:"cpus"`   // that have records
-	Seconds float64 `json:"seconds"`
+	Lost    uint64  `json:"lost"`    // events known to be missing
+	Losses  uint64  `json:"losses"`  // places where some are
+	CPUs    int     `json:"cpus"`    // that have records
+	Seconds Seconds `json:"seconds"` // null: the capture has no times
 }
 
 // Joined says how the cookies of a trace found the user stacks they stand for.
@@ -90,7 +79,7 @@ type Settings struct {
 	SubbufSize   int    `json:"subbuf_size"`
 	NrPages      int    `json:"nr_pages"` // sub-buffers per CPU the buffer has
 	Overwrite    bool   `json:"overwrite"`
-	Bits         int    `json:"bits"`
+	Bits         int    `json:"bits"` // of all maps; 0: each as recommended
 	Seed         uint32 `json:"seed"`
 }
 
@@ -116,6 +105,8 @@ type VerificationCPU struct {
 // Result is one design on this trace.
 type Result struct {
 	Name          string  `json:"name"`
+	Exists        bool    `json:"exists"` // in Linux 6.12, or as patches that were posted
+	Needs         string  `json:"needs"`  // what a kernel needs to record so; empty: nothing
 	Basis         Basis   `json:"basis"`
 	Events        uint64  `json:"events"`
 	Bytes         uint64  `json:"bytes"`           // whole pages, headers and tails included
@@ -123,7 +114,7 @@ type Result struct {
 	SavingPct     float64 `json:"saving_pct"`      // of bytes_per_event against the first design
 
 	RetainedEvents  uint64       `json:"retained_events"`  // in a buffer of buffer_size_kb, all CPUs
-	RetainedSeconds float64      `json:"retained_seconds"` // back to where every CPU is complete
+	RetainedSeconds Seconds      `json:"retained_seconds"` // back to where every CPU is complete; null: no times
 	RetainedBasis   Basis        `json:"retained_basis"`
 	RetainedTimes   float64      `json:"retained_times"` // events, as a multiple of the first design's
 	RetainedCPUs    []Retention  `json:"retained_cpus"`
@@ -135,6 +126,8 @@ type Result struct {
 	Fallbacks       uint64       `json:"fallbacks"`
 	CutUserStacks   uint64       `json:"cut_user_stacks"` // that lost addresses in this design
 	TooBig          uint64       `json:"too_big"`         // records larger than a sub-buffer, not written
+	Fidelity        Fidelity     `json:"fidelity"`
+	Why             string       `json:"why,omitempty"` // it takes more than the first design
 	Deferred        *DeferredUse `json:"deferred,omitempty"`
 	Net             Net          `json:"net"`
 }
@@ -143,7 +136,7 @@ type Result struct {
 type Retention struct {
 	CPU     int     `json:"cpu"`
 	Events  uint64  `json:"events"`
-	Seconds float64 `json:"seconds"`
+	Seconds Seconds `json:"seconds"`
 	Basis   Basis   `json:"basis"`
 }
 
@@ -167,18 +160,19 @@ type Breakdown struct {
 
 // MapUse is one map of a design at the end of the trace.
 type MapUse struct {
-	Basis       Basis  `json:"basis"`  // of the byte counts
-	Stacks      string `json:"stacks"` // "kernel" or "user"
-	Preset      string `json:"preset"`
-	Bits        int    `json:"bits"`
-	Entries     uint64 `json:"entries"`
-	Capacity    uint64 `json:"capacity"`
-	TableSize   uint64 `json:"table_size"`
-	Successes   uint64 `json:"successes"`
-	Drops       uint64 `json:"drops"`
-	TableBytes  uint64 `json:"table_bytes"`
-	PoolBytes   uint64 `json:"pool_bytes"`
-	ExportBytes uint64 `json:"export_bytes"` // while stack_map_bin is open
+	Basis       Basis          `json:"basis"`  // of the byte counts
+	Stacks      string         `json:"stacks"` // "kernel" or "user"
+	Preset      string         `json:"preset"`
+	Bits        int            `json:"bits"`
+	Recommended Recommendation `json:"recommended"`
+	Entries     uint64         `json:"entries"`
+	Capacity    uint64         `json:"capacity"`
+	TableSize   uint64         `json:"table_size"`
+	Successes   uint64         `json:"successes"`
+	Drops       uint64         `json:"drops"`
+	TableBytes  uint64         `json:"table_bytes"`
+	PoolBytes   uint64         `json:"pool_bytes"`
+	ExportBytes uint64         `json:"export_bytes"` // while stack_map_bin is open
 }
 
 // DeferredUse is what deferred user stacks rest on.
@@ -202,13 +196,15 @@ type Net struct {
 	BreakEvenBufferKB uint64 `json:"break_even_buffer_kb"`
 }
 
-// SweepPoint is the design stackmap with another size of map. Its bytes are
-// records and stacks without page headers and tails.
+// SweepPoint is what a map of that size makes of the trace's stacks of one kind, those
+// of the other kind being written in full. Its bytes are records and stacks without
+// page headers and tails, its net is over this trace.
 type SweepPoint struct {
 	Basis         Basis   `json:"basis"`
 	Bits          int     `json:"bits"`
 	Entries       uint64  `json:"entries"`
 	Capacity      uint64  `json:"capacity"`
+	TableSize     uint64  `json:"table_size"`
 	PoolPct       float64 `json:"pool_pct"`
 	TablePct      float64 `json:"table_pct"`
 	HitRate       float64 `json:"hit_rate"`

@@ -25,20 +25,50 @@ func (r *run) report() (*Report, error) {
 		TopStacks:    r.topStacks(),
 	}
 	for _, w := range r.writers {
-		rep.Designs = append(rep.Designs, w.result(c))
+		maps, err := r.mapStudies(&w.design)
+		if err != nil {
+			return nil, err
+		}
+		rep.Designs = append(rep.Designs, w.result(c, maps))
 	}
 	base := &rep.Designs[0]
 	for i, w := range r.writers {
-		rep.Designs[i].against(base, r.writers[0].sum().recordBytes(), w.sum().recordBytes(), &rep.Settings)
+		d := &rep.Designs[i]
+		d.against(base, r.writers[0].sum().recordBytes(), w.sum().recordBytes(), &rep.Settings)
+		d.Why = r.why(d, base)
 	}
-	var err error
-	if rep.Sweep, err = r.sweep(); err != nil {
+	if err := r.sweeps(rep); err != nil {
 		return nil, err
 	}
 	rep.Depths = r.depths()
-	rep.Recommendation = recommend(rep.Sweep, c.kernelStacks, rep.Input.KernelAtLeast)
 	rep.Caveats = r.caveats(rep)
+	rep.Answer = answer(rep, r.condition)
 	return rep, nil
+}
+
+// sweeps fills in the sweeps over the sizes of the maps: of the first design that
+// has such a map, and for kernel stacks of the documented one if no design has.
+func (r *run) sweeps(rep *Report) error {
+	cfg := stackmap.Documented()
+	cfg.Seed = r.opt.Seed
+	if w := r.mapped(); w != nil {
+		cfg = w.design.KernelMap
+	}
+	s, err := r.study(cfg, kernelKind)
+	if err != nil {
+		return err
+	}
+	rep.Sweep, rep.Recommendation, rep.UserSweep = s.points, s.rec, []SweepPoint{}
+	if rep.Sweep == nil {
+		rep.Sweep = []SweepPoint{}
+	}
+	for _, s := range r.studies {
+		if s.kind == userKind && len(s.points) > 0 {
+			rep.UserSweep = s.points
+			break
+		}
+	}
+	return nil
 }
 
 func (r *run) input() Input {
@@ -97,8 +127,9 @@ func (w *writer) sum() *tally {
 	return t
 }
 
-// result is what a design made of the trace, on its own.
-func (w *writer) result(c *census) Result {
+// result is what a design made of the trace, on its own. maps are the studies of its
+// two maps, nil where it has none.
+func (w *writer) result(c *census, maps [2]*study) Result {
 	t := w.sum()
 	n := &w.stacks.Counts
 	res := Result{
@@ -122,8 +153,10 @@ func (w *writer) result(c *census) Result {
 			res.Breakdown.AlignmentBytes += l.buf.Ledger(0).Align
 		}
 	}
-	w.addMap(&res, w.stacks.KernelMap(), "kernel")
-	w.addMap(&res, w.stacks.UserMap(), "user")
+	res.Exists, res.Needs = standing(w.design)
+	res.Fidelity = w.fidelity(c)
+	w.addMap(&res, w.stacks.KernelMap(), w.design.KernelMap.Bits, maps[kernelKind])
+	w.addMap(&res, w.stacks.UserMap(), w.design.UserMap.Bits, maps[userKind])
 	var inserted uint64
 	for _, m := range res.Maps {
 		inserted += m.Entries
@@ -141,15 +174,21 @@ func (w *writer) result(c *census) Result {
 }
 
 // addMap adds one map's counters and memory. The memory is the structures' size in
-// a kernel, not something seen in the trace.
-func (w *writer) addMap(res *Result, m *stackmap.Map, stacks string) {
+// a kernel, not something seen in the trace. bits is the size that was asked for; 0:
+// the map that was written through stands for the recommended one.
+func (w *writer) addMap(res *Result, m *stackmap.Map, bits int, s *study) {
 	if m == nil {
 		return
 	}
 	cfg, st := m.Config(), m.Stats()
+	if bits == 0 && s.rec.Bits > 0 {
+		cfg.Bits = s.rec.Bits
+		p := &s.points[cfg.Bits-stackmap.MinBits]
+		st.Entries, st.Capacity, st.TableSize = p.Entries, p.Capacity, p.TableSize
+	}
 	table, pool, export := cfg.Memory()
 	res.Maps = append(res.Maps, MapUse{
-		Basis: Assumed, Stacks: stacks, Preset: cfg.Preset, Bits: cfg.Bits,
+		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.rec,
 		Entries: st.Entries, Capacity: st.Capacity, TableSize: st.TableSize,
 		Successes: st.Successes, Drops: st.Drops,
 		TableBytes: uint64(table), PoolBytes: uint64(pool), ExportBytes: uint64(export),
@@ -163,6 +202,9 @@ func (w *writer) retain(res *Result, c *census) {
 	res.RetainedBasis = Replayed
 	res.RetainedCPUs = []Retention{}
 	least := math.Inf(1)
+	if !c.timed() {
+		least = float64(Unknown)
+	}
 	var events float64
 	for _, l := range w.lanes {
 		if l == nil || l.tally.events() == 0 {
@@ -174,13 +216,15 @@ func (w *writer) retain(res *Result, c *census) {
 		if k.Basis == Extrapolated {
 			res.RetainedBasis = Extrapolated
 		}
-		res.RetainedCPUs = append(res.RetainedCPUs, Retention{
-			CPU: l.cpu, Events: uint64(math.Round(k.events)), Seconds: round6(k.seconds), Basis: k.Basis,
-		})
+		on := Retention{CPU: l.cpu, Events: uint64(math.Round(k.events)), Seconds: Seconds(round6(k.seconds)), Basis: k.Basis}
+		if !c.timed() {
+			on.Seconds = Unknown
+		}
+		res.RetainedCPUs = append(res.RetainedCPUs, on)
 	}
 	res.RetainedEvents = uint64(math.Round(events))
 	if !math.IsInf(least, 1) {
-		res.RetainedSeconds = round6(least)
+		res.RetainedSeconds = Seconds(round6(least))
 	}
 }
 
@@ -209,26 +253,6 @@ func (res *Result) against(base *Result, baseRecords, records uint64, s *Setting
 	if cpus := float64(len(res.RetainedCPUs)); res.RetainedTimes > 1 && cpus > 0 {
 		res.Net.BreakEvenBufferKB = uint64(math.Ceil(float64(res.MapBytes) / (res.RetainedTimes - 1) / cpus / 1024))
 	}
-}
-
-// sweep tries the map of the first design that has one, or of the documented
-// preset, in all sizes.
-func (r *run) sweep() ([]SweepPoint, error) {
-	if r.census.kernelStacks == 0 {
-		return []SweepPoint{}, nil
-	}
-	cfg := stackmap.Documented()
-	cfg.Seed = r.opt.Seed
-	if w := r.mapped(); w != nil {
-		cfg = w.design.KernelMap
-	}
-	t := r.writers[0].sum()
-	var stackBytes uint64
-	for _, n := range t.kernelFullDepthSize {
-		stackBytes += n
-	}
-	full := t.recordBytes()
-	return sweep(cfg, r.census, full-stackBytes, full)
 }
 
 // mapped returns the first design with a map for kernel stacks, or nil.

@@ -8,15 +8,23 @@ import (
 )
 
 // sweep answers for every size of map what it would have done with the trace's
-// kernel stacks. eventBytes are those of all events without their stacks,
-// fullBytes those with full ones.
+// stacks of one kind; those of the other kind are counted in full.
 //
 // A slot is never freed while a trace runs, so the first sight of a stack decides
 // about all its later ones: it has an id from then on, or is refused each time. So
 // it is enough to ask each map once for each unique stack, in the order in which
-// they came, and counts do the rest. What the census could not remember is counted
-// as refused by all.
-func sweep(cfg stackmap.Config, c *census, eventBytes, fullBytes uint64) ([]SweepPoint, error) {
+// they came, and counts do the rest. A stack whose addresses the census did not keep
+// is asked for by its hash, which lands in some other slot but takes as much room;
+// what the census could not tell apart is counted as refused by all.
+func (r *run) sweep(cfg stackmap.Config, kind stackKind) ([]SweepPoint, error) {
+	c, base := r.census, r.writers[0].sum()
+	kernelBytes, userBytes := c.kernelBytes, c.userStacks*userStackBytes
+	fullBytes := base.recordBytes() - base.stackBytes + kernelBytes + userBytes
+	u, stacks, eventBytes, refused := c.kernel, c.kernelStacks, fullBytes-kernelBytes, kernelStackBytes
+	if kind == userKind {
+		u, stacks, eventBytes = c.user, c.userStacks, fullBytes-userBytes
+		refused = func(int) uint64 { return userStackBytes }
+	}
 	points := []SweepPoint{}
 	for b := stackmap.MinBits; b <= stackmap.MaxBits; b++ {
 		cfg.Bits = b
@@ -24,14 +32,14 @@ func sweep(cfg stackmap.Config, c *census, eventBytes, fullBytes uint64) ([]Swee
 		if err != nil {
 			return nil, fmt.Errorf("report: sweep over bits, at %d: %w", b, err)
 		}
-		f := askAll(m, c.kernel)
+		f := askAll(m, u, refused)
 		st := m.Stats()
 		table, pool, _ := m.Config().Memory()
 		bytes := eventBytes + f.bytes
 		points = append(points, SweepPoint{
-			Basis: Replayed, Bits: b, Entries: st.Entries, Capacity: st.Capacity,
+			Basis: Replayed, Bits: b, Entries: st.Entries, Capacity: st.Capacity, TableSize: st.TableSize,
 			PoolPct: pct(st.Entries, st.Capacity), TablePct: pct(st.Entries, st.TableSize),
-			HitRate: ratio(f.ids-min(f.ids, st.Entries), c.kernelStacks),
+			HitRate: ratio(f.ids-min(f.ids, st.Entries), stacks),
 			Drops:   f.drops, Fallbacks: f.fallbacks,
 			BytesPerEvent: ratio(bytes, c.events), SavingPct: savingPct(fullBytes, bytes),
 			MapBytes: uint64(table + pool),
@@ -47,22 +55,33 @@ type fates struct {
 	bytes                 uint64 // of the records that were written for them
 }
 
-// askAll asks m for every stack of u in turn.
-func askAll(m *stackmap.Map, u *uniqueSet) (f fates) {
+// askAll asks m for every stack of u in turn; bytes says what a stack of that depth
+// takes if m refuses it.
+func askAll(m *stackmap.Map, u *uniqueSet, bytes func(depth int) uint64) (f fates) {
+	cfg := m.Config()
+	var standIn []uint64
 	for i := range u.stacks {
 		s := &u.stacks[i]
-		err := stackmap.ErrNoSpace
-		if s.kept {
-			_, err = m.GetID(0, u.addresses(s))
+		ips := u.addresses(s)
+		if !s.kept && s.depth > 0 {
+			standIn = append(standIn[:0], s.hash)
+			if int(s.depth) > cfg.MaxDepth && !cfg.TruncateDeep {
+				standIn = make([]uint64, cfg.MaxDepth+1) // m refuses it as it would the stack
+			}
+			ips = standIn
 		}
-		if err == nil {
-			f.ids += s.count
-			f.bytes += s.count * stackIDBytes
+		if _, err := m.GetID(0, ips); err != nil {
+			f.refuse(m, s.count, s.count*bytes(int(s.depth)), err)
 			continue
 		}
-		f.refuse(m, s.count, s.count*kernelStackBytes(int(s.depth)), err)
+		f.ids += s.count
+		f.bytes += s.count * stackIDBytes
 	}
-	f.refuse(m, u.forgotten, u.forgottenBytes, stackmap.ErrNoSpace)
+	mean := uint64(0)
+	if u.forgotten > 0 {
+		mean = bytes(int(u.forgottenWords / u.forgotten))
+	}
+	f.refuse(m, u.forgotten, u.forgotten*mean, stackmap.ErrNoSpace)
 	return f
 }
 
@@ -77,43 +96,4 @@ func (f *fates) refuse(m *stackmap.Map, n, bytes uint64, err error) {
 	if m.Config().ReserveFirst {
 		f.bytes += n * discardBytes
 	}
-}
-
-// recommend chooses the size of the map.
-//
-// A map that refuses nothing and whose pool is at most half full leaves room for a
-// trace that sees as many stacks again; the smallest of these is cheapest. When
-// even the largest map does not get there, what remains is the best sum of bytes
-// saved and memory spent.
-func recommend(points []SweepPoint, stacks uint64, least bool) Recommendation {
-	if stacks == 0 {
-		return Recommendation{Why: "the trace has no kernel stacks: a stackmap has nothing to save"}
-	}
-	for _, p := range points {
-		if p.Drops == 0 && p.PoolPct <= 50 {
-			why := fmt.Sprintf("smallest map that refuses no stack and stays at most half full: %d of %d entries (%.1f %%)",
-				p.Entries, p.Capacity, p.PoolPct)
-			if least {
-				why += "; there were more unique stacks than the census tells apart"
-			}
-			return Recommendation{Bits: p.Bits, Why: why + netNote(p)}
-		}
-	}
-	best := points[0]
-	for _, p := range points[1:] {
-		if p.NetBytes > best.NetBytes {
-			best = p
-		}
-	}
-	why := fmt.Sprintf("no map is both without refusals and at most half full; with %d bits the bytes saved less the map's memory are best (%d drops, %.1f %% of the pool in use)",
-		best.Bits, best.Drops, best.PoolPct)
-	return Recommendation{Bits: best.Bits, Why: why + netNote(best)}
-}
-
-// netNote adds to a reason whether this trace is long enough to pay for the map.
-func netNote(p SweepPoint) string {
-	if p.NetBytes >= 0 {
-		return fmt.Sprintf("; over this trace it saves %s more than its own %s", binaryBytes(uint64(p.NetBytes)), binaryBytes(p.MapBytes))
-	}
-	return fmt.Sprintf("; this trace is too short to pay for it: the map's %s are %s more than it saves", binaryBytes(p.MapBytes), binaryBytes(uint64(-p.NetBytes)))
 }

@@ -45,7 +45,7 @@ func (t *text) report(r *Report) {
 	t.designs(r)
 	t.breakdown(r)
 	t.maps(r)
-	t.sweep(r)
+	t.sweeps(r)
 	t.depths(r)
 	t.growth("Unique kernel stacks", r.Growth)
 	t.growth("Unique user stacks", r.UserGrowth)
@@ -72,7 +72,11 @@ func (t *text) input(r *Report) {
 		name += " (" + in.Format + ")"
 	}
 	t.line("%s", name)
-	t.line("  %s events in %s s on %d CPUs", Group(in.Events), trim(in.Seconds), in.CPUs)
+	untimed := ""
+	if !in.Seconds.Known() && in.Events > 0 {
+		untimed = " (the capture has no times)"
+	}
+	t.line("  %s events in %s s on %s%s", Group(in.Events), in.Seconds, plural(in.CPUs, "CPU"), untimed)
 	if in.KernelStacks > 0 {
 		t.line("  %s kernel stacks, %s%s unique, %.1f addresses on average", Group(in.KernelStacks), atLeast(in.KernelAtLeast), Group(in.UniqueKernelStacks), in.KernelMeanDepth)
 	}
@@ -83,13 +87,8 @@ func (t *text) input(r *Report) {
 		t.line("  %s events wait for a deferred user stack, %s found theirs among %s", Group(d.Cookies), Group(d.Joined), Group(d.Stacks))
 	}
 	t.wrap("  ", "    ", "verified: "+Verified(r))
-	if d := r.Best(); d != nil {
-		short := fmt.Sprintf("in short: with %s an event takes %.1f %% less, and the same buffer holds %.2f times the events", d.Name, d.SavingPct, d.RetainedTimes)
-		if r.Recommendation.Bits > 0 {
-			short += fmt.Sprintf("; bits=%d is enough", r.Recommendation.Bits)
-		}
-		t.wrap("  ", "    ", short)
-	}
+	t.line("")
+	t.wrap("  ", "  ", r.Answer.Sentence)
 }
 
 // Verified says in a clause what a report's figures were held against.
@@ -107,20 +106,20 @@ func Verified(r *Report) string {
 
 func (t *text) designs(r *Report) {
 	t.section("Designs", fmt.Sprintf("replayed; a buffer of %d KB per CPU = %d pages of %d", r.Settings.BufferSizeKB, r.Settings.NrPages, r.Settings.SubbufSize))
-	tab := newTable("design", "bytes", "B/event", "saving", "retained", "", "seconds", "hits", "drops", "fallback")
-	for i := range r.Designs {
-		d := &r.Designs[i]
-		hits := "-"
-		if len(d.Maps) > 0 {
-			hits = fmt.Sprintf("%.2f%%", 100*d.HitRate)
+	tab := newTable("design", "bytes", "B/event", "saving", "retained", "", "seconds", "whole", "hits", "drops", "fallback")
+	guesses := false
+	for _, exists := range []bool{true, false} {
+		for i := range r.Designs {
+			d := &r.Designs[i]
+			if d.Exists != exists {
+				continue
+			}
+			if !exists && !guesses {
+				guesses = true
+				tab.heading("what if")
+			}
+			tab.row(designRow(d)...)
 		}
-		mark := ""
-		if d.RetainedBasis == Extrapolated {
-			mark = "~"
-		}
-		tab.row(d.Name, Group(d.Bytes), fmt.Sprintf("%.2f", d.BytesPerEvent), fmt.Sprintf("%.1f%%", d.SavingPct),
-			mark+Group(d.RetainedEvents), fmt.Sprintf("%.2fx", d.RetainedTimes), mark+trim(d.RetainedSeconds),
-			hits, Group(d.Drops), Group(d.Fallbacks))
 	}
 	t.table(tab)
 	for i := range r.Designs {
@@ -128,6 +127,39 @@ func (t *text) designs(r *Report) {
 			t.line("  ~ extrapolated: the trace does not fill the buffer")
 			break
 		}
+	}
+	t.line("  whole: stacks of which all addresses are kept")
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		if d.Needs != "" {
+			t.wrap("  ", "    ", d.Name+" needs "+d.Needs)
+		}
+		if d.Why != "" {
+			t.wrap("  ", "    ", d.Why)
+		}
+		if f := d.Fidelity; f.Merged > 0 {
+			t.wrap("  ", "    ", fmt.Sprintf("%s cannot tell %s different stacks apart: they became %s", d.Name, Group(f.Merged), Group(f.Within)))
+		}
+	}
+}
+
+func designRow(d *Result) []string {
+	hits := "-"
+	if len(d.Maps) > 0 {
+		hits = fmt.Sprintf("%.2f%%", 100*d.HitRate)
+	}
+	mark := ""
+	if d.RetainedBasis == Extrapolated {
+		mark = "~"
+	}
+	seconds := d.RetainedSeconds.String()
+	if d.RetainedSeconds.Known() {
+		seconds = mark + seconds
+	}
+	return []string{
+		d.Name, Group(d.Bytes), fmt.Sprintf("%.2f", d.BytesPerEvent), fmt.Sprintf("%.1f%%", d.SavingPct),
+		mark + Group(d.RetainedEvents), fmt.Sprintf("%.2fx", d.RetainedTimes), seconds,
+		fmt.Sprintf("%.1f%%", d.Fidelity.WholePct), hits, Group(d.Drops), Group(d.Fallbacks),
 	}
 }
 
@@ -171,7 +203,7 @@ func (t *text) maps(r *Report) {
 	if !some {
 		return
 	}
-	t.section("What the maps cost", "memory assumed: the kernel's structures at this size")
+	t.section("What the maps cost", "memory assumed: the kernel's structures at this size; net: saved less the maps' memory")
 	tab := newTable("design", "map", "bits", "entries", "of", "table", "pool", "export")
 	for i := range r.Designs {
 		for _, m := range r.Designs[i].Maps {
@@ -192,26 +224,38 @@ func (t *text) maps(r *Report) {
 	t.table(tab)
 }
 
-func (t *text) sweep(r *Report) {
-	if len(r.Sweep) > 0 {
-		t.section("ftrace_stackmap.bits", "replayed")
-		tab := newTable("bits", "entries", "pool", "hits", "drops", "fallback", "B/event", "saving", "map", "net")
-		for _, p := range r.Sweep {
-			name := fmt.Sprint(p.Bits)
-			if p.Bits == r.Recommendation.Bits {
-				name += " *"
+// sweeps shows what each size of the map would do, for kernel stacks and, if a design
+// has a map for them, for user stacks.
+func (t *text) sweeps(r *Report) {
+	t.sweep("ftrace_stackmap.bits", "net over this trace", r.Sweep, r.Recommendation)
+	for i := range r.Designs {
+		for _, m := range r.Designs[i].Maps {
+			if m.Stacks == userKind.String() {
+				t.sweep("bits of a map for user stacks", "kernel stacks in full; net over this trace", r.UserSweep, m.Recommended)
+				return
 			}
-			tab.row(name, Group(p.Entries), fmt.Sprintf("%.1f%%", p.PoolPct), fmt.Sprintf("%.2f%%", 100*p.HitRate),
-				Group(p.Drops), Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), fmt.Sprintf("%.1f%%", p.SavingPct),
-				binaryBytes(p.MapBytes), Bytes(p.NetBytes))
 		}
-		t.table(tab)
 	}
-	if r.Recommendation.Bits > 0 {
-		t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d. %s.", r.Recommendation.Bits, sentence(r.Recommendation.Why)))
-	} else {
-		t.wrap("  ", "  ", sentence(r.Recommendation.Why)+".")
+}
+
+func (t *text) sweep(title, how string, points []SweepPoint, rec Recommendation) {
+	t.section(title, "replayed; "+how)
+	if len(points) == 0 {
+		t.wrap("  ", "  ", sentence(rec.Why)+".")
+		return
 	}
+	tab := newTable("bits", "entries", "pool", "hits", "drops", "fallback", "B/event", "saving", "map", "net")
+	for _, p := range points {
+		name := fmt.Sprint(p.Bits)
+		if p.Bits == rec.Bits {
+			name += " *"
+		}
+		tab.row(name, Group(p.Entries), fmt.Sprintf("%.1f%%", p.PoolPct), fmt.Sprintf("%.2f%%", 100*p.HitRate),
+			Group(p.Drops), Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), fmt.Sprintf("%.1f%%", p.SavingPct),
+			binaryBytes(p.MapBytes), Bytes(p.NetBytes))
+	}
+	t.table(tab)
+	t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d, the %s.", rec.Bits, rec.Why))
 }
 
 func (t *text) depths(r *Report) {

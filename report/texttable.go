@@ -13,6 +13,9 @@ func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
 
 func (tab *table) row(cells ...string) { tab.rows = append(tab.rows, cells) }
 
+// heading adds a row of its own that names those after it.
+func (tab *table) heading(name string) { tab.rows = append(tab.rows, []string{name + ":"}) }
+
 // table writes tab, and where it is wider than the page its columns in several
 // parts, each with the first column again.
 func (t *text) table(tab *table) {
@@ -41,7 +44,7 @@ func (t *text) table(tab *table) {
 func (t *text) tableRow(row []string, widths []int, from, to int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %-*s", widths[0], row[0])
-	for i := from; i < to; i++ {
+	for i := from; i < min(to, len(row)); i++ {
 		fmt.Fprintf(&b, "  %*s", widths[i], row[i])
 	}
 	t.line("%s", strings.TrimRight(b.String(), " "))

@@ -22,7 +22,7 @@ type uniqueSet struct {
 
 	limit, frameLimit int    // of len(stacks) and of len(frames)
 	forgotten         uint64 // occurrences of stacks beyond limit
-	forgottenBytes    uint64 // their kernel_stack records would take
+	forgottenWords    uint64 // their addresses
 	notKept           uint64 // stacks whose addresses frames has no room for
 }
 
@@ -54,7 +54,7 @@ func (u *uniqueSet) see(ips []uint64) {
 	}
 	if len(u.stacks) >= u.limit {
 		u.forgotten++
-		u.forgottenBytes += kernelStackBytes(len(ips))
+		u.forgottenWords += uint64(len(ips))
 		return
 	}
 	u.stacks = append(u.stacks, uniqueStack{hash: h, count: 1, depth: uint16(min(len(ips), 1<<16-1))})

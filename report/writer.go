@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"ftracelab/ringbuf"
+	"ftracelab/stackmap"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 )
@@ -20,6 +22,7 @@ const (
 	stackHole        = 12 // offset of the padding to the addresses
 	stackIDFixed     = 12 // common fields, stack_id
 	inlineUserFrames = 8  // caller[8] of user_stack
+	unwindFrameBytes = 20 // of an address in user_unwind_stack: address, inode, device
 
 	// recordOverhead bounds what a record takes beside its data: event header,
 	// length word, alignment and a time extend.
@@ -34,6 +37,9 @@ var stackIDBytes = uint64(ringbuf.EventSize(stackIDFixed))
 
 // userStackBytes is the room a user_stack takes.
 var userStackBytes = uint64(ringbuf.EventSize(80))
+
+// cookieBytes is the room a user_unwind_cookie takes.
+var cookieBytes = uint64(ringbuf.EventSize(16))
 
 // kernelStackBytes is the room a kernel_stack of that many addresses takes.
 func kernelStackBytes(depth int) uint64 {
@@ -60,18 +66,31 @@ type writer struct {
 // writerCounts says what became of the records offered; of stacks, tracer.Stacks
 // knows more.
 type writerCounts struct {
-	tooBig   uint64          // records no sub-buffer can hold
-	primary  [classes]uint64 // events written, by what their type says they are
-	depthIDs [maxDepth + 1]uint64
+	tooBig uint64 // records no sub-buffer can hold
+	// stackTooBig are those of tooBig that are stacks.
+	stackTooBig uint64
+	// kernelCut and userCut are stacks of which the map stored the innermost
+	// addresses only.
+	kernelCut, userCut uint64
+	primary            [classes]uint64 // events written, by what their type says they are
+	depthIDs           [maxDepth + 1]uint64
 }
 
 func newWriter(d tracer.Design, opt *Options, base bool) (*writer, error) {
 	ids := namedIDs(opt.Types)
-	stacks, err := tracer.NewStacks(d, tracer.RecordIDs(ids))
+	stacks, err := tracer.NewStacks(largest(d), tracer.RecordIDs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return &writer{design: d, base: base, opt: opt, ids: ids, stacks: stacks, page: make([]byte, opt.SubbufSize)}, nil
+}
+
+// largest gives the maps whose size is to be recommended the largest there is: what
+// no map of any size refuses is written as through the recommended one.
+func largest(d tracer.Design) tracer.Design {
+	d.KernelMap.Bits = cmp.Or(d.KernelMap.Bits, stackmap.MaxBits)
+	d.UserMap.Bits = cmp.Or(d.UserMap.Bits, stackmap.MaxBits)
+	return d
 }
 
 // consume records a batch.
@@ -89,6 +108,9 @@ func (w *writer) consume(b *batch) error {
 		}
 		if errors.Is(err, ringbuf.ErrTooBig) {
 			w.counts.tooBig++
+			if r.Kind != tracer.Event {
+				w.counts.stackTooBig++
+			}
 			err = nil
 		}
 		if err != nil {
@@ -145,6 +167,9 @@ func (w *writer) kernelStack(r *tracer.Record) error {
 	mode, err := l.rec.KernelStack(0, ringbuf.Normal, w.offer(l, r))
 	if mode == tracer.StackID {
 		w.counts.depthIDs[min(len(r.Stack), maxDepth)]++
+		if len(r.Stack) > w.stacks.KernelMap().Config().MaxDepth {
+			w.counts.kernelCut++
+		}
 	}
 	return err
 }
@@ -155,7 +180,10 @@ func (w *writer) userStack(r *tracer.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
+	mode, err := l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
+	if mode == tracer.StackID && len(r.Stack) > w.stacks.UserMap().Config().MaxDepth {
+		w.counts.userCut++
+	}
 	return err
 }
 

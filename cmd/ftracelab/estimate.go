@@ -20,6 +20,7 @@ type estimateFlags struct {
 	format    string
 	keepGoing bool
 	instance  string
+	frames    string
 	json      bool
 	html      string
 	designs   []string
@@ -51,6 +52,7 @@ ftracelab is used. - is standard input.`,
 	fl.StringVar(&f.format, "format", "", "what the files are: "+strings.Join(capture.Formats(), ", ")+" (default: found out)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat: the instance whose buffer is read")
+	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", ")+" (default: mixed if any is marked _[k], else taken for kernel)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file")
 	fl.StringSliceVar(&f.designs, "designs", nil, "designs to compare, the first is the base: "+strings.Join(report.DesignNames(), ", "))
@@ -58,7 +60,7 @@ ftracelab is used. - is standard input.`,
 	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
 	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 4096, "bytes of a sub-buffer")
 	fl.BoolVar(&f.opt.NoOverwrite, "no-overwrite", false, "keep the oldest events (nooverwrite)")
-	fl.IntVar(&f.opt.Bits, "bits", 14, "ftrace_stackmap.bits: the map holds 2^bits stacks")
+	fl.IntVar(&f.opt.Bits, "bits", 0, "ftrace_stackmap.bits, 10 to 18: the map holds 2^bits stacks (default: as recommended for each map)")
 	fl.Uint32Var(&f.opt.Seed, "seed", 1, "seed of the map's hash")
 	return cmd
 }
@@ -102,7 +104,7 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 
 // one estimates one capture; the empty path is the embedded example.
 func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err error) {
-	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance}
+	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, Frames: f.frames}
 	var c *capture.Capture
 	switch path {
 	case "":

@@ -173,13 +173,18 @@ func TestUsersCaptures(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		events uint64
+		saving float64 // with the design that exists, percent
 	}{
-		{"perf-script-go-build", 10809},
-		{"perf-script-tools", 8472},
+		{"perf-script-go-build", 10809, 4.8},
+		{"perf-script-tools", 8472, 2.3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, c.name+".txt.gz")
 			r := estimate(t, path)
+			// What saves most here is a map for user stacks, which no kernel has.
+			if a := r.Answer; a.Design != "stackmap" || a.Bits != 10 || math.Abs(a.SavingPct-c.saving) > 0.05 || a.Pays || a.WhatIf == "" {
+				t.Errorf("the answer: %+v", a)
+			}
 			if r.Input.Events != c.events || r.Input.Format != "perf" || len(r.Caveats) == 0 {
 				t.Errorf("%d events as %s, %d caveats", r.Input.Events, r.Input.Format, len(r.Caveats))
 			}
@@ -188,8 +193,14 @@ func TestUsersCaptures(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := estimate(t, folded)
-			if f.Input.Format != "folded" || f.Input.Events == 0 || f.Input.Seconds != 0 {
+			if f.Input.Format != "folded" || f.Input.Events == 0 || f.Input.Seconds.Known() {
 				t.Errorf("folded: %+v", f.Input)
+			}
+			if !strings.HasPrefix(f.Answer.Sentence, "If all frames are the kernel's") {
+				t.Errorf("folded: %s", f.Answer.Sentence)
+			}
+			if a := estimate(t, "--frames", "user", folded).Answer; a.SavingPct != 0 || a.If != "" {
+				t.Errorf("folded, all frames of user space: %+v", a)
 			}
 			t.Logf("perf: %d events, %d unique stacks; folded: %d events, %d unique; caveats: %s",
 				r.Input.Events, r.Input.UniqueStacks, f.Input.Events, f.Input.UniqueStacks, strings.Join(f.Caveats, "; "))

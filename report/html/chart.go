@@ -75,17 +75,23 @@ func retainedChart(id string, r *report.Report) chart {
 	bar.SetGlobalOptions(frame(id, forLabels)...)
 	var names []string
 	var data []opts.BarData
+	what := "seconds" // a capture without times has its events counted
 	for i := len(r.Designs) - 1; i >= 0; i-- {
 		names = append(names, plain(r.Designs[i].Name))
-		data = append(data, opts.BarData{Value: r.Designs[i].RetainedSeconds})
+		d := &r.Designs[i]
+		if d.RetainedSeconds.Known() {
+			data = append(data, opts.BarData{Value: float64(d.RetainedSeconds)})
+		} else {
+			what, data = "events", append(data, opts.BarData{Value: d.RetainedEvents})
+		}
 	}
-	bar.SetXAxis(names).AddSeries("seconds", data)
+	bar.SetXAxis(names).AddSeries(what, data)
 	bar.XYReversal()
-	return newChart(id, "Seconds that the same buffer reaches back with each design; the same figures are in the table below", true, bar)
+	return newChart(id, what+" that the same buffer holds with each design; the same figures are in the table below", true, bar)
 }
 
 // sweepChart is what is saved and what the map takes, by its size.
-func sweepChart(id string, r *report.Report) chart {
+func sweepChart(id string, points []report.SweepPoint) chart {
 	line := charts.NewLine()
 	line.SetGlobalOptions(frame(id, forName,
 		charts.WithXAxisOpts(opts.XAxis{Name: "bits", NameLocation: "middle", NameGap: 28}),
@@ -93,7 +99,7 @@ func sweepChart(id string, r *report.Report) chart {
 	)...)
 	var bits []int
 	var saved, mem []opts.LineData
-	for _, p := range r.Sweep {
+	for _, p := range points {
 		bits = append(bits, p.Bits)
 		s := opts.LineData{Value: "-"} // a logarithm has no place for less than nothing
 		if n := p.NetBytes + int64(p.MapBytes); n > 0 {

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -11,6 +12,7 @@ import (
 // view is a report in the words of the page.
 type view struct {
 	Name, Summary, Verified string
+	Answer                  string
 	Facts                   []fact
 	Sections                []section
 	Top                     []topStack
@@ -73,7 +75,7 @@ func newView(n int, r *report.Report) *view {
 	if v.Name == "" {
 		v.Name = "trace"
 	}
-	v.Summary = fmt.Sprintf("%s events in %.3f s on %d CPUs, %s kernel and %s user stacks", report.Group(in.Events), in.Seconds, in.CPUs, report.Group(in.KernelStacks), report.Group(in.UserStacks))
+	v.Summary = fmt.Sprintf("%s events in %v s on %d CPUs, %s kernel and %s user stacks", report.Group(in.Events), in.Seconds, in.CPUs, report.Group(in.KernelStacks), report.Group(in.UserStacks))
 	if in.Format != "" {
 		v.Summary = in.Format + ": " + v.Summary
 	}
@@ -82,7 +84,10 @@ func newView(n int, r *report.Report) *view {
 	if s, ok := costs(r); ok {
 		v.Sections = append(v.Sections, s)
 	}
-	v.Sections = append(v.Sections, sweep(id("sweep"), r))
+	v.Sections = append(v.Sections, sweep(id("sweep"), "ftrace_stackmap.bits", r.Sweep, r.Recommendation))
+	if rec := userMap(r); len(r.UserSweep) > 0 {
+		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, rec))
+	}
 	if len(r.Depths) > 0 {
 		v.Sections = append(v.Sections, depths(id("depths"), r))
 	}
@@ -96,22 +101,35 @@ func newView(n int, r *report.Report) *view {
 	return v
 }
 
-// facts are the figures at the top.
+// facts are the figures at the top: those of the answer.
 func (v *view) facts(r *report.Report) {
-	if d := r.Best(); d != nil {
+	a := &r.Answer
+	v.Answer = a.Sentence
+	if a.SavingPct > 0 {
+		with := a.Design
+		if a.Bits > 0 {
+			with = fmt.Sprintf("%s at bits=%d", a.Design, a.Bits)
+		}
 		v.Facts = append(v.Facts,
-			fact{fmt.Sprintf("%.1f %%", d.SavingPct), "fewer bytes per event with " + d.Name, true},
-			fact{fmt.Sprintf("%.2f×", d.RetainedTimes), "the events in the same buffer", d.RetainedTimes > 1},
+			fact{percent(a.SavingPct), "fewer bytes per event with " + with, true},
+			fact{fmt.Sprintf("%.2f×", a.RetainedTimes), "the events in the same buffer", a.RetainedTimes > 1},
 		)
+	}
+	if a.Bits > 0 {
+		pays := fact{report.Bytes(a.MapNetBytes), "net of the map in a full buffer: it pays", true}
+		if !a.Pays {
+			pays.What, pays.Good = "net of the map in a full buffer: it does not pay here", false
+		}
+		v.Facts = append(v.Facts, pays)
+		if a.Drops > 0 {
+			v.Facts = append(v.Facts, fact{report.Group(a.Drops), "stacks for which the map has no room", false})
+		}
 	}
 	if r.Input.KernelStacks > 0 {
 		v.Facts = append(v.Facts, fact{report.Group(r.Input.UniqueKernelStacks), "unique kernel stacks", false})
 	}
 	if r.Input.UserStacks > 0 {
 		v.Facts = append(v.Facts, fact{report.Group(r.Input.UniqueUserStacks), "unique user stacks", false})
-	}
-	if r.Recommendation.Bits > 0 {
-		v.Facts = append(v.Facts, fact{fmt.Sprint("bits=", r.Recommendation.Bits), "recommended size of the map", false})
 	}
 }
 
@@ -122,10 +140,16 @@ func retained(id string, r *report.Report) section {
 		Lead: fmt.Sprintf("buffer_size_kb %d: %d sub-buffers of %d bytes for each CPU. Seconds back to where every CPU is complete.",
 			r.Settings.BufferSizeKB, r.Settings.NrPages, r.Settings.SubbufSize),
 		Chart: retainedChart(id, r),
-		Table: table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "hit rate", "drops", "fallbacks"}},
+		Table: table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "hit rate", "drops", "fallbacks", "stacks kept whole", "needs"}},
 	}
-	for i := range r.Designs {
-		d := &r.Designs[i]
+	for _, d := range existingFirst(r) {
+		if d.Why != "" {
+			s.Lead += " " + d.Why + "."
+		}
+		name := d.Name
+		if !d.Exists {
+			name = "what if: " + name
+		}
 		if d.RetainedBasis == report.Extrapolated {
 			s.Basis = "replayed, extrapolated where marked"
 		}
@@ -133,11 +157,24 @@ func retained(id string, r *report.Report) section {
 		if len(d.Maps) > 0 {
 			hits = fmt.Sprintf("%.2f %%", 100*d.HitRate)
 		}
-		s.Table.add(d.Name, fmt.Sprintf("%.2f", d.BytesPerEvent), percent(d.SavingPct), report.Group(d.RetainedEvents),
-			fmt.Sprintf("%.2f×", d.RetainedTimes), fmt.Sprintf("%.3f", d.RetainedSeconds), string(d.RetainedBasis),
-			hits, report.Group(d.Drops), report.Group(d.Fallbacks))
+		s.Table.add(name, fmt.Sprintf("%.2f", d.BytesPerEvent), percent(d.SavingPct), report.Group(d.RetainedEvents),
+			fmt.Sprintf("%.2f×", d.RetainedTimes), d.RetainedSeconds.String(), string(d.RetainedBasis),
+			hits, report.Group(d.Drops), report.Group(d.Fallbacks), percent(d.Fidelity.WholePct), cmp.Or(d.Needs, "–"))
 	}
 	return s
+}
+
+// existingFirst lists the designs that exist before those that do not.
+func existingFirst(r *report.Report) []*report.Result {
+	var ds []*report.Result
+	for _, exists := range []bool{true, false} {
+		for i := range r.Designs {
+			if r.Designs[i].Exists == exists {
+				ds = append(ds, &r.Designs[i])
+			}
+		}
+	}
+	return ds
 }
 
 func where(id string, r *report.Report) section {
@@ -172,7 +209,7 @@ func costs(r *report.Report) (section, bool) {
 		Title: "What the maps cost", Basis: "memory assumed",
 		Lead: "Table and pool are a kernel's structures of this size; a map is paid for when the bytes saved in the ring exceed it.",
 		Table: table{Head: []string{
-			"design", "maps", "saved in this trace", "net of the maps", "pays from events", "net in a full buffer", "pays from KB per CPU",
+			"design", "bits", "maps", "saved in this trace", "net of the maps", "pays from events", "net in a full buffer", "pays from KB per CPU",
 		}},
 	}
 	for i := range r.Designs {
@@ -180,29 +217,45 @@ func costs(r *report.Report) (section, bool) {
 		if len(d.Maps) == 0 {
 			continue
 		}
-		s.Table.add(d.Name, report.Bytes(int64(d.MapBytes)), report.Bytes(d.Net.SavedBytes), report.Bytes(d.Net.NetBytes),
+		var bits []string
+		for _, m := range d.Maps {
+			bits = append(bits, fmt.Sprintf("%s: %d", m.Stacks, m.Bits))
+		}
+		s.Table.add(d.Name, strings.Join(bits, ", "), report.Bytes(int64(d.MapBytes)), report.Bytes(d.Net.SavedBytes), report.Bytes(d.Net.NetBytes),
 			orNever(d.Net.BreakEvenEvents), report.Bytes(d.Net.BufferNetBytes), orNever(d.Net.BreakEvenBufferKB))
 	}
 	return s, len(s.Table.Rows) > 0
 }
 
-func sweep(id string, r *report.Report) section {
-	s := section{Title: "ftrace_stackmap.bits", Basis: "replayed", Lead: r.Recommendation.Why}
-	if r.Recommendation.Bits > 0 {
-		s.Lead = fmt.Sprintf("Recommended: bits=%d, %s.", r.Recommendation.Bits, r.Recommendation.Why)
+func sweep(id, title string, points []report.SweepPoint, rec report.Recommendation) section {
+	s := section{Title: title, Basis: "replayed", Lead: "The " + rec.Why + "."}
+	if rec.Bits > 0 {
+		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", rec.Bits, rec.Why)
 	}
 	s.Table.Head = []string{"bits", "entries", "pool in use", "hit rate", "drops", "fallbacks", "bytes per event", "saving", "map", "net in this trace"}
-	if len(r.Sweep) == 0 {
+	if len(points) == 0 {
 		return s
 	}
-	s.Chart = sweepChart(id, r)
-	for _, p := range r.Sweep {
+	s.Chart = sweepChart(id, points)
+	for _, p := range points {
 		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
 			report.Group(p.Drops), report.Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), percent(p.SavingPct),
 			report.Bytes(int64(p.MapBytes)), report.Bytes(p.NetBytes))
-		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == r.Recommendation.Bits
+		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == rec.Bits
 	}
 	return s
+}
+
+// userMap is what is recommended for the first map of user stacks.
+func userMap(r *report.Report) report.Recommendation {
+	for i := range r.Designs {
+		for _, m := range r.Designs[i].Maps {
+			if m.Stacks == "user" {
+				return m.Recommended
+			}
+		}
+	}
+	return report.Recommendation{}
 }
 
 func depths(id string, r *report.Report) section {

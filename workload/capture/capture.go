@@ -28,6 +28,9 @@ type Options struct {
 	Cache *Cache
 	// Instance is the one whose buffer of a trace.dat is read; empty: the top.
 	Instance string
+	// Frames says whose the frames of folded stacks are: one of [FrameKinds]. Empty: the
+	// marks in the file decide, and in a file without marks all are taken for the kernel's.
+	Frames string
 }
 
 // Capture is an open capture, a [tracer.Source]. One goroutine calls Next; Pages,
@@ -186,13 +189,16 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 		}
 	}
 	c := &Capture{base: newBase(l, opt, format), in: in}
+	if opt.Frames != "" && format != FormatFolded {
+		return nil, fileError(l.shown, "is "+format+", which tells the kernel's frames from the user's: only of folded stacks can it be said whose the frames are", nil)
+	}
 	switch format {
 	case FormatFtrace:
 		c.imp, err = newFtraceText(&c.base, in, l)
 	case FormatPerf:
 		c.imp = newPerfText(&c.base, in)
 	case FormatFolded:
-		c.imp = newFoldedText(&c.base, in)
+		c.imp, err = newFoldedText(&c.base, in)
 	case FormatFolder, FormatTraceDat:
 		err = fileError(l.shown, "is no "+format, nil)
 	default:
@@ -264,6 +270,15 @@ func (c *Capture) Info() Info { return c.info }
 func (c *Capture) Caveats() []string {
 	out := c.imp.caveats()
 	return append(out, c.info.caveats()...)
+}
+
+// Condition is what has to be true of the capture, though nothing in it says so, for
+// its records to be right; empty: nothing. It is complete once Next has returned io.EOF.
+func (c *Capture) Condition() string {
+	if f, ok := c.imp.(*foldedText); ok {
+		return f.condition()
+	}
+	return ""
 }
 
 // Types are the types of the events. Types that only the text names are added as

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
@@ -13,6 +14,16 @@ import (
 // maxWeight bounds the samples of one line: each is a record, and more than these
 // nobody waits for.
 const maxWeight = 1 << 32
+
+// The values of Options.Frames.
+const (
+	FramesKernel = "kernel" // all frames are the kernel's
+	FramesUser   = "user"   // all are of user space
+	FramesMixed  = "mixed"  // the kernel's are those with the mark _[k]
+)
+
+// FrameKinds are the values of Options.Frames.
+func FrameKinds() []string { return []string{FramesKernel, FramesUser, FramesMixed} }
 
 // foldedText reads folded stacks, "a;b;c 12": the outermost frame first, then how
 // often. Each line becomes so many samples, one after the other.
@@ -24,18 +35,36 @@ type foldedText struct {
 	kernel, user []uint64
 	left         uint64 // samples of the line still to give
 	whole        bool
+	frameKind    string // of an unmarked frame: one of FrameKinds
+	guessed      bool   // frameKind is a guess: nothing in the file told
 
 	count, heaviest, marked, inlined uint64
 }
 
-func newFoldedText(b *base, in *stream) *foldedText {
+func newFoldedText(b *base, in *stream) (*foldedText, error) {
 	table, err := event.NewTable()
 	if err != nil {
 		panic("capture: invariant: an empty table of types: " + err.Error())
 	}
 	b.types = newTypeIndex(table)
 	b.info.Timed = false
-	return &foldedText{base: b, in: newLines(in, in.name), emit: newSamples(b, "folded")}
+	f := &foldedText{base: b, in: newLines(in, in.name), emit: newSamples(b, "folded"), frameKind: b.opt.Frames}
+	switch f.frameKind {
+	case FramesKernel, FramesUser, FramesMixed:
+	case "":
+		// Whoever marks frames marks them from the start.
+		head, err := in.Peek(streamBuffer)
+		if err != nil && err != io.EOF && len(head) == 0 {
+			return nil, readFault(in.name, err)
+		}
+		f.frameKind = FramesMixed
+		if !bytes.Contains(head, []byte("_[k]")) {
+			f.frameKind, f.guessed = FramesKernel, true
+		}
+	default:
+		return nil, fileError(in.name, "unknown kind of frames "+f.frameKind+": there are "+strings.Join(FrameKinds(), ", "), nil)
+	}
+	return f, nil
 }
 
 func (f *foldedText) next(r *tracer.Record) error {
@@ -93,9 +122,6 @@ func (f *foldedText) take(line []byte) error {
 		f.frame(stack[i+1:])
 		stack = stack[:max(i, 0)]
 	}
-	if len(f.kernel) == 0 { // nothing tells what is the kernel's
-		f.kernel, f.user = f.user, f.kernel
-	}
 	f.left = weight
 	f.heaviest = max(f.heaviest, weight)
 	return nil
@@ -111,15 +137,24 @@ func (f *foldedText) frame(text []byte) {
 			return
 		case 'k':
 			f.marked++
+			if f.frameKind == FramesUser {
+				text = text[:n-4]
+				break
+			}
 			addr := pseudoAddress(text[:n-4], true)
 			f.frames.keep(addr, true, text[:n-4])
 			f.kernel = append(f.kernel, addr)
 			return
 		}
 	}
-	addr := pseudoAddress(text, false)
-	f.frames.keep(addr, false, text)
-	f.user = append(f.user, addr)
+	kernel := f.frameKind == FramesKernel
+	addr := pseudoAddress(text, kernel)
+	f.frames.keep(addr, kernel, text)
+	if kernel {
+		f.kernel = append(f.kernel, addr)
+	} else {
+		f.user = append(f.user, addr)
+	}
 }
 
 // splitFolded divides a line at its last blank.
@@ -143,14 +178,22 @@ func (f *foldedText) caveats() []string {
 		sizeCaveat(),
 		"folded stacks have no times, tasks and CPUs and come sorted: which stacks there are and how often holds, retention and hit rates of small maps do not",
 	}
-	if f.marked == 0 {
-		out = append(out, "nothing tells kernel from user frames: all are taken for kernel frames, and the first one, "+
-			"often the command's name, for a frame: up to 8 bytes too many for each stack")
+	out = append(out, "the outermost frame of a folded stack is often the command's name and counted as a frame: up to 8 bytes too many for each stack")
+	if f.guessed && f.marked > 0 {
+		out = append(out, fmt.Sprintf("the first mark _[k] came late, after %d KiB: name the kind of frames", streamBuffer>>10))
 	}
 	if f.inlined > 0 {
 		out = append(out, fmt.Sprintf("%d inlined frames left out: a kernel records no such frames", f.inlined))
 	}
 	return append(out, f.frames.caveats("names without offset: two calls in one function are one frame")...)
+}
+
+// condition says what was assumed of frames that carry no mark.
+func (f *foldedText) condition() string {
+	if !f.guessed {
+		return ""
+	}
+	return "all frames are the kernel's (nothing in the file tells; --frames kernel, user or mixed does)"
 }
 
 func (f *foldedText) close() error { return nil }

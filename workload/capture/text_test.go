@@ -214,13 +214,55 @@ func TestFoldedText(t *testing.T) {
 		"cpu0 0 pid=0 kernel ext4 vfs_read",
 		"cpu0 0 pid=0 user read file main",
 		"cpu0 0 pid=0 flags=0x0 preempt=0x0 folded:stack 24",
-		"cpu0 0 pid=0 kernel f main",
+		"cpu0 0 pid=0 user f main",
 	}
 	if diff := cmp.Diff(want, dump(t, c)); diff != "" {
 		t.Error(diff)
 	}
 	if c.Info().Timed {
 		t.Error("folded stacks have times")
+	}
+}
+
+// TestFoldedFrames: marks decide whose a frame is, or the one who brings the file;
+// where neither does, that it was assumed is said.
+func TestFoldedFrames(t *testing.T) {
+	const marked, plain = "a;b_[k] 1\nc;d 1\n", "a;b 1\nc;d 1\n"
+	for _, c := range []struct {
+		text, frames string
+		want         []string
+		guessed      bool
+	}{
+		{marked, "", []string{"kernel b", "user a", "user d c"}, false},
+		{marked, FramesMixed, []string{"kernel b", "user a", "user d c"}, false},
+		{marked, FramesUser, []string{"user b a", "user d c"}, false},
+		{marked, FramesKernel, []string{"kernel b a", "kernel d c"}, false},
+		{plain, "", []string{"kernel b a", "kernel d c"}, true},
+		{plain, FramesKernel, []string{"kernel b a", "kernel d c"}, false},
+		{plain, FramesUser, []string{"user b a", "user d c"}, false},
+		{plain, FramesMixed, []string{"user b a", "user d c"}, false},
+	} {
+		in := fromText(t, c.text, Options{Format: FormatFolded, Frames: c.frames})
+		var stacks []string
+		for _, line := range dump(t, in) {
+			if stack, ok := strings.CutPrefix(line, "cpu0 0 pid=0 "); ok && !strings.Contains(line, "folded:stack") {
+				stacks = append(stacks, stack)
+			}
+		}
+		if diff := cmp.Diff(c.want, stacks); diff != "" {
+			t.Errorf("%q with frames %q: %s", c.text, c.frames, diff)
+		}
+		if (in.Condition() != "") != c.guessed {
+			t.Errorf("%q with frames %q: the condition is %q", c.text, c.frames, in.Condition())
+		}
+	}
+	for _, c := range []struct{ text, frames, want string }{
+		{plain, "both", "kernel, user, mixed"},
+		{"a 1 1.0: e: \n\t 1000 f (/bin/a)\n\n", FramesUser, "only of folded stacks"},
+	} {
+		if _, err := OpenReader(strings.NewReader(c.text), "text", Options{Frames: c.frames}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("frames %q: %v, want …%s…", c.frames, err, c.want)
+		}
 	}
 }
 

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Answer is the short answer to the question of [Estimate]: what would be saved with a
+// design that exists, and is its map worth its memory? It is a sentence, and the
+// figures in it.
+type Answer struct {
+	Design        string  `json:"design"` // the one that exists and saves most; the base if none saves anything
+	Bits          int     `json:"bits"`   // of its map; 0: it has none
+	SavingPct     float64 `json:"saving_percent"`
+	RetainedTimes float64 `json:"retained_times"` // events in the same buffer, as a multiple of the base's
+	Drops         uint64  `json:"drops"`          // stacks that the map had no room for
+	WholePct      float64 `json:"whole_percent"`  // stacks kept with all their addresses
+	MapBytes      uint64  `json:"map_bytes"`
+	// MapNetBytes is what the map is worth in a full buffer: the room that the base
+	// would need for the events kept, less the buffer and less the map.
+	MapNetBytes int64 `json:"map_net_bytes"`
+	// Pays says that MapNetBytes is more than nothing: a buffer enlarged by the map's
+	// memory would keep fewer events.
+	Pays bool `json:"pays"`
+	// PaysFromBufferKB is the buffer size per CPU from which on the map pays, 0 if
+	// it never does.
+	PaysFromBufferKB uint64 `json:"pays_from_buffer_kb"`
+	// If is the condition under which all of this holds; empty: none.
+	If       string `json:"if,omitempty"`
+	Saving   string `json:"saving"`  // in words: what is saved
+	Verdict  string `json:"verdict"` // in words: boot with such a map, or do not
+	WhatIf   string `json:"what_if,omitempty"`
+	Sentence string `json:"sentence"` // all of the words
+}
+
+// answer draws the conclusion from a report that is complete otherwise.
+func answer(r *Report, condition string) Answer {
+	best := r.best(func(d *Result) bool { return d.Exists })
+	a := Answer{Design: r.Designs[0].Name, RetainedTimes: 1, WholePct: r.Designs[0].Fidelity.WholePct, If: condition}
+	if best == nil {
+		a.Saving, a.Verdict = nothingSaved(r), "Leave the boot line as it is."
+	} else {
+		a.Design, a.SavingPct, a.RetainedTimes = best.Name, best.SavingPct, best.RetainedTimes
+		a.Drops, a.WholePct = best.Drops, best.Fidelity.WholePct
+		a.MapBytes, a.MapNetBytes = best.MapBytes, best.Net.BufferNetBytes
+		a.Pays, a.PaysFromBufferKB = best.Net.BufferNetBytes > 0, best.Net.BreakEvenBufferKB
+		for _, m := range best.Maps {
+			a.Bits = m.Bits
+		}
+		a.words(r, best)
+	}
+	a.WhatIf = whatIf(r, a.SavingPct)
+	a.join()
+	return a
+}
+
+// best is the design of those that ok accepts that records stacks in the fewest
+// bytes per event, if it saves anything; nil if none does.
+func (r *Report) best(ok func(*Result) bool) *Result {
+	var best *Result
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		if ok(d) && d.Breakdown.StackRecords > 0 && d.SavingPct > 0 && (best == nil || d.BytesPerEvent < best.BytesPerEvent) {
+			best = d
+		}
+	}
+	return best
+}
+
+// nothingSaved says why no design that exists saves anything.
+func nothingSaved(r *Report) string {
+	in := &r.Input
+	mapped := false
+	for i := range r.Designs {
+		mapped = mapped || r.Designs[i].Exists && len(r.Designs[i].Maps) > 0
+	}
+	switch {
+	case in.Events == 0:
+		return "The capture holds no events."
+	case in.Stacks == 0:
+		return "The capture holds no stacks, so there is nothing to save."
+	case !mapped:
+		return "Of the designs that were compared, none that exists saves anything."
+	case in.KernelStacks == 0:
+		return "A stackmap saves nothing here: it holds kernel stacks, and the capture has stacks of user space only."
+	}
+	return "A stackmap saves nothing here: its ids take as many bytes as the stacks."
+}
+
+// words says what the design d saves and whether it pays.
+func (a *Answer) words(r *Report, d *Result) {
+	with := a.Design
+	if a.Bits > 0 {
+		with = fmt.Sprintf("%s at bits=%d", with, a.Bits)
+	}
+	a.Saving = fmt.Sprintf("With %s an event takes %s less, and the same buffer holds %.2f times the events.",
+		with, percent(a.SavingPct), a.RetainedTimes)
+	if a.Drops > 0 {
+		a.Saving += fmt.Sprintf(" For %s of %s stacks the map has no room: they are written in full.", Group(a.Drops), Group(r.Input.KernelStacks))
+	}
+	if lost := d.Fidelity.Cut; lost > r.Designs[0].Fidelity.Cut {
+		a.Saving += fmt.Sprintf(" %s stacks lose addresses.", Group(lost))
+	}
+	if a.Bits == 0 {
+		a.Verdict = "It needs no map."
+		return
+	}
+	buffer := fmt.Sprintf("a buffer of %s KB on %s", Group(uint64(r.Settings.BufferSizeKB)), plural(len(d.RetainedCPUs), "CPU"))
+	costs := fmt.Sprintf("The map costs %s", binaryBytes(a.MapBytes))
+	asked := ""
+	if rec := d.Maps[0].Recommended; rec.Bits != a.Bits {
+		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, rec.Bits)
+	}
+	switch {
+	case a.Pays:
+		a.Verdict = fmt.Sprintf("%s and is worth %s more than that in %s: on a kernel with the patches, boot with ftrace_stackmap.bits=%d.%s",
+			costs, binaryBytes(uint64(a.MapNetBytes)), buffer, a.Bits, asked)
+	case a.PaysFromBufferKB > 0:
+		a.Verdict = fmt.Sprintf("%s, %s more than it is worth in %s: it does not pay here; it would from %s KB per CPU.%s",
+			costs, binaryBytes(uint64(-a.MapNetBytes)), buffer, Group(a.PaysFromBufferKB), asked)
+	default:
+		a.Verdict = fmt.Sprintf("%s and keeps no more events in %s: it does not pay in a buffer of any size.%s", costs, buffer, asked)
+	}
+}
+
+// whatIf names the design that does not exist and would save most, if that is more
+// than what exists does.
+func whatIf(r *Report, saving float64) string {
+	d := r.best(func(d *Result) bool { return !d.Exists })
+	if d == nil || d.SavingPct <= saving {
+		return ""
+	}
+	return fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, percent(d.SavingPct), d.Needs)
+}
+
+// join makes the sentence.
+func (a *Answer) join() {
+	parts := []string{a.Saving, a.Verdict}
+	if a.If != "" {
+		parts[0] = "If " + a.If + ": " + strings.ToLower(a.Saving[:1]) + a.Saving[1:]
+	}
+	a.Sentence = strings.Join(parts, " ")
+	if a.WhatIf != "" {
+		a.Sentence += " " + a.WhatIf
+	}
+}
+
+func percent(p float64) string { return fmt.Sprintf("%.1f %%", p) }
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+
+	"ftracelab/stackmap"
+	"ftracelab/tracer"
+)
+
+// stackKind tells the kernel's stacks from those of user space.
+type stackKind int
+
+const (
+	kernelKind stackKind = iota
+	userKind
+)
+
+func (k stackKind) String() string { return [...]string{"kernel", "user"}[k] }
+
+// study is a sweep over the sizes of one kind of map, made once for all designs
+// that have it.
+type study struct {
+	cfg    stackmap.Config // Bits 0
+	kind   stackKind
+	points []SweepPoint
+	rec    Recommendation
+}
+
+// study returns the sweep over the sizes of a map configured as cfg.
+func (r *run) study(cfg stackmap.Config, kind stackKind) (*study, error) {
+	cfg.Bits = 0
+	for _, s := range r.studies {
+		if s.cfg == cfg && s.kind == kind {
+			return s, nil
+		}
+	}
+	s := &study{cfg: cfg, kind: kind}
+	stacks, least := r.census.kernelStacks, r.census.kernel.forgotten > 0
+	if kind == userKind {
+		stacks, least = r.census.userStacks, r.census.user.forgotten > 0
+	}
+	var err error
+	if stacks > 0 {
+		if s.points, err = r.sweep(cfg, kind); err != nil {
+			return nil, err
+		}
+	}
+	s.rec = recommend(s.points, kind, least)
+	r.studies = append(r.studies, s)
+	return s, nil
+}
+
+// mapStudies returns what is recommended for the two maps of a design; nil where it
+// has none.
+func (r *run) mapStudies(d *tracer.Design) (of [2]*study, err error) {
+	if d.Kernel == tracer.StackID {
+		of[kernelKind], err = r.study(d.KernelMap, kernelKind)
+	}
+	if err == nil && d.User == tracer.StackID {
+		of[userKind], err = r.study(d.UserMap, userKind)
+	}
+	return of, err
+}
+
+// recommend chooses the size of a map: the smallest that refuses no stack and whose
+// pool is at most half full, which leaves room for as many stacks again; else the
+// smallest that refuses none; else the largest there is.
+//
+// In the first two cases a trace written through that map has the same bytes as one
+// written through any larger map, because all ids have one size. So a design is
+// written once, through the largest map, and its figures are those of the
+// recommended one. TestRecommendedIsReplayed holds the two against each other.
+func recommend(points []SweepPoint, kind stackKind, least bool) Recommendation {
+	if len(points) == 0 {
+		return Recommendation{Why: fmt.Sprintf("the trace has no %v stacks: a stackmap has nothing to save", kind)}
+	}
+	fits := func(most float64) *SweepPoint {
+		for i := range points {
+			if points[i].Drops == 0 && points[i].PoolPct <= most {
+				return &points[i]
+			}
+		}
+		return nil
+	}
+	more := ""
+	if least {
+		more = "; there were more unique stacks than the census tells apart"
+	}
+	if p := fits(50); p != nil {
+		return Recommendation{Bits: p.Bits, Why: fmt.Sprintf(
+			"smallest map that refuses no stack and stays at most half full: %s of %s entries (%.1f %%)%s",
+			Group(p.Entries), Group(p.Capacity), p.PoolPct, more)}
+	}
+	if p := fits(100); p != nil {
+		return Recommendation{Bits: p.Bits, Why: fmt.Sprintf(
+			"smallest map that refuses no stack, but it is %.1f %% full: a longer trace will not fit%s", p.PoolPct, more)}
+	}
+	p := &points[len(points)-1]
+	return Recommendation{Bits: p.Bits, Why: fmt.Sprintf(
+		"largest map there is, which does not hold all stacks: it has no room for %s of them, which are written in full%s", Group(p.Drops), more)}
+}
