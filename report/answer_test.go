@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -284,6 +283,6 @@ func designNamed(t *testing.T, r *Report, name string) *Result {
 			return &r.Designs[i]
 		}
 	}
-	t.Fatal(fmt.Sprintf("no design %s", name))
+	t.Fatalf("no design %s", name)
 	return nil
 }
