@@ -1,7 +1,6 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -28,6 +27,7 @@ type section struct {
 	Title, Basis, Lead string
 	Chart              chart
 	Table              table
+	Notes              []string // below the table
 	Folded             bool
 }
 
@@ -75,7 +75,11 @@ func newView(n int, r *report.Report) *view {
 	if v.Name == "" {
 		v.Name = "trace"
 	}
-	v.Summary = fmt.Sprintf("%s events in %v s on %d CPUs, %s kernel and %s user stacks", report.Group(in.Events), in.Seconds, in.CPUs, report.Group(in.KernelStacks), report.Group(in.UserStacks))
+	cpus := "CPUs"
+	if in.CPUs == 1 {
+		cpus = "CPU"
+	}
+	v.Summary = fmt.Sprintf("%s events in %v s on %d %s, %s kernel and %s user stacks", report.Group(in.Events), in.Seconds, in.CPUs, cpus, report.Group(in.KernelStacks), report.Group(in.UserStacks))
 	if in.Format != "" {
 		v.Summary = in.Format + ": " + v.Summary
 	}
@@ -137,14 +141,17 @@ func retained(id string, r *report.Report) section {
 	s := section{
 		Title: "What the same buffer retains",
 		Basis: "replayed",
-		Lead: fmt.Sprintf("buffer_size_kb %d: %d sub-buffers of %d bytes for each CPU. Seconds back to where every CPU is complete.",
+		Lead: fmt.Sprintf("buffer_size_kb %d: %d sub-buffers of %d bytes for each CPU. Seconds back to where every CPU is complete. Kept whole are the stacks of which all addresses are kept.",
 			r.Settings.BufferSizeKB, r.Settings.NrPages, r.Settings.SubbufSize),
 		Chart: retainedChart(id, r),
-		Table: table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "hit rate", "drops", "fallbacks", "stacks kept whole", "needs"}},
+		Table: table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "kept whole", "hit rate", "drops", "fallbacks"}},
 	}
 	for _, d := range existingFirst(r) {
+		if d.Needs != "" {
+			s.Notes = append(s.Notes, d.Name+" needs "+d.Needs+".")
+		}
 		if d.Why != "" {
-			s.Lead += " " + d.Why + "."
+			s.Notes = append(s.Notes, d.Why+".")
 		}
 		name := d.Name
 		if !d.Exists {
@@ -159,7 +166,7 @@ func retained(id string, r *report.Report) section {
 		}
 		s.Table.add(name, fmt.Sprintf("%.2f", d.BytesPerEvent), percent(d.SavingPct), report.Group(d.RetainedEvents),
 			fmt.Sprintf("%.2f×", d.RetainedTimes), d.RetainedSeconds.String(), string(d.RetainedBasis),
-			hits, report.Group(d.Drops), report.Group(d.Fallbacks), percent(d.Fidelity.WholePct), cmp.Or(d.Needs, "–"))
+			percent(d.Fidelity.WholePct), hits, report.Group(d.Drops), report.Group(d.Fallbacks))
 	}
 	return s
 }
