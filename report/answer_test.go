@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ftracelab/stackmap"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 
 	"pgregory.net/rapid"
 )
@@ -20,9 +20,9 @@ func userHeavy(n int) *records {
 	for i := range n {
 		s.add(i%2, uint64(1000*(i+1)), 7, 32)
 		if i%4 == 0 {
-			s.stack(tracer.KernelStack, frames(i%80, 6)...)
+			s.stack(record.KernelStack, frames(i%80, 6)...)
 		}
-		s.stack(tracer.UserStack, frames(100_000+i%3000, 8)...)
+		s.stack(record.UserStack, frames(100_000+i%3000, 8)...)
 	}
 	return s
 }
@@ -32,12 +32,12 @@ func kernelHeavy(n, unique, depth int) *records {
 	s := new(records)
 	for i := range n {
 		s.add(0, uint64(1000*(i+1)), 7, 32)
-		s.stack(tracer.KernelStack, frames(i%unique, depth)...)
+		s.stack(record.KernelStack, frames(i%unique, depth)...)
 	}
 	return s
 }
 
-func mustEstimate(t *testing.T, src tracer.Source, opt Options) *Report {
+func mustEstimate(t *testing.T, src record.Source, opt Options) *Report {
 	t.Helper()
 	r, err := Estimate(src, opt)
 	if err != nil {
@@ -107,11 +107,11 @@ func TestNothingToSave(t *testing.T) {
 	none.add(0, 1000, 7, 32)
 	users := new(records)
 	users.add(0, 1000, 7, 32)
-	users.stack(tracer.UserStack, 1, 2, 3)
+	users.stack(record.UserStack, 1, 2, 3)
 	shallow := new(records)
 	shallow.add(0, 1000, 7, 32)
-	shallow.stack(tracer.KernelStack)
-	full, _ := NamedDesign("full-stacks", 0, 0)
+	shallow.stack(record.KernelStack)
+	full, _ := record.NamedDesign("full-stacks", 0, 0)
 	for _, c := range []struct {
 		src  *records
 		opt  Options
@@ -121,7 +121,7 @@ func TestNothingToSave(t *testing.T) {
 		{none, Options{}, "holds no stacks"},
 		{users, Options{}, "stacks of user space only"},
 		{shallow, Options{}, "saves nothing here"},
-		{kernelHeavy(10, 2, 9), Options{Designs: []tracer.Design{full}}, "none that exists saves anything"},
+		{kernelHeavy(10, 2, 9), Options{Designs: []record.Design{full}}, "none that exists saves anything"},
 	} {
 		a := mustEstimate(t, c.src, c.opt).Answer
 		if a.Design != "full-stacks" || a.Bits != 0 || a.Pays || !strings.Contains(a.Sentence, c.want) {
@@ -139,13 +139,13 @@ func TestRecommendedIsReplayed(t *testing.T) {
 		deep := rapid.SampledFrom([]int{20, 70}).Draw(t, "deepest")
 		for i := range unique + rapid.IntRange(0, 500).Draw(t, "more") {
 			s.add(i%2, uint64(700*(i+1)), int32(i%3), 40)
-			s.stack(tracer.KernelStack, frames(i*7%unique, 1+i%deep)...)
-			s.stack(tracer.UserStack, frames(i%(unique/2+1), 1+i%9)...)
+			s.stack(record.KernelStack, frames(i*7%unique, 1+i%deep)...)
+			s.stack(record.UserStack, frames(i%(unique/2+1), 1+i%9)...)
 		}
 		for _, name := range []string{"stackmap", "stackmap-v2", "stackmap-v4", "stackmap+user"} {
-			full, _ := NamedDesign("full-stacks", 0, 3)
-			auto, _ := NamedDesign(name, 0, 3)
-			a, err := Estimate(&records{recs: s.recs}, Options{Seed: 3, Designs: []tracer.Design{full, auto}})
+			full, _ := record.NamedDesign("full-stacks", 0, 3)
+			auto, _ := record.NamedDesign(name, 0, 3)
+			a, err := Estimate(&records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, auto}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestRecommendedIsReplayed(t *testing.T) {
 					fixed.UserMap.Bits = m.Bits
 				}
 			}
-			b, err := Estimate(&records{recs: s.recs}, Options{Seed: 3, Designs: []tracer.Design{full, fixed}})
+			b, err := Estimate(&records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,12 +175,12 @@ func TestFidelity(t *testing.T) {
 	other := append(append([]uint64{}, deep[:64]...), 1, 2, 3)
 	for i, ips := range [][]uint64{deep, other, frames(2, 10), deep} {
 		s.add(0, uint64(1000*(i+1)), 7, 32)
-		s.stack(tracer.KernelStack, ips...)
-		s.stack(tracer.UserStack, frames(3, 5+i*2)...)
+		s.stack(record.KernelStack, ips...)
+		s.stack(record.UserStack, frames(3, 5+i*2)...)
 	}
-	var designs []tracer.Design
-	for _, name := range DesignNames() {
-		d, _ := NamedDesign(name, 0, 0)
+	var designs []record.Design
+	for _, name := range record.DesignNames() {
+		d, _ := record.NamedDesign(name, 0, 0)
 		designs = append(designs, d)
 	}
 	r := mustEstimate(t, s, Options{Designs: designs})
@@ -201,14 +201,14 @@ func TestFidelity(t *testing.T) {
 
 // TestStanding: what exists is told by what a design does.
 func TestStanding(t *testing.T) {
-	hashed, _ := NamedDesign("stackmap", 0, 0)
+	hashed, _ := record.NamedDesign("stackmap", 0, 0)
 	hashed.KernelMap.Hash = stackmap.XXHash64
 	if exists, needs := standing(hashed); exists || !strings.Contains(needs, "hash xxhash64") {
 		t.Errorf("a map with another hash: exists %v, needs %q", exists, needs)
 	}
 	exist := map[string]bool{"full-stacks": true, "stackmap": true, "stackmap-v2": true, "stackmap-v4": true, "no-stacks": true}
-	for _, name := range DesignNames() {
-		d, _ := NamedDesign(name, 0, 0)
+	for _, name := range record.DesignNames() {
+		d, _ := record.NamedDesign(name, 0, 0)
 		d.Name = "renamed"
 		if exists, _ := standing(d); exists != exist[name] {
 			t.Errorf("%s: exists %v", name, exists)
@@ -221,7 +221,7 @@ func TestWhyMore(t *testing.T) {
 	s := new(records)
 	for i := range 100 {
 		s.add(0, uint64(1000*(i+1)), 7, 32)
-		s.stack(tracer.UserStack, frames(i, 30)...)
+		s.stack(record.UserStack, frames(i, 30)...)
 	}
 	r := mustEstimate(t, s, Options{})
 	for i := range r.Designs {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // Sizes of a batch; a record larger than a whole arena gets one of its own size.
@@ -18,7 +18,7 @@ const (
 
 // batch is a run of a source's records, copied so that they outlive its next call.
 type batch struct {
-	recs  []tracer.Record
+	recs  []record.Record
 	bytes []byte
 	words []uint64
 	users sync.WaitGroup // consumers that still read it
@@ -26,7 +26,7 @@ type batch struct {
 
 func newBatch() *batch {
 	return &batch{
-		recs:  make([]tracer.Record, 0, batchRecords),
+		recs:  make([]record.Record, 0, batchRecords),
 		bytes: make([]byte, 0, batchBytes),
 		words: make([]uint64, 0, batchWords),
 	}
@@ -38,7 +38,7 @@ func (b *batch) reset() {
 }
 
 // fits reports whether r can be added without moving what is there.
-func (b *batch) fits(r *tracer.Record) bool {
+func (b *batch) fits(r *record.Record) bool {
 	if len(b.recs) == 0 {
 		return true
 	}
@@ -48,7 +48,7 @@ func (b *batch) fits(r *tracer.Record) bool {
 }
 
 // add copies r. Only the first record of a batch may make the arenas grow.
-func (b *batch) add(r *tracer.Record) {
+func (b *batch) add(r *record.Record) {
 	c := *r
 	if r.Data != nil {
 		at := len(b.bytes)
@@ -65,8 +65,8 @@ func (b *batch) add(r *tracer.Record) {
 
 // reader cuts a source into batches.
 type reader struct {
-	src   tracer.Source
-	carry tracer.Record // read, but did not fit
+	src   record.Source
+	carry record.Record // read, but did not fit
 	held  bool
 	done  bool
 }
@@ -76,7 +76,7 @@ func (rd *reader) fill(b *batch) error {
 	b.reset()
 	for !rd.done {
 		if !rd.held {
-			rd.carry = tracer.Record{}
+			rd.carry = record.Record{}
 			err := rd.src.Next(&rd.carry)
 			if errors.Is(err, io.EOF) {
 				rd.done = true

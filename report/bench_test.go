@@ -3,7 +3,7 @@ package report
 import (
 	"testing"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // steady returns a batch of ordinary records and a source that repeats it.
@@ -11,7 +11,7 @@ func steady() *batch {
 	s := new(records)
 	for i := range 1000 {
 		s.add(0, uint64(1000*(i+1)), 7, 56)
-		s.stack(tracer.KernelStack, frames(i%100, 5+i%100%20)...)
+		s.stack(record.KernelStack, frames(i%100, 5+i%100%20)...)
 	}
 	b := newBatch()
 	rd := &reader{src: s}
@@ -28,8 +28,8 @@ func TestNoAllocation(t *testing.T) {
 	if err := opt.complete(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range DesignNames() {
-		d, _ := NamedDesign(name, 14, 0)
+	for _, name := range record.DesignNames() {
+		d, _ := record.NamedDesign(name, 14, 0)
 		w, err := newWriter(d, &opt, true)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func BenchmarkEstimate(b *testing.B) {
 	s := new(records)
 	for i := range 200_000 {
 		s.add(i%2, uint64(1000*(i+1)), 7, 56)
-		s.stack(tracer.KernelStack, frames(i%300, 5+i%300%20)...)
+		s.stack(record.KernelStack, frames(i%300, 5+i%300%20)...)
 	}
 	for b.Loop() {
 		if _, err := Estimate(&records{recs: s.recs}, Options{}); err != nil {
@@ -74,7 +74,7 @@ func BenchmarkDesigns(b *testing.B) {
 	parts := map[string]consumer{"census": newCensus()}
 	names := []string{"census"}
 	for _, name := range []string{"full-stacks", "stackmap", "no-stacks"} {
-		d, _ := NamedDesign(name, 14, 0)
+		d, _ := record.NamedDesign(name, 14, 0)
 		w, err := newWriter(d, &opt, false)
 		if err != nil {
 			b.Fatal(err)

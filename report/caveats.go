@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // caveats are what a reader of the figures has to know: the caller's and the
@@ -58,14 +58,14 @@ func (r *run) designCaveats(rep *Report, note func(string, ...any)) {
 	for i := range rep.Designs {
 		d, w := &rep.Designs[i], r.writers[i]
 		extrapolated = extrapolated || d.RetainedBasis == Extrapolated
-		userDesign = userDesign || w.design.User == tracer.StackID || w.design.User == tracer.DeferredStack
+		userDesign = userDesign || w.design.User == record.StackID || w.design.User == record.DeferredStack
 		if d.TooBig > 0 {
 			note("%s: %d records are larger than a sub-buffer and were not written, as a kernel would not", d.Name, d.TooBig)
 		}
 		if d.CutUserStacks > 0 {
 			note("%s: %d user stacks lost addresses; a design that keeps them all is compared with less", d.Name, d.CutUserStacks)
 		}
-		if w.design.User == tracer.StackID {
+		if w.design.User == record.StackID {
 			note("%s: a map for user stacks is no kernel's yet; assumed is one keyed by addresses alone, with a stack_id record of 12 bytes", d.Name)
 		}
 		if u := d.Deferred; u != nil {

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"ftracelab/tracer"
-	"ftracelab/unwind"
+	"ftracelab/tracer/record"
+	"ftracelab/unwind/cookie"
 )
 
 // maxDepth is the deepest stack with a row of its own in the depth table; deeper
@@ -24,7 +24,7 @@ type census struct {
 	kernelGrowth, userGrowth growth
 	depth                    [maxDepth + 1]uint64 // kernel stacks of that depth
 	deferred                 Joined
-	join                     unwind.Join[struct{}]
+	join                     cookie.Join[struct{}]
 }
 
 func newCensus() *census {
@@ -32,7 +32,7 @@ func newCensus() *census {
 		kernel: newUniqueSet(maxUnique, maxKernelFrames),
 		user:   newUniqueSet(maxUnique, maxUserFrames),
 	}
-	c.join = unwind.Join[struct{}]{Deliver: func(_ struct{}, _ []uint64, found bool) {
+	c.join = cookie.Join[struct{}]{Deliver: func(_ struct{}, _ []uint64, found bool) {
 		if found {
 			c.deferred.Joined++
 		}
@@ -44,16 +44,16 @@ func (c *census) consume(b *batch) error {
 	for i := range b.recs {
 		r := &b.recs[i]
 		switch r.Kind {
-		case tracer.Event:
+		case record.Event:
 			c.event(r)
-		case tracer.KernelStack:
+		case record.KernelStack:
 			c.kernelStacks++
 			c.kernelWords += uint64(len(r.Stack))
 			c.kernelBytes += kernelStackBytes(len(r.Stack))
 			c.depth[min(len(r.Stack), maxDepth)]++
 			c.kernel.see(r.Stack)
 			c.kernelGrowth.add(c.events, c.kernel)
-		case tracer.UserStack:
+		case record.UserStack:
 			c.userStacks++
 			c.userWords += uint64(len(r.Stack))
 			if len(r.Stack) > inlineUserFrames {
@@ -61,9 +61,9 @@ func (c *census) consume(b *batch) error {
 			}
 			c.user.see(r.Stack)
 			c.userGrowth.add(c.events, c.user)
-		case tracer.Lost:
+		case record.Lost:
 			c.losses++
-			if r.Count != tracer.LostUnknown {
+			if r.Count != record.LostUnknown {
 				c.lost += r.Count
 			}
 		}
@@ -71,7 +71,7 @@ func (c *census) consume(b *batch) error {
 	return nil
 }
 
-func (c *census) event(r *tracer.Record) {
+func (c *census) event(r *record.Record) {
 	for len(c.lastOnCPU) <= r.CPU {
 		c.lastOnCPU = append(c.lastOnCPU, 0)
 		c.eventsOnCPU = append(c.eventsOnCPU, 0)
@@ -96,19 +96,19 @@ func (c *census) event(r *tracer.Record) {
 }
 
 // joinStack follows the cookies of a trace whose user stacks were deferred.
-func (c *census) joinStack(r *tracer.Record) {
+func (c *census) joinStack(r *record.Record) {
 	field := r.Type.Field("cookie")
 	if field == nil || len(r.Data) < field.Offset+field.Size {
 		return
 	}
-	cookie := unwind.Cookie(field.Uint(r.Data))
+	id := cookie.ID(field.Uint(r.Data))
 	switch r.Type.Name {
 	case "user_unwind_cookie":
 		c.deferred.Cookies++
-		c.join.Add(r.Common.PID, cookie, struct{}{})
+		c.join.Add(r.Common.PID, id, struct{}{})
 	case "user_unwind_stack":
 		c.deferred.Stacks++
-		c.join.Stack(r.Common.PID, cookie, nil)
+		c.join.Stack(r.Common.PID, id, nil)
 	}
 }
 

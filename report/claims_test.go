@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // TestPublishedClaims re-makes the two workloads the stackmap's first posting
@@ -28,7 +28,7 @@ func TestPublishedClaims(t *testing.T) {
 			s := new(records)
 			for i := range c.stacks {
 				s.add(i%4, uint64(1000*(i+1)), 7, 56)
-				s.stack(tracer.KernelStack, frames(i%c.unique, depth)...)
+				s.stack(record.KernelStack, frames(i%c.unique, depth)...)
 			}
 			r, err := Estimate(s, Options{})
 			if err != nil {

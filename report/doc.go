@@ -1,7 +1,7 @@
 // Package report says what a design of the stack records would save on a given
 // trace, in bytes, in events and in seconds.
 //
-// A [tracer.Source] (a real capture, or the tracers of a simulated machine) is
+// A [record.Source] (a real capture, or the tracers of a simulated machine) is
 // read once. Every record of it is written as often as there are designs to
 // compare, each time through a real ring buffer into sub-buffers in the kernel's
 // own format, and the bytes are counted where they lie:

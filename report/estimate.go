@@ -7,8 +7,8 @@ import (
 
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // Bounds of what an estimate keeps in memory: some 30 KB for each CPU and design,
@@ -33,7 +33,7 @@ type Options struct {
 
 	// Designs to compare, the first being the base; nil: full-stacks, stackmap,
 	// no-stacks and, if the first records have user stacks, stackmap+user and deferred.
-	Designs []tracer.Design
+	Designs []record.Design
 
 	TopStacks int          // to list, of each kind; 0 is 10, less than 0 none
 	Types     *event.Table // the capture's types; nil: they have no ids to keep to
@@ -100,7 +100,7 @@ func (o *Options) complete() error {
 //
 // It fails if the source does, and if the bytes a writer says it wrote are not
 // those a reader finds on the pages: then no figure could be believed.
-func Estimate(src tracer.Source, opt Options) (*Report, error) {
+func Estimate(src record.Source, opt Options) (*Report, error) {
 	if err := opt.complete(); err != nil {
 		return nil, err
 	}
@@ -111,10 +111,7 @@ func Estimate(src tracer.Source, opt Options) (*Report, error) {
 	}
 	users := hasUserStacks(first)
 	if opt.Designs == nil {
-		var err error
-		if opt.Designs, err = defaultDesigns(users, opt.Bits, opt.Seed); err != nil {
-			return nil, err
-		}
+		opt.Designs = defaultDesigns(users, opt.Bits, opt.Seed)
 	}
 	if len(opt.Designs) == 0 {
 		return nil, errors.New("report: no design to estimate")
@@ -170,9 +167,26 @@ func (r *run) consumers() []consumer {
 	return cs
 }
 
+// defaultDesigns are those a report compares if it is not told which.
+func defaultDesigns(userStacks bool, bits int, seed uint32) []record.Design {
+	names := []string{"full-stacks", "stackmap", "no-stacks"}
+	if userStacks {
+		names = []string{"full-stacks", "stackmap", "stackmap+user", "deferred", "no-stacks"}
+	}
+	var ds []record.Design
+	for _, name := range names {
+		d, err := record.NamedDesign(name, bits, seed)
+		if err != nil {
+			panic("report: invariant: " + err.Error())
+		}
+		ds = append(ds, d)
+	}
+	return ds
+}
+
 func hasUserStacks(b *batch) bool {
 	for i := range b.recs {
-		if b.recs[i].Kind == tracer.UserStack {
+		if b.recs[i].Kind == record.UserStack {
 			return true
 		}
 	}
@@ -181,11 +195,11 @@ func hasUserStacks(b *batch) bool {
 
 // checkedSource refuses records that would need memory without bound.
 type checkedSource struct {
-	src tracer.Source
+	src record.Source
 	n   uint64
 }
 
-func (c *checkedSource) Next(r *tracer.Record) error {
+func (c *checkedSource) Next(r *record.Record) error {
 	if err := c.src.Next(r); err != nil {
 		return err
 	}

@@ -14,20 +14,19 @@ import (
 	"testing"
 
 	"ftracelab/ringbuf"
-	"ftracelab/stackmap"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 
 	"pgregory.net/rapid"
 )
 
 // records is a source of records that are there already.
 type records struct {
-	recs []tracer.Record
+	recs []record.Record
 	at   int
 }
 
-func (s *records) Next(r *tracer.Record) error {
+func (s *records) Next(r *record.Record) error {
 	if s.at == len(s.recs) {
 		return io.EOF
 	}
@@ -41,13 +40,13 @@ func (s *records) add(cpu int, time uint64, pid int32, size int) {
 	c := event.Common{Type: 400, PID: pid}
 	data := make([]byte, size)
 	c.Put(data)
-	s.recs = append(s.recs, tracer.Record{CPU: cpu, Time: time, Common: c, Data: data})
+	s.recs = append(s.recs, record.Record{CPU: cpu, Time: time, Common: c, Data: data})
 }
 
 // stack appends a stack that belongs to the last event.
-func (s *records) stack(kind tracer.Kind, ips ...uint64) {
+func (s *records) stack(kind record.Kind, ips ...uint64) {
 	e := &s.recs[len(s.recs)-1]
-	s.recs = append(s.recs, tracer.Record{Kind: kind, CPU: e.CPU, Time: e.Time, Common: e.Common, Stack: ips})
+	s.recs = append(s.recs, record.Record{Kind: kind, CPU: e.CPU, Time: e.Time, Common: e.Common, Stack: ips})
 }
 
 // frames is a stack of n addresses, another one for another seed.
@@ -64,11 +63,11 @@ func frames(seed, n int) []uint64 {
 func small() *records {
 	s := new(records)
 	s.add(0, 1000, 7, 56)
-	s.stack(tracer.KernelStack, frames(1, 10)...)
+	s.stack(record.KernelStack, frames(1, 10)...)
 	s.add(0, 2000, 7, 56)
-	s.stack(tracer.KernelStack, frames(1, 10)...)
+	s.stack(record.KernelStack, frames(1, 10)...)
 	s.add(0, 3000, 7, 56)
-	s.stack(tracer.KernelStack, frames(2, 13)...)
+	s.stack(record.KernelStack, frames(2, 13)...)
 	return s
 }
 
@@ -125,7 +124,7 @@ func TestUserDesigns(t *testing.T) {
 	for i, user := range [][]uint64{{1, 2}, {1, 2}, {3}, frames(9, 12)} {
 		s.add(0, uint64(1000*(i+1)), 7, 28)
 		s.recs[len(s.recs)-1].NewEntry = i == 0
-		s.stack(tracer.UserStack, user...)
+		s.stack(record.UserStack, user...)
 	}
 	r, err := Estimate(s, Options{})
 	if err != nil {
@@ -165,11 +164,11 @@ func TestFullMap(t *testing.T) {
 				s := new(records)
 				for i := range 9000 {
 					s.add(i%2, uint64(1000*(i+1)), 7, 40)
-					s.stack(tracer.KernelStack, frames(i%2800, 3+i%2800%70)...)
+					s.stack(record.KernelStack, frames(i%2800, 3+i%2800%70)...)
 				}
-				full, _ := NamedDesign("full-stacks", bits, 5)
-				mapped, _ := NamedDesign(name, bits, 5)
-				r, err := Estimate(s, Options{Bits: bits, Seed: 5, Designs: []tracer.Design{full, mapped}})
+				full, _ := record.NamedDesign("full-stacks", bits, 5)
+				mapped, _ := record.NamedDesign(name, bits, 5)
+				r, err := Estimate(s, Options{Bits: bits, Seed: 5, Designs: []record.Design{full, mapped}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -191,8 +190,8 @@ func TestRetention(t *testing.T) {
 		s := randomTrace(t, 1)
 		kb := rapid.IntRange(1, 40).Draw(t, "kb")
 		noOverwrite := rapid.Bool().Draw(t, "no overwrite")
-		full, _ := NamedDesign("full-stacks", 14, 0)
-		r, err := Estimate(&records{recs: s.recs}, Options{BufferSizeKB: kb, NoOverwrite: noOverwrite, Designs: []tracer.Design{full}})
+		full, _ := record.NamedDesign("full-stacks", 14, 0)
+		r, err := Estimate(&records{recs: s.recs}, Options{BufferSizeKB: kb, NoOverwrite: noOverwrite, Designs: []record.Design{full}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,9 +208,9 @@ func TestRetention(t *testing.T) {
 			rec := &s.recs[i]
 			n := len(rec.Data)
 			switch rec.Kind {
-			case tracer.KernelStack:
+			case record.KernelStack:
 				n = 16 + 8*len(rec.Stack)
-			case tracer.UserStack:
+			case record.UserStack:
 				n = 80
 			}
 			now = max(now, rec.Time)
@@ -223,7 +222,7 @@ func TestRetention(t *testing.T) {
 				t.Fatal(err)
 			}
 			clear(e.Data)
-			if rec.Kind == tracer.Event {
+			if rec.Kind == record.Event {
 				e.Data[0] = 1
 			}
 			buf.Commit(0, e)
@@ -252,10 +251,10 @@ func randomTrace(t *rapid.T, cpus int) *records {
 		s.add(cpu, now, int32(rapid.IntRange(1, 3).Draw(t, "pid")), size)
 		s.recs[len(s.recs)-1].NewEntry = rapid.Bool().Draw(t, "entry")
 		if rapid.Bool().Draw(t, "kernel stack") {
-			s.stack(tracer.KernelStack, frames(rapid.IntRange(0, 5).Draw(t, "stack"), rapid.IntRange(0, 90).Draw(t, "depth"))...)
+			s.stack(record.KernelStack, frames(rapid.IntRange(0, 5).Draw(t, "stack"), rapid.IntRange(0, 90).Draw(t, "depth"))...)
 		}
 		if rapid.Bool().Draw(t, "user stack") {
-			s.stack(tracer.UserStack, frames(rapid.IntRange(0, 5).Draw(t, "ustack"), rapid.IntRange(1, 300).Draw(t, "udepth"))...)
+			s.stack(record.UserStack, frames(rapid.IntRange(0, 5).Draw(t, "ustack"), rapid.IntRange(1, 300).Draw(t, "udepth"))...)
 		}
 	}
 	return s
@@ -266,9 +265,9 @@ func randomTrace(t *rapid.T, cpus int) *records {
 func TestLedger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomTrace(t, 3)
-		var designs []tracer.Design
-		for _, n := range DesignNames() {
-			d, err := NamedDesign(n, 10, 1)
+		var designs []record.Design
+		for _, n := range record.DesignNames() {
+			d, err := record.NamedDesign(n, 10, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,12 +303,12 @@ func TestDiscard(t *testing.T) {
 	s := new(records)
 	for i := range 1500 {
 		s.add(0, uint64(1000*(i+1)), 7, 40)
-		s.stack(tracer.KernelStack, frames(i, 5)...)
+		s.stack(record.KernelStack, frames(i, 5)...)
 	}
-	full, _ := NamedDesign("full-stacks", 10, 0)
-	v4, _ := NamedDesign("stackmap-v4", 10, 0)
-	v2, _ := NamedDesign("stackmap-v2", 10, 0)
-	r, err := Estimate(s, Options{Bits: 10, Designs: []tracer.Design{full, v2, v4}})
+	full, _ := record.NamedDesign("full-stacks", 10, 0)
+	v4, _ := record.NamedDesign("stackmap-v4", 10, 0)
+	v2, _ := record.NamedDesign("stackmap-v2", 10, 0)
+	r, err := Estimate(s, Options{Bits: 10, Designs: []record.Design{full, v2, v4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,31 +326,31 @@ func TestRefusals(t *testing.T) {
 	late := errors.New("the file ends in the middle")
 	for _, c := range []struct {
 		name string
-		src  tracer.Source
+		src  record.Source
 		opt  Options
 		want error
 	}{
 		{"buffer", small(), Options{BufferSizeKB: -1}, errRange},
 		{"subbuf", small(), Options{SubbufSize: 5000}, errRange},
 		{"bits", small(), Options{Bits: 9}, errRange},
-		{"cpu", &records{recs: []tracer.Record{{CPU: -1}}}, Options{}, errRange},
+		{"cpu", &records{recs: []record.Record{{CPU: -1}}}, Options{}, errRange},
 		{"source", failing{late}, Options{}, late},
 	} {
 		if _, err := Estimate(c.src, c.opt); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
-	if _, err := Estimate(small(), Options{Designs: []tracer.Design{{Name: "x", Kernel: tracer.DeferredStack}}}); err == nil {
+	if _, err := Estimate(small(), Options{Designs: []record.Design{{Name: "x", Kernel: record.DeferredStack}}}); err == nil {
 		t.Error("deferred kernel stacks were accepted")
 	}
-	if _, err := NamedDesign("half-stacks", 14, 0); err == nil {
+	if _, err := record.NamedDesign("half-stacks", 14, 0); err == nil {
 		t.Error("half-stacks were accepted")
 	}
 }
 
 type failing struct{ err error }
 
-func (f failing) Next(*tracer.Record) error { return f.err }
+func (f failing) Next(*record.Record) error { return f.err }
 
 // TestEmpty: a trace of nothing gives a report that says so.
 func TestEmpty(t *testing.T) {
@@ -370,9 +369,9 @@ func TestEmpty(t *testing.T) {
 
 // TestDifferentPages: a capture that is not what the records say is found out.
 func TestDifferentPages(t *testing.T) {
-	first, _ := NamedDesign("full-stacks", 14, 0)
+	first, _ := record.NamedDesign("full-stacks", 14, 0)
 	other := make([]byte, 8192)
-	r, err := Estimate(small(), Options{Designs: []tracer.Design{first}, Pages: func(int) io.Reader { return bytes.NewReader(other) }})
+	r, err := Estimate(small(), Options{Designs: []record.Design{first}, Pages: func(int) io.Reader { return bytes.NewReader(other) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,8 +391,8 @@ func TestFormats(t *testing.T) {
 	s := new(records)
 	for i := range 2000 {
 		s.add(i%2, uint64(5000*(i+1)), int32(7+i%3), 56)
-		s.stack(tracer.KernelStack, frames(i%37, 4+i%37%20)...)
-		s.stack(tracer.UserStack, frames(i%5, 3+i%5)...)
+		s.stack(record.KernelStack, frames(i%37, 4+i%37%20)...)
+		s.stack(record.UserStack, frames(i%5, 3+i%5)...)
 	}
 	r, err := Estimate(s, Options{Path: "slab.dat", Format: "trace.dat v6", BufferSizeKB: 64, TopStacks: 2, Caveats: []string{"the capture was stopped by hand"}})
 	if err != nil {
@@ -461,14 +460,14 @@ func TestUniqueSet(t *testing.T) {
 	if err := opt.complete(); err != nil {
 		t.Fatal(err)
 	}
-	full, _ := NamedDesign("full-stacks", 0, 0)
-	opt.Designs = []tracer.Design{full}
+	full, _ := record.NamedDesign("full-stacks", 0, 0)
+	opt.Designs = []record.Design{full}
 	r, err := newRun(&opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.census = c
-	points, err := r.sweep(stackmap.Documented(), kernelKind)
+	points, _, err := r.sweep(record.Documented(), kernelKind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"ftracelab/report"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // slab is a trace of n events, each with one of two stacks.
@@ -15,18 +15,18 @@ type slab struct {
 	data  [56]byte
 }
 
-func (s *slab) Next(r *tracer.Record) error {
+func (s *slab) Next(r *record.Record) error {
 	if s.at == 2*s.n {
 		return io.EOF
 	}
 	i := s.at / 2
 	c := event.Common{Type: 400, PID: 42}
-	*r = tracer.Record{Time: uint64(i) * 1000, Common: c}
+	*r = record.Record{Time: uint64(i) * 1000, Common: c}
 	if s.at%2 == 0 {
 		c.Put(s.data[:])
 		r.Data = s.data[:]
 	} else {
-		r.Kind = tracer.KernelStack
+		r.Kind = record.KernelStack
 		r.Stack = []uint64{0xffffffff81370368, 0xffffffff813d454f, 0xffffffff81469076 + uint64(i%2)}
 	}
 	s.at++

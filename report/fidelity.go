@@ -1,8 +1,9 @@
 package report
 
 import (
-	"ftracelab/stackmap"
-	"ftracelab/tracer"
+	"slices"
+
+	"ftracelab/tracer/record"
 )
 
 // Fidelity says what of the trace's stacks a design keeps. A stack is whole if all
@@ -15,19 +16,19 @@ type Fidelity struct {
 	Within   uint64  `json:"merged_uniques"` // unique stacks that those became
 }
 
-// fidelity counts what became of the stacks offered to w.
+// fidelity counts what became of the stacks offered to w. It asks the maps once more
+// for each unique stack, so what they count is read before.
 func (w *writer) fidelity(c *census) Fidelity {
-	n := &w.stacks.Counts
-	f := Fidelity{Cut: n.UserCut + w.counts.kernelCut + w.counts.userCut}
-	if w.design.Kernel == tracer.NoStacks {
+	f := Fidelity{Cut: w.stacks.Counts.UserCut}
+	if w.design.Kernel == record.NoStacks {
 		f.Missing += c.kernelStacks
 	}
-	if w.design.User == tracer.NoStacks {
+	if w.design.User == record.NoStacks {
 		f.Missing += c.userStacks
 	}
 	f.Missing += w.counts.stackTooBig
-	f.merge(w.stacks.KernelMap(), c.kernel)
-	f.merge(w.stacks.UserMap(), c.user)
+	f.look(w.stacks.KernelMap(), c.kernel)
+	f.look(w.stacks.UserMap(), c.user)
 	all := c.kernelStacks + c.userStacks
 	f.WholePct = pct(all-min(all, f.Cut+f.Missing), all)
 	if all == 0 {
@@ -36,17 +37,24 @@ func (w *writer) fidelity(c *census) Fidelity {
 	return f
 }
 
-// merge counts the unique stacks that a map which cuts cannot tell apart. Those
-// whose addresses the census did not keep are not looked at.
-func (f *Fidelity) merge(m *stackmap.Map, u *uniqueSet) {
-	if m == nil || !m.Config().TruncateDeep {
+// look compares each unique stack with what its id stands for. Those whose addresses
+// the census did not keep are not looked at.
+func (f *Fidelity) look(m record.Interner, u *uniqueSet) {
+	if m == nil {
 		return
 	}
-	depth := m.Config().MaxDepth
-	stacks := make(map[uint64]uint64) // by what is left of them: how many are
+	stacks := make(map[uint32]uint64) // by id: how many stacks have it
+	var kept []uint64
 	for i := range u.stacks {
-		if ips := u.addresses(&u.stacks[i]); len(ips) >= depth {
-			stacks[hashStack(ips[:depth])]++
+		s := &u.stacks[i]
+		ips := u.addresses(s)
+		id, err := m.Intern(0, ips)
+		if ips == nil || err != nil {
+			continue
+		}
+		stacks[id]++
+		if kept, _ = m.Stack(id, kept[:0]); !slices.Equal(kept, ips) {
+			f.Cut += s.count
 		}
 	}
 	for _, n := range stacks {

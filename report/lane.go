@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ftracelab/ringbuf"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // lanePages is the length of the ring a lane writes through, in sub-buffers.
@@ -15,7 +15,7 @@ const lanePages = 6
 type lane struct {
 	cpu      int
 	buf      *ringbuf.Buffer
-	rec      *tracer.Recorder
+	rec      *record.Recorder
 	now      uint64 // the clock
 	newEntry bool   // the last event began a stay in the kernel
 	written  int    // an upper bound of the bytes since the ring was last emptied
@@ -40,7 +40,7 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
 	}
-	l.buf, l.rec = buf, tracer.NewRecorder(buf, w.stacks)
+	l.buf, l.rec = buf, record.NewRecorder(buf, w.stacks)
 	if w.opt.Pages != nil && w.base {
 		if r := w.opt.Pages(cpu); r != nil {
 			l.origin = &origin{pages: r, want: make([]byte, w.opt.SubbufSize)}

@@ -13,8 +13,8 @@ import (
 
 	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // Type ids of the kernels the captures are from.
@@ -68,7 +68,7 @@ type rawSource struct {
 	stack []uint64
 }
 
-func (s *rawSource) Next(r *tracer.Record) error {
+func (s *rawSource) Next(r *record.Record) error {
 	for {
 		if s.page == nil {
 			if s.at == len(s.cpu) {
@@ -95,14 +95,14 @@ func (s *rawSource) Next(r *tracer.Record) error {
 		if !e.IsData() {
 			continue
 		}
-		*r = tracer.Record{CPU: s.at, Time: e.Time, Data: e.Data, Common: event.ParseCommon(e.Data)}
+		*r = record.Record{CPU: s.at, Time: e.Time, Data: e.Data, Common: event.ParseCommon(e.Data)}
 		switch r.Common.Type {
 		case rawKernelStack:
-			r.Kind = tracer.KernelStack
+			r.Kind = record.KernelStack
 			s.stack = appendWords(s.stack[:0], e.Data[16:])
 			r.Stack = s.stack
 		case rawUserStack:
-			r.Kind = tracer.UserStack
+			r.Kind = record.UserStack
 			s.stack = appendWords(s.stack[:0], e.Data[16:])
 			for len(s.stack) > 0 && s.stack[len(s.stack)-1] == 0 {
 				s.stack = s.stack[:len(s.stack)-1]

@@ -3,8 +3,7 @@ package report
 import (
 	"fmt"
 
-	"ftracelab/stackmap"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // stackKind tells the kernel's stacks from those of user space.
@@ -20,17 +19,18 @@ func (k stackKind) String() string { return [...]string{"kernel", "user"}[k] }
 // study is a sweep over the sizes of one kind of map, made once for all designs
 // that have it.
 type study struct {
-	cfg    stackmap.Config // Bits 0
+	cfg    record.MapConfig // Bits 0
 	kind   stackKind
 	points []SweepPoint
+	costs  []record.Cost // of the points
 	rec    Recommendation
 }
 
 // study returns the sweep over the sizes of a map configured as cfg.
-func (r *run) study(cfg stackmap.Config, kind stackKind) (*study, error) {
+func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 	cfg.Bits = 0
 	for _, s := range r.studies {
-		if s.cfg == cfg && s.kind == kind {
+		if s.kind == kind && s.cfg.New == nil && cfg.New == nil && s.cfg.Config == cfg.Config && s.cfg.Policy == cfg.Policy {
 			return s, nil
 		}
 	}
@@ -41,7 +41,7 @@ func (r *run) study(cfg stackmap.Config, kind stackKind) (*study, error) {
 	}
 	var err error
 	if stacks > 0 {
-		if s.points, err = r.sweep(cfg, kind); err != nil {
+		if s.points, s.costs, err = r.sweep(cfg, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -52,11 +52,11 @@ func (r *run) study(cfg stackmap.Config, kind stackKind) (*study, error) {
 
 // mapStudies returns what is recommended for the two maps of a design; nil where it
 // has none.
-func (r *run) mapStudies(d *tracer.Design) (of [2]*study, err error) {
-	if d.Kernel == tracer.StackID {
+func (r *run) mapStudies(d *record.Design) (of [2]*study, err error) {
+	if d.Kernel == record.StackID {
 		of[kernelKind], err = r.study(d.KernelMap, kernelKind)
 	}
-	if err == nil && d.User == tracer.StackID {
+	if err == nil && d.User == record.StackID {
 		of[userKind], err = r.study(d.UserMap, userKind)
 	}
 	return of, err

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"ftracelab/tracer"
-
 	"ftracelab/stackmap"
+	"ftracelab/tracer/record"
 )
 
 // report puts the counts of a finished run together.
@@ -49,7 +48,7 @@ func (r *run) report() (*Report, error) {
 // sweeps fills in the sweeps over the sizes of the maps: of the first design that
 // has such a map, and for kernel stacks of the documented one if no design has.
 func (r *run) sweeps(rep *Report) error {
-	cfg := stackmap.Documented()
+	cfg := record.Documented()
 	cfg.Seed = r.opt.Seed
 	if w := r.mapped(); w != nil {
 		cfg = w.design.KernelMap
@@ -154,16 +153,16 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 		}
 	}
 	res.Exists, res.Needs = standing(w.design)
+	w.addMap(&res, w.stacks.KernelMap(), w.design.KernelMap, maps[kernelKind], n.IDs, n.Drops)
+	w.addMap(&res, w.stacks.UserMap(), w.design.UserMap, maps[userKind], n.UserIDs, n.UserDrops)
 	res.Fidelity = w.fidelity(c)
-	w.addMap(&res, w.stacks.KernelMap(), w.design.KernelMap.Bits, maps[kernelKind])
-	w.addMap(&res, w.stacks.UserMap(), w.design.UserMap.Bits, maps[userKind])
 	var inserted uint64
 	for _, m := range res.Maps {
 		inserted += m.Entries
 	}
 	ids := n.IDs + n.UserIDs
 	res.HitRate = ratio(ids-min(ids, inserted), ids+res.Fallbacks)
-	if w.design.User == tracer.DeferredStack && n.Unwinds > 0 {
+	if w.design.User == record.DeferredStack && n.Unwinds > 0 {
 		res.Deferred = &DeferredUse{Basis: Assumed, Stays: n.Unwinds, Inferred: n.InferredStays}
 	}
 	if w.stacks.UserMap() != nil || res.Deferred != nil {
@@ -174,26 +173,24 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 }
 
 // addMap adds one map's counters and memory. The memory is the structures' size in
-// a kernel, not something seen in the trace. bits is the size that was asked for; 0:
-// the map that was written through stands for the recommended one.
-func (w *writer) addMap(res *Result, m *stackmap.Map, bits int, s *study) {
+// a kernel, not something seen in the trace. Where no size was asked for, the map that
+// was written through stands for the recommended one.
+func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s *study, ids, drops uint64) {
 	if m == nil {
 		return
 	}
-	cfg, st := m.Config(), m.Stats()
-	if bits == 0 && s.rec.Bits > 0 {
+	cost := m.Cost()
+	if cfg.Bits == 0 && s.rec.Bits > 0 {
 		cfg.Bits = s.rec.Bits
-		p := &s.points[cfg.Bits-stackmap.MinBits]
-		st.Entries, st.Capacity, st.TableSize = p.Entries, p.Capacity, p.TableSize
+		cost = s.costs[cfg.Bits-stackmap.MinBits]
 	}
-	table, pool, export := cfg.Memory()
 	res.Maps = append(res.Maps, MapUse{
 		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.rec,
-		Entries: st.Entries, Capacity: st.Capacity, TableSize: st.TableSize,
-		Successes: st.Successes, Drops: st.Drops,
-		TableBytes: uint64(table), PoolBytes: uint64(pool), ExportBytes: uint64(export),
+		Entries: cost.Entries, Capacity: cost.Capacity, TableSize: cost.Slots,
+		Successes: ids, Drops: drops,
+		TableBytes: cost.Table, PoolBytes: cost.Pool, ExportBytes: cost.Export,
 	})
-	res.MapBytes += uint64(table + pool)
+	res.MapBytes += cost.Table + cost.Pool
 }
 
 // retain fills in what the design's buffers still hold at the end of the trace.

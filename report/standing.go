@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"ftracelab/stackmap"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // standing says whether a kernel can be had that records stacks as d does, and what
@@ -13,9 +12,9 @@ import (
 //
 // A design exists if Linux 6.12 records so, or if the posted stackmap patches do,
 // which were built and measured. All others are a question: what if?
-func standing(d tracer.Design) (exists bool, needs string) {
+func standing(d record.Design) (exists bool, needs string) {
 	exists = true
-	if d.Kernel == tracer.StackID {
+	if d.Kernel == record.StackID {
 		needs = "the stackmap patches (posted as an RFC, not merged)"
 		if odd := unposted(d.KernelMap); odd != "" {
 			exists, needs = false, needs+", changed: "+odd
@@ -28,18 +27,20 @@ func standing(d tracer.Design) (exists bool, needs string) {
 		exists, needs = false, what
 	}
 	switch d.User {
-	case tracer.StackID:
+	case record.StackID:
 		and("a map for user stacks, with a record of its own for their ids (nobody has posted one)")
-	case tracer.DeferredStack:
+	case record.DeferredStack:
 		and("deferred user stacks in ftrace (posted, not merged; Linux 6.17 and later have the unwinder alone)")
 	}
 	return exists, needs
 }
 
 // unposted names the first setting of a map that no posted revision has.
-func unposted(c stackmap.Config) string {
-	posted := stackmap.Documented()
+func unposted(c record.MapConfig) string {
+	posted := record.Documented()
 	switch {
+	case c.New != nil:
+		return "a map of another kind"
 	case c.Hash != posted.Hash:
 		return fmt.Sprintf("hash %v", c.Hash)
 	case cmp.Or(c.Probes, posted.Probes) != posted.Probes:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ftracelab/stackmap"
+	"ftracelab/tracer/record"
 )
 
 // sweep answers for every size of map what it would have done with the trace's
@@ -16,7 +17,7 @@ import (
 // they came, and counts do the rest. A stack whose addresses the census did not keep
 // is asked for by its hash, which lands in some other slot but takes as much room;
 // what the census could not tell apart is counted as refused by all.
-func (r *run) sweep(cfg stackmap.Config, kind stackKind) ([]SweepPoint, error) {
+func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []record.Cost, error) {
 	c, base := r.census, r.writers[0].sum()
 	kernelBytes, userBytes := c.kernelBytes, c.userStacks*userStackBytes
 	fullBytes := base.recordBytes() - base.stackBytes + kernelBytes + userBytes
@@ -25,28 +26,33 @@ func (r *run) sweep(cfg stackmap.Config, kind stackKind) ([]SweepPoint, error) {
 		u, stacks, eventBytes = c.user, c.userStacks, fullBytes-userBytes
 		refused = func(int) uint64 { return userStackBytes }
 	}
-	points := []SweepPoint{}
+	var points []SweepPoint
+	var costs []record.Cost
 	for b := stackmap.MinBits; b <= stackmap.MaxBits; b++ {
 		cfg.Bits = b
-		m, err := stackmap.New(cfg)
+		m, err := cfg.Open()
 		if err != nil {
-			return nil, fmt.Errorf("report: sweep over bits, at %d: %w", b, err)
+			return nil, nil, fmt.Errorf("report: sweep over bits, at %d: %w", b, err)
 		}
 		f := askAll(m, u, refused)
-		st := m.Stats()
-		table, pool, _ := m.Config().Memory()
+		if cfg.ReserveFirst {
+			f.bytes += f.drops * discardBytes
+		}
+		cost := m.Cost()
+		memory := cost.Table + cost.Pool
 		bytes := eventBytes + f.bytes
 		points = append(points, SweepPoint{
-			Basis: Replayed, Bits: b, Entries: st.Entries, Capacity: st.Capacity, TableSize: st.TableSize,
-			PoolPct: pct(st.Entries, st.Capacity), TablePct: pct(st.Entries, st.TableSize),
-			HitRate: ratio(f.ids-min(f.ids, st.Entries), stacks),
+			Basis: Replayed, Bits: b, Entries: cost.Entries, Capacity: cost.Capacity, TableSize: cost.Slots,
+			PoolPct: pct(cost.Entries, cost.Capacity), TablePct: pct(cost.Entries, cost.Slots),
+			HitRate: ratio(f.ids-min(f.ids, cost.Entries), stacks),
 			Drops:   f.drops, Fallbacks: f.fallbacks,
 			BytesPerEvent: ratio(bytes, c.events), SavingPct: savingPct(fullBytes, bytes),
-			MapBytes: uint64(table + pool),
-			NetBytes: int64(fullBytes) - int64(bytes) - int64(table+pool),
+			MapBytes: memory,
+			NetBytes: int64(fullBytes) - int64(bytes) - int64(memory),
 		})
+		costs = append(costs, cost)
 	}
-	return points, nil
+	return points, costs, nil
 }
 
 // fates is what a map did with all occurrences of all stacks.
@@ -57,21 +63,20 @@ type fates struct {
 
 // askAll asks m for every stack of u in turn; bytes says what a stack of that depth
 // takes if m refuses it.
-func askAll(m *stackmap.Map, u *uniqueSet, bytes func(depth int) uint64) (f fates) {
-	cfg := m.Config()
+func askAll(m record.Interner, u *uniqueSet, bytes func(depth int) uint64) (f fates) {
 	var standIn []uint64
 	for i := range u.stacks {
 		s := &u.stacks[i]
 		ips := u.addresses(s)
-		if !s.kept && s.depth > 0 {
-			standIn = append(standIn[:0], s.hash)
-			if int(s.depth) > cfg.MaxDepth && !cfg.TruncateDeep {
-				standIn = make([]uint64, cfg.MaxDepth+1) // m refuses it as it would the stack
+		if !s.kept {
+			standIn = standIn[:0]
+			for n := range uint64(s.depth) {
+				standIn = append(standIn, s.hash+n)
 			}
 			ips = standIn
 		}
-		if _, err := m.GetID(0, ips); err != nil {
-			f.refuse(m, s.count, s.count*bytes(int(s.depth)), err)
+		if _, err := m.Intern(0, ips); err != nil {
+			f.refuse(s.count, s.count*bytes(int(s.depth)), err)
 			continue
 		}
 		f.ids += s.count
@@ -81,19 +86,15 @@ func askAll(m *stackmap.Map, u *uniqueSet, bytes func(depth int) uint64) (f fate
 	if u.forgotten > 0 {
 		mean = bytes(int(u.forgottenWords / u.forgotten))
 	}
-	f.refuse(m, u.forgotten, u.forgotten*mean, stackmap.ErrNoSpace)
+	f.refuse(u.forgotten, u.forgotten*mean, record.ErrNoSpace)
 	return f
 }
 
 // refuse counts n stacks that were recorded in full.
-func (f *fates) refuse(m *stackmap.Map, n, bytes uint64, err error) {
+func (f *fates) refuse(n, bytes uint64, err error) {
 	f.fallbacks += n
 	f.bytes += bytes
-	if !errors.Is(err, stackmap.ErrNoSpace) {
-		return
-	}
-	f.drops += n
-	if m.Config().ReserveFirst {
-		f.bytes += n * discardBytes
+	if errors.Is(err, record.ErrNoSpace) {
+		f.drops += n
 	}
 }

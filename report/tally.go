@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"ftracelab/ringbuf"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // recordIDs are the type ids by which a trace's records are told apart.
-type recordIDs tracer.RecordIDs
+type recordIDs record.RecordIDs
 
 // Ids for types the capture's kernel does not have, above any it could have given out.
 const firstFreeID = 0xfff0
@@ -45,7 +45,7 @@ const (
 	userStack
 	stackID
 	userStackID
-	cookie
+	userCookie
 	unwindStack
 	classes
 )
@@ -66,7 +66,7 @@ func (ids *recordIDs) class(typ uint16) class {
 	case ids.UserStackID:
 		return userStackID
 	case ids.Cookie:
-		return cookie
+		return userCookie
 	case ids.UnwindStack:
 		return unwindStack
 	}

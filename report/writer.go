@@ -7,8 +7,8 @@ import (
 
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // Bytes of ring-buffer records, as ringbuf lays them out.
@@ -51,34 +51,31 @@ func kernelStackDepth(length int) int { return (length - kernelStackFixed) / wor
 
 // writer records a trace as one design would, each CPU into its lane.
 type writer struct {
-	design tracer.Design
+	design record.Design
 	base   bool // the design all others are compared with, and the capture's pages too
 	opt    *Options
 	ids    recordIDs
-	stacks *tracer.Stacks
+	stacks *record.Stacks
 	lanes  []*lane
 	page   []byte
 	counts writerCounts
-	stack  tracer.Stack
+	stack  record.Stack
 	common [event.CommonSize]byte
 }
 
-// writerCounts says what became of the records offered; of stacks, tracer.Stacks
+// writerCounts says what became of the records offered; of stacks, record.Stacks
 // knows more.
 type writerCounts struct {
 	tooBig uint64 // records no sub-buffer can hold
 	// stackTooBig are those of tooBig that are stacks.
 	stackTooBig uint64
-	// kernelCut and userCut are stacks of which the map stored the innermost
-	// addresses only.
-	kernelCut, userCut uint64
-	primary            [classes]uint64 // events written, by what their type says they are
-	depthIDs           [maxDepth + 1]uint64
+	primary     [classes]uint64 // events written, by what their type says they are
+	depthIDs    [maxDepth + 1]uint64
 }
 
-func newWriter(d tracer.Design, opt *Options, base bool) (*writer, error) {
+func newWriter(d record.Design, opt *Options, base bool) (*writer, error) {
 	ids := namedIDs(opt.Types)
-	stacks, err := tracer.NewStacks(largest(d), tracer.RecordIDs(ids))
+	stacks, err := record.NewStacks(largest(d), record.RecordIDs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -87,7 +84,7 @@ func newWriter(d tracer.Design, opt *Options, base bool) (*writer, error) {
 
 // largest gives the maps whose size is to be recommended the largest there is: what
 // no map of any size refuses is written as through the recommended one.
-func largest(d tracer.Design) tracer.Design {
+func largest(d record.Design) record.Design {
 	d.KernelMap.Bits = cmp.Or(d.KernelMap.Bits, stackmap.MaxBits)
 	d.UserMap.Bits = cmp.Or(d.UserMap.Bits, stackmap.MaxBits)
 	return d
@@ -99,16 +96,16 @@ func (w *writer) consume(b *batch) error {
 		r := &b.recs[i]
 		var err error
 		switch r.Kind {
-		case tracer.Event:
+		case record.Event:
 			err = w.event(r)
-		case tracer.KernelStack:
+		case record.KernelStack:
 			err = w.kernelStack(r)
-		case tracer.UserStack:
+		case record.UserStack:
 			err = w.userStack(r)
 		}
 		if errors.Is(err, ringbuf.ErrTooBig) {
 			w.counts.tooBig++
-			if r.Kind != tracer.Event {
+			if r.Kind != record.Event {
 				w.counts.stackTooBig++
 			}
 			err = nil
@@ -122,7 +119,7 @@ func (w *writer) consume(b *batch) error {
 
 // lane returns the lane of a CPU with its clock at the record's time and room
 // for so many bytes in so many records.
-func (w *writer) lane(r *tracer.Record, bytes, records int) (*lane, error) {
+func (w *writer) lane(r *record.Record, bytes, records int) (*lane, error) {
 	for len(w.lanes) <= r.CPU {
 		w.lanes = append(w.lanes, nil)
 	}
@@ -140,7 +137,7 @@ func (w *writer) lane(r *tracer.Record, bytes, records int) (*lane, error) {
 
 // event writes the record as it is; of a capture without records the common
 // fields.
-func (w *writer) event(r *tracer.Record) error {
+func (w *writer) event(r *record.Record) error {
 	data := r.Data
 	if len(data) < event.CommonSize {
 		r.Common.Put(w.common[:])
@@ -159,47 +156,41 @@ func (w *writer) event(r *tracer.Record) error {
 }
 
 // kernelStack writes what the design makes of a kernel stack.
-func (w *writer) kernelStack(r *tracer.Record) error {
+func (w *writer) kernelStack(r *record.Record) error {
 	l, err := w.stackLane(r)
 	if err != nil {
 		return err
 	}
 	mode, err := l.rec.KernelStack(0, ringbuf.Normal, w.offer(l, r))
-	if mode == tracer.StackID {
+	if mode == record.StackID {
 		w.counts.depthIDs[min(len(r.Stack), maxDepth)]++
-		if len(r.Stack) > w.stacks.KernelMap().Config().MaxDepth {
-			w.counts.kernelCut++
-		}
 	}
 	return err
 }
 
 // userStack writes what the design makes of a user stack.
-func (w *writer) userStack(r *tracer.Record) error {
+func (w *writer) userStack(r *record.Record) error {
 	l, err := w.stackLane(r)
 	if err != nil {
 		return err
 	}
-	mode, err := l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
-	if mode == tracer.StackID && len(r.Stack) > w.stacks.UserMap().Config().MaxDepth {
-		w.counts.userCut++
-	}
+	_, err = l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
 	return err
 }
 
 // stackLane is the lane with room for what the record's stack may become.
-func (w *writer) stackLane(r *tracer.Record) (*lane, error) {
+func (w *writer) stackLane(r *record.Record) (*lane, error) {
 	bytes, records := w.stacks.Room(len(r.Stack))
 	return w.lane(r, bytes, records)
 }
 
 // offer is the stack of a record as the recorder takes it. The capture's own
 // record knows the tgid and what the page held in the hole.
-func (w *writer) offer(l *lane, r *tracer.Record) *tracer.Stack {
-	w.stack = tracer.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: l.newEntry}
+func (w *writer) offer(l *lane, r *record.Record) *record.Stack {
+	w.stack = record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: l.newEntry}
 	if len(r.Data) >= stackHole+4 {
 		w.stack.Hole = word(r.Data[stackHole:])
-		if r.Kind == tracer.UserStack {
+		if r.Kind == record.UserStack {
 			w.stack.TGID = word(r.Data[userStackTGID:])
 		}
 	}
@@ -215,7 +206,7 @@ func word(b []byte) uint32 {
 func (w *writer) wrote(c class) uint64 {
 	n := &w.stacks.Counts
 	written := [classes]uint64{
-		kernelStack: n.Full, userStack: n.UserFull, stackID: n.IDs, userStackID: n.UserIDs, cookie: n.Cookies, unwindStack: n.Unwinds,
+		kernelStack: n.Full, userStack: n.UserFull, stackID: n.IDs, userStackID: n.UserIDs, userCookie: n.Cookies, unwindStack: n.Unwinds,
 	}
 	return w.counts.primary[c] + written[c]
 }

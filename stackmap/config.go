@@ -14,10 +14,13 @@ const (
 	DefaultBits = 14
 )
 
+// MaxDepth bounds Config.MaxDepth, the addresses of an element. No kernel has more than
+// 64; it is for experiments.
+const MaxDepth = 1024
+
 const (
-	defaultProbes = 64   // FTRACE_STACKMAP_MAX_PROBE
-	defaultDepth  = 64   // FTRACE_STACKMAP_MAX_DEPTH
-	limitDepth    = 1024 // for experiments: what bounds an element
+	defaultProbes = 64 // FTRACE_STACKMAP_MAX_PROBE
+	defaultDepth  = 64 // FTRACE_STACKMAP_MAX_DEPTH
 )
 
 // The two published binary formats. They hold the same records; v4 corrected
@@ -51,9 +54,10 @@ func (h Hash) String() string {
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
 
-// Config is a design variant. The zero value is a map of 2^14 stacks with seed 0
-// that cuts nothing, counts as v2 does and exports ABIv2; the presets V2, V4 and
-// Documented are the ones to start from.
+// Config is a design variant of the map itself; what is done around it is
+// record.Policy. The zero value is a map of 2^14 stacks with seed 0 that cuts nothing,
+// counts as v2 does and exports ABIv2; the presets V2, V4 and Documented are the ones
+// to start from.
 type Config struct {
 	Preset string // "documented", "v2", "v4": for display
 
@@ -66,45 +70,27 @@ type Config struct {
 	TruncateDeep bool // cut a deeper stack to MaxDepth (v2); otherwise it is ErrTooDeep
 	SaturateRefs bool // ref_count stops at 2^31-1 and counters at 2^63-1 instead of wrapping
 
-	// What the recorder, the reset and the tracefs do; the map only carries these.
-
-	ReserveFirst       bool // the recorder reserves the ring slot before GetID and discards it on an error
-	ClearBufferOnReset bool // a reset empties the ring buffer and the snapshot before the map
-	TopLevelOnly       bool // instances have no option stackmap
-	FunctionStacks     bool // while options/stackmap is on, options/stacktrace covers the function tracer
-	KeepBufferOnNop    bool // while options/stackmap is on, a switch to nop keeps the buffer
-
 	TrampolineText string // text of address 0x7fffffff, a frame in an ftrace trampoline; "" prints the number
 	ABI            ABI    // zero is ABIv2
 }
 
 // V2 is RFC v2 as a real patched 6.12 runs it: deep stacks are cut to 64 frames
-// and merge, counters wrap, a reset leaves the trace alone.
+// and merge, counters wrap.
 func V2() Config {
 	return Config{Preset: "v2", TruncateDeep: true, ABI: ABIv2}.withDefaults()
 }
 
-// V4 is RFC v4 as a real patched 6.12 runs it: deep stacks are refused, the ring
-// slot is reserved first, counters saturate, a reset empties the trace too.
+// V4 is RFC v4 as a real patched 6.12 runs it: deep stacks are refused, counters
+// saturate.
 func V4() Config {
-	return Config{
-		Preset: "v4", SaturateRefs: true, ReserveFirst: true, ClearBufferOnReset: true,
-		TopLevelOnly: true, TrampolineText: "[FTRACE TRAMPOLINE]", ABI: ABIv4,
-	}.withDefaults()
+	return Config{Preset: "v4", SaturateRefs: true, TrampolineText: "[FTRACE TRAMPOLINE]", ABI: ABIv4}.withDefaults()
 }
 
-// Documented is what the documentation, the self test and the dump tool of v2
-// promise a user, with v4's corrections: its binary format is v2's, the
-// documented session (options stackmap and stacktrace, then the function
-// tracer) gives ids, stacks deeper than 64 are recorded in full.
-//
-// Departure: neither real kernel passes the self test of v2; their function
-// tracer ignores options/stacktrace, and a switch to nop empties the buffer.
+// Documented is what the documentation and the dump tool of v2 promise a user, with
+// v4's corrections: its binary format is v2's, stacks deeper than 64 are recorded in
+// full.
 func Documented() Config {
-	return Config{
-		Preset: "documented", SaturateRefs: true, ReserveFirst: true,
-		FunctionStacks: true, KeepBufferOnNop: true, ABI: ABIv2,
-	}.withDefaults()
+	return Config{Preset: "documented", SaturateRefs: true, ABI: ABIv2}.withDefaults()
 }
 
 // withDefaults fills in what was left zero and clamps Bits.
@@ -121,8 +107,8 @@ func (c Config) validate() error {
 	switch {
 	case c.Probes < 1 || c.Probes > c.slots():
 		return fmt.Errorf("stackmap: Config.Probes %d is not 1…%d: %w", c.Probes, c.slots(), ErrInvalid)
-	case c.MaxDepth < 1 || c.MaxDepth > limitDepth:
-		return fmt.Errorf("stackmap: Config.MaxDepth %d is not 1…%d: %w", c.MaxDepth, limitDepth, ErrInvalid)
+	case c.MaxDepth < 1 || c.MaxDepth > MaxDepth:
+		return fmt.Errorf("stackmap: Config.MaxDepth %d is not 1…%d: %w", c.MaxDepth, MaxDepth, ErrInvalid)
 	case c.Hash != JHash2 && c.Hash != XXHash64:
 		return fmt.Errorf("stackmap: Config.Hash: unknown %v: %w", c.Hash, ErrInvalid)
 	}

@@ -234,7 +234,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for _, cfg := range []Config{
-		{Probes: -1}, {Bits: 10, Probes: 2049}, {MaxDepth: -1}, {MaxDepth: limitDepth + 1}, {Hash: 2},
+		{Probes: -1}, {Bits: 10, Probes: 2049}, {MaxDepth: -1}, {MaxDepth: MaxDepth + 1}, {Hash: 2},
 	} {
 		if _, err := New(cfg); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%+v: %v", cfg, err)
@@ -292,7 +292,7 @@ func TestParallel(t *testing.T) {
 // TestParallelReset resets and exports while others insert: an export is whole,
 // and what was counted before a reset is not counted after it.
 func TestParallelReset(t *testing.T) {
-	m := newMap(t, Config{Bits: MinBits, ClearBufferOnReset: true})
+	m := newMap(t, Config{Bits: MinBits})
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	for cpu := range 4 {

@@ -6,9 +6,8 @@ import "fmt"
 // the same ids again unless they meet others in their slots. The caller has
 // checked that tracing is off.
 //
-// Where Config.ClearBufferOnReset says so, before runs first, inside the reset:
-// it empties the ring buffer and the snapshot, so that nobody sees an id whose
-// stack is gone. It may be nil.
+// before, if it is not nil, runs first, inside the reset. Revision v4 empties the ring
+// buffer and the snapshot there, so that nobody sees an id whose stack is gone.
 //
 // Errors: ErrBusy if another reset runs.
 //
@@ -18,7 +17,7 @@ func (m *Map) Reset(before func()) error {
 		return fmt.Errorf("another reset runs: %w", ErrBusy)
 	}
 	defer m.resetting.Store(false)
-	if m.cfg.ClearBufferOnReset && before != nil {
+	if before != nil {
 		before()
 	}
 	m.current.Store(newGeneration(m.cfg))

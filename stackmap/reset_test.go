@@ -44,7 +44,11 @@ func testResetWrite(t *testing.T, fsys fs.FS) {
 				t.Fatalf("%s section %s: stat before: %s, kernel %s", preset.Preset, s[1], got, before)
 			}
 			cleared := false
-			err := m.ResetWrite(p, tracing, func() { cleared = true })
+			var clear func()
+			if preset.Preset == "v4" { // whose recorder has the buffer cleared, see record.Policy
+				clear = func() { cleared = true }
+			}
+			err := m.ResetWrite(p, tracing, clear)
 			if errno == 0 && err != nil || errno != 0 && !errors.Is(err, errno) {
 				t.Errorf("%s section %s: write %q: %v, kernel%s", preset.Preset, s[1], p, err, s[8])
 			}

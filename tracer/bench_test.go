@@ -3,77 +3,9 @@ package tracer_test
 import (
 	"testing"
 
-	"ftracelab/ringbuf"
-	"ftracelab/stackmap"
 	"ftracelab/tracer"
-	"ftracelab/tracer/event"
-	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
-
-// recorderFor is a recorder with a buffer that overwrites itself.
-func recorderFor(t testing.TB, d tracer.Design) *tracer.Recorder {
-	t.Helper()
-	stacks, err := tracer.NewStacks(d, tracer.CatalogueIDs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := uint64(0)
-	buf, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 64 << 10, Clock: func(int) uint64 { now += 100; return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tracer.NewRecorder(buf, stacks)
-}
-
-// designs are the ways to write stacks, with both kinds of stack.
-func designs() []tracer.Design {
-	return []tracer.Design{
-		{Name: "full", Kernel: tracer.FullStack, User: tracer.FullStack},
-		{Name: "stack ids", Kernel: tracer.StackID, KernelMap: stackmap.V4(), User: tracer.StackID, UserMap: stackmap.V4()},
-		{Name: "ids of v2", Kernel: tracer.StackID, KernelMap: stackmap.V2(), User: tracer.FullStack},
-		{Name: "deferred", Kernel: tracer.FullStack, User: tracer.DeferredStack},
-	}
-}
-
-// recording writes one event with both stacks.
-func recording(r *tracer.Recorder) func() {
-	stack := tracer.Stack{Common: event.Common{PID: 5}, IPs: []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, TGID: 5}
-	data := events.Function.Append(nil, stack.Common, &events.FunctionRecord{IP: 1, ParentIP: 2})
-	return func() {
-		_ = r.Event(0, ringbuf.Normal, data)
-		_, _ = r.KernelStack(0, ringbuf.Normal, &stack)
-		_, _ = r.UserStack(0, ringbuf.Normal, &stack)
-	}
-}
-
-// The waist allocates nothing once its pages and map entries are there.
-func TestRecorderAllocatesNothing(t *testing.T) {
-	for _, d := range designs() {
-		record := recording(recorderFor(t, d))
-		for range 5000 {
-			record()
-		}
-		if n := testing.AllocsPerRun(1000, record); n != 0 {
-			t.Errorf("%s: %v allocations for one event with its stacks", d.Name, n)
-		}
-	}
-}
-
-func BenchmarkRecorder(b *testing.B) {
-	for _, d := range designs() {
-		b.Run(d.Name, func(b *testing.B) {
-			record := recording(recorderFor(b, d))
-			for range 5000 {
-				record()
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				record()
-			}
-		})
-	}
-}
 
 // A function's entry and return allocate nothing, whoever looks at them.
 func TestFunctionHooksAllocateNothing(t *testing.T) {

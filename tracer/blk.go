@@ -151,7 +151,7 @@ func (i *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e ma
 	h := unpreemptible(common(c)) // the tracepoint has preemption off around it
 	h.Flags |= flagIRQsOff        // which the tracer asks for
 	i.scratch = events.Blk.Append(i.scratch[:0], h, rec)
-	i.record(c, contextOf(c), events.Blk.Type, h, i.scratch)
+	i.record(i.rec, c, contextOf(c), events.Blk.Type, h, i.scratch)
 }
 
 // BlockFiles are the files of the folder trace in the sysfs folder of a block device

@@ -6,7 +6,9 @@ import (
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/record"
 	"ftracelab/unwind"
+	"ftracelab/unwind/cookie"
 	"ftracelab/workload/machine"
 )
 
@@ -31,7 +33,7 @@ func (i *Instance) deferStacks(on bool) error {
 }
 
 // requestStack records the cookie of the present stay in the kernel.
-func (i *Instance) requestStack(c *machine.CPU, h event.Common) {
+func (i *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Common) {
 	if c.Current.Kernel {
 		return
 	}
@@ -40,19 +42,19 @@ func (i *Instance) requestStack(c *machine.CPU, h event.Common) {
 		return // a task that exits has no user stack any more
 	}
 	i.scratch = events.UserUnwindCookie.Append(i.scratch[:0], h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+	_ = w.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
 }
 
 // deferredStack records the stack of a stay that ends. The simulated user
 // space has no files behind its addresses, so inode and device are those of
 // memory without one.
-func (i *Instance) deferredStack(t *unwind.Task, stack []uint64, cookie unwind.Cookie) {
+func (i *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) {
 	c := i.ft.running
 	if c == nil {
 		return
 	}
 	i.stack.Common, i.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(i.stack.IPs[:0], stack...)
-	_ = i.rec.UnwindStack(c.ID, ringbuf.Normal, &i.stack, uint64(cookie))
+	_ = i.rec.UnwindStack(c.ID, ringbuf.Normal, &i.stack, uint64(id))
 }
 
 // userExit runs when c is about to return to user space.

@@ -9,8 +9,8 @@
 //
 // Four things are worth knowing before reading on.
 //
-// Everything an instance writes goes through its [Recorder]. A real capture
-// uses the same Recorder, so what is learnt about a design on a capture holds
+// Everything an instance writes goes through its [record.Recorder]. A real capture
+// uses the same, so what is learnt about a design on a capture holds
 // for the simulated machine and the other way round.
 //
 // A tracer (struct tracer in the kernel) is one row of a table: a name, what

@@ -9,7 +9,7 @@ import (
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
-	"ftracelab/unwind"
+	"ftracelab/unwind/cookie"
 	"ftracelab/workload/machine"
 )
 
@@ -196,9 +196,9 @@ func TestDeferredUserStacks(t *testing.T) {
 	l.write("set_event", "raw_syscalls:* kmem:kmem_cache_alloc")
 	l.ft.Run(30 * machine.Millisecond)
 	l.write("tracing_on", "0")
-	joined, alone, perCookie := 0, 0, map[unwind.Cookie]int{}
-	waiting := map[int32]unwind.Cookie{}
-	join := unwind.Join[unwind.Cookie]{Deliver: func(c unwind.Cookie, stack []uint64, found bool) {
+	joined, alone, perCookie := 0, 0, map[cookie.ID]int{}
+	waiting := map[int32]cookie.ID{}
+	join := cookie.Join[cookie.ID]{Deliver: func(c cookie.ID, stack []uint64, found bool) {
 		if found && len(stack) > 0 {
 			joined++
 		} else {
@@ -213,19 +213,19 @@ func TestDeferredUserStacks(t *testing.T) {
 			if err := events.UserUnwindCookie.Decode(r.data, &c); err != nil {
 				t.Fatal(err)
 			}
-			waiting[common.PID] = unwind.Cookie(c.Cookie)
-			join.Add(common.PID, unwind.Cookie(c.Cookie), unwind.Cookie(c.Cookie))
+			waiting[common.PID] = cookie.ID(c.Cookie)
+			join.Add(common.PID, cookie.ID(c.Cookie), cookie.ID(c.Cookie))
 		case events.UserUnwindStack.ID:
 			var s events.UserUnwindStackRecord
 			if err := events.UserUnwindStack.Decode(r.data, &s); err != nil {
 				t.Fatal(err)
 			}
-			if waiting[common.PID] != unwind.Cookie(s.Cookie) {
+			if waiting[common.PID] != cookie.ID(s.Cookie) {
 				t.Fatalf("task %d: a stack of cookie %#x, its last is %#x", common.PID, s.Cookie, waiting[common.PID])
 			}
-			perCookie[unwind.Cookie(s.Cookie)]++
+			perCookie[cookie.ID(s.Cookie)]++
 			delete(waiting, common.PID)
-			join.Stack(common.PID, unwind.Cookie(s.Cookie), s.Stack)
+			join.Stack(common.PID, cookie.ID(s.Cookie), s.Stack)
 		}
 	}
 	for cookie, n := range perCookie {

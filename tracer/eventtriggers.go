@@ -145,7 +145,7 @@ func (m *moment) Stack() {
 	} else {
 		m.stack.IPs = m.ft.eventStack(m.stack.IPs[:0], m.cpu, m.t)
 	}
-	m.kernelStack(m.cpu, m.ctx, h)
+	m.kernelStack(m.rec, m.cpu, m.ctx, h)
 }
 
 func (m *moment) SoftDisabled(t *event.Type) bool     { return m.events[t.ID].softDisabled }
@@ -190,141 +190,7 @@ func (i *Instance) puts(m *moment, text string) {
 	s, _ := i.ft.machine.Kallsyms().ByName("tracing_snapshot_instance_cond")
 	rec := events.PrintRecord{IP: s.Addr, Buf: text}
 	i.scratch = events.Print.Append(i.scratch[:0], m.h, &rec)
-	i.buf.NestStart(m.cpu.ID)
-	_ = i.rec.Event(m.cpu.ID, m.ctx, i.scratch) // the buffer counts what it refuses
-	i.buf.NestEnd(m.cpu.ID)
-}
-
-// happen is what becomes of an event in the instance: its triggers act, and it
-// is recorded if it is neither disabled softly nor stopped by a filter.
-//
-// A trigger may let a synthetic event happen meanwhile, and so do the eprobes on it,
-// which to the kernel are triggers, behind the others as hists are.
-//
-// Departure: eprobes come behind the hists of their event; in the kernel hists and
-// eprobes come in the order in which they were enabled.
-//
-// Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
-// trace_event_buffer_commit with __event_trigger_test_discard,
-// kernel/trace/trace.c.
-func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
-	s := &i.events[t.ID]
-	ctx := contextOf(c)
-	if s.triggers.Len() == 0 && !s.records() {
-		i.recordWanted(c, ctx, t, h, rec)
-		return
-	}
-	m, outer := &i.moment, i.moment
-	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h, t: t}
-	defer func() { *m = outer }()
-	if !s.triggers.Conditional() && !s.records() {
-		s.triggers.CallAlways(m)
-		i.recordWanted(c, ctx, t, h, rec)
-		return
-	}
-	if i.ignores(c, t) {
-		return
-	}
-	// Room for the record is taken before the triggers act: what they switch on
-	// comes too late for it, and a snapshot takes it along.
-	room := i.reserve(c, ctx, t, rec)
-	due := s.triggers.Call(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}, m)
-	if s.hists.Len() > 0 {
-		i.callHists(m, s.hists, rec, i.timeOf(&room, c.ID), c.Current.PID, c.Current.Comm)
-	}
-	for _, e := range s.eprobes {
-		e.fire(c, h, rec)
-	}
-	i.fill(&room, i.wanted(c, t, rec), c, ctx, t, h, rec)
-	s.triggers.CallDue(due, m)
-}
-
-// recordWanted records an event that no trigger waits for.
-func (i *Instance) recordWanted(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
-	switch {
-	case i.wanted(c, t, rec):
-		if i.records(c) {
-			i.record(c, ctx, t, h, rec)
-		}
-	case i.unbuffered > 0 && !i.events[t.ID].softDisabled && !i.ignores(c, t):
-		room := i.reserve(c, ctx, t, rec)
-		i.fill(&room, false, c, ctx, t, h, rec)
-	}
-}
-
-// room is where the record of an event will be.
-type room struct {
-	none     bool
-	reserved bool // event is open; else it is written when its fate is known
-	event    ringbuf.Event
-	swaps    uint64 // how many snapshots had been taken
-}
-
-// reserve takes room for a record in the buffer, so that what its triggers record
-// comes behind it. A record that may be dropped is kept apart and takes its room
-// when it is not: unless the buffer's stamps are wanted before.
-//
-// Departure: so is each record while the instance has a snapshot buffer, which
-// cannot be exchanged while an event is open.
-//
-// Kernel: trace_event_buffer_lock_reserve, kernel/trace/trace.c.
-func (i *Instance) reserve(c *machine.CPU, ctx ringbuf.Context, t *event.Type, rec []byte) room {
-	s := &i.events[t.ID]
-	r := room{none: !i.records(c), swaps: i.snap.taken}
-	droppable := s.softDisabled || s.filter != nil && s.filter.Filter() != nil
-	if r.none || i.snap.allocated || droppable && i.unbuffered == 0 {
-		return r
-	}
-	e, err := i.buf.Reserve(c.ID, ctx, len(rec))
-	if r.none = err != nil; !r.none {
-		r.reserved, r.event = true, e
-		copy(e.Data, rec)
-	}
-	return r
-}
-
-// timeOf is the time of an event: that of the buffer, if it has its room there.
-func (i *Instance) timeOf(r *room, cpu int) uint64 {
-	if r.reserved {
-		return r.event.Time
-	}
-	return i.now(cpu)
-}
-
-// fill records the event that there is room for, or gives the room back.
-func (i *Instance) fill(r *room, wanted bool, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
-	switch {
-	case r.none:
-	case r.reserved && wanted:
-		i.buf.Commit(c.ID, r.event)
-		i.afterRecord(c, ctx, t, h)
-	case r.reserved:
-		i.buf.Discard(c.ID, r.event)
-	case wanted:
-		live := i.rec
-		i.rec = i.recorderAt(r.swaps)
-		i.record(c, ctx, t, h, rec)
-		i.rec = live
-	}
-}
-
-// keepUnbuffered says that records take their room in the buffer also if they may
-// be dropped; the calls are counted.
-//
-// Kernel: tracing_set_filter_buffering, kernel/trace/trace.c.
-func (i *Instance) keepUnbuffered(on bool) {
-	if on {
-		i.unbuffered++
-	} else {
-		i.unbuffered--
-	}
-}
-
-// recorderAt writes to the buffer that was live when so many snapshots had been
-// taken.
-func (i *Instance) recorderAt(swaps uint64) *Recorder {
-	if (i.snap.taken-swaps)&1 == 1 {
-		return i.snap.rec
-	}
-	return i.rec
+	i.rec.Nested(m.cpu.ID, func() {
+		_ = i.rec.Event(m.cpu.ID, m.ctx, i.scratch) // the buffer counts what it refuses
+	})
 }

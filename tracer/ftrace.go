@@ -13,6 +13,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 	"ftracelab/workload/machine/memory"
@@ -22,9 +23,10 @@ import (
 // a file of the tracefs. The zero value is a 6.12 with the documented stackmap.
 type Config struct {
 	BufferSizeKB int // of each CPU; 0 means 1408, the kernel's default
-	// Stackmap is the variant built in; its zero value means
-	// stackmap.Documented. NoStackmap builds a kernel without it.
-	Stackmap   stackmap.Config
+	// Stackmap is the variant built in; its zero value means record.Documented. With a
+	// map of another kind (Stackmap.New) there are no files stack_map, which show slots.
+	// NoStackmap builds a kernel without any.
+	Stackmap   record.MapConfig
 	NoStackmap bool
 	// NoLatencyTracers builds a kernel as Debian does, without irqsoff, wakeup,
 	// hwlat and their kin, without the events that come with them, and so without exchanging one CPU's snapshot.
@@ -70,7 +72,8 @@ type Ftrace struct {
 	machine   *machine.Machine
 	cfg       Config
 	types     *event.Table
-	stackmap  *stackmap.Map // nil in a kernel without it
+	interner  record.Interner // of the option stackmap; nil in a kernel without it
+	stackmap  *stackmap.Map   // that, if it is one
 	graph     *fgraph.Graph
 	unwind    *unwind.Deferred // nil in a kernel without it
 	cmdlines  *cmdlines
@@ -153,14 +156,17 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		ft.maxID = max(ft.maxID, t.ID)
 	}
 	if !cfg.NoStackmap {
-		if cfg.Stackmap.Preset == "" {
-			cfg.Stackmap = stackmap.Documented()
+		if cfg.Stackmap.IsZero() {
+			ft.cfg.Stackmap = record.Documented()
 		}
-		if cfg.Stackmap.Seed == 0 {
-			cfg.Stackmap.Seed = m.Rand("stackmap/seed").Uint32()
+		if ft.cfg.Stackmap.Seed == 0 {
+			ft.cfg.Stackmap.Seed = m.Rand("stackmap/seed").Uint32()
 		}
-		if ft.stackmap, err = stackmap.New(cfg.Stackmap); err != nil {
+		if ft.interner, err = ft.cfg.Stackmap.Open(); err != nil {
 			return nil, err
+		}
+		if m, ok := ft.interner.(record.Stackmap); ok {
+			ft.stackmap = m.Map
 		}
 	}
 	ft.synthetic.kind = synthKind()
@@ -193,7 +199,7 @@ func (ft *Ftrace) Top() *Instance { return ft.top }
 // Types returns the event types of this kernel.
 func (ft *Ftrace) Types() *event.Table { return ft.types }
 
-// Stackmap returns the stack map, nil in a kernel without it.
+// Stackmap returns the stack map, nil in a kernel without one.
 func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.stackmap }
 
 // Run lets the machine run for d nanoseconds of simulated time.

@@ -38,7 +38,7 @@ func functionCall(i *Instance, c *machine.CPU, f *machine.Frame) {
 	}
 	if stacks {
 		i.stack.IPs = c.KernelStack(append(i.stack.IPs[:0], trampoline))
-		i.kernelStack(c, ctx, h)
+		i.kernelStack(i.rec, c, ctx, h)
 	}
 }
 
@@ -49,7 +49,7 @@ func (i *Instance) functionStacks() bool {
 	if i.opts.Has(OptFuncStackTrace) {
 		return true
 	}
-	return i.opts.Has(OptStacktrace) && i.opts.Has(OptStackmap) && i.ft.stackmap.Config().FunctionStacks
+	return i.opts.Has(OptStacktrace) && i.opts.Has(OptStackmap) && i.ft.cfg.Stackmap.FunctionStacks
 }
 
 // trampoline stands in a stack for the address of an ftrace trampoline, which

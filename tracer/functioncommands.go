@@ -49,7 +49,7 @@ func stackCommand(i *Instance, c *machine.CPU, d *probeData) {
 	}
 	i.ft.remember(c.Current)
 	i.stack.IPs = c.KernelStack(i.stack.IPs[:0])
-	i.kernelStack(c, contextOf(c), common(c))
+	i.kernelStack(i.rec, c, contextOf(c), common(c))
 }
 
 // fires takes one off a count and reports whether there was one; no count is no

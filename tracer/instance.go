@@ -7,6 +7,7 @@ import (
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -20,7 +21,7 @@ type Instance struct {
 	ft         *Ftrace
 	name       string // "" for the top instance
 	buf        *ringbuf.Buffer
-	rec        *Recorder
+	rec        *record.Recorder
 	snap       snapshot
 	latency    latency
 	start      uint64 // when the buffer was last emptied, by the trace clock
@@ -53,7 +54,7 @@ type Instance struct {
 	piped                        []bool // by CPU: its trace_pipe is open
 	scratch                      []byte
 	blkData                      [1]uint64 // behind a record of the tracer blk
-	stack                        Stack
+	stack                        record.Stack
 	moment                       moment
 	unbuffered                   int            // see keepUnbuffered
 	histMoments                  []*hist.Moment // of nested events
@@ -93,8 +94,8 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	if i.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now}); err != nil {
 		return nil, fmt.Errorf("instance %q: snapshot: %w", name, err)
 	}
-	i.rec = NewRecorder(i.buf, &Stacks{Kernel: FullStack, User: FullStack, IDs: CatalogueIDs(), kernelMap: ft.stackmap})
-	i.snap.rec = NewRecorder(i.snap.buf, i.rec.stacks)
+	i.rec = record.NewRecorder(i.buf, ft.newStacks())
+	i.snap.rec = record.NewRecorder(i.snap.buf, i.rec.Stacks())
 	return i, nil
 }
 
@@ -107,7 +108,7 @@ func (i *Instance) Name() string { return i.name }
 func (i *Instance) Buffer() *ringbuf.Buffer { return i.buf }
 
 // Recorder returns the instance's recorder.
-func (i *Instance) Recorder() *Recorder { return i.rec }
+func (i *Instance) Recorder() *record.Recorder { return i.rec }
 
 // resetBuffer empties the buffer on all CPUs (echo > trace).
 //

@@ -184,7 +184,7 @@ func (i *Instance) stackHere(c *machine.CPU, skip int, probe ...uint64) {
 	if skip > 0 {
 		i.stack.IPs = i.stack.IPs[min(skip, len(i.stack.IPs)):]
 	}
-	i.kernelStack(c, contextOf(c), common(c))
+	i.kernelStack(i.rec, c, contextOf(c), common(c))
 }
 
 // inside is an address in a function of the kernel, by name; 0 if there is none.

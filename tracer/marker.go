@@ -9,6 +9,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/record"
 )
 
 // writer is the task that writes to the tracefs.
@@ -63,7 +64,7 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 	s := &i.events[events.Print.ID]
 	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
 		i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
-		return len(text), i.recordMarker("trace_marker")
+		return len(text), i.recordMarker(i.rec, "trace_marker")
 	}
 	if !i.buf.Enabled() || !i.cpumask[writerCPU] {
 		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
@@ -83,15 +84,12 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 		i.callHists(m, s.hists, record, i.timeOf(&place, writerCPU), i.ft.writer.pid, i.ft.writer.comm)
 	}
 	i.scratch = events.Print.Append(i.scratch[:0], h, &rec) // a trigger may have used it
-	if place.reserved {
-		copy(place.event.Data, i.scratch)
-		i.buf.Commit(writerCPU, place.event)
+	if place.slot.IsOpen() {
+		place.slot.Fill(i.scratch)
+		place.slot.Commit()
 		i.ft.cmdlines.setComm(int32(i.ft.writer.pid), i.ft.writer.comm)
 	} else {
-		live := i.rec
-		i.rec = i.recorderAt(place.swaps)
-		err = i.recordMarker("trace_marker")
-		i.rec = live
+		err = i.recordMarker(i.recorderAt(place.swaps), "trace_marker")
 	}
 	s.triggers.CallDue(due, m)
 	return len(text), err
@@ -104,11 +102,10 @@ func (i *Instance) reserveMarker(size int) (room, error) {
 	if i.snap.allocated {
 		return r, nil
 	}
-	e, err := i.buf.Reserve(writerCPU, ringbuf.Normal, size)
-	if err != nil {
+	var err error
+	if r.slot, err = i.rec.Open(writerCPU, ringbuf.Normal, size); err != nil {
 		return r, fmt.Errorf("trace_marker: %w: %w", err, syscall.EBADF)
 	}
-	r.reserved, r.event = true, e
 	return r, nil
 }
 
@@ -139,12 +136,12 @@ func (i *Instance) writeRawMarker(p []byte) (int, error) {
 	buf := make([]byte, size-rawDataSize)
 	copy(buf, p[4:])
 	i.scratch = events.RawData.Append(i.scratch[:0], event.Common{PID: int32(i.ft.writer.pid)}, &events.RawDataRecord{ID: id, Buf: buf})
-	return len(p), i.recordMarker("trace_marker_raw")
+	return len(p), i.recordMarker(i.rec, "trace_marker_raw")
 }
 
 // recordMarker records i.scratch on behalf of the task that writes to the tracefs.
-func (i *Instance) recordMarker(file string) error {
-	if err := i.rec.Event(writerCPU, ringbuf.Normal, i.scratch); err != nil {
+func (i *Instance) recordMarker(w *record.Recorder, file string) error {
+	if err := w.Event(writerCPU, ringbuf.Normal, i.scratch); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
 	i.ft.cmdlines.setComm(int32(i.ft.writer.pid), i.ft.writer.comm)

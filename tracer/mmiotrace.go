@@ -137,7 +137,7 @@ func (ft *Ftrace) mmioRecord(c *machine.CPU, t *event.Type, h event.Common) {
 	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
 		ft.mmio.dropped++
 	} else {
-		i.stacks(c, contextOf(c), t, h)
+		i.stacks(i.rec, c, contextOf(c), t, h)
 	}
 	ft.running = nil
 }

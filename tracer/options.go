@@ -3,6 +3,8 @@ package tracer
 import (
 	"fmt"
 	"syscall"
+
+	"ftracelab/tracer/record"
 )
 
 // Option is one of trace_options.
@@ -167,7 +169,7 @@ func (ft *Ftrace) newOptions(top bool) Options {
 	s.set(OptFunctionFork, false)
 	s.set(OptPrintkDest, false)
 	s.set(OptUserStacktraceDelay, false)
-	if ft.stackmap != nil && ft.stackmap.Config().TopLevelOnly {
+	if ft.cfg.Stackmap.TopLevelOnly {
 		s.set(OptStackmap, false)
 	}
 	return s
@@ -177,7 +179,7 @@ func (ft *Ftrace) newOptions(top bool) Options {
 func (ft *Ftrace) built(o Option) bool {
 	switch o {
 	case OptStackmap:
-		return ft.stackmap != nil
+		return !ft.cfg.NoStackmap
 	case OptUserStacktraceDelay:
 		return ft.unwind != nil
 	case OptGraphRetval, OptGraphRetvalHex:
@@ -195,7 +197,7 @@ func (i *Instance) hasFile(o Option) bool {
 	case !i.ft.built(o):
 		return false
 	case o == OptStackmap:
-		return i.top() || !i.ft.stackmap.Config().TopLevelOnly
+		return i.top() || !i.ft.cfg.Stackmap.TopLevelOnly
 	}
 	return i.top() || !options[o].top
 }
@@ -249,7 +251,7 @@ func (i *Instance) setOption(o Option, on bool) error {
 	}
 	switch o {
 	case OptStackmap:
-		if on && !i.top() && i.ft.stackmap.Config().TopLevelOnly {
+		if on && !i.top() && i.ft.cfg.Stackmap.TopLevelOnly {
 			return fmt.Errorf("options/stackmap belongs to the top instance: %w", syscall.EINVAL)
 		}
 	case OptNopRefuse:
@@ -289,9 +291,9 @@ func (i *Instance) setOption(o Option, on bool) error {
 // optionChanged brings what depends on an instance's options up to date.
 func (ft *Ftrace) optionChanged(i *Instance) {
 	// v2 lets an instance set the option, but only the top one has a map.
-	i.rec.stacks.Kernel = FullStack
+	i.rec.Stacks().Kernel = record.FullStack
 	if i.top() && i.opts.Has(OptStackmap) && ft.mapped {
-		i.rec.stacks.Kernel = StackID
+		i.rec.Stacks().Kernel = record.StackID
 	}
 	ft.recordTGID = false
 	for other := range ft.all {

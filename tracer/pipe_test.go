@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"ftracelab/internal/tracefile"
-	"ftracelab/stackmap"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -158,7 +158,7 @@ func TestFreeBuffer(t *testing.T) {
 // others.
 func TestDeterminism(t *testing.T) {
 	run := func(seed uint64, step machine.Time) string {
-		l := newLabOn(t, machine.Config{Seed: seed}, tracer.Config{Stackmap: stackmap.V4(), DeferredUnwind: true})
+		l := newLabOn(t, machine.Config{Seed: seed}, tracer.Config{Stackmap: record.V4(), DeferredUnwind: true})
 		if err := l.fs.Mkdir("instances/foo"); err != nil {
 			t.Fatal(err)
 		}

@@ -185,7 +185,7 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 		ft.scratch = events.Print.Append(ft.scratch[:0], h, &events.PrintRecord{IP: p.IP, Buf: text})
 	}
 	ft.remember(c.Current)
-	i.record(c, contextOf(c), t, h, ft.scratch)
+	i.record(i.rec, c, contextOf(c), t, h, ft.scratch)
 }
 
 // binaryArgs are arguments as vbin_printf keeps them: strings with their NULs, and

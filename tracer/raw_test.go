@@ -9,8 +9,8 @@ import (
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
-	"ftracelab/stackmap"
 	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -100,7 +100,7 @@ func TestRawIsTrace(t *testing.T) {
 	} {
 		for _, cpus := range []int{1, 2, 8} {
 			t.Run(fmt.Sprintf("%s/%d", c.name, cpus), func(t *testing.T) {
-				l := newLabOn(t, machine.Config{CPUs: cpus}, tracer.Config{BufferSizeKB: 8000, DeferredUnwind: true, Stackmap: stackmap.Documented()})
+				l := newLabOn(t, machine.Config{CPUs: cpus}, tracer.Config{BufferSizeKB: 8000, DeferredUnwind: true, Stackmap: record.Documented()})
 				c.setup(l)
 				l.ft.Run(12 * machine.Millisecond)
 				l.write("tracing_on", "0")
@@ -145,17 +145,17 @@ func firstLines(s string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "")
 }
 
-// record is one record of a buffer.
-type record struct {
+// rawRecord is one record of a buffer.
+type rawRecord struct {
 	cpu  int
 	time uint64
 	data []byte
 }
 
 // records takes the records of all CPUs, in the order of time.
-func (l *lab) records() []record {
+func (l *lab) records() []rawRecord {
 	l.t.Helper()
-	var all []record
+	var all []rawRecord
 	size := l.ft.Top().Buffer().SubbufSize()
 	for cpu := range l.m.CPUs() {
 		image := l.ft.Top().TakePages(cpu)
@@ -166,11 +166,11 @@ func (l *lab) records() []record {
 			}
 			for e, ok := r.Next(); ok; e, ok = r.Next() {
 				if e.IsData() {
-					all = append(all, record{cpu, e.Time, e.Data})
+					all = append(all, rawRecord{cpu, e.Time, e.Data})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	slices.SortStableFunc(all, func(a, b rawRecord) int { return cmp.Compare(a.time, b.time) })
 	return all
 }

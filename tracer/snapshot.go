@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
+	"ftracelab/tracer/record"
 )
 
 // snapshot is the second buffer of an instance: what it recorded until a moment,
@@ -16,7 +17,7 @@ import (
 // Kernel: max_buffer of struct trace_array, kernel/trace/trace.h.
 type snapshot struct {
 	buf       *ringbuf.Buffer
-	rec       *Recorder
+	rec       *record.Recorder
 	taken     uint64 // how often it was exchanged
 	allocated bool
 	armed     uint32 // triggers, commands and tracers that may take one

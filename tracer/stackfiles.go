@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/record"
 )
 
 // stackmapFiles are stack_map, stack_map_stat and stack_map_bin. Only the top
@@ -27,6 +28,16 @@ func (i *Instance) stackmapFiles() []tracefile.Node {
 func (i *Instance) madeMap() (made bool) {
 	_ = i.locked(func() error { made = i.ft.mapped; return nil })
 	return made
+}
+
+// newStacks is how an instance writes stacks: in full until options/stackmap says
+// otherwise, see optionChanged.
+func (ft *Ftrace) newStacks() *record.Stacks {
+	s := &record.Stacks{Kernel: record.FullStack, User: record.FullStack, IDs: record.CatalogueIDs()}
+	if ft.interner != nil {
+		s.ShareKernelMap(ft.interner, ft.cfg.Stackmap)
+	}
+	return s
 }
 
 // showStackmap is the text of stack_map.
@@ -54,10 +65,9 @@ func (ft *Ftrace) appendSymbol(dst []byte, addr uint64) []byte {
 // resetStackmap does what was written to stack_map. A kernel of the v4 kind
 // empties the buffer first, so that no id in it can outlive its stack.
 func (i *Instance) resetStackmap(p []byte) error {
-	m := i.ft.stackmap
-	return m.ResetWrite(p, i.buf.Recording(), func() {
-		if m.Config().ClearBufferOnReset {
-			i.resetBuffer()
-		}
-	})
+	var before func()
+	if i.ft.cfg.Stackmap.ClearBufferOnReset {
+		before = i.resetBuffer
+	}
+	return i.ft.stackmap.ResetWrite(p, i.buf.Recording(), before)
 }

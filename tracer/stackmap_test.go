@@ -13,11 +13,12 @@ import (
 	"ftracelab/internal/tracefile"
 	"ftracelab/stackmap"
 	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
-func presets() map[string]stackmap.Config {
-	return map[string]stackmap.Config{"v2": stackmap.V2(), "v4": stackmap.V4(), "documented": stackmap.Documented()}
+func presets() map[string]record.MapConfig {
+	return map[string]record.MapConfig{"v2": record.V2(), "v4": record.V4(), "documented": record.Documented()}
 }
 
 // stacks counts what trace shows of stacks.
@@ -138,7 +139,7 @@ func TestResetThroughOtherOpens(t *testing.T) {
 // The same stacks get the same ids again after a reset, and every id of the
 // trace is in the map.
 func TestIDsAfterReset(t *testing.T) {
-	l := newLab(t, tracer.Config{Stackmap: stackmap.V4()})
+	l := newLab(t, tracer.Config{Stackmap: record.V4()})
 	l.write("options/stackmap", "1")
 	l.write("options/stacktrace", "1")
 	l.write("set_event", "sched:sched_switch")

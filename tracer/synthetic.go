@@ -219,15 +219,11 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 		if !i.events[e.typ.ID].enabled {
 			continue
 		}
-		// With a snapshot buffer, no event is open and the rings may be exchanged.
-		nest := !i.snap.allocated
-		if nest {
-			i.buf.NestStart(c.ID)
+		if i.snap.allocated { // no event is open, and the rings may be exchanged
+			i.happen(c, e.typ, h, l.rec)
+			continue
 		}
-		i.happen(c, e.typ, h, l.rec)
-		if nest {
-			i.buf.NestEnd(c.ID)
-		}
+		i.rec.Nested(c.ID, func() { i.happen(c, e.typ, h, l.rec) })
 	}
 	s.depth--
 }

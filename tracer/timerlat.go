@@ -125,6 +125,6 @@ func (s *osnoise) timerlatSample(c *machine.CPU, count uint32, context int32, la
 func (s *osnoise) dumpStack(c *machine.CPU, ips []uint64) {
 	for _, i := range s.instances {
 		i.stack.IPs = append(i.stack.IPs[:0], ips...)
-		i.kernelStack(c, contextOf(c), common(c))
+		i.kernelStack(i.rec, c, contextOf(c), common(c))
 	}
 }

@@ -151,5 +151,5 @@ func (i *Instance) setTracer(name string) error {
 // switch to nop leaves the buffer as it is.
 func (i *Instance) keepsBuffer(from, to *Tracer) bool {
 	return to.Name == "nop" && from.Name != "nop" && i.opts.Has(OptStackmap) &&
-		i.ft.stackmap.Config().KeepBufferOnNop
+		i.ft.cfg.Stackmap.KeepBufferOnNop
 }

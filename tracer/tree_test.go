@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/stackmap"
 	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -35,7 +35,7 @@ func TestTreeIsTheKernels(t *testing.T) {
 }
 
 func checkTree(t *testing.T, top, instance string, events []string) {
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: stackmap.V4(), NoLatencyTracers: true})
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: record.V4(), NoLatencyTracers: true})
 	if err := l.fs.Mkdir("instances/foo"); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestTreeOfLatencyTracers(t *testing.T) {
 
 // Format files are the kernel's, byte for byte.
 func TestFormats(t *testing.T) {
-	l := newLab(t, tracer.Config{Stackmap: stackmap.V4(), NoLatencyTracers: true})
+	l := newLab(t, tracer.Config{Stackmap: record.V4(), NoLatencyTracers: true})
 	theirs := map[string]string{}
 	for _, section := range strings.Split(oracle(t, "debian/static/formats_all.txt.gz"), "==== ")[1:] {
 		dir, text, _ := strings.Cut(section, "\n")
@@ -179,7 +179,7 @@ func TestTraceOptions(t *testing.T) {
 			}
 		}
 	}
-	for version, cfg := range map[string]stackmap.Config{"v2": stackmap.V2(), "v4": stackmap.V4()} {
+	for version, cfg := range map[string]record.MapConfig{"v2": record.V2(), "v4": record.V4()} {
 		l := newLab(t, tracer.Config{Stackmap: cfg, FunctionProfiler: true, FunctionGraphRetval: true})
 		l.want("trace_options", oracle(t, "stackmap/"+version+"/static/trace_options.txt"))
 		ours := l.traceOptions("")

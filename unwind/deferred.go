@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"syscall"
 
+	"ftracelab/unwind/cookie"
 	"ftracelab/workload/machine"
 )
 
@@ -31,7 +32,7 @@ type Work struct {
 	// Func gets the stack of a stay in the kernel, innermost first; it is empty
 	// if it could not be taken, and valid only during the call. It runs in t's
 	// context, once for each stay in which Request returned 0.
-	Func func(t *Task, stack []uint64, cookie Cookie)
+	Func func(t *Task, stack []uint64, cookie cookie.ID)
 
 	bit  int
 	owns *Deferred // while initialised
@@ -78,7 +79,7 @@ type Task struct {
 
 	mask      uint64
 	completed uint64 // works that have had the cached stack
-	id        Cookie
+	id        cookie.ID
 	queued    bool // the walk is queued
 	cache     []uint64
 	walks     int
@@ -154,7 +155,7 @@ const (
 // Departure: a cancelled work is refused, as the kernel means to; its test is
 // of an unsigned number and never true. A work whose bit is above 31 gets
 // Already where the kernel's int would be 0.
-func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, Cookie, error) {
+func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, cookie.ID, error) {
 	if t.Machine.Kernel || t.Exiting || w.owns != d {
 		return 0, 0, errRequest
 	}
@@ -181,7 +182,7 @@ func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, Cookie, error) {
 // request of it.
 //
 // Kernel: get_cookie.
-func (d *Deferred) cookie(t *Task, cpu int) Cookie {
+func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
 	if uint32(t.id) != 0 {
 		return t.id
 	}
@@ -190,12 +191,12 @@ func (d *Deferred) cookie(t *Task, cpu int) Cookie {
 	// An NMI may have set the count since; then it has also moved the CPU's on.
 	// It has not, if it came between the two lines below: then it found this count.
 	if t.id.Count() == 0 {
-		t.id = Cookie(count) << 32
+		t.id = cookie.ID(count) << 32
 		d.pass(pointCountChosen)
 		d.counts[cpu] = count
 		d.pass(pointCounted)
 	}
-	t.id = NewCookie(cpu, t.id.Count())
+	t.id = cookie.New(cpu, t.id.Count())
 	return t.id
 }
 

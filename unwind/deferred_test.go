@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/unwind/cookie"
 	"ftracelab/workload/machine"
 
 	"pgregory.net/rapid"
@@ -19,13 +20,13 @@ func userTask(pid int) *machine.Task {
 // tracer counts what its work was given.
 type tracer struct {
 	Work
-	got []Cookie
+	got []cookie.ID
 	ips int
 }
 
 func newTracer(t testing.TB, d *Deferred) *tracer {
 	tr := &tracer{}
-	tr.Func = func(_ *Task, stack []uint64, c Cookie) {
+	tr.Func = func(_ *Task, stack []uint64, c cookie.ID) {
 		tr.got = append(tr.got, c)
 		tr.ips = len(stack)
 	}
@@ -45,7 +46,7 @@ func TestCookies(t *testing.T) {
 		}
 		d.ReturnToUser(task)
 	}
-	if c := NewCookie(7, 3); c.BigEndian() != 0x8_0000_0003 {
+	if c := cookie.New(7, 3); c.BigEndian() != 0x8_0000_0003 {
 		t.Errorf("big endian %#x", c.BigEndian())
 	}
 	d.counts[0] = 0xffffffff
@@ -58,7 +59,7 @@ func TestRequest(t *testing.T) {
 	d := NewDeferred(2)
 	task := d.NewTask(userTask(1))
 	a, b := newTracer(t, d), newTracer(t, d)
-	ask := func(tr *tracer, want int) Cookie {
+	ask := func(tr *tracer, want int) cookie.ID {
 		t.Helper()
 		got, c, err := d.Request(task, 0, &tr.Work)
 		if err != nil || got != want {
@@ -87,7 +88,7 @@ func TestLateRequest(t *testing.T) {
 	task := d.NewTask(userTask(1))
 	b := newTracer(t, d)
 	a := &Work{}
-	a.Func = func(*Task, []uint64, Cookie) {
+	a.Func = func(*Task, []uint64, cookie.ID) {
 		if got, _, _ := d.Request(task, 0, &b.Work); got != Queued {
 			t.Errorf("answer %d", got)
 		}
@@ -161,7 +162,7 @@ func TestNMI(t *testing.T) {
 				if same {
 					nmi = &a.Work
 				}
-				var inner Cookie
+				var inner cookie.ID
 				queued := 0
 				d.at = func(p point) {
 					if p != at {
@@ -202,7 +203,7 @@ func TestNMI(t *testing.T) {
 func TestRequestNoAllocs(t *testing.T) {
 	d := NewDeferred(1)
 	task, tr := d.NewTask(userTask(1)), newTracer(t, d)
-	tr.Func = func(*Task, []uint64, Cookie) {}
+	tr.Func = func(*Task, []uint64, cookie.ID) {}
 	d.Request(task, 0, &tr.Work)
 	d.ReturnToUser(task)
 	if n := testing.AllocsPerRun(100, func() {
@@ -223,11 +224,11 @@ func TestDeferredModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := NewDeferred(3)
 		type stay struct {
-			cookie Cookie
+			cookie cookie.ID
 			owed   map[*tracer]bool // answered with Queued, not called yet
 			asked  map[*tracer]bool
 		}
-		seen := map[Cookie]int{} // which stay used it
+		seen := map[cookie.ID]int{} // which stay used it
 		stays := 0
 		var tasks []*Task
 		open := map[*Task]*stay{}
@@ -265,7 +266,7 @@ func TestDeferredModel(t *testing.T) {
 			"init": func(t *rapid.T) {
 				if len(tracers) < 5 {
 					tr := &tracer{}
-					tr.Func = func(_ *Task, _ []uint64, c Cookie) { tr.got = append(tr.got, c) }
+					tr.Func = func(_ *Task, _ []uint64, c cookie.ID) { tr.got = append(tr.got, c) }
 					if err := d.Init(&tr.Work); err != nil {
 						t.Fatal(err)
 					}
@@ -278,7 +279,7 @@ func TestDeferredModel(t *testing.T) {
 				}
 				i := rapid.IntRange(0, len(tracers)-1).Draw(t, "tracer")
 				d.Cancel(&tracers[i].Work)
-				tracers[i].Func = func(*Task, []uint64, Cookie) { t.Fatal("callback after cancel") }
+				tracers[i].Func = func(*Task, []uint64, cookie.ID) { t.Fatal("callback after cancel") }
 				tracers = append(tracers[:i:i], tracers[i+1:]...)
 			},
 			"fork": func(*rapid.T) { newTask() },

@@ -11,6 +11,7 @@ import (
 
 	"ftracelab/report"
 	"ftracelab/report/html"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/capture"
 )
 
@@ -23,7 +24,7 @@ type estimateFlags struct {
 	frames    string
 	json      bool
 	html      string
-	designs   []string
+	designs   string
 	top       int
 	opt       report.Options
 }
@@ -39,7 +40,12 @@ with full stacks and once through a stackmap, and counts the bytes on the pages.
 A capture is the text of trace or trace_pipe, the output of perf script, folded
 stacks, a trace.dat of trace-cmd, or a folder with per-CPU pages (cpuN.raw) and
 their formats; gzip and zstd are undone, but not of a trace.dat. Without one, a capture of a real kernel that comes with
-ftracelab is used. - is standard input.`,
+ftracelab is used. - is standard input.
+
+The fields of a design's map, as in --designs full-stacks,stackmap:bits=12,probes=8;
+with user. before the key, those of a map of user stacks:
+
+` + record.MapFields(),
 		Example: `  ftracelab estimate
   ftracelab estimate --html report.html perf.txt
   ftracelab estimate --json --buffer-size-kb 4096 capture/`,
@@ -55,7 +61,7 @@ ftracelab is used. - is standard input.`,
 	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", ")+" (default: mixed if any is marked _[k], else taken for kernel)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file")
-	fl.StringSliceVar(&f.designs, "designs", nil, "designs to compare, the first is the base: "+strings.Join(report.DesignNames(), ", "))
+	fl.StringVar(&f.designs, "designs", "", "designs to compare, with commas between, the first is the base: "+strings.Join(record.DesignNames(), ", ")+"; NAME:KEY=VALUE,… changes a field of its map (see below)")
 	fl.IntVar(&f.top, "top", 10, "stacks to list")
 	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
 	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 4096, "bytes of a sub-buffer")
@@ -70,12 +76,11 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 	if f.top == 0 {
 		f.opt.TopStacks = -1
 	}
-	for _, name := range f.designs {
-		d, err := report.NamedDesign(name, f.opt.Bits, f.opt.Seed)
-		if err != nil {
-			return usageError{err}
+	if f.designs != "" {
+		var err error
+		if f.opt.Designs, err = record.ParseDesigns(f.designs, f.opt.Bits, f.opt.Seed); err != nil {
+			return usageError{fmt.Errorf("--designs: %w", err)}
 		}
-		f.opt.Designs = append(f.opt.Designs, d)
 	}
 	if err := f.opt.Validate(); err != nil {
 		return usageError{err}

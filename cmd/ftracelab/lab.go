@@ -11,6 +11,7 @@ import (
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
@@ -54,16 +55,11 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
 		FunctionProfiler: true, FunctionGraphRetval: true,
 	}
-	switch f.preset {
-	case "documented":
-		cfg.Stackmap = stackmap.Documented()
-	case "v2":
-		cfg.Stackmap = stackmap.V2()
-	case "v4":
-		cfg.Stackmap = stackmap.V4()
-	case "none":
-	default:
-		return nil, usageError{fmt.Errorf("--stackmap %q: there are documented, v2, v4 and none", f.preset)}
+	if f.preset != "none" {
+		var err error
+		if cfg.Stackmap, err = record.ParseMap(f.preset); err != nil {
+			return nil, usageError{fmt.Errorf("--stackmap: %w (or none)", err)}
+		}
 	}
 	if f.bits != "" {
 		bits, err := stackmap.ParseBits(f.bits)

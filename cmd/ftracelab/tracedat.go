@@ -13,6 +13,7 @@ import (
 
 	"ftracelab/tracer"
 	"ftracelab/tracer/output/tracecmd"
+	"ftracelab/tracer/record"
 	"ftracelab/tracer/tracedat"
 	"ftracelab/workload/capture"
 )
@@ -74,7 +75,7 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 // entries are the records of a capture as tracecmd wants them.
 type entries struct {
 	c   *capture.Capture // nil: there are none
-	rec tracer.Record
+	rec record.Record
 }
 
 func (e *entries) Next(to *tracecmd.Entry) error {
@@ -86,9 +87,9 @@ func (e *entries) Next(to *tracecmd.Entry) error {
 	}
 	r := &e.rec
 	*to = tracecmd.Entry{CPU: r.CPU, Time: r.Time, Type: r.Type, Data: r.Data}
-	if r.Kind == tracer.Lost {
+	if r.Kind == record.Lost {
 		to.Gap, to.Lost = true, -1
-		if r.Count != tracer.LostUnknown {
+		if r.Count != record.LostUnknown {
 			to.Lost = int64(r.Count)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -179,4 +180,21 @@ func eachFile(t *testing.T, visit func(path, dir string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestOneWriter: only the waist reserves room in a ring buffer.
+func TestOneWriter(t *testing.T) {
+	reserves := regexp.MustCompile(`\.(Reserve|NestStart|NestEnd)\(`)
+	eachFile(t, func(path, dir string) {
+		if isTool(dir) || dir == "ringbuf" || dir == "tracer/record" {
+			return
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if call := reserves.Find(text); call != nil && bytes.Contains(text, []byte(`"ftracelab/ringbuf"`)) {
+			t.Errorf("%s calls %s…): only tracer/record writes into a ring buffer", path, call)
+		}
+	})
 }

@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"ftracelab/report"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // trace is a source of n events with a stack each, and user stacks if user is set.
 type trace struct {
 	n, at int
 	user  bool
-	queue []tracer.Record
+	queue []record.Record
 }
 
-func (s *trace) Next(r *tracer.Record) error {
+func (s *trace) Next(r *record.Record) error {
 	if len(s.queue) == 0 {
 		if s.at == s.n {
 			return io.EOF
@@ -35,10 +35,10 @@ func (s *trace) event() {
 	c := event.Common{Type: 400, PID: 7}
 	data := make([]byte, 56)
 	c.Put(data)
-	base := tracer.Record{CPU: s.at % 2, Time: uint64(5000 * (s.at + 1)), Common: c}
+	base := record.Record{CPU: s.at % 2, Time: uint64(5000 * (s.at + 1)), Common: c}
 	e, k, u := base, base, base
 	e.Data = data
-	k.Kind, u.Kind = tracer.KernelStack, tracer.UserStack
+	k.Kind, u.Kind = record.KernelStack, record.UserStack
 	for i := range 4 + s.at%29 {
 		k.Stack = append(k.Stack, uint64(s.at%41)<<8+uint64(i))
 	}
@@ -127,13 +127,13 @@ func TestSame(t *testing.T) {
 // TestHostileNames: what a capture says is text, not markup and not script.
 func TestHostileNames(t *testing.T) {
 	const bad = `</script><script>alert(1)</script>&#34;,x:alert(2),"`
-	d, err := report.NamedDesign("stackmap", 14, 0)
+	d, err := record.NamedDesign("stackmap", 14, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := d
-	full.Name, full.Kernel = bad, tracer.FullStack
-	r := estimate(t, false, report.Options{Path: bad, Format: bad, Caveats: []string{bad}, Designs: []tracer.Design{full, d}})
+	full.Name, full.Kernel = bad, record.FullStack
+	r := estimate(t, false, report.Options{Path: bad, Format: bad, Caveats: []string{bad}, Designs: []record.Design{full, d}})
 	page := withoutLibrary(t, write(t, r))
 	if n := strings.Count(page, "<script>"); n != 2 {
 		t.Errorf("%d scripts on the page, want 2", n)

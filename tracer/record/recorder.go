@@ -1,17 +1,15 @@
-package tracer
+package record
 
 import (
 	"errors"
 
 	"ftracelab/ringbuf"
-	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )
 
-// Recorder is the waist of ftracelab: what a tracer or a capture saw goes in,
-// and bytes in a ring buffer come out. It writes an event as it is given, and
-// of the stacks that follow it what its Stacks say.
+// Recorder writes events and their stacks into a ring buffer: an event as it is given,
+// and of the stacks that follow it what its Stacks say.
 //
 // The time of a record is that of the buffer's clock when it is reserved.
 // A Recorder is used by one goroutine at a time.
@@ -69,7 +67,7 @@ func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMod
 	case NoStacks:
 		return NoStacks, nil
 	case StackID:
-		done, drop, err := r.stackID(cpu, ctx, s.kernelMap, s.IDs.StackID, t)
+		done, drop, err := r.stackID(cpu, ctx, &s.kernelMap, s.IDs.StackID, t)
 		if err != nil {
 			return NoStacks, err
 		}
@@ -98,25 +96,24 @@ func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMod
 // had no room. The two orders are the two revisions': v2 asks the map and then
 // the buffer, so the map moves even while tracing is off; v4 reserves first and
 // takes the slot back, which costs the next event an absolute time stamp.
-func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *stackmap.Map, id uint16, t *Stack) (done, drop bool, err error) {
-	cfg := m.Config()
-	if n := len(t.IPs); n == 0 || n > cfg.MaxDepth && !cfg.TruncateDeep {
+func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16, t *Stack) (done, drop bool, err error) {
+	if n := len(t.IPs); n == 0 || m.deepest > 0 && n > m.deepest {
 		return false, false, nil
 	}
 	var slot uint32
-	if !cfg.ReserveFirst {
-		if slot, err = m.GetID(cpu, t.IPs); err != nil {
-			return false, errors.Is(err, stackmap.ErrNoSpace), nil
+	if !m.reserveFirst {
+		if slot, err = m.Intern(cpu, t.IPs); err != nil {
+			return false, errors.Is(err, ErrNoSpace), nil
 		}
 	}
 	e, err := r.buf.Reserve(cpu, ctx, stackIDSize)
 	if err != nil {
 		return false, false, err
 	}
-	if cfg.ReserveFirst {
-		if slot, err = m.GetID(cpu, t.IPs); err != nil {
+	if m.reserveFirst {
+		if slot, err = m.Intern(cpu, t.IPs); err != nil {
 			r.buf.Discard(cpu, e)
-			return false, errors.Is(err, stackmap.ErrNoSpace), nil
+			return false, errors.Is(err, ErrNoSpace), nil
 		}
 	}
 	r.stacks.idRec.StackID = int32(slot)
@@ -135,7 +132,7 @@ func (r *Recorder) UserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode,
 	case DeferredStack:
 		return DeferredStack, r.cookie(cpu, ctx, t)
 	case StackID:
-		done, drop, err := r.stackID(cpu, ctx, s.userMap, s.IDs.UserStackID, t)
+		done, drop, err := r.stackID(cpu, ctx, &s.userMap, s.IDs.UserStackID, t)
 		if err != nil {
 			return NoStacks, err
 		}

@@ -1,9 +1,8 @@
-package tracer
+package record
 
 import (
 	"fmt"
 
-	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )
@@ -16,7 +15,7 @@ type Stacks struct {
 	IDs          RecordIDs
 	Counts       StackCounts
 
-	kernelMap, userMap *stackmap.Map
+	kernelMap, userMap interning
 	stays              map[int32]stay // of DeferredStack: each task's present stay in the kernel
 	cookies            uint64
 
@@ -70,16 +69,19 @@ func NewStacks(d Design, ids RecordIDs) (*Stacks, error) {
 		return nil, err
 	}
 	s := &Stacks{Kernel: d.Kernel, User: d.User, IDs: ids}
-	var err error
 	if d.Kernel == StackID {
-		if s.kernelMap, err = stackmap.New(d.KernelMap); err != nil {
+		m, err := d.KernelMap.Open()
+		if err != nil {
 			return nil, fmt.Errorf("design %s: %w", d.Name, err)
 		}
+		s.ShareKernelMap(m, d.KernelMap)
 	}
 	if d.User == StackID {
-		if s.userMap, err = stackmap.New(d.UserMap); err != nil {
+		m, err := d.UserMap.Open()
+		if err != nil {
 			return nil, fmt.Errorf("design %s: %w", d.Name, err)
 		}
+		s.userMap = d.UserMap.interning(m)
 	}
 	if d.User == DeferredStack {
 		s.stays = make(map[int32]stay)
@@ -87,11 +89,33 @@ func NewStacks(d Design, ids RecordIDs) (*Stacks, error) {
 	return s, nil
 }
 
+// interning is an Interner with what is done around it.
+type interning struct {
+	Interner
+	reserveFirst bool
+	deepest      int // addresses of a stack that is asked about; 0: any
+}
+
+func (c MapConfig) interning(m Interner) interning {
+	if m, ok := m.(Stackmap); ok {
+		c.Config = m.Config() // with its defaults
+	}
+	w := interning{Interner: m, reserveFirst: c.ReserveFirst}
+	if !c.TruncateDeep {
+		w.deepest = c.MaxDepth
+	}
+	return w
+}
+
+// ShareKernelMap makes m, which is configured as c, the map of kernel stacks. Several
+// Stacks may share one.
+func (s *Stacks) ShareKernelMap(m Interner, c MapConfig) { s.kernelMap = c.interning(m) }
+
 // KernelMap returns the map of kernel stacks, nil if there is none.
-func (s *Stacks) KernelMap() *stackmap.Map { return s.kernelMap }
+func (s *Stacks) KernelMap() Interner { return s.kernelMap.Interner }
 
 // UserMap returns the map of user stacks, nil if there is none.
-func (s *Stacks) UserMap() *stackmap.Map { return s.userMap }
+func (s *Stacks) UserMap() Interner { return s.userMap.Interner }
 
 // Stack is a stack to be recorded.
 type Stack struct {

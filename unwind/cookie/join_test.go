@@ -1,4 +1,4 @@
-package unwind
+package cookie
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ func ExampleJoin() {
 	j := &Join[string]{Deliver: func(event string, stack []uint64, found bool) {
 		fmt.Printf("%s %x %v\n", event, stack, found)
 	}}
-	j.Add(1, NewCookie(0, 3), "read")
-	j.Add(1, NewCookie(0, 3), "write")
-	j.Add(2, NewCookie(1, 3), "other task")
+	j.Add(1, New(0, 3), "read")
+	j.Add(1, New(0, 3), "write")
+	j.Add(2, New(1, 3), "other task")
 	// Lost here: task 1's return with cookie 3 and its next entry.
-	j.Add(1, NewCookie(0, 5), "close")
-	j.Stack(1, NewCookie(0, 5), []uint64{0x401000, 0x402000})
+	j.Add(1, New(0, 5), "close")
+	j.Stack(1, New(0, 5), []uint64{0x401000, 0x402000})
 	j.Flush()
 	// Output:
 	// read [] false
@@ -32,7 +32,7 @@ func TestJoinModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type ev struct {
 			task   int32
-			cookie Cookie
+			cookie ID
 			seq    int
 		}
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
@@ -46,7 +46,7 @@ func TestJoinModel(t *testing.T) {
 				t.Fatalf("task %d: event %d after %d", e.task, e.seq, last[e.task])
 			}
 			last[e.task] = e.seq
-			if found != stored[e] || found && Cookie(stack[0]) != e.cookie {
+			if found != stored[e] || found && ID(stack[0]) != e.cookie {
 				t.Fatalf("event %+v: found %v, stack %x", e, found, stack)
 			}
 		}
@@ -56,13 +56,13 @@ func TestJoinModel(t *testing.T) {
 			"event": func(t *rapid.T) {
 				task := int32(rapid.IntRange(1, 3).Draw(t, "task"))
 				added++
-				e := ev{task, NewCookie(int(task), count[task]), added}
+				e := ev{task, New(int(task), count[task]), added}
 				waiting = append(waiting, e)
 				j.Add(task, e.cookie, e)
 			},
 			"return": func(t *rapid.T) {
 				task := int32(rapid.IntRange(1, 3).Draw(t, "task"))
-				c := NewCookie(int(task), count[task])
+				c := New(int(task), count[task])
 				count[task] += 2
 				if rapid.Bool().Draw(t, "lost") {
 					return
@@ -94,10 +94,10 @@ func TestJoinWithoutCookie(t *testing.T) {
 	var got []int
 	j := &Join[int]{Limit: 2, Deliver: func(e int, _ []uint64, _ bool) { got = append(got, e) }}
 	j.Add(1, 0, 1)
-	j.Add(1, NewCookie(0, 3), 2)
-	j.Add(1, 0, 3)               // behind 2
-	j.Add(2, NewCookie(0, 5), 4) // pushes 2 out
-	j.Add(2, NewCookie(0, 5), 5) // pushes 3 out: now task 1 has none
+	j.Add(1, New(0, 3), 2)
+	j.Add(1, 0, 3)         // behind 2
+	j.Add(2, New(0, 5), 4) // pushes 2 out
+	j.Add(2, New(0, 5), 5) // pushes 3 out: now task 1 has none
 	j.Add(1, 0, 6)
 	if want := []int{1, 2, 3, 6}; !slices.Equal(got, want) {
 		t.Errorf("delivered %v, want %v", got, want)

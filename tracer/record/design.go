@@ -1,10 +1,8 @@
-package tracer
+package record
 
 import (
 	"errors"
 	"fmt"
-
-	"ftracelab/stackmap"
 )
 
 // StackMode is a way to write stacks. The zero value writes none.
@@ -27,9 +25,9 @@ const (
 type Design struct {
 	Name      string
 	Kernel    StackMode
-	KernelMap stackmap.Config // of Kernel == StackID
+	KernelMap MapConfig // of Kernel == StackID
 	User      StackMode
-	UserMap   stackmap.Config // of User == StackID
+	UserMap   MapConfig // of User == StackID
 }
 
 // Validate names what a design cannot be.

@@ -1,4 +1,4 @@
-package unwind
+package cookie
 
 // Join puts user stacks back to the events that asked for them. It is fed the
 // records of all CPUs in the order of time, because a task may be on another CPU
@@ -23,13 +23,13 @@ type Join[T any] struct {
 
 type waiting[T any] struct {
 	task   int32
-	cookie Cookie
+	cookie ID
 	event  T
 }
 
 // Add lets an event wait for the stack that cookie names. An event with cookie
 // 0 waits for none and is delivered after those of its task that do.
-func (j *Join[T]) Add(task int32, cookie Cookie, event T) {
+func (j *Join[T]) Add(task int32, cookie ID, event T) {
 	limit := j.Limit
 	if limit <= 0 {
 		limit = 1 << 16
@@ -60,7 +60,7 @@ func (j *Join[T]) dropOldest() {
 
 // Stack delivers the waiting events of task: with stack those whose cookie it
 // is, the others without.
-func (j *Join[T]) Stack(task int32, cookie Cookie, stack []uint64) {
+func (j *Join[T]) Stack(task int32, cookie ID, stack []uint64) {
 	if j.perTask[task] == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package tracer
+package record
 
 import "ftracelab/tracer/event"
 

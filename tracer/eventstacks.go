@@ -1,0 +1,71 @@
+package tracer
+
+import (
+	"slices"
+
+	"ftracelab/ringbuf"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
+	"ftracelab/unwind"
+	"ftracelab/workload/machine"
+)
+
+// stacks writes the stacks that the options want behind an event.
+func (i *Instance) stacks(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
+	if i.opts.Has(OptStacktrace) {
+		i.stack.IPs = i.ft.eventStack(i.stack.IPs[:0], c, t)
+		i.kernelStack(w, c, ctx, h)
+	}
+	switch {
+	case i.deferred != nil:
+		i.requestStack(w, c, h)
+	case i.opts.Has(OptUserStacktrace) && !c.InNMI:
+		i.userStack(w, c, ctx, h)
+	}
+}
+
+// eventStack appends the kernel stack of an event, innermost first: it begins in
+// the function that makes the record. That of a probe's hit is the stack of the place
+// that was hit.
+func (ft *Ftrace) eventStack(dst []uint64, c *machine.CPU, t *event.Type) []uint64 {
+	if ft.atRegs {
+		at := len(dst)
+		switch dst = c.KernelStack(dst); {
+		case len(dst) == at:
+		case ft.regsIP == 0:
+			dst = slices.Delete(dst, at, at+1)
+		default:
+			dst[at] = ft.regsIP
+		}
+		return dst
+	}
+	if probe := ft.probes[t.ID]; probe != 0 {
+		dst = append(dst, probe)
+	}
+	return c.KernelStack(dst)
+}
+
+// kernelStack records i.stack.IPs as the kernel stack of the event just
+// recorded. A buffer that has no room for it says so in its counters.
+func (i *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
+	i.stack.Common = h
+	_, _ = w.KernelStack(c.ID, ctx, &i.stack)
+}
+
+// userStack walks the user stack and records it: an empty one for a task that
+// has none.
+//
+// Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
+func (i *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
+	i.stack.IPs = i.stack.IPs[:0]
+	if !c.Current.Kernel {
+		i.stack.IPs, _ = unwind.Walk(i.stack.IPs, c.Current.User, c.Current.Memory, userStackFrames)
+	}
+	i.stack.Common, i.stack.TGID = h, uint32(c.Current.TGID)
+	_, _ = w.UserStack(c.ID, ctx, &i.stack)
+}
+
+// userStackFrames is how many addresses a user_stack record holds.
+//
+// Kernel: FTRACE_STACK_ENTRIES of struct userstack_entry, kernel/trace/trace.h.
+const userStackFrames = 8

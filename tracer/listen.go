@@ -1,0 +1,66 @@
+package tracer
+
+import (
+	"ftracelab/tracer/event"
+	"ftracelab/workload/machine"
+)
+
+// listen tells the machine which tracepoints anybody listens to, so that the
+// others cost a comparison.
+func (ft *Ftrace) listen() {
+	clear(ft.listening)
+	names := map[string]bool{}
+	for i := range ft.all {
+		for _, t := range i.types {
+			if i.events[t.ID].enabled {
+				ft.listening[t.ID] = true
+				if !ft.isDynamic(t) {
+					names[tracepointOf(t)] = true
+				}
+			}
+		}
+		for _, name := range i.current.points {
+			names[name] = true
+		}
+	}
+	ft.listenProbes(names)
+	if ft.rv.enabled {
+		names["sched:sched_switch"], names["sched:sched_wakeup"] = true, true
+	}
+	if ft.followsForks() {
+		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true
+	}
+	for _, name := range machine.Tracepoints() {
+		// The error names a tracepoint the machine has not; these it has.
+		_ = ft.machine.Enable(name, names[name])
+	}
+}
+
+// tracepointOf is the tracepoint an event hangs on: its own, or for the
+// syscalls system the one that all system calls pass.
+func tracepointOf(t *event.Type) string {
+	if t.System != "syscalls" {
+		return t.System + ":" + t.Name
+	}
+	if len(t.Name) > 8 && t.Name[:8] == "sys_exit" {
+		return "raw_syscalls:sys_exit"
+	}
+	return "raw_syscalls:sys_enter"
+}
+
+// findProbes looks up, for each event, an address inside the function that
+// makes its record: the innermost frame of the event's kernel stack. Events of
+// one class share it.
+func (ft *Ftrace) findProbes() {
+	ft.probes = make([]uint64, ft.maxID+1)
+	class := map[string]string{}
+	for e := machine.EvNone + 1; e.Valid(); e++ {
+		class[e.TracepointName()] = e.Template()
+	}
+	k := ft.machine.Kallsyms()
+	for _, t := range ft.types.All() {
+		if s, ok := k.ByName("trace_event_raw_event_" + class[t.System+":"+t.Name]); ok {
+			ft.probes[t.ID] = s.Addr + s.Size/2
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// named are the designs that have a name, in the order of a report.
+var named = []struct {
+	name         string
+	kernel, user StackMode
+	kernelMap    func() MapConfig // of StackID
+	userMap      func() MapConfig // of StackID
+}{
+	// What ftrace writes today: the base of all comparisons.
+	{name: "full-stacks", kernel: FullStack, user: FullStack},
+	// Kernel stacks by id, as the stackmap documentation promises, and as measured on
+	// kernels with that revision.
+	{name: "stackmap", kernel: StackID, kernelMap: Documented, user: FullStack},
+	{name: "stackmap-v2", kernel: StackID, kernelMap: V2, user: FullStack},
+	{name: "stackmap-v4", kernel: StackID, kernelMap: V4, user: FullStack},
+	// A second map, for user stacks.
+	{name: "stackmap+user", kernel: StackID, kernelMap: Documented, user: StackID, userMap: Documented},
+	// User stacks deferred, kernel stacks in full and by id.
+	{name: "deferred", kernel: FullStack, user: DeferredStack},
+	{name: "stackmap+deferred", kernel: StackID, kernelMap: Documented, user: DeferredStack},
+	// The events alone: the lower bound.
+	{name: "no-stacks", kernel: NoStacks, user: NoStacks},
+}
+
+// DesignNames lists the designs that NamedDesign knows.
+func DesignNames() []string {
+	var names []string
+	for _, d := range named {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// NamedDesign returns the design of that name with maps of the given bits and seed.
+// Bits 0 leave the size open: who writes the design chooses it.
+//
+//	full-stacks        what ftrace writes today: the base of all comparisons
+//	stackmap           kernel stacks by id, as the stackmap documentation promises
+//	stackmap-v2, -v4   the same as measured on kernels with that revision
+//	stackmap+user      a second map for user stacks
+//	deferred           kernel stacks in full, user stacks deferred
+//	stackmap+deferred  kernel stacks by id, user stacks deferred
+//	no-stacks          the events alone: the lower bound
+func NamedDesign(name string, bits int, seed uint32) (Design, error) {
+	for _, n := range named {
+		if n.name != name {
+			continue
+		}
+		d := Design{Name: name, Kernel: n.kernel, User: n.user}
+		for _, m := range []struct {
+			to   *MapConfig
+			make func() MapConfig
+		}{{&d.KernelMap, n.kernelMap}, {&d.UserMap, n.userMap}} {
+			if m.make != nil {
+				*m.to = m.make()
+				m.to.Bits, m.to.Seed = bits, seed
+			}
+		}
+		return d, nil
+	}
+	return Design{}, fmt.Errorf("no design %q; there are %s", name, strings.Join(DesignNames(), ", "))
+}
+
+// ParseDesigns reads designs as a command line spells them, with commas between:
+//
+//	full-stacks,stackmap:bits=12,probes=8,hash=xxhash64,no-stacks
+//
+// A design is a name that NamedDesign knows, and behind a colon the fields that are to
+// be otherwise; [MapFields] lists them. What has an equals sign belongs to the design
+// before it. bits and seed are those of maps whose fields say nothing else. The name of
+// the design is as it was spelled.
+func ParseDesigns(list string, bits int, seed uint32) ([]Design, error) {
+	var specs []string
+	for part := range strings.SplitSeq(list, ",") {
+		name, _, _ := strings.Cut(part, ":")
+		if strings.Contains(name, "=") && len(specs) > 0 {
+			specs[len(specs)-1] += "," + part
+			continue
+		}
+		specs = append(specs, part)
+	}
+	var ds []Design
+	for _, spec := range specs {
+		d, err := ParseDesign(spec, bits, seed)
+		if err != nil {
+			return nil, err
+		}
+		ds = append(ds, d)
+	}
+	return ds, nil
+}
+
+// ParseDesign reads one design, see [ParseDesigns]. A field of the map of user stacks
+// has "user." before its key; one without is of the map of kernel stacks.
+func ParseDesign(spec string, bits int, seed uint32) (Design, error) {
+	name, fields, _ := strings.Cut(spec, ":")
+	d, err := NamedDesign(name, bits, seed)
+	if err != nil {
+		return Design{}, err
+	}
+	d.Name = spec
+	err = eachField(fields, func(key, value string) error {
+		m, kind, mode := &d.KernelMap, "kernel", d.Kernel
+		of, ofUser := strings.CutPrefix(key, "user.")
+		if ofUser {
+			m, kind, mode = &d.UserMap, "user", d.User
+		}
+		if mode != StackID {
+			return fmt.Errorf("it has no map of %s stacks to have %s", kind, key)
+		}
+		return m.Set(of, value)
+	})
+	if err != nil {
+		return Design{}, fmt.Errorf("design %s: %w", spec, err)
+	}
+	return d, nil
+}
+
+// ParseMap reads the map of a kernel as a command line spells it: the name of a preset
+// (documented, v2, v4), and behind a colon the fields that are to be otherwise.
+//
+//	v4:bits=12,probes=8
+func ParseMap(spec string) (MapConfig, error) {
+	name, fields, _ := strings.Cut(spec, ":")
+	presets := []MapConfig{Documented(), V2(), V4()}
+	i := slices.IndexFunc(presets, func(c MapConfig) bool { return c.Preset == name })
+	if i < 0 {
+		return MapConfig{}, fmt.Errorf("no map %q; there are documented, v2, v4", name)
+	}
+	c := presets[i]
+	if err := eachField(fields, c.Set); err != nil {
+		return MapConfig{}, fmt.Errorf("map %s: %w", spec, err)
+	}
+	return c, nil
+}
+
+// eachField calls f for each key=value of a list with commas between.
+func eachField(list string, f func(key, value string) error) error {
+	if list == "" {
+		return nil
+	}
+	for field := range strings.SplitSeq(list, ",") {
+		key, value, ok := strings.Cut(field, "=")
+		if !ok {
+			return fmt.Errorf("%q: want KEY=VALUE", field)
+		}
+		if err := f(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

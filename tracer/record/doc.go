@@ -1,0 +1,43 @@
+// Package record is the waist of ftracelab: what a tracer of the simulated machine or a
+// capture of a real one saw goes in, and bytes in a ring buffer come out.
+//
+//	tracers of the machine ─┐ events   ┌──────────┐ Reserve, Commit ┌─────────┐
+//	                        ├─────────►│ Recorder ├────────────────►│ ringbuf │
+//	captures ───────────────┘ stacks   └────┬─────┘                 └─────────┘
+//	                                        │ Intern: addresses → id
+//	                                   ┌────▼─────┐
+//	                                   │ Interner │ a stackmap, or an idea of yours
+//	                                   └──────────┘
+//
+// A [Recorder] writes an event as it is given. What it makes of the stacks that follow
+// an event is its [Stacks]' to say: the whole stack, the id that an [Interner] has for
+// it, a cookie for a user stack that comes later, or nothing. A [Design] is one such
+// choice as a value, so that a trace can be written as several designs would write it,
+// by the same code, and the bytes be compared.
+//
+// # Records
+//
+// A [Source] delivers a trace as [Record] values: events, and the stacks that belong to
+// them as records of their own behind them, in the order one CPU wrote them. That is
+// what the kernel does (an interrupt may record between an event and its stack), and it
+// is why a decoded capture can be written again byte for byte.
+//
+// # A map of your own
+//
+// Stacks are de-duplicated behind the interface [Interner]. Its ids need not be slots
+// of a table: a design whose [MapConfig].New makes another Interner is written, counted
+// and compared as the stackmap is.
+//
+//	d := record.Design{Name: "mine", Kernel: record.StackID, User: record.FullStack}
+//	d.KernelMap.New = func(c record.MapConfig) (record.Interner, error) { return newMine(c.Bits), nil }
+//	r, err := report.Estimate(source, report.Options{Designs: []record.Design{full, d}})
+//
+// # Slots
+//
+// Whoever has to know that there is room before the record is complete, as a trigger,
+// a marker or a histogram has, opens a [Slot] and commits or discards it. Nothing else
+// writes events into a buffer.
+//
+// Kernel: trace_event_buffer_reserve, trace_buffer_unlock_commit_regs and
+// __ftrace_trace_stack, kernel/trace/trace.c; the stackmap patches (RFC, not merged).
+package record

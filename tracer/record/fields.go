@@ -1,0 +1,97 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ftracelab/stackmap"
+)
+
+// mapField is one field of a MapConfig that a command line can set.
+type mapField struct {
+	key, what string
+	allowed   string // in words, for the error
+	set       func(c *MapConfig, value string) bool
+}
+
+// mapFields are all of them.
+var mapFields = []mapField{
+	{
+		"bits", "the map holds 2^bits stacks", span(stackmap.MinBits, stackmap.MaxBits),
+		number(stackmap.MinBits, stackmap.MaxBits, func(c *MapConfig, n uint64) { c.Bits = int(n) }),
+	},
+	{
+		"probes", "slots that are looked at for one stack", span(1, 2<<stackmap.MinBits),
+		number(1, 2<<stackmap.MinBits, func(c *MapConfig, n uint64) { c.Probes = int(n) }),
+	},
+	{
+		"hash", "the function that makes a stack's key", stackmap.JHash2.String() + " or " + stackmap.XXHash64.String(),
+		func(c *MapConfig, value string) bool {
+			for _, h := range []stackmap.Hash{stackmap.JHash2, stackmap.XXHash64} {
+				if h.String() == value {
+					c.Hash = h
+					return true
+				}
+			}
+			return false
+		},
+	},
+	{
+		"depth", "addresses stored of one stack", span(1, stackmap.MaxDepth),
+		number(1, stackmap.MaxDepth, func(c *MapConfig, n uint64) { c.MaxDepth = int(n) }),
+	},
+	{"truncate", "a deeper stack is cut, not recorded in full", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.TruncateDeep })},
+	{"saturate", "counters stop at their end instead of wrapping", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.SaturateRefs })},
+	{"reserve-first", "the ring slot is reserved before the map is asked", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.ReserveFirst })},
+	{
+		"seed", "of the hash", span(0, 1<<32-1),
+		number(0, 1<<32-1, func(c *MapConfig, n uint64) { c.Seed = uint32(n) }),
+	},
+}
+
+// MapFields describes the fields of a map that a command line can set, a line each.
+func MapFields() string {
+	var b strings.Builder
+	for _, f := range mapFields {
+		fmt.Fprintf(&b, "%-14s %s (%s)\n", f.key, f.what, f.allowed)
+	}
+	return b.String()
+}
+
+// Set sets the field with that key. The error names the keys that there are, or the
+// values that the field can have.
+func (c *MapConfig) Set(key, value string) error {
+	var keys []string
+	for _, f := range mapFields {
+		if f.key != key {
+			keys = append(keys, f.key)
+			continue
+		}
+		if !f.set(c, value) {
+			return fmt.Errorf("%s=%s: want %s", key, value, f.allowed)
+		}
+		return nil
+	}
+	return fmt.Errorf("no field %q; there are %s", key, strings.Join(keys, ", "))
+}
+
+func span(from, to uint64) string { return fmt.Sprintf("%d to %d", from, to) }
+
+func number(from, to uint64, set func(*MapConfig, uint64)) func(*MapConfig, string) bool {
+	return func(c *MapConfig, value string) bool {
+		n, err := strconv.ParseUint(value, 0, 64)
+		if err != nil || n < from || n > to {
+			return false
+		}
+		set(c, n)
+		return true
+	}
+}
+
+func yesOrNo(field func(*MapConfig) *bool) func(*MapConfig, string) bool {
+	return func(c *MapConfig, value string) bool {
+		*field(c) = value == "yes"
+		return value == "yes" || value == "no"
+	}
+}

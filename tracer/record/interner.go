@@ -1,0 +1,111 @@
+package record
+
+import (
+	"fmt"
+
+	"ftracelab/stackmap"
+)
+
+// Interner gives stacks ids: the same id for the same addresses, as long as nobody
+// resets it. It is called from the recording path of every CPU, so its methods must be
+// safe between goroutines; and the path of a stack that is known must not allocate.
+type Interner interface {
+	// Intern returns the id of ips, innermost address first, on behalf of a CPU. It may
+	// keep a copy of ips, never ips itself. An error means that the stack is to be
+	// recorded in full; one that wraps [ErrNoSpace] is counted as a drop, for it says
+	// that there is no room and not that the stack is of a kind that gets no id.
+	Intern(cpu int, ips []uint64) (id uint32, err error)
+	// Stack appends the addresses that an id stands for to dst; false if it stands for
+	// none.
+	Stack(id uint32, dst []uint64) ([]uint64, bool)
+	// Cost says what a kernel would spend on it.
+	Cost() Cost
+}
+
+// ErrNoSpace is what an Interner wraps that has no room for a stack.
+var ErrNoSpace = stackmap.ErrNoSpace
+
+// Cost is what an Interner takes of a kernel's memory, in bytes, and how much of it is
+// in use.
+type Cost struct {
+	Entries, Capacity uint64 // stacks that it holds, and that it can hold
+	Slots             uint64 // places in which it looks for them
+	Table, Pool       uint64 // bytes of the places and of the stacks
+	Export            uint64 // bytes more while it is exported
+}
+
+// MapConfig says how stacks get ids: which map there is, and what the recorder and the
+// tracefs do around it. The zero value is a stackmap.Config of its defaults with no
+// policy; [Documented], [V2] and [V4] are the ones to start from.
+type MapConfig struct {
+	stackmap.Config
+	Policy
+	// New makes the Interner; nil: a stackmap of Config.
+	New func(MapConfig) (Interner, error)
+}
+
+// Policy is what is done around a map, and no map does by itself.
+type Policy struct {
+	ReserveFirst       bool // the recorder reserves the ring slot before it asks for an id, and discards it on an error
+	ClearBufferOnReset bool // a reset empties the ring buffer and the snapshot before the map
+	TopLevelOnly       bool // instances have no option stackmap
+	FunctionStacks     bool // while options/stackmap is on, options/stacktrace covers the function tracer
+	KeepBufferOnNop    bool // while options/stackmap is on, a switch to nop keeps the buffer
+}
+
+// V2 is RFC v2 as a real patched 6.12 runs it: the map is asked before the ring buffer,
+// and a reset leaves the trace alone.
+func V2() MapConfig { return MapConfig{Config: stackmap.V2()} }
+
+// V4 is RFC v4 as a real patched 6.12 runs it: the ring slot is reserved first, a reset
+// empties the trace too, and the option belongs to the top instance.
+func V4() MapConfig {
+	return MapConfig{Config: stackmap.V4(), Policy: Policy{ReserveFirst: true, ClearBufferOnReset: true, TopLevelOnly: true}}
+}
+
+// Documented is what the documentation and the self test of v2 promise a user, with
+// v4's corrections: the documented session (options stackmap and stacktrace, then the
+// function tracer) gives ids.
+//
+// Departure: neither real kernel passes the self test of v2; their function tracer
+// ignores options/stacktrace, and a switch to nop empties the buffer.
+func Documented() MapConfig {
+	return MapConfig{Config: stackmap.Documented(), Policy: Policy{ReserveFirst: true, FunctionStacks: true, KeepBufferOnNop: true}}
+}
+
+// Open makes the Interner that c describes.
+func (c MapConfig) Open() (Interner, error) {
+	if c.New != nil {
+		m, err := c.New(c)
+		if err == nil && m == nil {
+			err = fmt.Errorf("map %s: New made none", c.Preset)
+		}
+		return m, err
+	}
+	m, err := stackmap.New(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	return Stackmap{m}, nil
+}
+
+// IsZero reports whether nothing of c is set.
+func (c MapConfig) IsZero() bool {
+	return c.New == nil && c.Config == stackmap.Config{} && c.Policy == Policy{}
+}
+
+// Stackmap is a stack map as an Interner. Its ids are the map's slots.
+type Stackmap struct{ *stackmap.Map }
+
+// Intern implements [Interner].
+func (m Stackmap) Intern(cpu int, ips []uint64) (uint32, error) { return m.GetID(cpu, ips) }
+
+// Cost implements [Interner]. The bytes are those of a 64-bit kernel's structures.
+func (m Stackmap) Cost() Cost {
+	st := m.Stats()
+	table, pool, export := m.Config().Memory()
+	return Cost{
+		Entries: st.Entries, Capacity: st.Capacity, Slots: st.TableSize,
+		Table: uint64(table), Pool: uint64(pool), Export: uint64(export),
+	}
+}

@@ -1,0 +1,48 @@
+package record
+
+import "ftracelab/ringbuf"
+
+// Slot is room for an event in the buffer, taken before its record is complete or its
+// fate is known. What is recorded meanwhile comes behind it. It is given back by
+// exactly one call of Commit or Discard. The zero value is no room.
+type Slot struct {
+	buf   *ringbuf.Buffer
+	cpu   int
+	event ringbuf.Event
+}
+
+// Open takes room for a record of size bytes. On an error the buffer took nothing.
+//
+// Kernel: trace_event_buffer_lock_reserve, kernel/trace/trace.c.
+func (r *Recorder) Open(cpu int, ctx ringbuf.Context, size int) (Slot, error) {
+	e, err := r.buf.Reserve(cpu, ctx, size)
+	if err != nil {
+		return Slot{}, err
+	}
+	return Slot{buf: r.buf, cpu: cpu, event: e}, nil
+}
+
+// IsOpen reports whether there is room.
+func (s *Slot) IsOpen() bool { return s.buf != nil }
+
+// Time is the time of the event, by the buffer's clock.
+func (s *Slot) Time() uint64 { return s.event.Time }
+
+// Fill copies the record to its place.
+func (s *Slot) Fill(rec []byte) { copy(s.event.Data, rec) }
+
+// Commit publishes the record.
+func (s *Slot) Commit() { s.buf.Commit(s.cpu, s.event); s.buf = nil }
+
+// Discard gives the room back. A reader never sees the record.
+func (s *Slot) Discard() { s.buf.Discard(s.cpu, s.event); s.buf = nil }
+
+// Nested calls f, which may record while a Slot of the same context is open on the CPU.
+// Without it the buffer takes such a record for a recursion and refuses it.
+//
+// Kernel: ring_buffer_nest_start and ring_buffer_nest_end, kernel/trace/ring_buffer.c.
+func (r *Recorder) Nested(cpu int, f func()) {
+	r.buf.NestStart(cpu)
+	f()
+	r.buf.NestEnd(cpu)
+}
