@@ -1,0 +1,244 @@
+package record_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ftracelab/ringbuf"
+	"ftracelab/stackmap"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/record"
+)
+
+// inOrder is an Interner whose ids are the order in which stacks came, and no slots.
+type inOrder struct {
+	mu     sync.Mutex
+	room   int
+	ids    map[string]uint32
+	stacks [][]uint64
+}
+
+func newInOrder(room int) *inOrder { return &inOrder{room: room, ids: map[string]uint32{}} }
+
+func key(ips []uint64) string {
+	b := make([]byte, 0, 8*len(ips))
+	for _, ip := range ips {
+		for i := range 8 {
+			b = append(b, byte(ip>>(8*i)))
+		}
+	}
+	return string(b)
+}
+
+func (m *inOrder) Intern(_ int, ips []uint64) (uint32, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if id, ok := m.ids[key(ips)]; ok {
+		return id, nil
+	}
+	if len(m.stacks) == m.room {
+		return 0, record.ErrNoSpace
+	}
+	id := uint32(len(m.stacks)) + 1
+	m.ids[key(ips)] = id
+	m.stacks = append(m.stacks, slices.Clone(ips))
+	return id, nil
+}
+
+func (m *inOrder) Stack(id uint32, dst []uint64) ([]uint64, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if id == 0 || int(id) > len(m.stacks) {
+		return dst, false
+	}
+	return append(dst, m.stacks[id-1]...), true
+}
+
+func (m *inOrder) Cost() record.Cost {
+	return record.Cost{Entries: uint64(len(m.stacks)), Capacity: uint64(m.room)}
+}
+
+func TestOpenNothing(t *testing.T) {
+	broken := errors.New("no memory")
+	for _, c := range []struct {
+		new  func(record.MapConfig) (record.Interner, error)
+		want error
+	}{
+		{func(record.MapConfig) (record.Interner, error) { return nil, broken }, broken},
+		{func(record.MapConfig) (record.Interner, error) { return nil, nil }, nil},
+	} {
+		d := record.Design{Name: "mine", Kernel: record.StackID, KernelMap: record.MapConfig{New: c.new}}
+		if _, err := record.NewStacks(d, record.CatalogueIDs()); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%v, want %v", err, c.want)
+		}
+	}
+}
+
+// step is an event with its stacks, as they went in.
+type step struct {
+	data         []byte
+	kernel, user []uint64
+}
+
+// drawTrace draws a trace whose stacks repeat.
+func drawTrace(t *rapid.T) []step {
+	n := rapid.IntRange(1, 300).Draw(t, "events")
+	unique := rapid.IntRange(1, 1500).Draw(t, "unique")
+	deepest := rapid.IntRange(1, 100).Draw(t, "deepest")
+	seed := rapid.Uint64().Draw(t, "seed")
+	stack := func(kind, i uint64) []uint64 {
+		x := (seed + kind) * 0x9e3779b97f4a7c15
+		which := (x ^ i*0xbf58476d1ce4e5b9) >> 17 % uint64(unique)
+		ips := make([]uint64, 1+which%uint64(deepest))
+		for d := range ips {
+			ips[d] = kind<<56 + which<<16 + uint64(d)
+		}
+		return ips
+	}
+	var steps []step
+	for i := range uint64(n) {
+		data := events.Function.Append(nil, event.Common{PID: int32(i % 5)}, &events.FunctionRecord{IP: i, ParentIP: seed})
+		steps = append(steps, step{data, stack(0xff, i), stack(0, i)})
+	}
+	return steps
+}
+
+// drawMap draws a configuration in all of its fields.
+func drawMap(t *rapid.T, name string) record.MapConfig {
+	bit := func(what string) bool { return rapid.Bool().Draw(t, name+" "+what) }
+	c := record.MapConfig{
+		Config: stackmap.Config{
+			Preset: rapid.SampledFrom([]string{"", "v2", "v4", "mine"}).Draw(t, name+" preset"),
+			Bits:   rapid.IntRange(10, 12).Draw(t, name+" bits"),
+			Seed:   rapid.Uint32().Draw(t, name+" seed"),
+			Hash:   rapid.SampledFrom([]stackmap.Hash{stackmap.JHash2, stackmap.XXHash64}).Draw(t, name+" hash"),
+			Probes: rapid.IntRange(0, 64).Draw(t, name+" probes"), MaxDepth: rapid.IntRange(0, 120).Draw(t, name+" depth"),
+			TruncateDeep: bit("truncate"), SaturateRefs: bit("saturate"),
+			ABI: rapid.SampledFrom([]stackmap.ABI{{}, stackmap.ABIv2, stackmap.ABIv4}).Draw(t, name+" abi"),
+		},
+		Policy: record.Policy{
+			ReserveFirst: bit("reserve first"), ClearBufferOnReset: bit("clear"), TopLevelOnly: bit("top"),
+			FunctionStacks: bit("function"), KeepBufferOnNop: bit("keep"),
+		},
+	}
+	if bit("of another kind") {
+		room := rapid.IntRange(0, 500).Draw(t, name+" room")
+		c.New = func(record.MapConfig) (record.Interner, error) { return newInOrder(room), nil }
+	}
+	return c
+}
+
+// TestAnyVariantSameTrace is the theorem of the waist: whatever the variant, what was
+// recorded is the same trace once its ids are resolved. A map that truncates gives the
+// innermost addresses of a stack that it cut.
+func TestAnyVariantSameTrace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		steps := drawTrace(t)
+		d := record.Design{
+			Name:   "drawn",
+			Kernel: rapid.SampledFrom([]record.StackMode{record.FullStack, record.StackID}).Draw(t, "kernel"), KernelMap: drawMap(t, "kernel map"),
+			User: record.StackID, UserMap: drawMap(t, "user map"),
+		}
+		stacks, err := record.NewStacks(d, record.CatalogueIDs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := uint64(0)
+		buf, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 4 << 20, Clock: func(int) uint64 { now += 1000; return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := record.NewRecorder(buf, stacks)
+		for _, s := range steps {
+			err := r.Event(0, ringbuf.Normal, s.data)
+			_, kerr := r.KernelStack(0, ringbuf.Normal, &record.Stack{IPs: s.kernel})
+			_, uerr := r.UserStack(0, ringbuf.Normal, &record.Stack{IPs: s.user})
+			if err := errors.Join(err, kerr, uerr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(t, buf, stacks, &d, steps)
+	})
+}
+
+// check reads the buffer and holds it against what went in.
+func check(t *rapid.T, buf *ringbuf.Buffer, stacks *record.Stacks, d *record.Design, steps []step) {
+	const words = event.CommonSize + 8 // where the addresses of a stack begin
+	ids := stacks.IDs
+	page := make([]byte, buf.SubbufSize())
+	seen := 0 // records of steps: event, kernel stack, user stack, event, …
+	for buf.ReadPage(0, page, false) {
+		p, err := ringbuf.ReadPageImage(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, ok := p.Next(); ok; e, ok = p.Next() {
+			if !e.IsData() {
+				continue
+			}
+			if seen/3 == len(steps) {
+				t.Fatal("there are more records than went in")
+			}
+			s := &steps[seen/3]
+			switch seen++; seen % 3 {
+			case 1:
+				if string(e.Data) != string(s.data) {
+					t.Fatalf("event %d: % x, want % x", seen/3, e.Data, s.data)
+				}
+				continue
+			case 2:
+				resolve(t, e.Data, s.kernel, ids.KernelStack, ids.StackID, words, len(s.kernel), stacks.KernelMap(), &d.KernelMap)
+			case 0:
+				resolve(t, e.Data, s.user, ids.UserStack, ids.UserStackID, words, 8, stacks.UserMap(), &d.UserMap)
+			}
+		}
+	}
+	if seen != 3*len(steps) {
+		t.Fatalf("%d records of %d", seen, 3*len(steps))
+	}
+}
+
+// resolve reads a stack's record, in full or as an id. In full it holds at most so many
+// of the addresses.
+func resolve(t *rapid.T, rec []byte, want []uint64, full, id uint16, words, most int, m record.Interner, c *record.MapConfig) {
+	var got []uint64
+	switch typ := event.ParseCommon(rec).Type; typ {
+	case full:
+		for at := words; at+8 <= len(rec); at += 8 {
+			got = append(got, le(rec[at:], 8))
+		}
+		want = want[:min(len(want), most)]
+		for len(got) > len(want) && got[len(got)-1] == 0 {
+			got = got[:len(got)-1]
+		}
+	case id:
+		var ok bool
+		if got, ok = m.Stack(uint32(le(rec[event.CommonSize:], 4)), nil); !ok {
+			t.Fatalf("an id that stands for nothing: % x", rec)
+		}
+		if c.New == nil && c.TruncateDeep {
+			depth := c.MaxDepth
+			if depth == 0 {
+				depth = 64
+			}
+			want = want[:min(len(want), depth)]
+		}
+	default:
+		t.Fatalf("a record of type %d", typ)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("the stack %#x, want %#x", got, want)
+	}
+}
+
+func le(b []byte, n int) (v uint64) {
+	for i := range n {
+		v |= uint64(b[i]) << (8 * i)
+	}
+	return v
+}
