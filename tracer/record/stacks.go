@@ -97,12 +97,13 @@ type interning struct {
 }
 
 func (c MapConfig) interning(m Interner) interning {
+	cfg := c.Config
 	if m, ok := m.(Stackmap); ok {
-		c.Config = m.Config() // with its defaults
+		cfg = m.Config() // with its defaults
 	}
 	w := interning{Interner: m, reserveFirst: c.ReserveFirst}
-	if !c.TruncateDeep {
-		w.deepest = c.MaxDepth
+	if !cfg.TruncateDeep {
+		w.deepest = cfg.MaxDepth
 	}
 	return w
 }
