@@ -22,6 +22,7 @@ import (
 //
 // Kernel: struct blk_trace, include/linux/blktrace_api.h; kernel/trace/blktrace.c.
 type blktrace struct {
+	rec        events.BlkRecord // the one that is written, so that none is allocated
 	on         bool
 	mask       uint16 // act_mask
 	start, end uint64 // start_lba and end_lba
@@ -82,7 +83,7 @@ func blkTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
 		return
 	}
 	r := b.Request
-	rec := &i.ft.recs.blk
+	rec := &i.ft.blk.rec
 	*rec = events.BlkRecord{Sector: b.Sector, Bytes: b.Bytes, Device: r.Dev}
 	op := r.Op
 	switch b.ID {

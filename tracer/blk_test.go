@@ -253,7 +253,7 @@ func TestBlkDoesNotAllocate(t *testing.T) {
 	for _, id := range []machine.Event{machine.EvBlockBioQueue, machine.EvBlockUnplug, machine.EvBlockRqComplete} {
 		tp := &machine.Block{ID: id, Request: r, Bytes: 4096, Depth: 1}
 		if n := testing.AllocsPerRun(1000, func() { l.m.Hooks.Trace(l.m.CPUs()[0], tp) }); n != 0 {
-			t.Errorf("%s: %v allocations", tp.TracepointName(), n)
+			t.Errorf("%s: %v allocations", tp.Event().TracepointName(), n)
 		}
 	}
 	if n := strings.Count(l.read("trace"), "254,0"); n < 3000 {

@@ -1,41 +1,47 @@
 package tracer
 
 import (
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
 
-// traceBlock makes the records of the block system.
-func (ft *Ftrace) traceBlock(c *machine.CPU, b *machine.Block) {
-	r, comm := b.Request, comm16(c.Current.Comm)
-	switch b.ID {
-	case machine.EvBlockPlug:
-		ft.recs.blockPlug = events.BlockPlugRecord{Comm: comm}
-		emit(ft, c, events.BlockPlug, &ft.recs.blockPlug)
-	case machine.EvBlockUnplug:
-		ft.recs.blockUnplug = events.BlockUnplugRecord{NrRq: b.Depth, Comm: comm}
-		emit(ft, c, events.BlockUnplug, &ft.recs.blockUnplug)
-	case machine.EvBlockBioQueue, machine.EvBlockGetrq, machine.EvBlockBackmerge:
-		ft.recs.blockBio = events.BlockBioRecord{
-			Dev: r.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Rwbs: rwbs(r.Op), Comm: comm,
-		}
-		t := pick(b.ID, machine.EvBlockGetrq, events.BlockGetrq.Type, machine.EvBlockBackmerge, events.BlockBioBackmerge.Type, events.BlockBioQueue.Type)
-		emitAs(ft, c, events.BlockBioQueue, t, &ft.recs.blockBio)
-	case machine.EvBlockIOStart, machine.EvBlockRqIssue, machine.EvBlockIODone:
-		ft.recs.blockRq = events.BlockRqRecord{
-			Dev: r.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Bytes: b.Bytes, Ioprio: b.Priority, Rwbs: rwbs(r.Op), Comm: comm,
-		}
-		t := pick(b.ID, machine.EvBlockIOStart, events.BlockIOStart.Type, machine.EvBlockIODone, events.BlockIODone.Type, events.BlockRqIssue.Type)
-		emitAs(ft, c, events.BlockRqIssue, t, &ft.recs.blockRq)
-	case machine.EvBlockRqComplete:
-		ft.recs.blockDone = events.BlockRqCompleteRecord{
-			Dev: r.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Ioprio: b.Priority, Rwbs: rwbs(r.Op),
-		}
-		emit(ft, c, events.BlockRqComplete, &ft.recs.blockDone)
-	case machine.EvBlockDirtyBuffer:
-		ft.recs.blockBuffer = events.BlockDirtyBufferRecord{Dev: r.Dev, Sector: b.Sector, Size: uint64(b.Bytes)}
-		emit(ft, c, events.BlockDirtyBuffer, &ft.recs.blockBuffer)
+// blockPoints are the events of the block system.
+func (ft *Ftrace) blockPoints(points *[machine.NumTracepoints]pointProbe) {
+	comm := func() [16]byte { return comm16(ft.running.Current.Comm) }
+	bio := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.BlockBioQueue, t, func(r *events.BlockBioRecord, b *machine.Block) {
+			*r = events.BlockBioRecord{
+				Dev: b.Request.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Rwbs: rwbs(b.Request.Op), Comm: comm(),
+			}
+		})
 	}
+	rq := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.BlockRqIssue, t, func(r *events.BlockRqRecord, b *machine.Block) {
+			*r = events.BlockRqRecord{
+				Dev: b.Request.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Bytes: b.Bytes, Ioprio: b.Priority,
+				Rwbs: rwbs(b.Request.Op), Comm: comm(),
+			}
+		})
+	}
+	points[machine.EvBlockPlug] = point(ft, events.BlockPlug, func(r *events.BlockPlugRecord, _ *machine.Block) { r.Comm = comm() })
+	points[machine.EvBlockUnplug] = point(ft, events.BlockUnplug, func(r *events.BlockUnplugRecord, b *machine.Block) {
+		*r = events.BlockUnplugRecord{NrRq: b.Depth, Comm: comm()}
+	})
+	points[machine.EvBlockBioQueue] = bio(events.BlockBioQueue.Type)
+	points[machine.EvBlockGetrq] = bio(events.BlockGetrq.Type)
+	points[machine.EvBlockBackmerge] = bio(events.BlockBioBackmerge.Type)
+	points[machine.EvBlockIOStart] = rq(events.BlockIOStart.Type)
+	points[machine.EvBlockRqIssue] = rq(events.BlockRqIssue.Type)
+	points[machine.EvBlockIODone] = rq(events.BlockIODone.Type)
+	points[machine.EvBlockRqComplete] = point(ft, events.BlockRqComplete, func(r *events.BlockRqCompleteRecord, b *machine.Block) {
+		*r = events.BlockRqCompleteRecord{
+			Dev: b.Request.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Ioprio: b.Priority, Rwbs: rwbs(b.Request.Op),
+		}
+	})
+	points[machine.EvBlockDirtyBuffer] = point(ft, events.BlockDirtyBuffer, func(r *events.BlockDirtyBufferRecord, b *machine.Block) {
+		*r = events.BlockDirtyBufferRecord{Dev: b.Request.Dev, Sector: b.Sector, Size: uint64(b.Bytes)}
+	})
 }
 
 // rwbs is the letters of an operation.

@@ -204,7 +204,7 @@ func (ft *Ftrace) hitTracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	if len(ft.tprobes) == 0 {
 		return
 	}
-	name := tp.TracepointName()
+	name := tp.Event().TracepointName()
 	for _, f := range ft.tprobes {
 		if f.point != name {
 			continue

@@ -130,9 +130,9 @@ type Ftrace struct {
 	probes     []uint64 // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
 	formats    printkFormats
-	ptrKey     sipKey // of %p
-	writer     writer // the task whose marker is written
-	recs       records
+	ptrKey     sipKey                             // of %p
+	writer     writer                             // the task whose marker is written
+	points     [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
 	scratch    []byte
 }
 
@@ -175,6 +175,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)
 	ft.findProbes()
+	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
 		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
@@ -171,20 +172,16 @@ func (s *irqsoff) end(c *machine.CPU, ip, parent, by uint64) {
 	at.start = 0
 }
 
-// tracePreemptIRQ makes the records of the preemptirq events.
-//
-// Kernel: DECLARE_EVENT_CLASS(preemptirq_template), include/trace/events/preemptirq.h.
-func (ft *Ftrace) tracePreemptIRQ(c *machine.CPU, p *machine.PreemptIRQ) {
+// preemptIRQPoints are the events of the preemptirq system. Places are offsets from the
+// beginning of the kernel's text.
+func (ft *Ftrace) preemptIRQPoints(points *[machine.NumTracepoints]pointProbe) {
 	text, _ := ft.machine.Kallsyms().ByName("_stext")
-	rec := events.PreemptIRQRecord{CallerOffs: int32(p.IP - text.Addr), ParentOffs: int32(p.Parent - text.Addr)}
-	d := events.PreemptEnable
-	switch p.ID {
-	case machine.EvPreemptDisable:
-		d = events.PreemptDisable
-	case machine.EvIRQEnable:
-		d = events.IRQEnable
-	case machine.EvIRQDisable:
-		d = events.IRQDisable
+	for id, d := range map[machine.Event]*event.Def[events.PreemptIRQRecord]{
+		machine.EvPreemptDisable: events.PreemptDisable, machine.EvPreemptEnable: events.PreemptEnable,
+		machine.EvIRQDisable: events.IRQDisable, machine.EvIRQEnable: events.IRQEnable,
+	} {
+		points[id] = point(ft, d, func(r *events.PreemptIRQRecord, a *machine.PreemptIRQ) {
+			*r = events.PreemptIRQRecord{CallerOffs: int32(a.IP - text.Addr), ParentOffs: int32(a.Parent - text.Addr)}
+		})
 	}
-	emit(ft, c, d, &rec)
 }

@@ -17,6 +17,9 @@ import (
 //
 // Kernel: kernel/trace/trace_mmiotrace.c, arch/x86/mm/mmio-mod.c.
 type mmiotrace struct {
+	// The records that are written, so that none is allocated.
+	rw       events.MmiotraceRWRecord
+	mapping  events.MmiotraceMapRecord
 	of       *Instance // nil: nobody
 	maps     []mmioMap
 	ids      int32          // mappings seen, ever
@@ -106,8 +109,8 @@ func (ft *Ftrace) mmioAccess(c *machine.CPU, a *machine.MMIO) {
 		}
 		m := &s.maps[at]
 		h := mmioContext(c)
-		ft.recs.mmioRW = events.MmiotraceRWRecord{Phys: a.Virt - m.virt + m.phys, Value: a.Value, MapID: m.id, Opcode: uint8(a.Kind), Width: a.Width}
-		s.of.scratch = events.MmiotraceRW.Append(s.of.scratch[:0], h, &ft.recs.mmioRW)
+		s.rw = events.MmiotraceRWRecord{Phys: a.Virt - m.virt + m.phys, Value: a.Value, MapID: m.id, Opcode: uint8(a.Kind), Width: a.Width}
+		s.of.scratch = events.MmiotraceRW.Append(s.of.scratch[:0], h, &s.rw)
 		ft.mmioRecord(c, events.MmiotraceRW.Type, h)
 	}
 }
@@ -115,8 +118,8 @@ func (ft *Ftrace) mmioAccess(c *machine.CPU, a *machine.MMIO) {
 func (ft *Ftrace) mmioMapping(c *machine.CPU, rec events.MmiotraceMapRecord) {
 	h := mmioContext(c)
 	i := ft.mmio.of
-	ft.recs.mmioMap = rec
-	i.scratch = events.MmiotraceMap.Append(i.scratch[:0], h, &ft.recs.mmioMap)
+	ft.mmio.mapping = rec
+	i.scratch = events.MmiotraceMap.Append(i.scratch[:0], h, &ft.mmio.mapping)
 	ft.mmioRecord(c, events.MmiotraceMap.Type, h)
 }
 

@@ -20,6 +20,9 @@ import (
 //
 // Kernel: kernel/trace/rv, include/rv/da_monitor.h.
 type rv struct {
+	// The records that are written, so that none is allocated.
+	fault      events.ErrorWwnrRecord
+	step       events.EventWwnrRecord
 	off, quiet bool // rv/monitoring_on and rv/reacting_on are 0
 	enabled    bool // wwnr
 	resets     uint64
@@ -113,14 +116,14 @@ func (ft *Ftrace) rvEvent(c *machine.CPU, t *machine.Task, e rvEvent) {
 	state := m.state
 	next, ok := state.next(e)
 	if !ok {
-		ft.recs.errorWwnr = events.ErrorWwnrRecord{ID: int32(t.PID), State: rvStates[state], Event: rvEvents[e]}
-		emit(ft, c, events.ErrorWwnr, &ft.recs.errorWwnr)
+		ft.rv.fault = events.ErrorWwnrRecord{ID: int32(t.PID), State: rvStates[state], Event: rvEvents[e]}
+		emit(ft, c, events.ErrorWwnr, &ft.rv.fault)
 		m.since = 0
 		return
 	}
 	m.state = next
-	ft.recs.eventWwnr = events.EventWwnrRecord{
+	ft.rv.step = events.EventWwnrRecord{
 		ID: int32(t.PID), State: rvStates[state], Event: rvEvents[e], NextState: rvStates[next], FinalState: next == rvNotRunning,
 	}
-	emit(ft, c, events.EventWwnr, &ft.recs.eventWwnr)
+	emit(ft, c, events.EventWwnr, &ft.rv.step)
 }

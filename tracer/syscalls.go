@@ -6,24 +6,22 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// traceSysEnter is the probe of raw_syscalls:sys_enter, which the events of the
-// syscalls system share.
+// enterSyscall is the probe that the events of the syscalls system share, on
+// raw_syscalls:sys_enter.
 //
 // Kernel: ftrace_syscall_enter, kernel/trace/trace_syscalls.c.
-func (ft *Ftrace) traceSysEnter(c *machine.CPU, tp *machine.SysEnter) {
-	ft.recs.sysEnter = events.SysEnterRecord{ID: tp.NR, Args: tp.Args}
-	emit(ft, c, events.SysEnter, &ft.recs.sysEnter)
-	if t := ft.syscalls.enter[tp.NR]; t != nil && ft.listening[t.ID] {
-		ft.emitSyscall(c, t, tp.NR, tp.Args[:])
+func (ft *Ftrace) enterSyscall(a *machine.SysEnter) {
+	if t := ft.syscalls.enter[a.NR]; t != nil && ft.listening[t.ID] {
+		ft.emitSyscall(ft.running, t, a.NR, a.Args[:])
 	}
 }
 
+// exitSyscall is that on raw_syscalls:sys_exit.
+//
 // Kernel: ftrace_syscall_exit, kernel/trace/trace_syscalls.c.
-func (ft *Ftrace) traceSysExit(c *machine.CPU, tp *machine.SysExit) {
-	ft.recs.sysExit = events.SysExitRecord{ID: tp.NR, Ret: tp.Ret}
-	emit(ft, c, events.SysExit, &ft.recs.sysExit)
-	if t := ft.syscalls.exit[tp.NR]; t != nil && ft.listening[t.ID] {
-		ft.emitSyscall(c, t, tp.NR, []uint64{uint64(tp.Ret)})
+func (ft *Ftrace) exitSyscall(a *machine.SysExit) {
+	if t := ft.syscalls.exit[a.NR]; t != nil && ft.listening[t.ID] {
+		ft.emitSyscall(ft.running, t, a.NR, []uint64{uint64(a.Ret)})
 	}
 }
 

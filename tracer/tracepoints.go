@@ -6,9 +6,8 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// tracepoint is the probe behind every tracepoint of the machine: it makes the
-// record of each event that listens (TP_fast_assign) and hands it to the
-// instances that have it enabled.
+// tracepoint runs behind every tracepoint of the machine that anybody listens to: the
+// current tracers see it first, then probes, then the event of that name is made.
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	ft.running, ft.concerned = c, concernedBy(tp)
 	for i := range ft.all {
@@ -17,33 +16,8 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 		}
 	}
 	ft.hitTracepoint(c, tp)
-	switch tp := tp.(type) {
-	case *machine.SchedSwitch, *machine.SchedWakeup, *machine.SchedFork, *machine.SchedExec,
-		*machine.SchedProcess, *machine.SchedStatRuntime, *machine.SchedMigrate:
-		ft.traceSched(c, tp)
-	case *machine.IRQHandlerEntry, *machine.IRQHandlerExit, *machine.SoftIRQ, *machine.Vector, *machine.NMIHandler:
-		ft.traceIRQ(c, tp)
-	case *machine.HRTimer:
-		ft.traceHRTimer(c, tp)
-	case *machine.Timer:
-		ft.traceTimer(c, tp)
-	case *machine.TickStop:
-		ft.recs.tickStop = events.TickStopRecord{Success: tp.Success, Dependency: tp.Dependency}
-		emit(ft, c, events.TickStop, &ft.recs.tickStop)
-	case *machine.SlabAlloc, *machine.SlabFree, *machine.Page:
-		ft.traceKmem(c, tp)
-	case *machine.SysEnter:
-		ft.traceSysEnter(c, tp)
-	case *machine.SysExit:
-		ft.traceSysExit(c, tp)
-	case *machine.Work:
-		ft.traceWork(c, tp)
-	case *machine.Block:
-		ft.traceBlock(c, tp)
-	case *machine.PreemptIRQ:
-		ft.tracePreemptIRQ(c, tp)
-	default:
-		ft.traceTask(c, tp)
+	if fire := ft.points[tp.Event()]; fire != nil {
+		fire(c, tp)
 	}
 	ft.concerned = nil
 	if ft.rv.enabled && !ft.rv.off {
@@ -52,56 +26,33 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	ft.running = nil
 }
 
-// records are the records of the tracepoints, one of each shape, so that a
-// tracepoint allocates nothing.
-type records struct {
-	schedSwitch  events.SchedSwitchRecord
-	wakeup       events.SchedWakeupRecord
-	fork         events.SchedProcessForkRecord
-	exec         events.SchedProcessExecRecord
-	process      events.SchedProcessExitRecord
-	wait         events.SchedProcessWaitRecord
-	runtime      events.SchedStatRuntimeRecord
-	migrate      events.SchedMigrateTaskRecord
-	irqEntry     events.IRQHandlerEntryRecord
-	irqExit      events.IRQHandlerExitRecord
-	softirq      events.SoftirqEntryRecord
-	vector       events.LocalTimerEntryRecord
-	nmi          events.NMIHandlerRecord
-	hrtimerInit  events.HrtimerInitRecord
-	hrtimerStart events.HrtimerStartRecord
-	hrtimerFire  events.HrtimerExpireEntryRecord
-	hrtimer      events.HrtimerCancelRecord
-	timerStart   events.TimerStartRecord
-	timerFire    events.TimerExpireEntryRecord
-	timer        events.TimerCancelRecord
-	tickStop     events.TickStopRecord
-	kmalloc      events.KmallocRecord
-	cacheAlloc   events.KmemCacheAllocRecord
-	kfree        events.KfreeRecord
-	cacheFree    events.KmemCacheFreeRecord
-	pageAlloc    events.MmPageAllocRecord
-	pageFree     events.MmPageFreeRecord
-	sysEnter     events.SysEnterRecord
-	sysExit      events.SysExitRecord
-	queueWork    events.WorkqueueQueueWorkRecord
-	work         events.WorkqueueExecuteStartRecord
-	generate     events.SignalGenerateRecord
-	deliver      events.SignalDeliverRecord
-	newTask      events.TaskNewtaskRecord
-	rename       events.TaskRenameRecord
-	fault        events.PageFaultUserRecord
-	blk          events.BlkRecord
-	mmioMap      events.MmiotraceMapRecord
-	mmioRW       events.MmiotraceRWRecord
-	errorWwnr    events.ErrorWwnrRecord
-	eventWwnr    events.EventWwnrRecord
-	blockPlug    events.BlockPlugRecord
-	blockUnplug  events.BlockUnplugRecord
-	blockBio     events.BlockBioRecord
-	blockRq      events.BlockRqRecord
-	blockDone    events.BlockRqCompleteRecord
-	blockBuffer  events.BlockDirtyBufferRecord
+// pointProbe is what an event hangs behind a tracepoint (TP_fast_assign): it makes the
+// record of the arguments and hands it to the instances that have the event enabled.
+type pointProbe func(c *machine.CPU, tp machine.Tracepoint)
+
+// point is the probe of an event whose record fill makes of the arguments. Its record
+// is made once, so that a tracepoint allocates nothing.
+func point[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], fill func(r *R, a A)) pointProbe {
+	return classPoint(ft, d, d.Type, fill)
+}
+
+// classPoint is point for an event t whose record is declared with another of its class.
+func classPoint[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], t *event.Type, fill func(r *R, a A)) pointProbe {
+	r := new(R)
+	return func(c *machine.CPU, tp machine.Tracepoint) {
+		if ft.listening[t.ID] {
+			fill(r, tp.(A))
+			emitAs(ft, c, d, t, r)
+		}
+	}
+}
+
+// then is a probe that does something more, whether anybody listens or not.
+func then[A machine.Tracepoint](fire pointProbe, more func(a A)) pointProbe {
+	return func(c *machine.CPU, tp machine.Tracepoint) {
+		fire(c, tp)
+		more(tp.(A))
+	}
 }
 
 // comm16 is a task's name as records hold it.
@@ -110,211 +61,180 @@ func comm16(comm string) (b [16]byte) {
 	return b
 }
 
-func (ft *Ftrace) traceSched(c *machine.CPU, tp machine.Tracepoint) {
-	switch tp := tp.(type) {
-	case *machine.SchedSwitch:
-		ft.recs.schedSwitch = events.SchedSwitchRecord{
-			PrevComm: comm16(tp.Prev.Comm), PrevPID: int32(tp.Prev.PID), PrevPrio: int32(tp.Prev.Prio), PrevState: tp.PrevState,
-			NextComm: comm16(tp.Next.Comm), NextPID: int32(tp.Next.PID), NextPrio: int32(tp.Next.Prio),
-		}
-		emit(ft, c, events.SchedSwitch, &ft.recs.schedSwitch)
-		ft.rememberSwitch(c, tp.Prev, tp.Next)
-	case *machine.SchedWakeup:
-		ft.recs.wakeup = events.SchedWakeupRecord{
-			Comm: comm16(tp.Task.Comm), PID: int32(tp.Task.PID), Prio: int32(tp.Task.Prio), TargetCPU: int32(tp.TargetCPU),
-		}
-		emitAs(ft, c, events.SchedWakeup, pick(tp.ID, machine.EvSchedWaking, events.SchedWaking.Type, machine.EvSchedWakeupNew, events.SchedWakeupNew.Type, events.SchedWakeup.Type), &ft.recs.wakeup)
-	case *machine.SchedFork:
-		ft.recs.fork = events.SchedProcessForkRecord{
-			ParentComm: comm16(tp.Parent.Comm), ParentPID: int32(tp.Parent.PID),
-			ChildComm: comm16(tp.Child.Comm), ChildPID: int32(tp.Child.PID),
-		}
-		emit(ft, c, events.SchedProcessFork, &ft.recs.fork)
-		ft.taskForked(tp.Parent, tp.Child)
-	case *machine.SchedExec:
-		ft.recs.exec = events.SchedProcessExecRecord{Filename: tp.Filename, PID: int32(tp.Task.PID), OldPID: int32(tp.OldPID)}
-		emit(ft, c, events.SchedProcessExec, &ft.recs.exec)
-	case *machine.SchedProcess:
-		ft.recs.process = events.SchedProcessExitRecord{Comm: comm16(tp.Task.Comm), PID: int32(tp.PID), Prio: int32(tp.Task.Prio)}
-		if tp.ID == machine.EvSchedWait {
-			ft.recs.wait = events.SchedProcessWaitRecord(ft.recs.process)
-			emit(ft, c, events.SchedProcessWait, &ft.recs.wait)
-			return
-		}
-		if tp.ID == machine.EvSchedFree {
-			defer ft.taskFreed(tp.PID)
-		}
-		emitAs(ft, c, events.SchedProcessExit, pick(tp.ID, machine.EvSchedFree, events.SchedProcessFree.Type, machine.EvNone, nil, events.SchedProcessExit.Type), &ft.recs.process)
-	case *machine.SchedStatRuntime:
-		ft.recs.runtime = events.SchedStatRuntimeRecord{Comm: comm16(tp.Task.Comm), PID: int32(tp.Task.PID), Runtime: tp.Runtime}
-		emit(ft, c, events.SchedStatRuntime, &ft.recs.runtime)
-	case *machine.SchedMigrate:
-		ft.recs.migrate = events.SchedMigrateTaskRecord{
-			Comm: comm16(tp.Task.Comm), PID: int32(tp.Task.PID), Prio: int32(tp.Task.Prio),
-			OrigCPU: int32(tp.OrigCPU), DestCPU: int32(tp.DstCPU),
-		}
-		emit(ft, c, events.SchedMigrateTask, &ft.recs.migrate)
+// tracepoints are the probes of all events that hang on a tracepoint of the machine, a
+// row each.
+//
+// Kernel: TP_fast_assign in include/trace/events/*.h.
+func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
+	wakeup := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.SchedWakeup, t, func(r *events.SchedWakeupRecord, a *machine.SchedWakeup) {
+			*r = events.SchedWakeupRecord{Comm: comm16(a.Task.Comm), PID: int32(a.Task.PID), Prio: int32(a.Task.Prio), TargetCPU: int32(a.TargetCPU)}
+		})
 	}
-}
-
-// pick chooses among events of one class: they share a record, but not its type.
-func pick(id, a machine.Event, ta *event.Type, b machine.Event, tb, other *event.Type) *event.Type {
-	switch id {
-	case a:
-		return ta
-	case b:
-		return tb
+	process := func(r *events.SchedProcessExitRecord, a *machine.SchedProcess) {
+		*r = events.SchedProcessExitRecord{Comm: comm16(a.Task.Comm), PID: int32(a.PID), Prio: int32(a.Task.Prio)}
 	}
-	return other
-}
-
-func (ft *Ftrace) traceIRQ(c *machine.CPU, tp machine.Tracepoint) {
-	switch tp := tp.(type) {
-	case *machine.IRQHandlerEntry:
-		ft.recs.irqEntry = events.IRQHandlerEntryRecord{IRQ: int32(tp.IRQ), Name: tp.Name}
-		emit(ft, c, events.IRQHandlerEntry, &ft.recs.irqEntry)
-	case *machine.IRQHandlerExit:
-		ft.recs.irqExit = events.IRQHandlerExitRecord{IRQ: int32(tp.IRQ), Ret: int32(tp.Ret)}
-		emit(ft, c, events.IRQHandlerExit, &ft.recs.irqExit)
-	case *machine.SoftIRQ:
-		ft.recs.softirq = events.SoftirqEntryRecord{Vec: tp.Vec}
-		emitAs(ft, c, events.SoftirqEntry, pick(tp.ID, machine.EvSoftIRQRaise, events.SoftirqRaise.Type, machine.EvSoftIRQExit, events.SoftirqExit.Type, events.SoftirqEntry.Type), &ft.recs.softirq)
-	case *machine.Vector:
-		ft.recs.vector = events.LocalTimerEntryRecord{Vector: tp.Vector}
-		emitAs(ft, c, events.LocalTimerEntry, vectorEvent(tp.ID), &ft.recs.vector)
-	case *machine.NMIHandler:
-		ft.recs.nmi = events.NMIHandlerRecord{Handler: tp.Handler, DeltaNS: tp.Delta, Handled: tp.Handled}
-		emit(ft, c, events.NMIHandler, &ft.recs.nmi)
+	softirq := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.SoftirqEntry, t, func(r *events.SoftirqEntryRecord, a *machine.SoftIRQ) { r.Vec = a.Vec })
 	}
-}
-
-// vectorEvent is the event of an interrupt vector's tracepoint; they are all of
-// one class.
-func vectorEvent(id machine.Event) *event.Type {
-	switch id {
-	case machine.EvLocalTimerExit:
-		return events.LocalTimerExit.Type
-	case machine.EvRescheduleEntry:
-		return events.RescheduleEntry.Type
-	case machine.EvRescheduleExit:
-		return events.RescheduleExit.Type
-	case machine.EvCallFunctionSingleEntry:
-		return events.CallFunctionSingleEntry.Type
-	case machine.EvCallFunctionSingleExit:
-		return events.CallFunctionSingleExit.Type
+	vector := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.LocalTimerEntry, t, func(r *events.LocalTimerEntryRecord, a *machine.Vector) { r.Vector = a.Vector })
 	}
-	return events.LocalTimerEntry.Type
-}
-
-func (ft *Ftrace) traceHRTimer(c *machine.CPU, tp *machine.HRTimer) {
-	switch tp.ID {
-	case machine.EvHRTimerInit:
-		ft.recs.hrtimerInit = events.HrtimerInitRecord{Hrtimer: tp.Timer, Clockid: tp.ClockID, Mode: uint32(tp.Mode)}
-		emit(ft, c, events.HrtimerInit, &ft.recs.hrtimerInit)
-	case machine.EvHRTimerStart:
-		ft.recs.hrtimerStart = events.HrtimerStartRecord{
-			Hrtimer: tp.Timer, Function: tp.Function, Expires: tp.Expires, Softexpires: tp.SoftExpires,
-			Mode: uint32(tp.Mode), WasArmed: tp.WasArmed,
-		}
-		emit(ft, c, events.HrtimerStart, &ft.recs.hrtimerStart)
-	case machine.EvHRTimerExpireEntry:
-		ft.recs.hrtimerFire = events.HrtimerExpireEntryRecord{Hrtimer: tp.Timer, Now: tp.Now, Function: tp.Function}
-		emit(ft, c, events.HrtimerExpireEntry, &ft.recs.hrtimerFire)
-	default:
-		ft.recs.hrtimer = events.HrtimerCancelRecord{Hrtimer: tp.Timer}
-		emitAs(ft, c, events.HrtimerCancel, pick(tp.ID, machine.EvHRTimerExpireExit, events.HrtimerExpireExit.Type, machine.EvNone, nil, events.HrtimerCancel.Type), &ft.recs.hrtimer)
+	hrtimer := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.HrtimerCancel, t, func(r *events.HrtimerCancelRecord, a *machine.HRTimer) { r.Hrtimer = a.Timer })
 	}
-}
-
-func (ft *Ftrace) traceTimer(c *machine.CPU, tp *machine.Timer) {
-	switch tp.ID {
-	case machine.EvTimerStart:
-		ft.recs.timerStart = events.TimerStartRecord{
-			Timer: tp.Timer, Function: tp.Function, Expires: tp.Expires, BucketExpiry: tp.BucketExpiry, Now: tp.Now, Flags: tp.Flags,
-		}
-		emit(ft, c, events.TimerStart, &ft.recs.timerStart)
-	case machine.EvTimerExpireEntry:
-		ft.recs.timerFire = events.TimerExpireEntryRecord{Timer: tp.Timer, Now: tp.Now, Function: tp.Function, Baseclk: tp.BaseClk}
-		emit(ft, c, events.TimerExpireEntry, &ft.recs.timerFire)
-	default:
-		ft.recs.timer = events.TimerCancelRecord{Timer: tp.Timer}
-		t := pick(tp.ID, machine.EvTimerInit, events.TimerInit.Type, machine.EvTimerExpireExit, events.TimerExpireExit.Type, events.TimerCancel.Type)
-		emitAs(ft, c, events.TimerCancel, t, &ft.recs.timer)
+	timer := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.TimerCancel, t, func(r *events.TimerCancelRecord, a *machine.Timer) { r.Timer = a.Timer })
 	}
-}
-
-func (ft *Ftrace) traceKmem(c *machine.CPU, tp machine.Tracepoint) {
-	switch tp := tp.(type) {
-	case *machine.SlabAlloc:
-		if tp.ID == machine.EvKmalloc {
-			ft.recs.kmalloc = events.KmallocRecord{
-				CallSite: tp.CallSite, Ptr: tp.Ptr, BytesReq: tp.BytesReq, BytesAlloc: tp.BytesAlloc, GFPFlags: tp.GFP, Node: tp.Node,
+	work := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.WorkqueueExecuteStart, t, func(r *events.WorkqueueExecuteStartRecord, a *machine.Work) {
+			*r = events.WorkqueueExecuteStartRecord{Work: a.Work, Function: a.Function}
+		})
+	}
+	fault := func(t *event.Type) pointProbe {
+		return classPoint(ft, events.PageFaultUser, t, func(r *events.PageFaultUserRecord, a *machine.PageFaultArgs) {
+			*r = events.PageFaultUserRecord{Address: a.Address, IP: a.IP, ErrorCode: a.ErrorCode}
+		})
+	}
+	points := [machine.NumTracepoints]pointProbe{
+		machine.EvSchedSwitch: then(point(ft, events.SchedSwitch, func(r *events.SchedSwitchRecord, a *machine.SchedSwitch) {
+			*r = events.SchedSwitchRecord{
+				PrevComm: comm16(a.Prev.Comm), PrevPID: int32(a.Prev.PID), PrevPrio: int32(a.Prev.Prio), PrevState: a.PrevState,
+				NextComm: comm16(a.Next.Comm), NextPID: int32(a.Next.PID), NextPrio: int32(a.Next.Prio),
 			}
-			emit(ft, c, events.Kmalloc, &ft.recs.kmalloc)
-			return
-		}
-		ft.recs.cacheAlloc = events.KmemCacheAllocRecord{
-			CallSite: tp.CallSite, Ptr: tp.Ptr, BytesReq: tp.BytesReq, BytesAlloc: tp.BytesAlloc, GFPFlags: tp.GFP,
-			Node: tp.Node, Accounted: tp.Accounted,
-		}
-		emit(ft, c, events.KmemCacheAlloc, &ft.recs.cacheAlloc)
-	case *machine.SlabFree:
-		if tp.ID == machine.EvKfree {
-			ft.recs.kfree = events.KfreeRecord{CallSite: tp.CallSite, Ptr: tp.Ptr}
-			emit(ft, c, events.Kfree, &ft.recs.kfree)
-			return
-		}
-		ft.recs.cacheFree = events.KmemCacheFreeRecord{CallSite: tp.CallSite, Ptr: tp.Ptr, Name: tp.Name}
-		emit(ft, c, events.KmemCacheFree, &ft.recs.cacheFree)
-	case *machine.Page:
-		if tp.ID == machine.EvPageAlloc {
-			ft.recs.pageAlloc = events.MmPageAllocRecord{PFN: tp.PFN, Order: tp.Order, GFPFlags: tp.GFP, Migratetype: tp.MigrateType}
-			emit(ft, c, events.MmPageAlloc, &ft.recs.pageAlloc)
-			return
-		}
-		ft.recs.pageFree = events.MmPageFreeRecord{PFN: tp.PFN, Order: tp.Order}
-		emit(ft, c, events.MmPageFree, &ft.recs.pageFree)
-	}
-}
-
-func (ft *Ftrace) traceWork(c *machine.CPU, tp *machine.Work) {
-	if tp.ID == machine.EvQueueWork {
-		ft.recs.queueWork = events.WorkqueueQueueWorkRecord{
-			Work: tp.Work, Function: tp.Function, Workqueue: tp.Workqueue, ReqCPU: tp.ReqCPU, CPU: tp.CPU,
-		}
-		emit(ft, c, events.WorkqueueQueueWork, &ft.recs.queueWork)
-		return
-	}
-	ft.recs.work = events.WorkqueueExecuteStartRecord{Work: tp.Work, Function: tp.Function}
-	t := pick(tp.ID, machine.EvActivateWork, events.WorkqueueActivateWork.Type, machine.EvWorkEnd, events.WorkqueueExecuteEnd.Type, events.WorkqueueExecuteStart.Type)
-	emitAs(ft, c, events.WorkqueueExecuteStart, t, &ft.recs.work)
-}
-
-func (ft *Ftrace) traceTask(c *machine.CPU, tp machine.Tracepoint) {
-	switch tp := tp.(type) {
-	case *machine.Signal:
-		if tp.ID == machine.EvSignalGenerate {
-			ft.recs.generate = events.SignalGenerateRecord{
-				Sig: tp.Sig, Errno: tp.Errno, Code: tp.Code, Comm: comm16(tp.Task.Comm), PID: int32(tp.Task.PID),
-				Group: tp.Group, Result: tp.Result,
+		}), func(a *machine.SchedSwitch) { ft.rememberSwitch(ft.running, a.Prev, a.Next) }),
+		machine.EvSchedWakeup:    wakeup(events.SchedWakeup.Type),
+		machine.EvSchedWaking:    wakeup(events.SchedWaking.Type),
+		machine.EvSchedWakeupNew: wakeup(events.SchedWakeupNew.Type),
+		machine.EvSchedFork: then(point(ft, events.SchedProcessFork, func(r *events.SchedProcessForkRecord, a *machine.SchedFork) {
+			*r = events.SchedProcessForkRecord{
+				ParentComm: comm16(a.Parent.Comm), ParentPID: int32(a.Parent.PID),
+				ChildComm: comm16(a.Child.Comm), ChildPID: int32(a.Child.PID),
 			}
-			emit(ft, c, events.SignalGenerate, &ft.recs.generate)
-			return
-		}
-		ft.recs.deliver = events.SignalDeliverRecord{Sig: tp.Sig, Errno: tp.Errno, Code: tp.Code, SaHandler: tp.Handler, SaFlags: tp.Flags}
-		emit(ft, c, events.SignalDeliver, &ft.recs.deliver)
-	case *machine.NewTask:
-		ft.recs.newTask = events.TaskNewtaskRecord{
-			PID: int32(tp.Task.PID), Comm: comm16(tp.Task.Comm), CloneFlags: tp.CloneFlags, OomScoreAdj: tp.OOMScoreAdj,
-		}
-		emit(ft, c, events.TaskNewtask, &ft.recs.newTask)
-	case *machine.TaskRename:
-		ft.recs.rename = events.TaskRenameRecord{
-			PID: int32(tp.Task.PID), Oldcomm: comm16(tp.OldComm), Newcomm: comm16(tp.NewComm), OomScoreAdj: tp.OOMScoreAdj,
-		}
-		emit(ft, c, events.TaskRename, &ft.recs.rename)
-	case *machine.PageFaultArgs:
-		ft.recs.fault = events.PageFaultUserRecord{Address: tp.Address, IP: tp.IP, ErrorCode: tp.ErrorCode}
-		emitAs(ft, c, events.PageFaultUser, pick(tp.ID, machine.EvPageFaultKernel, events.PageFaultKernel.Type, machine.EvNone, nil, events.PageFaultUser.Type), &ft.recs.fault)
+		}), func(a *machine.SchedFork) { ft.taskForked(a.Parent, a.Child) }),
+		machine.EvSchedExec: point(ft, events.SchedProcessExec, func(r *events.SchedProcessExecRecord, a *machine.SchedExec) {
+			*r = events.SchedProcessExecRecord{Filename: a.Filename, PID: int32(a.Task.PID), OldPID: int32(a.OldPID)}
+		}),
+		machine.EvSchedExit: point(ft, events.SchedProcessExit, process),
+		machine.EvSchedFree: then(classPoint(ft, events.SchedProcessExit, events.SchedProcessFree.Type, process),
+			func(a *machine.SchedProcess) { ft.taskFreed(a.PID) }),
+		machine.EvSchedWait: point(ft, events.SchedProcessWait, func(r *events.SchedProcessWaitRecord, a *machine.SchedProcess) {
+			process((*events.SchedProcessExitRecord)(r), a)
+		}),
+		machine.EvSchedStatRuntime: point(ft, events.SchedStatRuntime, func(r *events.SchedStatRuntimeRecord, a *machine.SchedStatRuntime) {
+			*r = events.SchedStatRuntimeRecord{Comm: comm16(a.Task.Comm), PID: int32(a.Task.PID), Runtime: a.Runtime}
+		}),
+		machine.EvSchedMigrate: point(ft, events.SchedMigrateTask, func(r *events.SchedMigrateTaskRecord, a *machine.SchedMigrate) {
+			*r = events.SchedMigrateTaskRecord{
+				Comm: comm16(a.Task.Comm), PID: int32(a.Task.PID), Prio: int32(a.Task.Prio),
+				OrigCPU: int32(a.OrigCPU), DestCPU: int32(a.DstCPU),
+			}
+		}),
+
+		machine.EvIRQHandlerEntry: point(ft, events.IRQHandlerEntry, func(r *events.IRQHandlerEntryRecord, a *machine.IRQHandlerEntry) {
+			*r = events.IRQHandlerEntryRecord{IRQ: int32(a.IRQ), Name: a.Name}
+		}),
+		machine.EvIRQHandlerExit: point(ft, events.IRQHandlerExit, func(r *events.IRQHandlerExitRecord, a *machine.IRQHandlerExit) {
+			*r = events.IRQHandlerExitRecord{IRQ: int32(a.IRQ), Ret: int32(a.Ret)}
+		}),
+		machine.EvSoftIRQRaise:            softirq(events.SoftirqRaise.Type),
+		machine.EvSoftIRQEntry:            softirq(events.SoftirqEntry.Type),
+		machine.EvSoftIRQExit:             softirq(events.SoftirqExit.Type),
+		machine.EvLocalTimerEntry:         vector(events.LocalTimerEntry.Type),
+		machine.EvLocalTimerExit:          vector(events.LocalTimerExit.Type),
+		machine.EvRescheduleEntry:         vector(events.RescheduleEntry.Type),
+		machine.EvRescheduleExit:          vector(events.RescheduleExit.Type),
+		machine.EvCallFunctionSingleEntry: vector(events.CallFunctionSingleEntry.Type),
+		machine.EvCallFunctionSingleExit:  vector(events.CallFunctionSingleExit.Type),
+		machine.EvNMIHandler: point(ft, events.NMIHandler, func(r *events.NMIHandlerRecord, a *machine.NMIHandler) {
+			*r = events.NMIHandlerRecord{Handler: a.Handler, DeltaNS: a.Delta, Handled: a.Handled}
+		}),
+
+		machine.EvHRTimerInit: point(ft, events.HrtimerInit, func(r *events.HrtimerInitRecord, a *machine.HRTimer) {
+			*r = events.HrtimerInitRecord{Hrtimer: a.Timer, Clockid: a.ClockID, Mode: uint32(a.Mode)}
+		}),
+		machine.EvHRTimerStart: point(ft, events.HrtimerStart, func(r *events.HrtimerStartRecord, a *machine.HRTimer) {
+			*r = events.HrtimerStartRecord{
+				Hrtimer: a.Timer, Function: a.Function, Expires: a.Expires, Softexpires: a.SoftExpires,
+				Mode: uint32(a.Mode), WasArmed: a.WasArmed,
+			}
+		}),
+		machine.EvHRTimerExpireEntry: point(ft, events.HrtimerExpireEntry, func(r *events.HrtimerExpireEntryRecord, a *machine.HRTimer) {
+			*r = events.HrtimerExpireEntryRecord{Hrtimer: a.Timer, Now: a.Now, Function: a.Function}
+		}),
+		machine.EvHRTimerExpireExit: hrtimer(events.HrtimerExpireExit.Type),
+		machine.EvHRTimerCancel:     hrtimer(events.HrtimerCancel.Type),
+		machine.EvTimerInit:         timer(events.TimerInit.Type),
+		machine.EvTimerStart: point(ft, events.TimerStart, func(r *events.TimerStartRecord, a *machine.Timer) {
+			*r = events.TimerStartRecord{
+				Timer: a.Timer, Function: a.Function, Expires: a.Expires, BucketExpiry: a.BucketExpiry, Now: a.Now, Flags: a.Flags,
+			}
+		}),
+		machine.EvTimerExpireEntry: point(ft, events.TimerExpireEntry, func(r *events.TimerExpireEntryRecord, a *machine.Timer) {
+			*r = events.TimerExpireEntryRecord{Timer: a.Timer, Now: a.Now, Function: a.Function, Baseclk: a.BaseClk}
+		}),
+		machine.EvTimerExpireExit: timer(events.TimerExpireExit.Type),
+		machine.EvTimerCancel:     timer(events.TimerCancel.Type),
+		machine.EvTickStop: point(ft, events.TickStop, func(r *events.TickStopRecord, a *machine.TickStop) {
+			*r = events.TickStopRecord{Success: a.Success, Dependency: a.Dependency}
+		}),
+
+		machine.EvKmalloc: point(ft, events.Kmalloc, func(r *events.KmallocRecord, a *machine.SlabAlloc) {
+			*r = events.KmallocRecord{
+				CallSite: a.CallSite, Ptr: a.Ptr, BytesReq: a.BytesReq, BytesAlloc: a.BytesAlloc, GFPFlags: a.GFP, Node: a.Node,
+			}
+		}),
+		machine.EvKmemCacheAlloc: point(ft, events.KmemCacheAlloc, func(r *events.KmemCacheAllocRecord, a *machine.SlabAlloc) {
+			*r = events.KmemCacheAllocRecord{
+				CallSite: a.CallSite, Ptr: a.Ptr, BytesReq: a.BytesReq, BytesAlloc: a.BytesAlloc, GFPFlags: a.GFP,
+				Node: a.Node, Accounted: a.Accounted,
+			}
+		}),
+		machine.EvKfree: point(ft, events.Kfree, func(r *events.KfreeRecord, a *machine.SlabFree) {
+			*r = events.KfreeRecord{CallSite: a.CallSite, Ptr: a.Ptr}
+		}),
+		machine.EvKmemCacheFree: point(ft, events.KmemCacheFree, func(r *events.KmemCacheFreeRecord, a *machine.SlabFree) {
+			*r = events.KmemCacheFreeRecord{CallSite: a.CallSite, Ptr: a.Ptr, Name: a.Name}
+		}),
+		machine.EvPageAlloc: point(ft, events.MmPageAlloc, func(r *events.MmPageAllocRecord, a *machine.Page) {
+			*r = events.MmPageAllocRecord{PFN: a.PFN, Order: a.Order, GFPFlags: a.GFP, Migratetype: a.MigrateType}
+		}),
+		machine.EvPageFree: point(ft, events.MmPageFree, func(r *events.MmPageFreeRecord, a *machine.Page) {
+			*r = events.MmPageFreeRecord{PFN: a.PFN, Order: a.Order}
+		}),
+		machine.EvPageFaultUser:   fault(events.PageFaultUser.Type),
+		machine.EvPageFaultKernel: fault(events.PageFaultKernel.Type),
+
+		machine.EvSysEnter: then(point(ft, events.SysEnter, func(r *events.SysEnterRecord, a *machine.SysEnter) {
+			*r = events.SysEnterRecord{ID: a.NR, Args: a.Args}
+		}), ft.enterSyscall),
+		machine.EvSysExit: then(point(ft, events.SysExit, func(r *events.SysExitRecord, a *machine.SysExit) {
+			*r = events.SysExitRecord{ID: a.NR, Ret: a.Ret}
+		}), ft.exitSyscall),
+		machine.EvQueueWork: point(ft, events.WorkqueueQueueWork, func(r *events.WorkqueueQueueWorkRecord, a *machine.Work) {
+			*r = events.WorkqueueQueueWorkRecord{
+				Work: a.Work, Function: a.Function, Workqueue: a.Workqueue, ReqCPU: a.ReqCPU, CPU: a.CPU,
+			}
+		}),
+		machine.EvActivateWork: work(events.WorkqueueActivateWork.Type),
+		machine.EvWorkStart:    work(events.WorkqueueExecuteStart.Type),
+		machine.EvWorkEnd:      work(events.WorkqueueExecuteEnd.Type),
+		machine.EvSignalGenerate: point(ft, events.SignalGenerate, func(r *events.SignalGenerateRecord, a *machine.Signal) {
+			*r = events.SignalGenerateRecord{
+				Sig: a.Sig, Errno: a.Errno, Code: a.Code, Comm: comm16(a.Task.Comm), PID: int32(a.Task.PID), Group: a.Group, Result: a.Result,
+			}
+		}),
+		machine.EvSignalDeliver: point(ft, events.SignalDeliver, func(r *events.SignalDeliverRecord, a *machine.Signal) {
+			*r = events.SignalDeliverRecord{Sig: a.Sig, Errno: a.Errno, Code: a.Code, SaHandler: a.Handler, SaFlags: a.Flags}
+		}),
+		machine.EvNewTask: point(ft, events.TaskNewtask, func(r *events.TaskNewtaskRecord, a *machine.NewTask) {
+			*r = events.TaskNewtaskRecord{PID: int32(a.Task.PID), Comm: comm16(a.Task.Comm), CloneFlags: a.CloneFlags, OomScoreAdj: a.OOMScoreAdj}
+		}),
+		machine.EvTaskRename: point(ft, events.TaskRename, func(r *events.TaskRenameRecord, a *machine.TaskRename) {
+			*r = events.TaskRenameRecord{PID: int32(a.Task.PID), Oldcomm: comm16(a.OldComm), Newcomm: comm16(a.NewComm), OomScoreAdj: a.OOMScoreAdj}
+		}),
 	}
+	ft.blockPoints(&points)
+	ft.preemptIRQPoints(&points)
+	return points
 }

@@ -31,7 +31,7 @@ func watchDisk(t *testing.T, m *machine.Machine) *[]string {
 	}
 	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) {
 		if b, ok := tp.(*machine.Block); ok {
-			seen = append(seen, fmt.Sprintf("%s %d+%d", strings.TrimPrefix(tp.TracepointName(), "block:block_"), b.Sector, b.Bytes>>9))
+			seen = append(seen, fmt.Sprintf("%s %d+%d", strings.TrimPrefix(tp.Event().TracepointName(), "block:block_"), b.Sector, b.Bytes>>9))
 		}
 	}
 	return &seen

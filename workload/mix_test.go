@@ -44,7 +44,7 @@ func hashHooks(t testing.TB, m *machine.Machine) func() uint64 {
 			fmt.Fprintln(h, c.Time, c.ID, c.Current.PID, *f, c.PreemptCount, c.IRQsOff, c.NeedResched)
 		},
 		Trace: func(c *machine.CPU, tp machine.Tracepoint) {
-			fmt.Fprintln(h, c.Time, c.ID, c.Current.PID, tp.TracepointName(), c.Current.User)
+			fmt.Fprintln(h, c.Time, c.ID, c.Current.PID, tp.Event().TracepointName(), c.Current.User)
 			switch tp := tp.(type) {
 			case *machine.SlabAlloc:
 				fmt.Fprintln(h, *tp)
@@ -222,7 +222,7 @@ func TestSecond(t *testing.T) {
 		}
 		stacks[h] = true
 	}
-	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) { events[tp.TracepointName()]++ }
+	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) { events[tp.Event().TracepointName()]++ }
 	m.Run(machine.Second)
 	t.Logf("%d calls, %d stacks, %d steps, %d tasks", calls, len(stacks), m.Steps(), len(m.Tasks()))
 	if calls < 100_000 || calls > 600_000 {
@@ -251,7 +251,7 @@ func TestNeverSilent(t *testing.T) {
 	m := boot(t, "mix", machine.Config{})
 	enableAll(t, m)
 	events := map[string]int{}
-	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) { events[tp.TracepointName()]++ }
+	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) { events[tp.Event().TracepointName()]++ }
 	m.Run(50 * machine.Millisecond)
 	for range 100 {
 		events = map[string]int{}

@@ -36,9 +36,9 @@ func TestSampleModule(t *testing.T) {
 	}
 	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
 		if tp, ok := tp.(*machine.Sample); ok {
-			seen[tp.TracepointName()] = append(seen[tp.TracepointName()], tp.Count)
+			seen[tp.Event().TracepointName()] = append(seen[tp.Event().TracepointName()], tp.Count)
 			if c.Current.Comm != "event-sample" || c.Current.Kernel == false {
-				t.Errorf("%s in %s", tp.TracepointName(), c.Current.Comm)
+				t.Errorf("%s in %s", tp.Event().TracepointName(), c.Current.Comm)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ type Block struct {
 }
 
 // TracepointName implements Tracepoint.
-func (a *Block) TracepointName() string { return tracepointNames[a.ID] }
+func (a *Block) Event() Event { return a.ID }
 
 // performBlock reports an event of the block layer about the request of the stay or
 // interrupt that it happens in. What is issued will interrupt c.

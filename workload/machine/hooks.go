@@ -3,8 +3,9 @@ package machine
 // Tracepoint is the argument list of one tracepoint (TP_PROTO): SchedSwitch,
 // KmemCacheAlloc, …
 type Tracepoint interface {
-	// TracepointName is "system:event", as in available_events.
-	TracepointName() string
+	// Event says which tracepoint it is; its TracepointName is "system:event", as in
+	// available_events.
+	Event() Event
 }
 
 // Hooks are the places of the running kernel that tracers attach to. A nil hook

@@ -51,7 +51,7 @@ func family(t *testing.T) (*Machine, *[]string) {
 			t.Fatal(err)
 		}
 	}
-	m.Hooks.Trace = func(c *CPU, tp Tracepoint) { seen = append(seen, c.Current.Comm+" "+tp.TracepointName()) }
+	m.Hooks.Trace = func(c *CPU, tp Tracepoint) { seen = append(seen, c.Current.Comm+" "+tp.Event().TracepointName()) }
 	return m, &seen
 }
 

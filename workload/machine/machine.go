@@ -57,7 +57,7 @@ type Machine struct {
 	streams     map[string]*rand.Rand
 	kernel      Kernel
 	ips         []uint64 // addresses of the patched calls, by site
-	enabled     [numTracepoints]bool
+	enabled     [NumTracepoints]bool
 	watched     bool // a tracepoint of the preemptirq system is enabled
 	tasks       map[int]*Task
 	nextPID     int

@@ -52,7 +52,7 @@ func record(m *Machine, each func(string)) func() uint64 {
 			line("%d [%d] %d %s %x", c.Time, c.ID, c.Current.PID, name, c.KernelStack(nil))
 		},
 		Return:    func(c *CPU, f *Frame) { line("%d [%d] %d } %x", c.Time, c.ID, c.Current.PID, f.Func) },
-		Trace:     func(c *CPU, tp Tracepoint) { line("%d [%d] %s", c.Time, c.ID, tp.TracepointName()) },
+		Trace:     func(c *CPU, tp Tracepoint) { line("%d [%d] %s", c.Time, c.ID, tp.Event().TracepointName()) },
 		UserEntry: func(c *CPU) { line("%d [%d] enter", c.Time, c.ID) },
 		UserExit:  func(c *CPU) { line("%d [%d] exit", c.Time, c.ID) },
 		Switch:    func(c *CPU, prev, next *Task) { line("%d [%d] %s ==> %s", c.Time, c.ID, prev.Comm, next.Comm) },

@@ -84,10 +84,11 @@ const (
 	EvSampleTemplateCond
 	EvSampleTemplatePrint
 	EvSampleFooRelLoc
-	numTracepoints
+	// NumTracepoints is how many values Event has.
+	NumTracepoints
 )
 
-var tracepointNames = [numTracepoints]string{
+var tracepointNames = [NumTracepoints]string{
 	EvSchedSwitch: "sched:sched_switch", EvSchedWaking: "sched:sched_waking",
 	EvSchedWakeup: "sched:sched_wakeup", EvSchedWakeupNew: "sched:sched_wakeup_new",
 	EvSchedFork: "sched:sched_process_fork", EvSchedExec: "sched:sched_process_exec",
@@ -318,33 +319,33 @@ type (
 	}
 )
 
-func (*SchedSwitch) TracepointName() string      { return tracepointNames[EvSchedSwitch] }
-func (a *SchedWakeup) TracepointName() string    { return tracepointNames[a.ID] }
-func (*SchedFork) TracepointName() string        { return tracepointNames[EvSchedFork] }
-func (*SchedExec) TracepointName() string        { return tracepointNames[EvSchedExec] }
-func (a *SchedProcess) TracepointName() string   { return tracepointNames[a.ID] }
-func (*SchedStatRuntime) TracepointName() string { return tracepointNames[EvSchedStatRuntime] }
-func (*SchedMigrate) TracepointName() string     { return tracepointNames[EvSchedMigrate] }
-func (*IRQHandlerEntry) TracepointName() string  { return tracepointNames[EvIRQHandlerEntry] }
-func (*IRQHandlerExit) TracepointName() string   { return tracepointNames[EvIRQHandlerExit] }
-func (a *SoftIRQ) TracepointName() string        { return tracepointNames[a.ID] }
-func (a *HRTimer) TracepointName() string        { return tracepointNames[a.ID] }
-func (a *Timer) TracepointName() string          { return tracepointNames[a.ID] }
-func (*TickStop) TracepointName() string         { return tracepointNames[EvTickStop] }
-func (a *SlabAlloc) TracepointName() string      { return tracepointNames[a.ID] }
-func (a *SlabFree) TracepointName() string       { return tracepointNames[a.ID] }
-func (a *Page) TracepointName() string           { return tracepointNames[a.ID] }
-func (a *Sample) TracepointName() string         { return tracepointNames[a.ID] }
-func (*SysEnter) TracepointName() string         { return tracepointNames[EvSysEnter] }
-func (*SysExit) TracepointName() string          { return tracepointNames[EvSysExit] }
-func (a *Work) TracepointName() string           { return tracepointNames[a.ID] }
-func (a *Signal) TracepointName() string         { return tracepointNames[a.ID] }
-func (*NewTask) TracepointName() string          { return tracepointNames[EvNewTask] }
-func (*TaskRename) TracepointName() string       { return tracepointNames[EvTaskRename] }
-func (a *PageFaultArgs) TracepointName() string  { return tracepointNames[a.ID] }
-func (a *PreemptIRQ) TracepointName() string     { return tracepointNames[a.ID] }
-func (a *Vector) TracepointName() string         { return tracepointNames[a.ID] }
-func (*NMIHandler) TracepointName() string       { return tracepointNames[EvNMIHandler] }
+func (*SchedSwitch) Event() Event      { return EvSchedSwitch }
+func (a *SchedWakeup) Event() Event    { return a.ID }
+func (*SchedFork) Event() Event        { return EvSchedFork }
+func (*SchedExec) Event() Event        { return EvSchedExec }
+func (a *SchedProcess) Event() Event   { return a.ID }
+func (*SchedStatRuntime) Event() Event { return EvSchedStatRuntime }
+func (*SchedMigrate) Event() Event     { return EvSchedMigrate }
+func (*IRQHandlerEntry) Event() Event  { return EvIRQHandlerEntry }
+func (*IRQHandlerExit) Event() Event   { return EvIRQHandlerExit }
+func (a *SoftIRQ) Event() Event        { return a.ID }
+func (a *HRTimer) Event() Event        { return a.ID }
+func (a *Timer) Event() Event          { return a.ID }
+func (*TickStop) Event() Event         { return EvTickStop }
+func (a *SlabAlloc) Event() Event      { return a.ID }
+func (a *SlabFree) Event() Event       { return a.ID }
+func (a *Page) Event() Event           { return a.ID }
+func (a *Sample) Event() Event         { return a.ID }
+func (*SysEnter) Event() Event         { return EvSysEnter }
+func (*SysExit) Event() Event          { return EvSysExit }
+func (a *Work) Event() Event           { return a.ID }
+func (a *Signal) Event() Event         { return a.ID }
+func (*NewTask) Event() Event          { return EvNewTask }
+func (*TaskRename) Event() Event       { return EvTaskRename }
+func (a *PageFaultArgs) Event() Event  { return a.ID }
+func (a *PreemptIRQ) Event() Event     { return a.ID }
+func (a *Vector) Event() Event         { return a.ID }
+func (*NMIHandler) Event() Event       { return EvNMIHandler }
 
 // arguments holds one of each argument list, so that a tracepoint allocates nothing.
 type arguments struct {
@@ -401,7 +402,7 @@ func (c *CPU) tracePoint(e Event) uint64 {
 }
 
 // Valid says whether e is a tracepoint of this machine.
-func (e Event) Valid() bool { return e > EvNone && e < numTracepoints }
+func (e Event) Valid() bool { return e > EvNone && e < NumTracepoints }
 
 // Template is the name of the event class that e is an event of: its probe is
 // trace_event_raw_event_TEMPLATE.
