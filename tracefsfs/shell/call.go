@@ -43,7 +43,7 @@ type call struct {
 func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name string, args []string) *call {
 	ctx = context.WithValue(ctx, programKey{}, name)
 	c := &call{ctx: ctx, sh: sh, name: name, args: args, stderr: hc.Stderr, dir: hc.Dir, env: hc.Env}
-	c.stdout = &output{w: hc.Stdout, block: stdioBlock}
+	c.stdout = &output{w: unwrapped(hc.Stdout), block: stdioBlock}
 	c.stdin = strings.NewReader("")
 	if hc.Stdin != nil {
 		c.rawIn = hc.Stdin

@@ -50,6 +50,9 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, perm fs.FileMo
 	if name == "" {
 		return nil, pathError(name, syscall.ENOENT)
 	}
+	if strings.HasPrefix(name, ownPrefix) {
+		return sh.guard(ctx, name)
+	}
 	f, err := sh.ns.open(ctx, absolute(interp.HandlerCtx(ctx).Dir, name), flag, perm)
 	if err != nil {
 		return nil, pathError(name, err)

@@ -49,7 +49,8 @@ func (sh *Shell) scriptFrom(ctx context.Context, in io.Reader) (int, error) {
 		return 1, fmt.Errorf("shell: standard input: %w", err)
 	}
 	p := process{stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
-	return sh.runText(ctx, p, string(text), "sh", nil)
+	ctx, end := sh.limit.begin(ctx)
+	return end(sh.runText(ctx, p, string(text), "sh", nil))
 }
 
 // session is one Interactive.

@@ -2,17 +2,20 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // rewrite replaces in a program what the interpreter would take from the host
 // ($$, $PPID, $RANDOM, owners of files), wraps background commands so that kill
-// can find them, and refuses what cannot be had without the host. It also notes
-// the functions defined, which go before commands of the same name.
+// can find them, puts guards where memory is used (see guard.go), and refuses what
+// cannot be had without the host. It also notes the functions defined, which go
+// before commands of the same name.
 func (sh *Shell) rewrite(program *syntax.File) error {
-	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}}
+	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}, substs: map[*syntax.CmdSubst]string{}}
 	syntax.Walk(program, w.visit)
 	if w.err != nil {
 		return fmt.Errorf("%s:%s: %w", program.Name, w.at, w.err)
@@ -36,6 +39,7 @@ func (sh *Shell) rewriteText(text, name string) (string, error) {
 type rewriter struct {
 	sh      *Shell
 	wrapped map[*syntax.Stmt]bool
+	substs  map[*syntax.CmdSubst]string // the room of each; see words
 	err     error
 	at      syntax.Pos
 }
@@ -73,7 +77,16 @@ func (w *rewriter) visit(node syntax.Node) bool {
 			w.sh.mu.Unlock()
 		}
 	case *syntax.Stmt:
-		w.background(n)
+		if slices.Contains(jobPrologue(), n) {
+			return false
+		}
+		if !w.background(n) {
+			w.words(n)
+		}
+	case *syntax.BinaryCmd:
+		w.pipe(n)
+	case *syntax.CmdSubst:
+		w.substitution(n)
 	case *syntax.ProcSubst:
 		w.refuse(n, "process substitution is not in the lab")
 	case *syntax.TimeClause:
@@ -136,23 +149,32 @@ func randomPart() syntax.WordPart {
 
 // background turns "cmd &" into a block that counts the job and tells the
 // command which one it is; see job.
-func (w *rewriter) background(stmt *syntax.Stmt) {
+func (w *rewriter) background(stmt *syntax.Stmt) bool {
 	if !stmt.Background || w.wrapped[stmt] {
-		return
+		return false
 	}
 	inner := *stmt
 	inner.Background = false
+	prologue := jobPrologue()
+	job := &syntax.Stmt{
+		Position:   stmt.Position,
+		Background: true,
+		Cmd:        &syntax.Block{Stmts: []*syntax.Stmt{prologue[1], &inner}},
+	}
+	guarded(job, redirect(stmt.Pos(), guardExit))
+	w.wrapped[job] = true
+	*stmt = syntax.Stmt{Position: stmt.Position, Cmd: &syntax.Block{Stmts: []*syntax.Stmt{prologue[0], job}}}
+	guarded(stmt, redirect(stmt.Pos(), guardFork))
+	return true
+}
+
+// jobPrologue is what comes before a background job and what it begins with.
+var jobPrologue = sync.OnceValue(func() []*syntax.Stmt {
 	begin, err := syntax.NewParser().Parse(strings.NewReader(
 		jobCount+"=$(("+jobCount+"+1))\n"+
 			jobName+"=${"+jobName+"-}/$"+jobCount+" "+jobCount+"=0"), "")
 	if err != nil {
 		panic("shell: invariant: job prologue does not parse: " + err.Error())
 	}
-	job := &syntax.Stmt{
-		Position:   stmt.Position,
-		Background: true,
-		Cmd:        &syntax.Block{Stmts: []*syntax.Stmt{begin.Stmts[1], &inner}},
-	}
-	w.wrapped[job] = true
-	*stmt = syntax.Stmt{Position: stmt.Position, Cmd: &syntax.Block{Stmts: []*syntax.Stmt{begin.Stmts[0], job}}}
-}
+	return begin.Stmts
+})

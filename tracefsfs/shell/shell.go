@@ -50,6 +50,10 @@ type Config struct {
 	HostWrite bool
 	// Seed is where $RANDOM begins.
 	Seed uint64
+	// Memory is by how many bytes the process may grow while a script runs; 0 is
+	// DefaultMemory. A script that wants more is ended: see the package's doc. What
+	// else the process does meanwhile counts as the script's.
+	Memory int
 }
 
 // KernelVersion is the line of /proc/version.
@@ -81,6 +85,7 @@ type Shell struct {
 	cfg      Config
 	ns       *namespace
 	commands map[string]command
+	limit    *limit
 
 	mu        sync.Mutex        // guards what follows: pipelines run beside each other
 	sources   map[string]string // rewritten scripts waiting to be sourced
@@ -117,7 +122,9 @@ func New(cfg Config) (*Shell, error) {
 	for _, c := range commands() {
 		sh.commands[c.name] = c
 	}
-	sh.cfg.Stdout, sh.cfg.Stderr = locked(cfg.Stdout), locked(cfg.Stderr)
+	sh.cfg.Stdout = locked(cfg.Stdout)
+	sh.limit = newLimit(cfg.Memory, locked(cfg.Stderr))
+	sh.cfg.Stderr = sh.limit
 	return sh, nil
 }
 
@@ -135,7 +142,8 @@ func (sh *Shell) Run(ctx context.Context, script io.Reader, name string, args ..
 		return 1, fmt.Errorf("shell: %s: script is larger than %d bytes", name, maxScript)
 	}
 	p := process{stdin: sh.cfg.Stdin, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
-	return sh.runText(ctx, p, string(text), name, args)
+	ctx, end := sh.limit.begin(ctx)
+	return end(sh.runText(ctx, p, string(text), name, args))
 }
 
 // process is what a new shell process inherits.
@@ -177,6 +185,9 @@ func exitStatus(ctx context.Context, err error) (int, error) {
 
 // parse parses a script and rewrites what must not reach the host.
 func (sh *Shell) parse(text, name string) (*syntax.File, error) {
+	if len(text) > maxScript {
+		return nil, fmt.Errorf("%s: script is larger than %d bytes", name, maxScript)
+	}
 	if nesting(text) > maxNesting {
 		return nil, fmt.Errorf("%s: nested too deeply", name)
 	}

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 )
 
 // maxSpace bounds the pattern and the hold space.
 const maxSpace = 64 << 20
+
+// maxMatches bounds the matches of one s, and the texts that a leaves for the end
+// of a cycle.
+const maxMatches = 1 << 20
 
 // Config is what a run reads and writes.
 type Config struct {
@@ -138,7 +143,7 @@ const (
 func (e *editor) cycle() (ending, int) {
 	for i, steps := 0, 0; i < len(e.prog.commands); i, steps = i+1, steps+1 {
 		c := &e.prog.commands[i]
-		if steps&0xfff == 0xfff && e.ctx.Err() != nil {
+		if e.err != nil || steps&0xfff == 0xfff && e.ctx.Err() != nil {
 			return endDelete, 0
 		}
 		if e.selects(c) == c.negated {
@@ -204,16 +209,27 @@ func (e *editor) readNext(verb byte) (ending, bool) {
 	if !e.next() {
 		return endDelete, true
 	}
-	e.pattern = e.bounded(before + "\n" + e.pattern)
+	e.pattern = e.joined(before, e.pattern)
 	return endCycle, e.err != nil
 }
 
-func (e *editor) bounded(s string) string {
-	if len(s) > maxSpace && e.err == nil {
-		e.err = errors.New("sed: the pattern space is too long")
+// joined is two texts with a newline between them, which must not be too long.
+func (e *editor) joined(a, b string) string {
+	if e.tooLong(len(a) + 1 + len(b)) {
 		return ""
 	}
-	return s
+	return a + "\n" + b
+}
+
+// tooLong: is n too much for the pattern or the hold space? That ends the run.
+func (e *editor) tooLong(n int) bool {
+	if n <= maxSpace {
+		return false
+	}
+	if e.err == nil {
+		e.err = fmt.Errorf("the pattern space is too long: %w", syscall.ENOMEM)
+	}
+	return true
 }
 
 // simple is a command that only works on the two spaces.
@@ -227,6 +243,10 @@ func (e *editor) simple(c *command) {
 		first, _, _ := strings.Cut(e.pattern, "\n")
 		e.write(first + "\n")
 	case 'a':
+		if len(e.appends) == maxMatches {
+			e.err = fmt.Errorf("too many appended texts: %w", syscall.ENOMEM)
+			return
+		}
 		e.appends = append(e.appends, c.text)
 	case 'i':
 		e.write(c.text)
@@ -237,11 +257,11 @@ func (e *editor) simple(c *command) {
 	case 'g':
 		e.pattern = e.hold
 	case 'G':
-		e.pattern = e.bounded(e.pattern + "\n" + e.hold)
+		e.pattern = e.joined(e.pattern, e.hold)
 	case 'h':
 		e.hold = e.pattern
 	case 'H':
-		e.hold = e.bounded(e.hold + "\n" + e.pattern)
+		e.hold = e.joined(e.hold, e.pattern)
 	case 'x':
 		e.pattern, e.hold = e.hold, e.pattern
 	case 'y':
@@ -277,9 +297,18 @@ func (e *editor) list() {
 }
 
 func (e *editor) substitute(s *substitution) {
+	most := maxMatches + 1
+	if !s.global {
+		most = max(s.number, 1)
+	}
+	matches := s.re.FindAllStringSubmatchIndex(e.pattern, min(most, maxMatches+1))
+	if len(matches) > maxMatches {
+		e.err = fmt.Errorf("too many matches: %w", syscall.ENOMEM)
+		return
+	}
 	var b strings.Builder
 	last, n := 0, 0
-	for _, at := range s.re.FindAllStringSubmatchIndex(e.pattern, -1) {
+	for _, at := range matches {
 		n++
 		if n < s.number {
 			continue
@@ -291,8 +320,7 @@ func (e *editor) substitute(s *substitution) {
 			} else if from := at[2*piece.group]; from >= 0 {
 				b.WriteString(e.pattern[from:at[2*piece.group+1]])
 			}
-			if b.Len() > maxSpace {
-				e.bounded(b.String())
+			if e.tooLong(b.Len()) {
 				return
 			}
 		}
@@ -305,7 +333,10 @@ func (e *editor) substitute(s *substitution) {
 		return
 	}
 	b.WriteString(e.pattern[last:])
-	e.pattern = e.bounded(b.String())
+	if e.tooLong(b.Len()) {
+		return
+	}
+	e.pattern = b.String()
 	e.changed = true
 	if s.print {
 		e.print(e.pattern)
@@ -417,7 +448,7 @@ func (l *lines) next() (line string, newline, ok bool) {
 		part, err := l.buf.ReadSlice('\n')
 		text = append(text, part...)
 		if len(text) > maxSpace {
-			l.err = errors.New("sed: line is too long")
+			l.err = fmt.Errorf("line is too long: %w", syscall.ENOMEM)
 			return "", false, false
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
