@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -19,11 +20,43 @@ import (
 // minBufferSize makes the ring buffer take the fewest sub-buffers it can, two.
 const minBufferSize = 1
 
-// maxBufferSizeKB bounds what one CPU's buffer may take of this process.
+// maxBufferSizeKB bounds what the buffers of one CPU may take of this process when
+// they are full: those of all instances and their snapshots together.
 //
 // Departure: a kernel fails with ENOMEM when its memory is used up; the
 // emulation refuses above 1 GiB per CPU.
 const maxBufferSizeKB = 1 << 20
+
+// bufferRoom fails if the buffers of cpu, or with cpu < 0 of one of all, would come to
+// more than there may be, once those of but are given size bytes each.
+func (ft *Ftrace) bufferRoom(cpu int, size uint64, but ...*ringbuf.Buffer) error {
+	for n := range ft.machine.CPUs() {
+		if cpu >= 0 && n != cpu {
+			continue
+		}
+		total := size * uint64(max(len(but), 1))
+		count := func(buf *ringbuf.Buffer) {
+			if !slices.Contains(but, buf) {
+				total += uint64(buf.Size(n))
+			}
+		}
+		for _, i := range append([]*Instance{ft.top}, ft.instances...) {
+			if i == nil {
+				continue // the top instance is just being made
+			}
+			if i.expanded {
+				count(i.buf)
+			}
+			if i.snap.allocated {
+				count(i.snap.buf)
+			}
+		}
+		if size > maxBufferSizeKB<<10 || total > maxBufferSizeKB<<10 {
+			return fmt.Errorf("%d kB more: the buffers of CPU %d would be larger than %d kB: %w", size>>10, n, maxBufferSizeKB, syscall.ENOMEM)
+		}
+	}
+	return nil
+}
 
 // expand gives the buffer its configured size when it is first used.
 //
@@ -120,12 +153,12 @@ func (i *Instance) resizeBuffer(cpu int, size uint64) error {
 	if size+room-1 < size {
 		size = minBufferSize
 	}
-	if size > maxBufferSizeKB<<10 {
-		return fmt.Errorf("a buffer of %d kB is more than %d kB: %w", size>>10, maxBufferSizeKB, syscall.ENOMEM)
-	}
 	bufs := []*ringbuf.Buffer{i.buf}
 	if i.snap.allocated {
 		bufs = append(bufs, i.snap.buf)
+	}
+	if err := i.ft.bufferRoom(cpu, size, bufs...); err != nil {
+		return err
 	}
 	for _, buf := range bufs {
 		var err error

@@ -2,8 +2,10 @@ package tracer_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
+	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
 	"ftracelab/workload"
@@ -67,4 +69,39 @@ func TestBufferExpands(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.want("instances/foo/buffer_size_kb", "1410\n")
+}
+
+// What the buffers of a CPU take together is bounded, as a kernel's memory is:
+// instances, larger buffers and snapshots are refused alike, and what is given back
+// is there again.
+func TestBuffersTogether(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 300_000})
+	refused := func(name, text string) {
+		t.Helper()
+		if got := l.errno(name, text); got != syscall.ENOMEM {
+			t.Errorf("%s > %s fails with %v, want ENOMEM", text, name, got)
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if err := l.fs.Mkdir("instances/" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.fs.Mkdir("instances/d"); tracefile.Errno(err) != syscall.ENOMEM {
+		t.Errorf("the fourth instance of 300 MB: %v, want ENOMEM", err)
+	}
+	refused("buffer_size_kb", "200000")
+	l.write("buffer_size_kb", "70000")
+	refused("per_cpu/cpu1/buffer_size_kb", "200000")
+	refused("instances/a/snapshot", "1")
+	l.write("snapshot", "1") // the last of it
+	refused("instances/a/buffer_size_kb", "400000")
+	if err := l.fs.Rmdir("instances/c"); err != nil {
+		t.Fatal(err)
+	}
+	l.write("instances/a/snapshot", "1")
+	l.write("snapshot", "0")
+	if got := l.errno("buffer_size_kb", "2000000"); got != syscall.ENOMEM {
+		t.Errorf("2 GB: %v", got)
+	}
 }

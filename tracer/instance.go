@@ -85,6 +85,9 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	size := minBufferSize
 	if i.expanded {
 		size = ft.cfg.BufferSizeKB << 10
+		if err := ft.bufferRoom(-1, uint64(size)); err != nil {
+			return nil, fmt.Errorf("instance %q: %w", name, err)
+		}
 	}
 	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: size, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now})
 	if err != nil {

@@ -36,6 +36,11 @@ func (i *Instance) allocSnapshot() error {
 	if i.snap.allocated {
 		return nil
 	}
+	for n := range i.buf.CPUs() {
+		if err := i.ft.bufferRoom(n, uint64(i.buf.Size(n)), i.snap.buf); err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
+	}
 	if err := i.snap.buf.SetSubbufSize(i.buf.SubbufSize()); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}

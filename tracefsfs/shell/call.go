@@ -38,6 +38,7 @@ type call struct {
 	stderr io.Writer
 	dir    string
 	env    expand.Environ
+	held   int // see hold
 }
 
 func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name string, args []string) *call {
@@ -206,6 +207,27 @@ func eofIsNil(err error) error {
 	return err
 }
 
+// lineCost is what a line takes that a command keeps, beside its bytes.
+const lineCost = 48
+
+// hold counts a line that the command keeps; false means that there is no room for
+// it, and that was told. release gives a line's room back.
+func (c *call) hold(line string) bool {
+	if c.full() {
+		return false
+	}
+	if c.held += len(line) + lineCost; c.full() {
+		fmt.Fprintf(c.stderr, "%s: memory exhausted\n", c.name)
+		return false
+	}
+	return true
+}
+
+func (c *call) release(line string) { c.held -= len(line) + lineCost }
+
+// full: was there no room for a line?
+func (c *call) full() bool { return c.held > c.sh.limit.maxHeld() }
+
 // stopped: nobody wants more of what the command makes.
 func (c *call) stopped() bool { return c.ctx.Err() != nil || c.stdout.err != nil }
 
@@ -310,10 +332,12 @@ func (o *output) Write(p []byte) (int, error) {
 		return len(p), o.err
 	}
 	o.buf = append(o.buf, p...)
-	for len(o.buf) >= o.block && o.err == nil {
-		_, o.err = o.w.Write(o.buf[:o.block])
-		o.buf = append(o.buf[:0], o.buf[o.block:]...)
+	whole := o.buf
+	for len(whole) >= o.block && o.err == nil {
+		_, o.err = o.w.Write(whole[:o.block])
+		whole = whole[o.block:]
 	}
+	o.buf = append(o.buf[:0], whole...)
 	return len(p), o.err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 )
 
 // catBlock is how much cat reads at a time.
@@ -94,8 +95,11 @@ func tac(c *call) int {
 		var lines []string
 		status |= c.eachLine([]string{name}, func(line string) bool {
 			lines = append(lines, line)
-			return true
+			return c.hold(line)
 		})
+		if c.full() {
+			return 1
+		}
 		for i := len(lines) - 1; i >= 0; i-- {
 			fmt.Fprintln(c.stdout, lines[i])
 		}
@@ -237,10 +241,14 @@ func (c *call) tailLines(r io.Reader, n int, fromStart bool) error {
 	var last []kept
 	err := forLines(r, func(line string, newline bool) bool {
 		if last = append(last, kept{line, newline}); len(last) > n {
+			c.release(last[0].line)
 			last = last[1:]
 		}
-		return true
+		return c.hold(line)
 	})
+	if c.full() {
+		return nil
+	}
 	for _, k := range last {
 		c.line(k.line, k.newline)
 	}
@@ -248,14 +256,29 @@ func (c *call) tailLines(r io.Reader, n int, fromStart bool) error {
 }
 
 func (c *call) tailBytes(r io.Reader, n int, fromStart bool) error {
-	text, err := io.ReadAll(r)
-	if fromStart {
-		text = text[min(len(text), max(n-1, 0)):]
-	} else {
-		text = text[max(len(text)-n, 0):]
+	var last []byte
+	skip := max(n-1, 0)
+	buf := make([]byte, catBlock)
+	for {
+		k, err := r.Read(buf)
+		switch part := buf[:k]; {
+		case fromStart:
+			gone := min(skip, k)
+			skip -= gone
+			c.stdout.Write(part[gone:])
+		default:
+			if last = append(last, part...); len(last)-n > max(n, catBlock) {
+				last = append(last[:0], last[len(last)-n:]...)
+			}
+		}
+		switch {
+		case len(last) > maxLine:
+			return syscall.ENOMEM
+		case err != nil || c.stopped():
+			c.stdout.Write(last[max(len(last)-n, 0):])
+			return eofIsNil(err)
+		}
 	}
-	c.stdout.Write(text)
-	return err
 }
 
 // tee copies standard input to files as well: each block read is one write(2).

@@ -22,10 +22,10 @@ func diff(c *call) int {
 			return forLines(r, func(line string, newline bool) bool {
 				texts[n] = append(texts[n], line)
 				ends[n] = newline
-				return !c.stopped()
+				return c.hold(line) && !c.stopped()
 			})
 		})
-		if status != 0 {
+		if status != 0 || c.full() {
 			return 2
 		}
 	}

@@ -135,6 +135,13 @@ func (p *printer) once() bool {
 	var b strings.Builder
 	defer func() { fmt.Fprint(p.c.stdout, b.String()) }()
 	for i := 0; i < len(p.format); {
+		if b.Len() > catBlock {
+			fmt.Fprint(p.c.stdout, b.String())
+			b.Reset()
+			if p.c.stopped() {
+				return false
+			}
+		}
 		rest := p.format[i:]
 		switch rest[0] {
 		case '\\':

@@ -297,7 +297,11 @@ func (g *grepper) file(name string, r io.Reader) error {
 				last = n
 			case g.before > 0:
 				if context = append(context, earlier{n, line}); len(context) > g.before {
+					g.c.release(context[0].line)
 					context = context[1:]
+				}
+				if !g.c.hold(line) {
+					return false
 				}
 			}
 			return owed > 0 || g.max < 0 || count < g.max
@@ -318,6 +322,7 @@ func (g *grepper) file(name string, r io.Reader) error {
 		}
 		for _, e := range context {
 			g.print(name, e.n, '-', e.line)
+			g.c.release(e.line)
 		}
 		context = context[:0]
 		g.match(name, n, line)

@@ -78,6 +78,9 @@ func (sh *Shell) stat(ctx context.Context, name string, _ bool) (fs.FileInfo, er
 }
 
 func (sh *Shell) readDir(ctx context.Context, name string) ([]fs.DirEntry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // a glob of many folders can end here only
+	}
 	list, err := sh.ns.readDir(absolute(interp.HandlerCtx(ctx).Dir, name))
 	if err != nil {
 		return nil, pathError(name, err)

@@ -133,7 +133,9 @@ func (l *limit) over(more int) bool {
 }
 
 // inUse is how many bytes of memory Go's objects and stacks take.
-func inUse() int { return measure("/memory/classes/heap/objects:bytes", "/memory/classes/heap/stacks:bytes") }
+func inUse() int {
+	return measure("/memory/classes/heap/objects:bytes", "/memory/classes/heap/stacks:bytes")
+}
 
 // alive is how many bytes the last garbage collection found in use.
 func alive() int { return measure("/gc/heap/live:bytes") }

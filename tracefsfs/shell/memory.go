@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// maxMemory bounds what all files in memory hold together.
-const maxMemory = 64 << 20
+// maxMemory bounds what all files in memory hold together, of which nodeCost is for
+// each file or folder.
+const (
+	maxMemory = 64 << 20
+	nodeCost  = 512
+)
 
 // memory is the file system of /tmp and /var/tmp. It is safe for goroutines:
 // the parts of a pipeline run beside each other.
@@ -50,7 +54,7 @@ func (m *memory) open(name string, flag int, perm fs.FileMode) (io.ReadWriteClos
 	case !ok && flag&os.O_CREATE == 0:
 		return nil, syscall.ENOENT
 	case !ok:
-		if err := m.parent(name); err != nil {
+		if err := m.room(name); err != nil {
 			return nil, err
 		}
 		node = &memoryNode{name: path.Base(name), mode: perm.Perm()}
@@ -93,6 +97,18 @@ func (m *memory) parent(name string) error {
 	return nil
 }
 
+// room checks that name's folder is there, and takes what a file or folder takes.
+func (m *memory) room(name string) error {
+	if err := m.parent(name); err != nil {
+		return err
+	}
+	if m.used+nodeCost > maxMemory {
+		return syscall.ENOSPC
+	}
+	m.used += nodeCost
+	return nil
+}
+
 func (m *memory) stat(name string) (fs.FileInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +145,7 @@ func (m *memory) mkdir(name string) error {
 	if _, ok := m.nodes[name]; ok {
 		return syscall.EEXIST
 	}
-	if err := m.parent(name); err != nil {
+	if err := m.room(name); err != nil {
 		return err
 	}
 	m.nodes[name] = &memoryNode{name: path.Base(name), mode: fs.ModeDir | 0o755}
@@ -153,6 +169,7 @@ func (m *memory) rmdir(name string) error {
 			return syscall.ENOTEMPTY
 		}
 	}
+	m.used -= nodeCost
 	delete(m.nodes, name)
 	return nil
 }
@@ -167,7 +184,7 @@ func (m *memory) remove(name string) error {
 	case node.mode.IsDir():
 		return syscall.EISDIR
 	}
-	m.used -= len(node.data)
+	m.used -= len(node.data) + nodeCost
 	delete(m.nodes, name)
 	return nil
 }

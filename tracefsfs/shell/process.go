@@ -84,9 +84,13 @@ func xargs(c *call) int {
 			}
 		} else {
 			words = append(words, strings.Fields(line)...)
+			c.held += strings.Count(line, " ") * lineCost
 		}
-		return true
+		return c.hold(line)
 	})
+	if c.full() {
+		return 1
+	}
 	run := func(argv []string) {
 		if c.child(argv) != 0 {
 			status = 123

@@ -75,7 +75,7 @@ func sortCommand(c *call) int {
 		}
 	}
 	var lines []string
-	if c.eachLine(files, func(line string) bool { lines = append(lines, line); return true }) != 0 {
+	if c.eachLine(files, func(line string) bool { lines = append(lines, line); return c.hold(line) }) != 0 || c.full() {
 		return 2
 	}
 	slices.SortStableFunc(lines, s.compare)

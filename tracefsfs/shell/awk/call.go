@@ -129,10 +129,10 @@ func (e *callExpr) substitute(m *machine) value {
 	s := e.target.eval(m).string(m.convfmt())
 	limit := 1
 	if e.name == "gsub" {
-		limit = -1
+		limit = maxMatches
 	}
 	result, n := substitute(s, re, with, limit)
-	if len(result) > maxString {
+	if len(result) > maxString || n == maxMatches {
 		m.fail("string is too long")
 	}
 	if n > 0 {

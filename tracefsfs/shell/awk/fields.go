@@ -42,6 +42,9 @@ func (m *machine) splitRecord() {
 // separates as well.
 func (m *machine) splitText(s, sep string, paragraph bool) []string {
 	var parts []string
+	if len(s) >= maxMatches && m.pieces(s, sep, paragraph) >= maxMatches {
+		m.fail("too many fields")
+	}
 	switch {
 	case s == "":
 		return nil
@@ -64,11 +67,27 @@ func (m *machine) splitText(s, sep string, paragraph bool) []string {
 	return splitRegexp(s, m.compile(sep))
 }
 
+// pieces is how many parts splitText would make of s, or more.
+func (m *machine) pieces(s, sep string, paragraph bool) int {
+	newlines := strings.Count(s, "\n")
+	switch {
+	case sep == " ":
+		return newlines + strings.Count(s, " ") + strings.Count(s, "\t") + 1
+	case sep == "":
+		return len(s)
+	case len(sep) == 1 && sep != "\\":
+		return newlines + strings.Count(s, sep) + 1
+	case paragraph:
+		sep += "|\n"
+	}
+	return len(m.compile(sep).FindAllStringIndex(s, maxMatches))
+}
+
 // splitRegexp splits at each non-empty match.
 func splitRegexp(s string, re *regexp.Regexp) []string {
 	var parts []string
 	start := 0
-	for _, at := range re.FindAllStringIndex(s, -1) {
+	for _, at := range re.FindAllStringIndex(s, maxMatches) {
 		if at[0] == at[1] {
 			continue
 		}

@@ -59,10 +59,11 @@ func specials() []string {
 
 // Limits on what a program can make, so that memory stays bounded.
 const (
-	maxFields = 1 << 16
-	maxString = 64 << 20
-	maxCached = 500
-	maxArrays = 256 << 20 // bytes of all array elements together
+	maxFields  = 1 << 16
+	maxString  = 64 << 20
+	maxMatches = 1 << 20 // of one gsub or split
+	maxCached  = 500
+	maxArrays  = 256 << 20 // bytes of all array elements together
 )
 
 // machine is one run of a program.
