@@ -25,10 +25,11 @@ type shellFlags struct {
 	scenario  string
 	command   string
 	hostWrite bool
+	memory    shellMemory
 }
 
 func shellCommand() *cobra.Command {
-	var f shellFlags
+	f := shellFlags{memory: shell.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "shell [SCRIPT [ARG]…]",
 		Short: "A POSIX shell whose working folder is the tracefs of a simulated machine",
@@ -49,6 +50,7 @@ sleep 1 is one simulated second.`,
 	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
 	fl.StringVarP(&f.command, "command", "c", "", "run this and leave")
 	fl.BoolVar(&f.hostWrite, "host-write", false, "let the shell write this computer's files")
+	fl.Var(&f.memory, "memory", "memory that a script may take, as 256M")
 	return cmd
 }
 
@@ -60,7 +62,8 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	cfg := l.shellConfig(f.lab.cpus)
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	cfg.HostWrite, cfg.Seed = f.hostWrite, f.lab.seed
+	cfg.HostWrite, cfg.Seed, cfg.Memory = f.hostWrite, f.lab.seed, int(f.memory)
+	defer f.memory.limit()()
 	sh, err := shell.New(cfg)
 	if err != nil {
 		return err

@@ -190,7 +190,7 @@ func (g *grepper) run(files []string) int {
 		}
 	}
 	switch {
-	case status != 0:
+	case status != 0 || g.c.full():
 		return 2
 	case g.found:
 		return 0

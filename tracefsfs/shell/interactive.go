@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 
 	"golang.org/x/term"
@@ -49,8 +50,7 @@ func (sh *Shell) scriptFrom(ctx context.Context, in io.Reader) (int, error) {
 		return 1, fmt.Errorf("shell: standard input: %w", err)
 	}
 	p := process{stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
-	ctx, end := sh.limit.begin(ctx)
-	return end(sh.runText(ctx, p, string(text), "sh", nil))
+	return sh.runWithin(ctx, p, string(text), "sh", nil)
 }
 
 // session is one Interactive.
@@ -117,13 +117,24 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 		s.status = 2
 		return false
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	interrupt, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	ctx, end := s.sh.limit.begin(interrupt)
+	defer func() {
+		if end() != nil {
+			exited = false
+			s.relieve()
+			s.fail(2)
+		}
+	}()
 	for _, stmt := range program.Stmts {
 		err := s.runner.Run(ctx, stmt)
-		if ctx.Err() != nil {
+		switch {
+		case interrupt.Err() != nil:
 			fmt.Fprintln(s.sh.cfg.Stdout)
 			s.status = 130
+			return false
+		case ctx.Err() != nil:
 			return false
 		}
 		if s.status, err = exitStatus(ctx, err); err != nil {
@@ -134,4 +145,31 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 		}
 	}
 	return false
+}
+
+// fail makes status that of the last command, as $? will tell.
+func (s *session) fail(status int) {
+	s.status = status
+	script, err := syntax.NewParser().Parse(strings.NewReader(fmt.Sprintf("(exit %d)", status)), "")
+	if err != nil {
+		panic("shell: invariant: exit does not parse: " + err.Error())
+	}
+	_ = s.runner.Run(context.Background(), script.Stmts[0])
+}
+
+// relieve gives memory back after a command that wanted too much. If that is held by
+// variables, the session goes on without them.
+func (s *session) relieve() {
+	debug.FreeOSMemory()
+	if !s.sh.limit.over(s.sh.limit.bytes / 2) {
+		return
+	}
+	p := process{stdin: s.in, stdout: s.sh.cfg.Stdout, stderr: s.sh.cfg.Stderr, dir: s.runner.Dir, env: baseEnv()}
+	runner, err := s.sh.runner(context.Background(), p, nil)
+	if err != nil {
+		return // they stay
+	}
+	s.runner = runner
+	debug.FreeOSMemory()
+	fmt.Fprintln(s.sh.cfg.Stderr, "sh: variables and functions are gone: they held too much")
 }

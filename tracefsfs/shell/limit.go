@@ -60,9 +60,9 @@ func (l *limit) maxHeld() int { return l.bytes / 8 }
 // heap cannot outgrow what it saw last by much.
 const watchStep = 10 * time.Millisecond
 
-// begin starts to watch over a script; what it returns is called at the end of it.
-// The script's context ends when the script is ended.
-func (l *limit) begin(ctx context.Context) (context.Context, func(status int, err error) (int, error)) {
+// begin starts to watch over a script, whose context ends when it is ended. end is
+// called after it and says whether, and why, it was.
+func (l *limit) begin(ctx context.Context) (_ context.Context, end func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
 	l.cancel, l.failed, l.forked = cancel, nil, new(atomic.Int32)
@@ -82,14 +82,13 @@ func (l *limit) begin(ctx context.Context) (context.Context, func(status int, er
 			}
 		}
 	}()
-	return ctx, func(status int, err error) (int, error) {
+	return ctx, func() error {
 		close(done)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.failed != nil {
-			return 2, nil
-		}
-		return status, err
+		why := l.failed
+		l.failed = nil // standard error speaks again
+		return why
 	}
 }
 

@@ -142,8 +142,17 @@ func (sh *Shell) Run(ctx context.Context, script io.Reader, name string, args ..
 		return 1, fmt.Errorf("shell: %s: script is larger than %d bytes", name, maxScript)
 	}
 	p := process{stdin: sh.cfg.Stdin, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
+	return sh.runWithin(ctx, p, string(text), name, args)
+}
+
+// runWithin is runText within the shell's memory.
+func (sh *Shell) runWithin(ctx context.Context, p process, text, name string, args []string) (int, error) {
 	ctx, end := sh.limit.begin(ctx)
-	return end(sh.runText(ctx, p, string(text), name, args))
+	status, err := sh.runText(ctx, p, text, name, args)
+	if end() != nil {
+		return 2, nil
+	}
+	return status, err
 }
 
 // process is what a new shell process inherits.
