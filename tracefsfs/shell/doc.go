@@ -25,6 +25,24 @@
 //
 // New gives a shell, Run runs a script in it, Interactive a session.
 //
+// A script keeps within its memory, Config.Memory, or is ended with status 2. What a
+// command's words would come to is counted before they are expanded, so that this
+// is the same each time; so are processes:
+//
+//	# s=aaaaaaaa; while :; do s=$s$s; done
+//	sh: Cannot allocate memory (the limit is 512 MB)
+//	# while :; do sleep 1000 & done
+//	sh: fork: Resource temporarily unavailable
+//
+// The words of one command, with what its substitutions read, may come to a 16th of the
+// memory, all variables it sees to a quarter. 1024 processes may run beside the
+// shell. A command that keeps what it reads (sort, tac, tail, diff, xargs, grep -B) may
+// keep an eighth and then says that memory is exhausted; sed's spaces, awk's arrays
+// and /tmp have bounds of their own. For what is counted nowhere, such as functions
+// that eval defines, the heap of the process is looked at every 10 ms, with the
+// machine's own memory, its ring buffers, in it. A session goes on with the next
+// command, without its variables and functions if these held more than half.
+//
 // Departure: a trap on EXIT runs when a script ends or the shell, not at the end
 // of a ( ) subshell; traps on signals are accepted and never fire.
 //
