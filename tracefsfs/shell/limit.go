@@ -9,6 +9,7 @@ import (
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -17,8 +18,8 @@ const DefaultMemory = 512 << 20
 
 // Why a script is ended.
 var (
-	errMemory = errors.New("Cannot allocate memory")
-	errFork   = errors.New("fork: Resource temporarily unavailable")
+	errMemory error = strerror{syscall.ENOMEM}
+	errFork         = fmt.Errorf("fork: %w", strerror{syscall.EAGAIN})
 )
 
 // limit keeps the scripts of a shell within their memory. What can be counted
