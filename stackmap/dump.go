@@ -56,6 +56,19 @@ func ReadDump(r io.Reader) (*Dump, error) {
 	return &dump, nil
 }
 
+// IsDump says whether a file that begins with head is a stack_map_bin.
+func IsDump(head []byte) bool {
+	if len(head) < 4 {
+		return false
+	}
+	switch magic := (&dumpReader{}).u32(head); {
+	case magic == ABIv2.Magic || magic == ABIv4.Magic:
+		return true
+	default:
+		return swap(magic) == ABIv2.Magic || swap(magic) == ABIv4.Magic
+	}
+}
+
 // Top returns the n records with the highest ref_count, highest first, those
 // with the same one in the order of the file; all in the order of the file if n
 // is not positive. The dump keeps its own order.
