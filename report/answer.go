@@ -39,6 +39,9 @@ func answer(r *Report, condition string) Answer {
 	a := Answer{Design: r.Designs[0].Name, RetainedTimes: 1, WholePct: r.Designs[0].Fidelity.WholePct, If: condition}
 	if best == nil {
 		a.Saving, a.Verdict = nothingSaved(r), "Leave the boot line as it is."
+		if r.Input.onlyIDs() {
+			a.Verdict = "Give its stack_map_bin or stack_map with it."
+		}
 	} else {
 		a.Design, a.SavingPct, a.RetainedTimes = best.Name, best.SavingPct, best.RetainedTimes
 		a.Drops, a.WholePct = best.Drops, best.Fidelity.WholePct
@@ -49,18 +52,21 @@ func answer(r *Report, condition string) Answer {
 		}
 		a.words(r, best)
 	}
-	a.WhatIf = whatIf(r, a.SavingPct)
+	if !r.Input.onlyIDs() {
+		a.WhatIf = whatIf(r, a.SavingPct)
+	}
 	a.join()
 	return a
 }
 
 // best is the design of those that ok accepts that records stacks in the fewest
-// bytes per event, if it saves anything; nil if none does.
+// bytes per event, if it saves anything; nil if none does. Ids that nobody can look up
+// are in every design and recorded by none.
 func (r *Report) best(ok func(*Result) bool) *Result {
 	var best *Result
 	for i := range r.Designs {
 		d := &r.Designs[i]
-		if ok(d) && d.Breakdown.StackRecords > 0 && d.SavingPct > 0 && (best == nil || d.BytesPerEvent < best.BytesPerEvent) {
+		if ok(d) && d.Breakdown.StackRecords > r.Input.StackIDs && d.SavingPct > 0 && (best == nil || d.BytesPerEvent < best.BytesPerEvent) {
 			best = d
 		}
 	}
@@ -77,6 +83,8 @@ func nothingSaved(r *Report) string {
 	switch {
 	case in.Events == 0:
 		return "The capture holds no events."
+	case in.onlyIDs():
+		return "The kernel stacks of this capture are in the map of the kernel that recorded it, and that map was not read: no design can be compared with another."
 	case in.Stacks == 0:
 		return "The capture holds no stacks, so there is nothing to save."
 	case !mapped:

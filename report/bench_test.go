@@ -30,7 +30,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 	for _, name := range record.DesignNames() {
 		d, _ := record.NamedDesign(name, 14, 0)
-		w, err := newWriter(d, &opt, true)
+		w, err := newWriter(d, &opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%s: %g allocations for %d records", name, n, len(b.recs))
 		}
 	}
-	c := newCensus()
+	c := newCensus(nil)
 	if n := testing.AllocsPerRun(20, func() { _ = c.consume(b) }); n > 0 {
 		t.Errorf("census: %g allocations", n)
 	}
@@ -71,11 +71,11 @@ func BenchmarkDesigns(b *testing.B) {
 	if err := opt.complete(); err != nil {
 		b.Fatal(err)
 	}
-	parts := map[string]consumer{"census": newCensus()}
+	parts := map[string]consumer{"census": newCensus(nil)}
 	names := []string{"census"}
 	for _, name := range []string{"full-stacks", "stackmap", "no-stacks"} {
 		d, _ := record.NamedDesign(name, 14, 0)
-		w, err := newWriter(d, &opt, false)
+		w, err := newWriter(d, &opt)
 		if err != nil {
 			b.Fatal(err)
 		}

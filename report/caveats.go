@@ -17,8 +17,8 @@ func (r *run) caveats(rep *Report) []string {
 		note("the trace holds no events")
 		return out
 	}
-	if c.kernelStacks == 0 && c.userStacks == 0 {
-		note("the trace holds no stacks: options/stacktrace was off")
+	if c.kernelStacks == 0 && c.userStacks == 0 && c.stackIDs == 0 {
+		note("the trace holds no stacks: options/stacktrace (of the function tracer func_stack_trace) was off, or its events record none")
 	}
 	if c.losses > 0 {
 		note("events are missing from the trace in %d places (%d known to be lost): they are in no figure", c.losses, c.lost)
@@ -33,14 +33,15 @@ func (r *run) caveats(rep *Report) []string {
 		note("there are too many unique kernel stacks to keep all: of %d only a hash is known, and %d events have one beyond those counted, which the sweep over bits counts as refused",
 			c.kernel.notKept, c.kernel.forgotten)
 	}
-	if c.kernelStacks > c.events {
+	switch {
+	case c.kernelStacks <= c.events:
+	case c.losses > 0:
 		note("there are more kernel stacks than events: the loss of events has separated some from theirs")
+	default:
+		note("there are more kernel stacks than events: some came without one, as those of stacktrace triggers do")
 	}
 	r.designCaveats(rep, note)
-	if v := &rep.Verification; v.PagesCompared > 0 && (v.PagesIdentical < v.PagesCompared || v.PagesUnmatched > 0) {
-		note("not every page of the capture was re-created byte for byte: %d of %d, and %d without a counterpart (first: %s)",
-			v.PagesIdentical, v.PagesCompared, v.PagesUnmatched, v.FirstDifference)
-	}
+	rep.Verification.caveat(note)
 	if n := len(rep.Growth); n > 4 {
 		quarter := rep.Growth[n-1-n/4]
 		if last := rep.Growth[n-1]; float64(last.Unique) > 1.1*float64(quarter.Unique) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind/cookie"
 )
@@ -13,6 +14,7 @@ const maxDepth = 128
 type census struct {
 	events, lost, losses     uint64
 	kernelStacks, userStacks uint64
+	stackIDs                 uint64 // whose stack is not known
 	kernelWords, userWords   uint64
 	kernelBytes              uint64 // of the kernel stacks in full
 	deepUser                 uint64 // user stacks of more than 8 addresses
@@ -25,10 +27,12 @@ type census struct {
 	depth                    [maxDepth + 1]uint64 // kernel stacks of that depth
 	deferred                 Joined
 	join                     cookie.Join[struct{}]
+	ids                      recordIDs
 }
 
-func newCensus() *census {
+func newCensus(types *event.Table) *census {
 	c := &census{
+		ids:    namedIDs(types),
 		kernel: newUniqueSet(maxUnique, maxKernelFrames),
 		user:   newUniqueSet(maxUnique, maxUserFrames),
 	}
@@ -45,6 +49,10 @@ func (c *census) consume(b *batch) error {
 		r := &b.recs[i]
 		switch r.Kind {
 		case record.Event:
+			if len(r.Data) >= event.CommonSize && c.ids.class(event.ParseCommon(r.Data).Type) == stackID {
+				c.stackIDs++
+				continue
+			}
 			c.event(r)
 		case record.KernelStack:
 			c.kernelStacks++

@@ -13,8 +13,8 @@
 //
 // What is counted is never a formula: [ringbuf.Buffer.Ledger] says where the
 // writer put each byte, [ringbuf.ReadPageImage] says what a reader finds, and
-// where the capture has the pages of the kernel it came from, the pages of the
-// design full-stacks are compared with them byte for byte.
+// where the capture has the pages of the kernel it came from, they are re-created,
+// apart from the designs, and compared byte for byte: see [Verification].
 //
 // What is not counted in the trace itself says so: every figure has a [Basis],
 // measured, replayed, extrapolated or assumed.

@@ -39,10 +39,12 @@ type Options struct {
 	Types     *event.Table // the capture's types; nil: they have no ids to keep to
 	Symbols   event.Symbols
 
-	// Pages gives the original sub-buffers of a CPU, one after the other, to hold
-	// those of the first design against; nil, for all or for one CPU: nothing to
-	// compare. It is called from another goroutine than the source.
-	Pages func(cpu int) io.Reader
+	// Pages gives the original sub-buffers of a CPU, one after the other, each of
+	// PagesSize bytes (0: SubbufSize). They are re-created from the records, whatever
+	// is compared, and held against the original; nil, for all or for one CPU: nothing
+	// to compare. It is called from another goroutine than the source.
+	Pages     func(cpu int) io.Reader
+	PagesSize int
 
 	// Caveats are what the caller knows of the source that a reader should.
 	Caveats []string
@@ -80,19 +82,27 @@ func (o *Options) complete() error {
 	if o.SubbufSize == 0 {
 		o.SubbufSize = 4096
 	}
+	if o.PagesSize == 0 {
+		o.PagesSize = o.SubbufSize
+	}
 	if o.TopStacks == 0 {
 		o.TopStacks = 10
 	}
 	switch {
 	case o.BufferSizeKB < 0 || o.BufferSizeKB > maxBufferSizeKB:
 		return fmt.Errorf("report: a buffer of %d KB: %w", o.BufferSizeKB, errRange)
-	case o.SubbufSize < 4096 || o.SubbufSize > 1<<20 || o.SubbufSize&(o.SubbufSize-1) != 0:
+	case !isSubbufSize(o.SubbufSize):
 		return fmt.Errorf("report: sub-buffers of %d bytes: %w", o.SubbufSize, errRange)
+	case !isSubbufSize(o.PagesSize):
+		return fmt.Errorf("report: the capture's sub-buffers of %d bytes: %w", o.PagesSize, errRange)
 	case o.Bits != 0 && (o.Bits < stackmap.MinBits || o.Bits > stackmap.MaxBits):
 		return fmt.Errorf("report: %d bits: %w (%d to %d)", o.Bits, errRange, stackmap.MinBits, stackmap.MaxBits)
 	}
 	return nil
 }
+
+// isSubbufSize says whether a kernel could have sub-buffers of n bytes.
+func isSubbufSize(n int) bool { return n >= 4096 && n <= 1<<20 && n&(n-1) == 0 }
 
 // Estimate reads src to its end and reports what each design would have made of
 // it. Memory is bounded whatever the source holds; the result depends on the
@@ -128,6 +138,11 @@ func Estimate(src record.Source, opt Options) (*Report, error) {
 			return nil, err
 		}
 	}
+	if run.witness != nil {
+		if err := run.witness.finish(); err != nil {
+			return nil, err
+		}
+	}
 	if c, ok := src.(Caveater); ok {
 		opt.Caveats = append(opt.Caveats[:len(opt.Caveats):len(opt.Caveats)], c.Caveats()...)
 	}
@@ -137,32 +152,41 @@ func Estimate(src record.Source, opt Options) (*Report, error) {
 	return run.report()
 }
 
-// run is one Estimate: a census and a writer per design.
+// run is one Estimate: a census, a writer per design and, where the capture has pages,
+// a witness.
 type run struct {
 	opt     *Options
 	census  *census
 	writers []*writer
 	studies []*study
+	witness *witness // nil: nothing to compare with
 
 	condition string // of the source, see Conditioner
 }
 
 func newRun(opt *Options) (*run, error) {
-	r := &run{opt: opt, census: newCensus()}
-	for i, d := range opt.Designs {
-		w, err := newWriter(d, opt, i == 0)
+	r := &run{opt: opt, census: newCensus(opt.Types)}
+	for _, d := range opt.Designs {
+		w, err := newWriter(d, opt)
 		if err != nil {
 			return nil, err
 		}
 		r.writers = append(r.writers, w)
 	}
-	return r, nil
+	var err error
+	if opt.Pages != nil {
+		r.witness, err = newWitness(opt)
+	}
+	return r, err
 }
 
 func (r *run) consumers() []consumer {
 	cs := []consumer{r.census}
 	for _, w := range r.writers {
 		cs = append(cs, w)
+	}
+	if r.witness != nil {
+		cs = append(cs, r.witness)
 	}
 	return cs
 }

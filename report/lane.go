@@ -23,9 +23,8 @@ type lane struct {
 	decode   ringbuf.PageReader
 	ids      *recordIDs
 
-	tally  tally
-	keep   *retention
-	origin *origin // nil: nothing to compare with
+	tally tally
+	keep  *retention
 }
 
 func newLane(cpu int, w *writer) (*lane, error) {
@@ -41,11 +40,6 @@ func newLane(cpu int, w *writer) (*lane, error) {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
 	}
 	l.buf, l.rec = buf, record.NewRecorder(buf, w.stacks)
-	if w.opt.Pages != nil && w.base {
-		if r := w.opt.Pages(cpu); r != nil {
-			l.origin = &origin{pages: r, want: make([]byte, w.opt.SubbufSize)}
-		}
-	}
 	return l, nil
 }
 
@@ -95,12 +89,6 @@ func (l *lane) count(full bool) error {
 		return fmt.Errorf("report: cpu %d, page %d: %w", l.cpu, l.tally.pages-1, err)
 	}
 	l.keep.page(first, l.now, events, full)
-	if l.origin == nil {
-		return nil
-	}
-	if err := l.origin.compare(l.page); err != nil {
-		return fmt.Errorf("report: cpu %d, page %d of the capture: %w", l.cpu, l.tally.pages-1, err)
-	}
 	return nil
 }
 
@@ -111,9 +99,6 @@ func (l *lane) finish() error {
 	}
 	if err := l.tally.agree(l.buf.Ledger(0)); err != nil {
 		return fmt.Errorf("report: cpu %d: %w", l.cpu, err)
-	}
-	if l.origin != nil {
-		return l.origin.rest()
 	}
 	return nil
 }

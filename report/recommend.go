@@ -46,6 +46,9 @@ func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 		}
 	}
 	s.rec = recommend(s.points, kind, least)
+	if len(s.points) == 0 && kind == kernelKind && r.census.stackIDs > 0 {
+		s.rec.Why = "the kernel stacks of the trace are in a map that was not read"
+	}
 	r.studies = append(r.studies, s)
 	return s, nil
 }

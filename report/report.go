@@ -58,7 +58,8 @@ type Input struct {
 	UserAtLeast      bool    `json:"unique_user_at_least,omitempty"`
 	UserMeanDepth    float64 `json:"user_mean_depth"`
 
-	Deferred *Joined `json:"deferred,omitempty"` // of a trace whose user stacks were deferred
+	StackIDs uint64  `json:"stack_ids,omitempty"` // records of ids whose stack is not known; they are no events
+	Deferred *Joined `json:"deferred,omitempty"`  // of a trace whose user stacks were deferred
 
 	Lost    uint64  `json:"lost"`    // events known to be missing
 	Losses  uint64  `json:"losses"`  // places where some are
@@ -83,14 +84,27 @@ type Settings struct {
 	Seed         uint32 `json:"seed"`
 }
 
-// Verification is the evidence that the pages counted are the kernel's.
+// Verification is the evidence that the pages counted are the kernel's: what the
+// capture's own kernel wrote is written again, in sub-buffers of its size and cut
+// where its reader took them, with ids where it wrote ids.
 type Verification struct {
 	PagesCompared   uint64            `json:"pages_compared"` // with pages of the capture
 	PagesIdentical  uint64            `json:"pages_identical"`
-	PagesUnmatched  uint64            `json:"pages_unmatched"` // that only one side has
+	PagesUnmatched  uint64            `json:"pages_unmatched"`      // that only one side has
+	PagesCut        uint64            `json:"pages_cut"`            // of those compared, a reader took before they were full
+	PagesSize       int               `json:"pages_size,omitempty"` // bytes of a page of the capture
 	FirstDifference string            `json:"first_difference,omitempty"`
 	LedgerPages     uint64            `json:"ledger_pages"` // of all designs, decoded and equal to the ledger
 	CPUs            []VerificationCPU `json:"cpus"`
+
+	// Of the pages compared: the records of the capture, those of them that were
+	// re-created in time and bytes, and the pages that have others.
+	RecordsCompared     uint64 `json:"records_compared"`
+	RecordsIdentical    uint64 `json:"records_identical"`
+	PagesOfOtherRecords uint64 `json:"pages_of_other_records"`
+	// CaptureBytes and RecreatedBytes are the data on them, time stamps included.
+	CaptureBytes   uint64 `json:"capture_bytes"`
+	RecreatedBytes uint64 `json:"recreated_bytes"`
 }
 
 // VerificationCPU is what per_cpu/cpuN/stats would show for the first design in a
@@ -252,3 +266,6 @@ type TopStack struct {
 	Bytes    uint64   `json:"bytes"`  // its full records took
 	Frames   []string `json:"frames"` // innermost first; empty if they were not kept
 }
+
+// onlyIDs says that all kernel stacks of the trace are ids nobody can look up.
+func (in *Input) onlyIDs() bool { return in.StackIDs > 0 && in.KernelStacks == 0 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 
 	"ftracelab/stackmap"
@@ -76,7 +75,7 @@ func (r *run) input() Input {
 		Basis: Measured, Path: r.opt.Path, Format: r.opt.Format,
 		Events: c.events, Stacks: c.kernelStacks + c.userStacks, KernelStacks: c.kernelStacks, UserStacks: c.userStacks,
 		KernelMeanDepth: ratio(c.kernelWords, c.kernelStacks), UserMeanDepth: ratio(c.userWords, c.userStacks),
-		Lost: c.lost, Losses: c.losses, CPUs: c.cpus(), Seconds: c.seconds(),
+		StackIDs: c.stackIDs, Lost: c.lost, Losses: c.losses, CPUs: c.cpus(), Seconds: c.seconds(),
 	}
 	in.UniqueKernelStacks, in.KernelAtLeast = c.kernel.len()
 	in.UniqueUserStacks, in.UserAtLeast = c.user.len()
@@ -102,15 +101,19 @@ func (r *run) verification() Verification {
 			v.CPUs = append(v.CPUs, VerificationCPU{
 				CPU: l.cpu, Entries: t.allRecords(), Bytes: t.recordBytes() + t.accounted, Pages: t.pages,
 			})
-			if o := l.origin; o != nil {
-				v.PagesCompared += o.compared
-				v.PagesIdentical += o.identical
-				v.PagesUnmatched += o.missing + o.extra
-				if o.first != "" && v.FirstDifference == "" {
-					v.FirstDifference = fmt.Sprintf("cpu %d, %s", l.cpu, o.first)
-				}
-			}
 		}
+	}
+	if r.witness == nil {
+		return v
+	}
+	c := r.witness.result()
+	v.PagesCompared, v.PagesIdentical, v.PagesUnmatched, v.PagesCut = c.compared, c.identical, c.unmatched, c.cut
+	v.PagesOfOtherRecords = c.recordsDiffer
+	v.RecordsCompared, v.RecordsIdentical = c.records, c.recordsIdentical
+	v.CaptureBytes, v.RecreatedBytes = c.captureBytes, c.recreatedBytes
+	v.FirstDifference = c.first
+	if c.compared+c.unmatched > 0 {
+		v.PagesSize = r.opt.PagesSize
 	}
 	return v
 }

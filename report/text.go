@@ -83,6 +83,9 @@ func (t *text) input(r *Report) {
 	if in.UserStacks > 0 {
 		t.line("  %s user stacks, %s%s unique, %.1f addresses on average", Group(in.UserStacks), atLeast(in.UserAtLeast), Group(in.UniqueUserStacks), in.UserMeanDepth)
 	}
+	if in.StackIDs > 0 {
+		t.line("  %s stack ids whose stacks are not known", Group(in.StackIDs))
+	}
 	if d := in.Deferred; d != nil {
 		t.line("  %s events wait for a deferred user stack, %s found theirs among %s", Group(d.Cookies), Group(d.Joined), Group(d.Stacks))
 	}
@@ -95,13 +98,22 @@ func (t *text) input(r *Report) {
 func Verified(r *Report) string {
 	v := &r.Verification
 	s := Group(v.LedgerPages) + " pages decoded, equal to the writer's ledger; "
-	switch {
-	case v.PagesCompared == 0:
+	if v.PagesCompared == 0 {
 		return s + "no pages of a kernel's to compare with"
-	case v.PagesIdentical == v.PagesCompared && v.PagesUnmatched == 0:
-		return s + "all " + Group(v.PagesCompared) + " pages of the capture re-created byte for byte"
 	}
-	return s + Group(v.PagesIdentical) + " of " + Group(v.PagesCompared) + " pages of the capture re-created byte for byte"
+	if v.PagesIdentical == v.PagesCompared && v.PagesUnmatched == 0 {
+		s += "all "
+	} else {
+		s += Group(v.PagesIdentical) + " of "
+	}
+	s += Group(v.PagesCompared) + " pages of the capture re-created byte for byte"
+	if v.PagesSize != r.Settings.SubbufSize {
+		s += fmt.Sprintf(", with its own sub-buffers of %d bytes", v.PagesSize)
+	}
+	if v.PagesCut > 0 {
+		s += fmt.Sprintf(" (%s were cut where the reader took them before they were full)", Group(v.PagesCut))
+	}
+	return s
 }
 
 func (t *text) designs(r *Report) {

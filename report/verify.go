@@ -9,63 +9,135 @@ import (
 	"ftracelab/ringbuf"
 )
 
-// origin compares re-created pages with those of the capture.
+// origin are the pages of one CPU of the capture, in order. It looks one page ahead,
+// because only the start of a page tells whether the page before it was full.
 type origin struct {
-	pages               io.Reader
-	want                []byte
-	compared, identical uint64
-	missing, extra      uint64 // pages only one side has
-	ended               bool
-	first               string // what differs on the first page that does
+	pages      io.Reader
+	page, next originPage
+	err        error // from looking ahead
 }
 
-// compare reads the next page of the capture and holds got against it.
-func (o *origin) compare(got []byte) error {
-	if o.ended {
-		o.extra++
-		return nil
+// originPage is a page of the capture.
+type originPage struct {
+	image   []byte
+	there   bool
+	data    ringbuf.PageReader // what was not compared yet
+	records int                // data events on it
+	goesOn  bool               // it begins where a reader has cut the page before
+	padded  bool               // it ends with padding
+	missed  bool               // events were lost before it
+}
+
+func newOrigin(pages io.Reader, size int) (*origin, error) {
+	o := &origin{pages: pages}
+	o.page.image, o.next.image = make([]byte, size), make([]byte, size)
+	if o.err = o.read(&o.next); o.err != nil {
+		return nil, o.err
 	}
-	switch _, err := io.ReadFull(o.pages, o.want); {
+	return o, o.advance()
+}
+
+// advance goes to the next page that has a record. Others have nothing to re-create:
+// of a page that was read before the writer left it, the padding comes as one.
+func (o *origin) advance() error {
+	for o.err == nil {
+		o.page, o.next = o.next, o.page
+		if !o.page.there {
+			return nil
+		}
+		o.err = o.read(&o.next)
+		if o.page.records > 0 {
+			return nil
+		}
+	}
+	return o.err
+}
+
+// read reads the page behind the one read last.
+//
+// Kernel: ring_buffer_read_page (kernel/trace/ring_buffer.c) gives what is there of a
+// page that the writer is still on, and the rest later as a page whose stamp is the
+// time of the last event given. So the first event of such a rest is later than its
+// page's stamp; on a page of the writer's own it is not.
+func (o *origin) read(p *originPage) error {
+	p.there, p.records, p.goesOn, p.padded = false, 0, false, false
+	switch _, err := io.ReadFull(o.pages, p.image); {
 	case errors.Is(err, io.EOF):
-		o.ended = true
-		o.extra++
 		return nil
 	case err != nil:
 		return err
 	}
-	o.compared++
-	what, err := pageDifference(o.want, got)
-	if err != nil {
+	if err := p.data.Reset(p.image); err != nil {
 		return err
 	}
-	if what == "" {
-		o.identical++
-	} else if o.first == "" {
-		o.first = fmt.Sprintf("page %d: %s", o.compared-1, what)
+	p.there = true
+	p.missed, _, _ = p.data.Missed()
+	first := true
+	for e, ok := p.data.Next(); ok; e, ok = p.data.Next() {
+		if first {
+			p.goesOn = e.Delta != 0 && e.TypeLen != ringbuf.TypeTimeStamp || e.Time != p.data.Time()
+			first = false
+		}
+		if e.IsData() {
+			p.records++
+		}
+		p.padded = e.TypeLen == ringbuf.TypePadding
 	}
-	return nil
+	return errors.Join(p.data.Err(), p.data.Reset(p.image))
 }
 
-// rest counts the pages of the capture that were not re-created.
-func (o *origin) rest() error {
-	for !o.ended {
-		_, err := io.ReadFull(o.pages, o.want)
-		switch {
-		case errors.Is(err, io.EOF):
-			o.ended = true
-		case err != nil:
-			return err
-		default:
-			o.missing++
+// writerLeft says whether the rest of a page was read after the writer had left it:
+// then the padding at its end was read, too. Of a whole page it never is.
+func (o *origin) writerLeft() bool { return o.page.padded }
+
+// comparison is what came of holding re-created pages against those of the capture.
+type comparison struct {
+	compared, identical uint64
+	unmatched           uint64 // pages only one side has
+	cut                 uint64 // of compared: a reader took them before they were full
+
+	records, recordsIdentical    uint64 // on the pages compared; identical in time and bytes
+	captureBytes, recreatedBytes uint64 // of data on these pages, time stamps included
+	first                        string // what differs on the first page that does
+	recordsDiffer                uint64 // pages that have other records
+}
+
+func (c *comparison) add(o *comparison) {
+	for _, p := range []struct{ to, from *uint64 }{
+		{&c.compared, &o.compared},
+		{&c.identical, &o.identical},
+		{&c.unmatched, &o.unmatched},
+		{&c.cut, &o.cut},
+		{&c.records, &o.records},
+		{&c.recordsIdentical, &o.recordsIdentical},
+		{&c.captureBytes, &o.captureBytes},
+		{&c.recreatedBytes, &o.recreatedBytes},
+		{&c.recordsDiffer, &o.recordsDiffer},
+	} {
+		*p.to += *p.from
+	}
+}
+
+// sameRecords counts the data events of got that are those the capture's page goes on
+// with.
+func (p *originPage) sameRecords(got *ringbuf.PageReader) (same int) {
+	for {
+		t, data, ok := got.NextData()
+		if !ok {
+			return same
+		}
+		wantTime, want, ok := p.data.NextData()
+		if ok && t == wantTime && bytes.Equal(data, want) {
+			same++
 		}
 	}
-	return nil
 }
 
 // pageDifference names what differs between a page of the capture and the page
 // re-created from its events; empty if nothing does. Whether events were lost
 // before the page, and the count behind its data that says how many, are the
-// reader's addition and not compared.
+// reader's addition and not compared; nor is what lies inside of padding, where the
+// kernel leaves what its memory held before.
 func pageDifference(want, got []byte) (string, error) {
 	w, err := ringbuf.ReadPageImage(want)
 	if err != nil {
@@ -91,5 +163,33 @@ func pageDifference(want, got []byte) (string, error) {
 	for want[at] == got[at] {
 		at++
 	}
+	for e, ok := w.Next(); ok; e, ok = w.Next() {
+		last := e.Offset + e.Size
+		if e.TypeLen == ringbuf.TypePadding && e.Offset+eventHeaderBytes+lengthWordBytes <= at &&
+			last == ringbuf.PageHeaderSize+w.Commit() && bytes.Equal(want[last:end], got[last:end]) {
+			return "", nil
+		}
+	}
 	return fmt.Sprintf("byte %d is %#02x, re-created %#02x", at, want[at], got[at]), nil
+}
+
+// caveat says of pages that were not re-created why, and whether it matters.
+func (v *Verification) caveat(note func(string, ...any)) {
+	if v.PagesCompared > v.PagesIdentical {
+		why := "A write that was interrupted, discarded or refused leaves time stamps and padding that no record tells of"
+		if v.PagesOfOtherRecords > 0 {
+			why = fmt.Sprintf("%d of them have other records", v.PagesOfOtherRecords)
+		}
+		more, by := "more", int64(v.CaptureBytes)-int64(v.RecreatedBytes)
+		if by < 0 {
+			more, by = "fewer", -by
+		}
+		note("%d of the capture's %d pages were not re-created byte for byte (first: %s). %s. "+
+			"%d of the %d records are identical, and the capture's pages hold %d bytes %s than ours, %.2f %%",
+			v.PagesCompared-v.PagesIdentical, v.PagesCompared, v.FirstDifference, why,
+			v.RecordsIdentical, v.RecordsCompared, by, more, 100*float64(by)/float64(max(1, v.CaptureBytes)))
+	}
+	if v.PagesUnmatched > 0 {
+		note("%d pages have no counterpart: the capture and what was re-created of it are not equally long", v.PagesUnmatched)
+	}
 }

@@ -19,6 +19,8 @@ const (
 
 	kernelStackFixed = 16 // common fields, size, padding to the addresses
 	userStackTGID    = 8  // offset of tgid
+	userStackSize    = 80 // with 8 addresses
+	timeExtendBytes  = 8
 	stackHole        = 12 // offset of the padding to the addresses
 	stackIDFixed     = 12 // common fields, stack_id
 	inlineUserFrames = 8  // caller[8] of user_stack
@@ -36,7 +38,7 @@ const (
 var stackIDBytes = uint64(ringbuf.EventSize(stackIDFixed))
 
 // userStackBytes is the room a user_stack takes.
-var userStackBytes = uint64(ringbuf.EventSize(80))
+var userStackBytes = uint64(ringbuf.EventSize(userStackSize))
 
 // cookieBytes is the room a user_unwind_cookie takes.
 var cookieBytes = uint64(ringbuf.EventSize(16))
@@ -52,7 +54,6 @@ func kernelStackDepth(length int) int { return (length - kernelStackFixed) / wor
 // writer records a trace as one design would, each CPU into its lane.
 type writer struct {
 	design record.Design
-	base   bool // the design all others are compared with, and the capture's pages too
 	opt    *Options
 	ids    recordIDs
 	stacks *record.Stacks
@@ -73,13 +74,13 @@ type writerCounts struct {
 	depthIDs    [maxDepth + 1]uint64
 }
 
-func newWriter(d record.Design, opt *Options, base bool) (*writer, error) {
+func newWriter(d record.Design, opt *Options) (*writer, error) {
 	ids := namedIDs(opt.Types)
 	stacks, err := record.NewStacks(largest(d), record.RecordIDs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return &writer{design: d, base: base, opt: opt, ids: ids, stacks: stacks, page: make([]byte, opt.SubbufSize)}, nil
+	return &writer{design: d, opt: opt, ids: ids, stacks: stacks, page: make([]byte, opt.SubbufSize)}, nil
 }
 
 // largest gives the maps whose size is to be recommended the largest there is: what
@@ -184,17 +185,23 @@ func (w *writer) stackLane(r *record.Record) (*lane, error) {
 	return w.lane(r, bytes, records)
 }
 
-// offer is the stack of a record as the recorder takes it. The capture's own
-// record knows the tgid and what the page held in the hole.
+// offer is the stack of a record as the recorder takes it.
 func (w *writer) offer(l *lane, r *record.Record) *record.Stack {
-	w.stack = record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: l.newEntry}
+	w.stack = stackOf(r, l.newEntry)
+	return &w.stack
+}
+
+// stackOf is the stack of a record. The capture's own record knows the tgid and what
+// the page held in the hole.
+func stackOf(r *record.Record, newEntry bool) record.Stack {
+	s := record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: newEntry}
 	if len(r.Data) >= stackHole+4 {
-		w.stack.Hole = word(r.Data[stackHole:])
+		s.Hole = word(r.Data[stackHole:])
 		if r.Kind == record.UserStack {
-			w.stack.TGID = word(r.Data[userStackTGID:])
+			s.TGID = word(r.Data[userStackTGID:])
 		}
 	}
-	return &w.stack
+	return s
 }
 
 // word reads a 32-bit word as it lies in a record.

@@ -80,6 +80,9 @@ func newView(n int, r *report.Report) *view {
 		cpus = "CPU"
 	}
 	v.Summary = fmt.Sprintf("%s events in %v s on %d %s, %s kernel and %s user stacks", report.Group(in.Events), in.Seconds, in.CPUs, cpus, report.Group(in.KernelStacks), report.Group(in.UserStacks))
+	if in.StackIDs > 0 {
+		v.Summary += fmt.Sprintf(", %s stack ids whose stacks are not known", report.Group(in.StackIDs))
+	}
 	if in.Format != "" {
 		v.Summary = in.Format + ": " + v.Summary
 	}
