@@ -19,6 +19,7 @@ import (
 type estimateFlags struct {
 	kernel    string
 	format    string
+	stackMap  string
 	keepGoing bool
 	instance  string
 	frames    string
@@ -56,6 +57,7 @@ with user. before the key, those of a map of user stacks:
 	fl := cmd.Flags()
 	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
 	fl.StringVar(&f.format, "format", "", "what the files are: "+strings.Join(capture.Formats(), ", ")+" (default: found out)")
+	fl.StringVar(&f.stackMap, "stack-map", "", stackMapUsage)
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat: the instance whose buffer is read")
 	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", ")+" (default: mixed if any is marked _[k], else taken for kernel)")
@@ -64,7 +66,7 @@ with user. before the key, those of a map of user stacks:
 	fl.StringVar(&f.designs, "designs", "", "designs to compare, with commas between, the first is the base: "+strings.Join(record.DesignNames(), ", ")+"; NAME:KEY=VALUE,… changes a field of its map (see below)")
 	fl.IntVar(&f.top, "top", 10, "stacks to list")
 	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
-	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 4096, "bytes of a sub-buffer")
+	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 0, "bytes of a sub-buffer (default: as the capture has them, else 4096)")
 	fl.BoolVar(&f.opt.NoOverwrite, "no-overwrite", false, "keep the oldest events (nooverwrite)")
 	fl.IntVar(&f.opt.Bits, "bits", 0, "ftrace_stackmap.bits, 10 to 18: the map holds 2^bits stacks (default: as recommended for each map)")
 	fl.Uint32Var(&f.opt.Seed, "seed", 1, "seed of the map's hash")
@@ -109,7 +111,7 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 
 // one estimates one capture; the empty path is the embedded example.
 func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err error) {
-	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, Frames: f.frames}
+	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames}
 	var c *capture.Capture
 	switch path {
 	case "":
@@ -127,6 +129,10 @@ func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err
 	info := c.Info()
 	o.Path, o.Format = info.Path, info.Format
 	o.Types = c.Types()
+	o.PagesSize = info.SubbufSize
+	if o.SubbufSize == 0 {
+		o.SubbufSize = info.SubbufSize
+	}
 	if f.keepGoing {
 		// Where something is skipped, the pages after it are not the capture's.
 		o.Caveats = []string{"with --keep-going the pages are not held against the capture's own"}

@@ -205,6 +205,7 @@ type shown struct {
 // once for all.
 func (s shown) compare(t *testing.T, dir string, opt capture.Options) {
 	t.Helper()
+	opt.StackIDs = true
 	c, err := capture.OpenTrace(dir, opt)
 	if err != nil {
 		t.Fatal(err)

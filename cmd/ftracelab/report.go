@@ -16,11 +16,15 @@ import (
 type reportFlags struct {
 	kernel    string
 	options   []string
+	stackMap  string
+	stackIDs  bool
 	cpu       int
 	instance  string
 	as        string
 	keepGoing bool
 }
+
+const stackMapUsage = "stack_map or stack_map_bin of a capture made with a stackmap (default: the one in its folder)"
 
 func reportCommand() *cobra.Command {
 	f := reportFlags{cpu: -1}
@@ -43,6 +47,10 @@ folders above, or where --kernel says.
 Each --trace-option is written to trace_options before reading: OPTION or
 noOPTION, starting from what the capture had.
 
+A capture of a kernel with a stackmap has ids for its stacks. Where its stack_map_bin
+or stack_map is in the folder, or named, the stacks are printed as a kernel without
+a map would have; with --stack-ids, or without the map, <stack_id N> as that kernel.
+
 Pointers that the kernel would have hashed are printed as they are. What only
 the kernel can compute stands as [unknown NAME] in the text.`,
 		Example: `  ftracelab report capture/
@@ -58,6 +66,8 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
 	fl.StringArrayVar(&f.options, "trace-option", nil, "write OPTION or noOPTION to trace_options first")
+	fl.StringVar(&f.stackMap, "stack-map", "", stackMapUsage)
+	fl.BoolVar(&f.stackIDs, "stack-ids", false, "print <stack_id N>, as a kernel with a stackmap does, and not the stack")
 	fl.IntVar(&f.cpu, "cpu", f.cpu, "only this CPU, as per_cpu/cpuN/trace")
 	fl.StringVar(&f.as, "as", "", "trace or trace-cmd (default: trace-cmd for a trace.dat)")
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat with --as trace: the instance")
@@ -66,7 +76,7 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 }
 
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
-	opt := capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance}
+	opt := capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, StackIDs: f.stackIDs}
 	if asTraceCmd, err := f.asTraceCmd(dir); err != nil {
 		return err
 	} else if asTraceCmd {
@@ -94,6 +104,9 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 	if t.Hashed() {
 		fmt.Fprintln(stderr, "report: pointers are not hashed: no capture has the kernel's key")
 	}
+	for _, doubt := range t.Doubts() {
+		fmt.Fprintf(stderr, "report: %s\n", doubt)
+	}
 	for _, err := range t.Incomplete() {
 		fmt.Fprintf(stderr, "report: %v\n", err)
 	}
@@ -117,8 +130,8 @@ func (f *reportFlags) asTraceCmd(path string) (bool, error) {
 	if !is || f.as == "trace" {
 		return false, nil
 	}
-	if len(f.options) > 0 || f.cpu >= 0 || f.instance != "" {
-		return false, usageError{fmt.Errorf("--trace-option, --cpu and --instance need --as trace")}
+	if len(f.options) > 0 || f.cpu >= 0 || f.instance != "" || f.stackMap != "" || f.stackIDs {
+		return false, usageError{fmt.Errorf("--trace-option, --cpu, --instance, --stack-map and --stack-ids need --as trace")}
 	}
 	return true, nil
 }

@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 			t.Fatalf("%s: %d texts, %v", name, len(texts), err)
 		}
 		for _, text := range texts {
-			args := []string{"--kernel", kernel, "--cpu", strconv.Itoa(text.CPU)}
+			args := []string{"--stack-ids", "--kernel", kernel, "--cpu", strconv.Itoa(text.CPU)}
 			for _, option := range text.Options {
 				args = append(args, "--trace-option", option)
 			}
@@ -167,7 +167,7 @@ func TestReportRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := golden.Text{Content: content}
-		if diff := want.Difference(reportText(t, dir)); diff != "" || bytes.Count(content, []byte("\n")) < 100 {
+		if diff := want.Difference(reportText(t, "--stack-ids", dir)); diff != "" || bytes.Count(content, []byte("\n")) < 100 {
 			t.Errorf("%v: %d bytes: %s", set, len(content), diff)
 		}
 	}

@@ -53,6 +53,7 @@ func (t *Text) render(dir string, opt capture.Options) (_ []byte, err error) {
 
 // open opens a folder with the options of the text.
 func (t *Text) open(dir string, opt capture.Options) (*capture.Trace, error) {
+	opt.StackIDs = true // as the kernels of the captures print them
 	c, err := capture.OpenTrace(dir, opt)
 	if err != nil {
 		return nil, err

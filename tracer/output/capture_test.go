@@ -17,7 +17,7 @@ type inMemory struct {
 
 func selected(tb testing.TB, name string) *inMemory {
 	tb.Helper()
-	c, err := capture.OpenTrace(filepath.Join("testdata", name), capture.Options{})
+	c, err := capture.OpenTrace(filepath.Join("testdata", name), capture.Options{StackIDs: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestSelection(t *testing.T) {
 			t.Fatalf("%s: %v, %d texts, unknown forms %v", dir, err, len(texts), unknown)
 		}
 		for _, text := range texts {
-			c, err := capture.OpenTrace(text.Folder(t, dir), capture.Options{Kernel: dir})
+			c, err := capture.OpenTrace(text.Folder(t, dir), capture.Options{Kernel: dir, StackIDs: true})
 			if err != nil {
 				t.Fatal(err)
 			}

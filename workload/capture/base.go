@@ -14,6 +14,7 @@ type base struct {
 	comms    comms
 	frames   *frames
 	kallsyms *kallsyms // nil: none
+	ids      *stackIDs // nil: they are to stay
 }
 
 func newBase(l location, opt Options, format string) base {

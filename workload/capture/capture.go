@@ -21,6 +21,13 @@ type Options struct {
 	// and header_page; empty: they are looked for beside the capture, and in its
 	// parents. For [OpenFS] it is a path in that file system.
 	Kernel string
+	// StackMap names the stack_map or the stack_map_bin of a capture that was made
+	// with a stackmap; empty: the one that lies in its folder. For [OpenFS] it is a
+	// path in that file system.
+	StackMap string
+	// StackIDs leaves stack ids as they are, instead of replacing them by the stacks
+	// that they stand for.
+	StackIDs bool
 	// KeepGoing skips what cannot be read and counts it in [Info], instead of
 	// ending with an error.
 	KeepGoing bool
@@ -69,6 +76,9 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 	if opt.Kernel != "" {
 		l.kernelFS, l.kernelDir, l.kernelShown = fsys, path.Clean(opt.Kernel), opt.Kernel
 	}
+	if err := l.setStackMap(fsys, opt); err != nil {
+		return nil, err
+	}
 	return open(l, opt)
 }
 
@@ -78,6 +88,9 @@ func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 	l := location{shown: shown}
 	if opt.Kernel != "" {
 		l.kernelFS, l.kernelDir, l.kernelShown = os.DirFS(opt.Kernel), ".", opt.Kernel
+	}
+	if err := l.setStackMap(nil, opt); err != nil {
+		return nil, err
 	}
 	in, err := newStream(r, shown, false)
 	if err != nil {
@@ -94,6 +107,9 @@ type location struct {
 	kernelDir   string
 	kernelShown string
 	cache       *Cache // of what is there; nil: none
+
+	stackMap     place // the folder of Options.StackMap
+	stackMapName string
 }
 
 // locate finds a path of the host.
@@ -107,7 +123,7 @@ func locate(name string, opt Options) (location, error) {
 	if opt.Kernel != "" {
 		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = os.DirFS(opt.Kernel), ".", opt.Kernel, opt.Cache
 	}
-	return l, nil
+	return l, l.setStackMap(nil, opt)
 }
 
 // splitRoot divides an absolute path into the root of its volume and the rest as
@@ -173,6 +189,9 @@ func openFolder(l location, opt Options, format string) (*Capture, error) {
 		return nil, err
 	}
 	c.imp = imp
+	if c.ids, err = newStackIDs(&c.base, l, l.name); err != nil {
+		return nil, errors.Join(err, c.imp.close())
+	}
 	return c, nil
 }
 
@@ -204,6 +223,9 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 	default:
 		err = fileError(l.shown, "unknown format "+format+": the formats are "+strings.Join(Formats(), ", "), nil)
 	}
+	if err == nil {
+		c.ids, err = newStackIDs(&c.base, l, "")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +238,10 @@ func (c *Capture) Next(r *tracer.Record) error {
 		return c.failed
 	}
 	if err := c.imp.next(r); err != nil {
+		c.failed = err
+		return err
+	}
+	if err := c.ids.undo(r); err != nil {
 		c.failed = err
 		return err
 	}
@@ -268,7 +294,7 @@ func (c *Capture) Info() Info { return c.info }
 // Caveats say what the records do not know or had to assume, with its bounds; they
 // are complete once Next has returned io.EOF.
 func (c *Capture) Caveats() []string {
-	out := c.imp.caveats()
+	out := append(c.imp.caveats(), c.ids.caveats()...)
 	return append(out, c.info.caveats()...)
 }
 

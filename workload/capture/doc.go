@@ -42,6 +42,7 @@
 //	cpuN.raw[.gz|.zst]   what per_cpu/cpuN/trace_pipe_raw gave
 //	stats.cpuN           per_cpu/cpuN/stats, taken before
 //	saved_cmdlines
+//	stack_map_bin, stack_map     of a kernel with a stackmap: what its stack ids stand for
 //	state.txt            may have lines FILE: CONTENT, such as buffer_subbuf_size_kb: N
 //	events/*/*/format    of events the kernel's files do not have
 //	formats_all.txt      all format files, each behind a line ==== events/SYSTEM/NAME
@@ -63,6 +64,15 @@
 //
 // The kernel's files (the last two lines of the list and uname.txt) may also lie in a
 // folder static beside it, in the folders above, or where Options.Kernel says.
+//
+// # Stack ids
+//
+// A kernel with a stackmap records <stack_id N> where others record a stack. Where its
+// stack_map_bin or stack_map is in the folder, or Options.StackMap names one, each id
+// becomes the kernel stack that it stands for: what that kernel would have recorded
+// without the map. Its record keeps type and data, so that the kernel's own pages can
+// still be written again. An id that the map lacks stays an event of type stack_id, and
+// the caveats count them; Options.StackIDs leaves all as they are.
 //
 // # Damage
 //

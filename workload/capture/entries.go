@@ -16,6 +16,7 @@ type entries struct {
 	batch []output.Entry // the memory of page
 	begun bool           // a page was opened
 	old   uint64         // entries from before the buffer's reset
+	ids   *expander      // nil: they are to stay
 	err   error
 }
 
@@ -72,7 +73,7 @@ func (e *entries) read() {
 			e.begun = true
 			e.batch = append(e.batch, output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost})
 			e.batch = c.page.AppendData(e.batch, c.cpu)
-			e.page = e.batch
+			e.page, e.err = e.batch, e.ids.expand(e.batch)
 			return
 		}
 	}

@@ -35,7 +35,6 @@ type folder struct {
 	formats *formats
 	kinds   []recordKind
 	cur     *cpuPages // whose record was given last
-	ids     uint64    // stack_id records seen
 }
 
 // recordKind is how the records of an id are read.
@@ -44,7 +43,6 @@ type recordKind struct {
 	kind       tracer.Kind
 	least      int          // bytes up to the end of the last field
 	size, list *event.Field // of stacks: number (nil: up to a zero) and addresses
-	stackID    bool
 }
 
 // newFolder opens a folder. Unless the types of all events are wanted, each is read
@@ -116,8 +114,6 @@ func recordKinds(table *event.Table, shown string) ([]recordKind, error) {
 				k.kind, k.size, k.list = tracer.KernelStack, t.Field("size"), t.Field("caller")
 			case "user_stack":
 				k.kind, k.list = tracer.UserStack, t.Field("caller")
-			case "stack_id":
-				k.stackID = true
 			}
 		}
 		if k.kind != tracer.Event && (k.list == nil || k.kind == tracer.KernelStack && k.size == nil) {
@@ -233,9 +229,6 @@ func (f *folder) next(r *tracer.Record) error {
 	}
 	f.cur = first
 	*r = first.rec
-	if f.kinds[r.Common.Type].stackID && r.Kind == tracer.Event {
-		f.ids++
-	}
 	return nil
 }
 
@@ -248,17 +241,7 @@ func (f *folder) pages(cpu int) io.Reader {
 	return &pageImages{f: f, c: f.cpus[i]}
 }
 
-func (f *folder) caveats() []string {
-	var out []string
-	if f.ids > 0 {
-		out = append(out, stackIDCaveat(f.ids))
-	}
-	return out
-}
-
-func stackIDCaveat(n uint64) string {
-	return fmt.Sprintf("%d stack_id records: this capture was made with stackmap, its stacks are in the map and not here", n)
-}
+func (f *folder) caveats() []string { return nil }
 
 func (f *folder) close() error {
 	var err error

@@ -27,8 +27,8 @@ type ftraceText struct {
 	ended       bool
 	failed      error // of the line behind the record given last
 
-	ids, backwards, integer, unfinished uint64
-	noFlags                             uint64
+	backwards, integer, unfinished uint64
+	noFlags                        uint64
 }
 
 // textRecord is a record with the memory it needs.
@@ -222,9 +222,6 @@ func (f *ftraceText) begin() error {
 		f.have = false
 		return f.in.fault(err.Error())
 	}
-	if h.Type == f.build.stackID {
-		f.ids++
-	}
 	return nil
 }
 
@@ -323,9 +320,6 @@ func (f *ftraceText) caveats() []string {
 	}
 	if f.unfinished > 0 {
 		out = append(out, "the last line has no newline: it may be cut")
-	}
-	if f.ids > 0 {
-		out = append(out, stackIDCaveat(f.ids))
 	}
 	out = append(out, f.build.caveats()...)
 	return append(out, f.frames.caveats("names without offset: two calls in one function are one frame")...)

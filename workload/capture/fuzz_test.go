@@ -138,3 +138,34 @@ func TestKallsymsOrder(t *testing.T) {
 		}
 	}
 }
+
+// FuzzStackMap: whatever the file that is to explain ids holds, an error is an Error and
+// stays, and every id is counted.
+func FuzzStackMap(f *testing.F) {
+	const text = "stack_id 5 [ref 2, depth 2]\n  [0] vfs_read+0x10/0x20\n  [1] 0xffffffff81000000\n"
+	f.Add([]byte(text))
+	f.Add([]byte("BSMF\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x81\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		b := &base{frames: newFrames()}
+		s := &stackIDs{b: b, place: place{fstest.MapFS{"map": {Data: file}}, ".", "."}, name: "map"}
+		err := s.load()
+		var at *Error
+		if err != nil && !errors.As(err, &at) {
+			t.Fatalf("no Error: %v", err)
+		}
+		known := uint64(0)
+		for id := range uint32(8) {
+			ips, ok, again := s.stack(id)
+			if ok {
+				known++
+			}
+			if again != err || len(ips) > maxMapped || ok && err != nil {
+				t.Fatalf("id %d: %d addresses, %v, %v after %v", id, len(ips), ok, again, err)
+			}
+		}
+		if err == nil && (s.replaced != known || s.replaced+s.unknown != 8) {
+			t.Fatalf("%d and %d of 8 ids, %d known", s.replaced, s.unknown, known)
+		}
+		s.caveats()
+	})
+}

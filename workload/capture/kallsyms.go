@@ -60,6 +60,19 @@ func (k *kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 	return name, module, offset, size, true
 }
 
+// each calls f for every symbol, with its distance to the next one.
+func (k *kallsyms) each(f func(addr, size uint64, name, module string)) {
+	k.once.Do(k.load)
+	for i, s := range k.syms {
+		size := uint64(0)
+		if i+1 < len(k.syms) {
+			size = k.syms[i+1].addr - s.addr
+		}
+		name, module := k.name(s)
+		f(s.addr, size, name, module)
+	}
+}
+
 // isAnchor says which symbols are looked for by name: the kernel's bounds, with
 // which print formats calculate, and those of the interrupt entry code.
 func isAnchor(name string) bool {

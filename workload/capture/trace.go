@@ -84,11 +84,14 @@ func openTrace(l location, opt Options) (_ *Trace, err error) {
 	if t.folder, err = newFolder(&t.base, l, false); err != nil {
 		return nil, err
 	}
+	if t.ids, err = newStackIDs(&t.base, l, l.name); err != nil {
+		return nil, err
+	}
 	if err := t.loadState(l); err != nil {
 		return nil, err
 	}
 	for _, c := range t.folder.cpus {
-		t.readers = append(t.readers, &entries{c: c})
+		t.readers = append(t.readers, &entries{c: c, ids: newExpander(t.ids, t.folder.formats)})
 		t.cpus = max(t.cpus, c.cpu+1)
 	}
 	for _, s := range t.info.Stats {
@@ -152,7 +155,7 @@ func (t *Trace) Config() output.Config {
 		Latency:      t.latency,
 	}
 	if t.kallsyms != nil {
-		cfg.Symbols = t.kallsyms
+		cfg.Symbols = frameSymbols{t.frames, t.kallsyms}
 		cfg.IRQStart, _ = t.kallsyms.Address("__irqentry_text_start")
 		cfg.IRQEnd, _ = t.kallsyms.Address("__irqentry_text_end")
 	}

@@ -1,0 +1,369 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"ftracelab/stackmap"
+	"ftracelab/tracer"
+	"ftracelab/tracer/event"
+)
+
+// stackIDs undoes a stack map: of the capture's stack_id records it makes the kernel
+// stacks that they stand for, as a kernel without the map would have recorded them.
+//
+// The map is read when the first id comes: it lies beside every capture of a patched
+// kernel, and most have no ids.
+type stackIDs struct {
+	b     *base
+	place place  // the folder where it is
+	name  string // of the file there; empty: stack_map_bin or stack_map
+	typ   *event.Type
+	id    *event.Field
+
+	read   bool
+	err    error
+	shown  string // the file that was read; empty: there is none
+	stacks map[uint32]mappedStack
+	cuts   bool // the map may have cut deep stacks, see mapDepth
+	made   int  // different frames whose address is made up
+
+	replaced, unknown, cut uint64              // records
+	unknownIDs             map[uint32]struct{} // at most maxUnknownIDs
+	firstUnknown           uint32
+	seen                   map[uint32]uint32 // records of an id
+}
+
+// mappedStack is a stack of the map.
+type mappedStack struct {
+	ips []uint64
+	ref uint32
+}
+
+// mapDepth is how many addresses a map keeps of a stack. One of revision v2 cuts what
+// is deeper; one of v4 refuses it.
+//
+// Kernel: FTRACE_STACKMAP_MAX_DEPTH, kernel/trace/trace_stackmap.c.
+const mapDepth = 64
+
+// maxMapped bounds a stack of a map, as [stackmap.Config] does: an id of 16 bytes must
+// not become a text without end.
+const maxMapped = 1024
+
+// maxUnknownIDs bounds the ids that are counted one by one.
+const maxUnknownIDs = 1 << 16
+
+// trampolineFrame and trampolineAddr stand for an address in an ftrace trampoline.
+//
+// Kernel: FTRACE_TRAMPOLINE_MARKER, kernel/trace/trace.h.
+const (
+	trampolineFrame = "[FTRACE TRAMPOLINE]"
+	trampolineAddr  = 0x7fffffff
+)
+
+// setStackMap notes where Options.StackMap is; fsys nil: on the host.
+func (l *location) setStackMap(fsys fs.FS, opt Options) error {
+	switch {
+	case opt.StackMap == "":
+		return nil
+	case fsys != nil:
+		name := path.Clean(opt.StackMap)
+		l.stackMap, l.stackMapName = place{fsys, path.Dir(name), filepath.Dir(opt.StackMap)}, path.Base(name)
+		return nil
+	}
+	abs, err := filepath.Abs(opt.StackMap)
+	if err != nil {
+		return fileError(opt.StackMap, "cannot open", err)
+	}
+	root, inRoot := splitRoot(abs)
+	l.stackMap, l.stackMapName = place{os.DirFS(root), path.Dir(inRoot), filepath.Dir(opt.StackMap)}, path.Base(inRoot)
+	return nil
+}
+
+// newStackIDs finds the map of a capture: the one that was named, which has to be
+// there, else that of the folder dir. nil: the ids are to stay. What b knows of the
+// kernel has to be known already.
+func newStackIDs(b *base, l location, dir string) (*stackIDs, error) {
+	if b.opt.StackIDs {
+		return nil, nil
+	}
+	s := &stackIDs{b: b, place: l.stackMap, name: l.stackMapName}
+	if s.name != "" {
+		return s, s.load()
+	}
+	if dir != "" {
+		s.place = place{l.fsys, dir, l.shown}
+	}
+	return s, nil
+}
+
+// of says whether a record is a stack_id, and which.
+func (s *stackIDs) of(t *event.Type, data []byte) (id uint32, ok bool) {
+	if s == nil || t == nil {
+		return 0, false
+	}
+	if t != s.typ {
+		if t.Name != "stack_id" || t.System != "ftrace" {
+			return 0, false
+		}
+		if s.id = t.Field("stack_id"); s.id == nil {
+			return 0, false
+		}
+		s.typ = t
+	}
+	if s.id.Offset+s.id.Size > len(data) {
+		return 0, false
+	}
+	return uint32(s.id.Uint(data)), true
+}
+
+// undo makes of a stack_id record the stack it stands for, if the map has it. The
+// record keeps its type and its data: they are what the kernel wrote.
+func (s *stackIDs) undo(r *tracer.Record) error {
+	id, ok := s.of(r.Type, r.Data)
+	if !ok {
+		return nil
+	}
+	ips, ok, err := s.stack(id)
+	if ok {
+		r.Kind, r.Stack = tracer.KernelStack, ips
+	}
+	return err
+}
+
+// stack is the stack that an id stands for.
+func (s *stackIDs) stack(id uint32) (ips []uint64, ok bool, err error) {
+	if err := s.load(); err != nil {
+		return nil, false, err
+	}
+	stack, ok := s.stacks[id]
+	if !ok {
+		if s.unknown == 0 {
+			s.firstUnknown = id
+		}
+		if s.unknown++; len(s.unknownIDs) < maxUnknownIDs {
+			s.unknownIDs[id] = struct{}{}
+		}
+		return nil, false, nil
+	}
+	s.replaced++
+	s.seen[id]++
+	if s.cuts && len(stack.ips) >= mapDepth {
+		s.cut++
+	}
+	return stack.ips, true, nil
+}
+
+// load reads the map, once.
+func (s *stackIDs) load() error {
+	if s.read {
+		return s.err
+	}
+	s.read = true
+	s.stacks, s.seen, s.unknownIDs = map[uint32]mappedStack{}, map[uint32]uint32{}, map[uint32]struct{}{}
+	names := []string{"stack_map_bin", "stack_map"}
+	if s.name != "" {
+		names = []string{s.name}
+	}
+	if s.place.fsys == nil {
+		return nil
+	}
+	for _, name := range names {
+		for _, suffix := range []string{"", ".gz", ".zst"} {
+			full, shown := path.Join(s.place.dir, name+suffix), filepath.Join(s.place.shown, name+suffix)
+			err := s.loadFile(full, shown)
+			if s.name == "" && errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if s.shown = shown; err == nil {
+				return nil
+			}
+			if s.b.opt.KeepGoing && s.name == "" {
+				s.b.info.skip(err, 0, 0, 0)
+				return nil
+			}
+			s.err = err
+			return err
+		}
+	}
+	return nil
+}
+
+// loadFile reads one of the forms of a map.
+func (s *stackIDs) loadFile(name, shown string) error {
+	in, err := openStream(s.place.fsys, name, shown, true)
+	if err != nil {
+		return err
+	}
+	limited := &io.LimitedReader{R: in, N: maxKernelFile}
+	head, err := in.Peek(4)
+	switch {
+	case err != nil && err != io.EOF:
+	case stackmap.IsDump(head):
+		err = s.readBinary(limited)
+	default:
+		err = s.readText(limited)
+	}
+	switch {
+	case err != nil && limited.N == 0:
+		err = fileError(shown, "a stack map of more than 64 MiB", nil)
+	case err != nil:
+		err = fileError(shown, "stack map", cause(err))
+	}
+	return errors.Join(err, in.Close())
+}
+
+func (s *stackIDs) readBinary(in io.Reader) error {
+	d, err := stackmap.ReadDump(in)
+	if d == nil {
+		return err
+	}
+	s.cuts = d.ABI.Magic != stackmap.ABIv4.Magic
+	for _, r := range d.Records {
+		if len(r.IPs) > maxMapped {
+			return tooDeep(r.ID, len(r.IPs))
+		}
+		s.stacks[r.ID] = mappedStack{r.IPs, r.Ref}
+	}
+	return err
+}
+
+func tooDeep(id uint32, depth int) error {
+	return fmt.Errorf("stack %d has %d addresses; no map keeps more than %d", id, depth, maxMapped)
+}
+
+// readText reads the text. Its frames have names: their addresses are looked up when
+// all names are known.
+func (s *stackIDs) readText(in io.Reader) error {
+	s.cuts = true // the text does not tell the revision
+	var frames []string
+	index := map[string]uint64{}
+	err := stackmap.ReadText(in, func(r stackmap.TextRecord) error {
+		if len(r.Frames) > maxMapped {
+			return tooDeep(r.ID, len(r.Frames))
+		}
+		ips := make([]uint64, len(r.Frames)) // indices until then
+		for i, f := range r.Frames {
+			n, ok := index[f]
+			if !ok {
+				n = uint64(len(frames))
+				index[f] = n
+				frames = append(frames, f)
+			}
+			ips[i] = n
+		}
+		s.stacks[r.ID] = mappedStack{ips, r.Ref}
+		return nil
+	})
+	addrs := s.addresses(frames)
+	for _, stack := range s.stacks {
+		for i, n := range stack.ips {
+			stack.ips[i] = addrs[n]
+		}
+	}
+	return err
+}
+
+// addresses are those of frames, in their order. One that no symbol of the kernel has,
+// or several have, gets an address that is made of its text.
+func (s *stackIDs) addresses(frames []string) []uint64 {
+	addrs := make([]uint64, len(frames))
+	named := map[string][]int{}
+	for i, text := range frames {
+		hex, isNumber := strings.CutPrefix(text, "0x")
+		switch addr, ok := parseHex([]byte(hex)); {
+		case text == trampolineFrame:
+			addrs[i] = trampolineAddr
+		case isNumber && ok:
+			addrs[i] = addr
+		default:
+			name, _, _, _ := splitFrame(text)
+			named[name] = append(named[name], i)
+		}
+	}
+	found := make([]int, len(frames)) // symbols
+	if len(named) > 0 && s.b.kallsyms != nil {
+		s.b.kallsyms.each(func(addr, size uint64, name, module string) {
+			for _, i := range named[name] {
+				if _, m, off, of := splitFrame(frames[i]); m == module && (of == size || of == 0) {
+					addrs[i] = addr + off
+					found[i]++
+				}
+			}
+		})
+	}
+	for _, list := range named {
+		for _, i := range list {
+			if found[i] != 1 {
+				text := []byte(frames[i])
+				addrs[i] = pseudoAddress(text, true)
+				s.b.frames.keep(addrs[i], true, text)
+				s.made++
+			}
+		}
+	}
+	return addrs
+}
+
+// splitFrame divides "name+0xoff/0xsize [module]".
+func splitFrame(text string) (name, module string, offset, size uint64) {
+	name, module, _ = strings.Cut(text, " ")
+	module = strings.Trim(module, "[] ")
+	name, where, _ := strings.Cut(name, "+0x")
+	off, of, _ := strings.Cut(where, "/0x")
+	offset, _ = parseHex([]byte(off))
+	size, _ = parseHex([]byte(of))
+	return name, module, offset, size
+}
+
+// caveats say what became of the ids.
+func (s *stackIDs) caveats() []string {
+	if s == nil || s.replaced+s.unknown == 0 {
+		return nil
+	}
+	if s.shown == "" {
+		return []string{fmt.Sprintf("this capture was made with a stackmap, and the map is not here: what its %d stack_id records stand for is not known. "+
+			"They need stack_map_bin or stack_map, read from that kernel at the same time, in the folder or named beside the capture (--stack-map); "+
+			"without it no design can be compared with another", s.unknown)}
+	}
+	out := []string{fmt.Sprintf("this capture was made with a stackmap: %d stack_id records were replaced by the stacks that they stand for in %s (%d stacks), "+
+		"so full-stacks is what that kernel would have written without the map", s.replaced, s.shown, len(s.stacks))}
+	return append(out, s.doubts()...)
+}
+
+// doubts say where the map and the records do not fit together.
+func (s *stackIDs) doubts() (out []string) {
+	if s == nil || s.shown == "" {
+		return nil
+	}
+	if s.unknown > 0 {
+		out = append(out, fmt.Sprintf("%d of %d stack_id records have ids that are not in %s (%d ids, the first is %d): it was reset after them, or read before them. "+
+			"They stay ids in every design, which makes the savings smaller than they are",
+			s.unknown, s.unknown+s.replaced, s.shown, len(s.unknownIDs), s.firstUnknown))
+	}
+	stale := 0
+	for id, n := range s.seen {
+		if n > s.stacks[id].ref {
+			stale++
+		}
+	}
+	if stale > 0 {
+		out = append(out, fmt.Sprintf("%d ids are in more records than %s has counted for them: it was reset after them, or read before them, and they may stand for other stacks",
+			stale, s.shown))
+	}
+	if s.made > 0 && s.replaced > 0 {
+		out = append(out, fmt.Sprintf("%d frames of %s have names that the kernel's symbols do not tell apart or do not have: their addresses are made up",
+			s.made, s.shown))
+	}
+	if s.cut > 0 {
+		out = append(out, fmt.Sprintf("%d stacks have %d addresses, as many as a map keeps: where it is one of revision v2 they may have been deeper, and full-stacks larger",
+			s.cut, mapDepth))
+	}
+	return out
+}
