@@ -133,7 +133,11 @@ func TestMappedLacking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := estimate(t, on)
+	page := filepath.Join(on, "page.html")
+	r := estimate(t, "--html", page, on)
+	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("that map was not read")) || bytes.Contains(text, []byte("The the")) {
+		t.Errorf("the page does not say that the map was not read: %v", err)
+	}
 	if r.Input.StackIDs != all.Input.KernelStacks || r.Answer.SavingPct != 0 || !strings.Contains(r.Answer.Sentence, "that map was not read") ||
 		!strings.Contains(r.Caveats[0], "the map is not here") || strings.Contains(strings.Join(r.Caveats, "\n"), "stacktrace") {
 		t.Errorf("without a map: %+v %q %q", r.Input, r.Answer.Sentence, r.Caveats)

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
+
+	"ftracelab/internal/testutil"
 )
 
 // TestSubbufSizes: of every size that a kernel has, as a folder and as a trace.dat, the
@@ -34,6 +37,21 @@ func TestSubbufSizes(t *testing.T) {
 					t.Errorf("%d KB, %s, asked for %d: sub-buffers of %d bytes, %+v", kb, form, asked, r.Settings.SubbufSize, v)
 				}
 			}
+		}
+	}
+}
+
+// TestTraceCmdPages: the pages of files that trace-cmd recorded on a real kernel are
+// re-created, which its reader takes while the kernel writes.
+func TestTraceCmdPages(t *testing.T) {
+	for name, pages := range map[string]uint64{"trace_ev": 247, "trace_fn": 3} {
+		dat := filepath.Join(t.TempDir(), "trace.dat")
+		if err := os.WriteFile(dat, testutil.Gunzip(t, oracle(t, "debian/stacks/"+name+".dat.gz")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		v := estimate(t, dat).Verification
+		if v.PagesIdentical != pages || v.PagesCompared != pages || v.PagesUnmatched != 0 {
+			t.Errorf("%s: %+v", name, v)
 		}
 	}
 }

@@ -238,7 +238,7 @@ func costs(r *report.Report) (section, bool) {
 }
 
 func sweep(id, title string, points []report.SweepPoint, rec report.Recommendation) section {
-	s := section{Title: title, Basis: "replayed", Lead: "The " + rec.Why + "."}
+	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(rec.Why[:1]) + rec.Why[1:] + "."}
 	if rec.Bits > 0 {
 		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", rec.Bits, rec.Why)
 	}
