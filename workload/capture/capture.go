@@ -1,10 +1,10 @@
 package capture
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -15,6 +15,9 @@ import (
 
 // Options say how a capture is read. The zero value finds out what it needs.
 type Options struct {
+	// Context ends the reading of files: each read after its end fails with its error.
+	// nil: nothing does. It is not heeded by a read that waits.
+	Context context.Context
 	// Format is one of [Formats]; empty: found out from the content.
 	Format string
 	// Kernel names the folder with the kernel's formats_all(.txt, .gz), kallsyms
@@ -77,7 +80,7 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 	l := location{shown: shown}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown = os.DirFS(opt.Kernel), ".", opt.Kernel
+		l.kernelFS, l.kernelDir, l.kernelShown = opt.host(opt.Kernel), ".", opt.Kernel
 	}
 	in, err := newStream(r, shown, false)
 	if err != nil {
@@ -103,9 +106,9 @@ func locate(name string, opt Options) (location, error) {
 		return location{}, fileError(name, "cannot open", err)
 	}
 	root, inRoot := splitRoot(abs)
-	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
+	l := location{fsys: opt.host(root), name: inRoot, shown: name}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = os.DirFS(opt.Kernel), ".", opt.Kernel, opt.Cache
+		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = opt.host(opt.Kernel), ".", opt.Kernel, opt.Cache
 	}
 	return l, nil
 }
