@@ -35,6 +35,8 @@ type lifetime struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	got    chan os.Signal
+	grace  time.Duration
+	quit   func(status int) // os.Exit
 
 	mu      sync.Mutex
 	kept    []os.Signal // they do not end the program
@@ -50,7 +52,7 @@ type lifetimeKey struct{}
 
 // newLifetime begins one without signals: what a test runs commands in.
 func newLifetime(parent context.Context) *lifetime {
-	l := &lifetime{cleanup: map[int]func(){}}
+	l := &lifetime{grace: grace, quit: os.Exit, cleanup: map[int]func(){}}
 	ctx, cancel := context.WithCancelCause(parent)
 	l.ctx, l.cancel = context.WithValue(ctx, lifetimeKey{}, l), cancel
 	return l
@@ -102,7 +104,7 @@ func (l *lifetime) end(why endedBy) {
 	}
 	select {
 	case <-l.got:
-	case <-time.After(grace):
+	case <-time.After(l.grace):
 	}
 	l.exit(why.status())
 }
@@ -190,7 +192,7 @@ func (l *lifetime) clean() {
 // exit ends the program.
 func (l *lifetime) exit(status int) {
 	l.clean()
-	os.Exit(status)
+	l.quit(status)
 }
 
 // stdout is the standard output. When nobody reads it any more the work ends, quietly.
@@ -207,6 +209,7 @@ func (s *standardOutput) Fd() uintptr { return s.file.Fd() }
 func (s *standardOutput) Write(p []byte) (int, error) {
 	n, err := s.file.Write(p)
 	if isBrokenPipe(err) {
+		s.l.cancel(sigPipe)
 		s.l.broken.Do(func() { go s.l.end(sigPipe) })
 	}
 	return n, err
