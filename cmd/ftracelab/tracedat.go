@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -55,9 +56,10 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 		b := &f.Buffers[i]
 		buffer := tracecmd.Buffer{Name: b.Name, CPUs: max(f.CPUs, len(b.CPUs))}
 		if len(b.CPUs) > 0 {
+			opt.Shown = filepath.Join(path, b.Name)
 			c, err := capture.OpenFS(f.Folder(b), ".", opt)
 			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+				return err
 			}
 			defer func() { err = errors.Join(err, c.Close()) }()
 			captures = append(captures, c)

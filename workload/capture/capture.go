@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,6 +25,8 @@ type Options struct {
 	// and header_page; empty: they are looked for beside the capture, and in its
 	// parents. For [OpenFS] it is a path in that file system.
 	Kernel string
+	// Shown is what errors call the capture that [OpenFS] opens; empty: its name.
+	Shown string
 	// KeepGoing skips what cannot be read and counts it in [Info], instead of
 	// ending with an error.
 	KeepGoing bool
@@ -68,7 +71,7 @@ func Open(name string, opt Options) (*Capture, error) {
 
 // OpenFS opens a file or a folder of fsys.
 func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
-	l := location{fsys: fsys, name: path.Clean(name), shown: name}
+	l := location{fsys: fsys, name: path.Clean(name), shown: cmp.Or(opt.Shown, name)}
 	if opt.Kernel != "" {
 		l.kernelFS, l.kernelDir, l.kernelShown = fsys, path.Clean(opt.Kernel), opt.Kernel
 	}

@@ -178,25 +178,27 @@ func (d *Dat) meta(l location, f *folder) error {
 			s.Formats = append(s.Formats, t.Format())
 		}
 	}
-	for _, f := range []struct {
+	for _, part := range []struct {
 		to    *[]byte
 		names []string
 	}{
 		{&m.HeaderEvent, []string{"header_event", "header_event.txt"}},
-		{&m.Kallsyms, []string{"kallsyms.txt", "kallsyms"}},
 		{&m.Printk, []string{"printk_formats"}},
 	} {
-		text, _, err := kernel.read(f.names...)
+		text, _, err := kernel.read(part.names...)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		*f.to = text
+		*part.to = text
 	}
-	modules, _, err := readFirst(kernel.near, "kallsyms.modules.txt")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var err error
+	if f.kallsyms != nil { // with KeepGoing it is left out where it cannot be used
+		text, _, cerr := f.kallsyms.files.cache.kallsyms(kernel)
+		m.Kallsyms, err = slices.Concat(text, f.kallsyms.modules), cerr
+	}
+	if err != nil {
 		return err
 	}
-	m.Kallsyms = slices.Concat(m.Kallsyms, modules)
 	m.Cmdlines, err = optional(l, "saved_cmdlines")
 	return err
 }
