@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ftracelab/internal/testutil"
 )
@@ -351,26 +350,6 @@ func TestSameFile(t *testing.T) {
 	} {
 		ftracelab(t, strings.Fields(line)...)
 	}
-}
-
-// treeOf lists the files below a folder with size, mode and time.
-func treeOf(t *testing.T, dir string) (list []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		list = append(list, fmt.Sprint(path, info.Size(), info.Mode(), info.ModTime().Format(time.RFC3339Nano)))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }
 
 // TestOutputErrors: what cannot be written is said, with the name that was given, before

@@ -87,20 +87,6 @@ func (c *child) until(t *testing.T, what string, is func() bool) {
 	t.Fatalf("never %s", what)
 }
 
-// files are the names in a folder.
-func files(t *testing.T, dir string) []string {
-	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range list {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 // working waits for a temporary file.
 func working(t *testing.T, c *child) {
 	c.until(t, "a temporary file", func() bool {

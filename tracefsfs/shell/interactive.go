@@ -27,7 +27,9 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 		}
 		return sh.scriptFrom(ctx, sh.cfg.Stdin)
 	}
-	p := process{stdin: terminal, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
+	in, done := forCommands(terminal)
+	defer done()
+	p := process{stdin: in, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
 	runner, err := sh.runner(ctx, p, nil)
 	if err != nil {
 		return 1, fmt.Errorf("shell: %w", err)
@@ -116,13 +118,14 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 		s.status = 2
 		return false
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	outer := ctx
+	ctx, stop := signal.NotifyContext(outer, os.Interrupt)
 	defer stop()
 	for _, stmt := range program.Stmts {
 		err := s.runner.Run(ctx, stmt)
 		if ctx.Err() != nil {
 			fmt.Fprintln(s.sh.cfg.Stdout)
-			s.status = 130
+			s.interrupted(outer)
 			return false
 		}
 		if s.status, err = exitStatus(ctx, err); err != nil {
@@ -133,4 +136,16 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 		}
 	}
 	return false
+}
+
+// interrupted notes the status of a command that an interrupt has ended, also in $?.
+func (s *session) interrupted(ctx context.Context) {
+	s.status = 130
+	program, err := syntax.NewParser().Parse(strings.NewReader("(exit 130)"), "")
+	if err != nil {
+		panic("shell: invariant: " + err.Error())
+	}
+	for _, stmt := range program.Stmts {
+		_ = s.runner.Run(ctx, stmt) // its status
+	}
 }
