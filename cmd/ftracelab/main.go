@@ -92,7 +92,9 @@ func rootCommand() *cobra.Command {
 
 The exit status is 0 if all was done, 1 if it failed, 2 if the command line was
 wrong, and 3 if it was done but --keep-going left parts out, which are then told.
-A signal ends the program with 128 and its number: 129 HUP, 130 INT, 143 TERM.`,
+A signal ends the program with 128 and its number: 129 HUP, 130 INT, 143 TERM; 141
+is for an output that nobody reads any more. shell and exec end with the status of
+what they ran.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown command %q; see ftracelab --help", args[0])}
