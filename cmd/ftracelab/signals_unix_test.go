@@ -259,8 +259,15 @@ func TestBrokenPipe(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "x.dat")
 	ftracelab(t, "run", "--set", "current_tracer=function", "--duration", "20ms", "--out", text)
 	for _, args := range [][]string{
-		{"estimate"}, {"estimate", "--json"}, {"report", text}, {"report", "--as", "trace", text}, {"convert", text, "-"},
-		{"run", "--set", "current_tracer=function"}, {"run", "--out", "-"}, {"shell", "-c", "while :; do echo x; done"}, {"bench"},
+		{"estimate"},
+		{"estimate", "--json"},
+		{"report", text},
+		{"report", "--as", "trace", text},
+		{"convert", text, "-"},
+		{"run", "--set", "current_tracer=function"},
+		{"run", "--out", "-"},
+		{"shell", "-c", "while :; do echo x; done"},
+		{"bench"},
 	} {
 		p := startChild(t, t.TempDir(), args...)
 		p.out.Close()
