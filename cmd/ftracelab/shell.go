@@ -61,6 +61,11 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	cfg := l.shellConfig(f.lab.cpus)
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	cfg.HostWrite, cfg.Seed = f.hostWrite, f.lab.seed
+	if in, ok := cfg.Stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+		typed, done := forCommands(in)
+		defer done()
+		cfg.Typed = typed
+	}
 	sh, err := shell.New(cfg)
 	if err != nil {
 		return err

@@ -27,8 +27,10 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 		}
 		return sh.scriptFrom(ctx, sh.cfg.Stdin)
 	}
-	in, done := forCommands(terminal)
-	defer done()
+	in := sh.cfg.Typed
+	if in == nil {
+		in = terminal
+	}
 	p := process{stdin: in, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
 	runner, err := sh.runner(ctx, p, nil)
 	if err != nil {
