@@ -39,7 +39,7 @@ func kernelHeavy(n, unique, depth int) *records {
 
 func mustEstimate(t *testing.T, src record.Source, opt Options) *Report {
 	t.Helper()
-	r, err := Estimate(src, opt)
+	r, err := Estimate(t.Context(), src, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestRecommendedIsReplayed(t *testing.T) {
 		for _, name := range []string{"stackmap", "stackmap-v2", "stackmap-v4", "stackmap+user"} {
 			full, _ := record.NamedDesign("full-stacks", 0, 3)
 			auto, _ := record.NamedDesign(name, 0, 3)
-			a, err := Estimate(&records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, auto}})
+			a, err := Estimate(t.Context(), &records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, auto}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestRecommendedIsReplayed(t *testing.T) {
 					fixed.UserMap.Bits = m.Bits
 				}
 			}
-			b, err := Estimate(&records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
+			b, err := Estimate(t.Context(), &records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -102,8 +103,8 @@ type consumer interface {
 // pump hands the batches of rd, first of all the one already filled, to all
 // consumers. Every consumer sees every record in the source's order, so nothing
 // depends on which runs when. The source's error comes first, then those of the
-// consumers in their order.
-func pump(rd *reader, first *batch, consumers []consumer) error {
+// consumers in their order, then that of ctx, after whose end nothing is consumed.
+func pump(ctx context.Context, rd *reader, first *batch, consumers []consumer) error {
 	var running sync.WaitGroup
 	queues := make([]chan *batch, len(consumers))
 	errs := make([]error, len(consumers))
@@ -111,7 +112,7 @@ func pump(rd *reader, first *batch, consumers []consumer) error {
 		queues[i] = make(chan *batch, batchCount)
 		running.Go(func() {
 			for b := range queues[i] {
-				if errs[i] == nil {
+				if errs[i] == nil && ctx.Err() == nil {
 					errs[i] = c.consume(b)
 				}
 				b.users.Done()
@@ -148,5 +149,5 @@ func pump(rd *reader, first *batch, consumers []consumer) error {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }

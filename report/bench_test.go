@@ -57,7 +57,7 @@ func BenchmarkEstimate(b *testing.B) {
 		s.stack(record.KernelStack, frames(i%300, 5+i%300%20)...)
 	}
 	for b.Loop() {
-		if _, err := Estimate(&records{recs: s.recs}, Options{}); err != nil {
+		if _, err := Estimate(b.Context(), &records{recs: s.recs}, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

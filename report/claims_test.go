@@ -30,7 +30,7 @@ func TestPublishedClaims(t *testing.T) {
 				s.add(i%4, uint64(1000*(i+1)), 7, 56)
 				s.stack(record.KernelStack, frames(i%c.unique, depth)...)
 			}
-			r, err := Estimate(s, Options{})
+			r, err := Estimate(t.Context(), s, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -109,12 +110,13 @@ func isSubbufSize(n int) bool { return n >= 4096 && n <= 1<<20 && n&(n-1) == 0 }
 // source and the options alone.
 //
 // It fails if the source does, and if the bytes a writer says it wrote are not
-// those a reader finds on the pages: then no figure could be believed.
-func Estimate(src record.Source, opt Options) (*Report, error) {
+// those a reader finds on the pages: then no figure could be believed. It ends early
+// with the error of ctx.
+func Estimate(ctx context.Context, src record.Source, opt Options) (*Report, error) {
 	if err := opt.complete(); err != nil {
 		return nil, err
 	}
-	rd := &reader{src: &checkedSource{src: src}}
+	rd := &reader{src: &checkedSource{src: src, ctx: ctx}}
 	first := newBatch()
 	if err := rd.fill(first); err != nil {
 		return nil, err
@@ -126,11 +128,11 @@ func Estimate(src record.Source, opt Options) (*Report, error) {
 	if len(opt.Designs) == 0 {
 		return nil, errors.New("report: no design to estimate")
 	}
-	run, err := newRun(&opt)
+	run, err := newRun(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := pump(rd, first, run.consumers()); err != nil {
+	if err := pump(ctx, rd, first, run.consumers()); err != nil {
 		return nil, err
 	}
 	for _, w := range run.writers {
@@ -155,6 +157,7 @@ func Estimate(src record.Source, opt Options) (*Report, error) {
 // run is one Estimate: a census, a writer per design and, where the capture has pages,
 // a witness.
 type run struct {
+	ctx     context.Context
 	opt     *Options
 	census  *census
 	writers []*writer
@@ -164,8 +167,8 @@ type run struct {
 	condition string // of the source, see Conditioner
 }
 
-func newRun(opt *Options) (*run, error) {
-	r := &run{opt: opt, census: newCensus(opt.Types)}
+func newRun(ctx context.Context, opt *Options) (*run, error) {
+	r := &run{ctx: ctx, opt: opt, census: newCensus(opt.Types)}
 	for _, d := range opt.Designs {
 		w, err := newWriter(d, opt)
 		if err != nil {
@@ -219,11 +222,17 @@ func hasUserStacks(b *batch) bool {
 
 // checkedSource refuses records that would need memory without bound.
 type checkedSource struct {
+	ctx context.Context
 	src record.Source
 	n   uint64
 }
 
 func (c *checkedSource) Next(r *record.Record) error {
+	if c.n%batchRecords == 0 {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+	}
 	if err := c.src.Next(r); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func small() *records {
 }
 
 func TestBytesByHand(t *testing.T) {
-	r, err := Estimate(small(), Options{})
+	r, err := Estimate(t.Context(), small(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestUserDesigns(t *testing.T) {
 		s.recs[len(s.recs)-1].NewEntry = i == 0
 		s.stack(record.UserStack, user...)
 	}
-	r, err := Estimate(s, Options{})
+	r, err := Estimate(t.Context(), s, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestFullMap(t *testing.T) {
 				}
 				full, _ := record.NamedDesign("full-stacks", bits, 5)
 				mapped, _ := record.NamedDesign(name, bits, 5)
-				r, err := Estimate(s, Options{Bits: bits, Seed: 5, Designs: []record.Design{full, mapped}})
+				r, err := Estimate(t.Context(), s, Options{Bits: bits, Seed: 5, Designs: []record.Design{full, mapped}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -191,7 +191,7 @@ func TestRetention(t *testing.T) {
 		kb := rapid.IntRange(1, 40).Draw(t, "kb")
 		noOverwrite := rapid.Bool().Draw(t, "no overwrite")
 		full, _ := record.NamedDesign("full-stacks", 14, 0)
-		r, err := Estimate(&records{recs: s.recs}, Options{BufferSizeKB: kb, NoOverwrite: noOverwrite, Designs: []record.Design{full}})
+		r, err := Estimate(t.Context(), &records{recs: s.recs}, Options{BufferSizeKB: kb, NoOverwrite: noOverwrite, Designs: []record.Design{full}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestLedger(t *testing.T) {
 			designs = append(designs, d)
 		}
 		opt := Options{Bits: 10, Designs: designs}
-		r, err := Estimate(&records{recs: s.recs}, opt)
+		r, err := Estimate(t.Context(), &records{recs: s.recs}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestLedger(t *testing.T) {
 				t.Fatalf("%s: %d events of %d", d.Name, d.Events, r.Input.Events)
 			}
 		}
-		again, err := Estimate(&records{recs: s.recs}, opt)
+		again, err := Estimate(t.Context(), &records{recs: s.recs}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestDiscard(t *testing.T) {
 	full, _ := record.NamedDesign("full-stacks", 10, 0)
 	v4, _ := record.NamedDesign("stackmap-v4", 10, 0)
 	v2, _ := record.NamedDesign("stackmap-v2", 10, 0)
-	r, err := Estimate(s, Options{Bits: 10, Designs: []record.Design{full, v2, v4}})
+	r, err := Estimate(t.Context(), s, Options{Bits: 10, Designs: []record.Design{full, v2, v4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,11 +336,11 @@ func TestRefusals(t *testing.T) {
 		{"cpu", &records{recs: []record.Record{{CPU: -1}}}, Options{}, errRange},
 		{"source", failing{late}, Options{}, late},
 	} {
-		if _, err := Estimate(c.src, c.opt); !errors.Is(err, c.want) {
+		if _, err := Estimate(t.Context(), c.src, c.opt); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
-	if _, err := Estimate(small(), Options{Designs: []record.Design{{Name: "x", Kernel: record.DeferredStack}}}); err == nil {
+	if _, err := Estimate(t.Context(), small(), Options{Designs: []record.Design{{Name: "x", Kernel: record.DeferredStack}}}); err == nil {
 		t.Error("deferred kernel stacks were accepted")
 	}
 	if _, err := record.NamedDesign("half-stacks", 14, 0); err == nil {
@@ -354,7 +354,7 @@ func (f failing) Next(*record.Record) error { return f.err }
 
 // TestEmpty: a trace of nothing gives a report that says so.
 func TestEmpty(t *testing.T) {
-	r, err := Estimate(new(records), Options{})
+	r, err := Estimate(t.Context(), new(records), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestFormats(t *testing.T) {
 		s.stack(record.KernelStack, frames(i%37, 4+i%37%20)...)
 		s.stack(record.UserStack, frames(i%5, 3+i%5)...)
 	}
-	r, err := Estimate(s, Options{Path: "slab.dat", Format: "trace.dat v6", BufferSizeKB: 64, TopStacks: 2, Caveats: []string{"the capture was stopped by hand"}})
+	r, err := Estimate(t.Context(), s, Options{Path: "slab.dat", Format: "trace.dat v6", BufferSizeKB: 64, TopStacks: 2, Caveats: []string{"the capture was stopped by hand"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +445,7 @@ func TestUniqueSet(t *testing.T) {
 	}
 	full, _ := record.NamedDesign("full-stacks", 0, 0)
 	opt.Designs = []record.Design{full}
-	r, err := newRun(&opt)
+	r, err := newRun(t.Context(), &opt)
 	if err != nil {
 		t.Fatal(err)
 	}

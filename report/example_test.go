@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -36,7 +37,7 @@ func (s *slab) Next(r *record.Record) error {
 // What would stack ids save on a trace? Each event here takes 60 bytes, its stack
 // of three addresses 44 in full and 16 as an id.
 func ExampleEstimate() {
-	r, err := report.Estimate(&slab{n: 100_000}, report.Options{BufferSizeKB: 1024})
+	r, err := report.Estimate(context.Background(), &slab{n: 100_000}, report.Options{BufferSizeKB: 1024})
 	if err != nil {
 		fmt.Println(err)
 		return

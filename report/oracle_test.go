@@ -184,7 +184,7 @@ func TestKernelPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, "debian/stacks", name)
 			c := openCapture(t, dir)
-			r, err := Estimate(c.source(), Options{Types: rawTypes(t), Pages: c.pages})
+			r, err := Estimate(t.Context(), c.source(), Options{Types: rawTypes(t), Pages: c.pages})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func estimateDir(t *testing.T, dir string, opt Options) *Report {
 	t.Helper()
 	c := openCapture(t, dir)
 	opt.Types, opt.Pages = rawTypes(t), c.pages
-	r, err := Estimate(c.source(), opt)
+	r, err := Estimate(t.Context(), c.source(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

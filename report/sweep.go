@@ -29,6 +29,9 @@ func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []recor
 	var points []SweepPoint
 	var costs []record.Cost
 	for b := stackmap.MinBits; b <= stackmap.MaxBits; b++ {
+		if err := r.ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		cfg.Bits = b
 		m, err := cfg.Open()
 		if err != nil {

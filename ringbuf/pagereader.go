@@ -232,3 +232,18 @@ func (r *PageReader) Missed() (missed bool, count uint64, known bool) {
 	}
 	return true, binary.LittleEndian.Uint64(r.page[r.end:]), true
 }
+
+// MarkMissed is a copy of a page image that says that events were lost just before the
+// page, it is not known how many.
+func MarkMissed(image []byte) ([]byte, error) {
+	r, err := ReadPageImage(image)
+	if err != nil {
+		return nil, err
+	}
+	image = slices.Clone(image)
+	if r.commit&missedStored != 0 {
+		clear(image[r.end : r.end+missedCountSize])
+	}
+	putPageHeader(image, r.stamp, uint64(r.Commit())|missedEvents)
+	return image, nil
+}

@@ -25,16 +25,25 @@ docs/performance.md explains the rows.`,
 		Example: `  ftracelab bench
   ftracelab bench --only R1,R3 --json`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			table := cmd.OutOrStdout()
 			if asJSON {
 				table = io.Discard
 			}
 			cfg.Notes = cmd.ErrOrStderr()
-			var err error
 			if cfg.Ftracelab, err = os.Executable(); err != nil {
 				return err
 			}
+			temp := ""
+			done, err := lifetimeOf(cmd.Context()).atEnd(func() (err error) {
+				temp, err = os.MkdirTemp("", "ftracelab-bench")
+				return err
+			}, func() { _ = os.RemoveAll(temp) })
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done(func() error { return os.RemoveAll(temp) })) }()
+			cfg.Dir = temp
 			rows, err := bench.Run(cmd.Context(), table, cfg)
 			if errors.Is(err, bench.ErrNoRow) {
 				return usageError{err}

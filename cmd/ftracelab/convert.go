@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,48 +15,55 @@ import (
 
 func convertCommand() *cobra.Command {
 	var file fileFlags
-	var kernel string
+	var opt capture.Options
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a trace.dat or a capture folder as a trace.dat",
 		Long: `convert reads a trace.dat of either version, byte order and size of machine, or a
-capture folder, and writes a trace.dat that trace-cmd and KernelShark open.`,
+capture folder, and writes a trace.dat that trace-cmd and KernelShark open. OUT may
+be -, the standard output.
+
+Each page is decoded on the way. One that cannot be ends the conversion, and
+nothing is written; with --keep-going it is left out and counted.`,
 		Example: `  ftracelab convert --file-version 6 new.dat old.dat
   ftracelab convert --compression none capture/ capture.dat`,
 		Args: usageArgs(cobra.ExactArgs(2)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			target, err := file.target()
 			if err != nil {
 				return err
 			}
-			if err := convert(args[0], args[1], target, capture.Options{Kernel: kernel}); err != nil {
+			opt.Context = cmd.Context()
+			if err := convert(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), target, opt); err != nil {
 				return fmt.Errorf("convert: %w", err)
 			}
 			return nil
 		},
 	}
 	file.register(cmd.Flags())
-	cmd.Flags().StringVar(&kernel, "kernel", "", "of a folder: the folder with the kernel's formats_all, kallsyms and header_page")
+	cmd.Flags().StringVar(&opt.Kernel, "kernel", "", "of a folder: the folder with the kernel's formats_all, kallsyms and header_page")
+	cmd.Flags().BoolVar(&opt.KeepGoing, "keep-going", false, "leave out pages that are damaged, and count them")
 	return cmd
 }
 
-func convert(from, to string, target tracedat.Target, opt capture.Options) (err error) {
-	is, err := isTraceDat(from)
-	if err != nil {
-		return err
-	}
-	if is {
-		f, err := tracedat.Open(from)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		return writeFile(to, func(w *os.File) error { return tracedat.Write(w, target, f.CanonicalMeta(), f.Sources()) })
-	}
-	d, err := capture.OpenDatFolder(from, opt)
+func convert(ctx context.Context, from, to string, stdout io.Writer, target tracedat.Target, opt capture.Options) (err error) {
+	d, err := capture.OpenDat(from, opt)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return writeFile(to, func(w *os.File) error { return tracedat.Write(w, target, d.Meta, d.Sources) })
+	out, err := createOutput(ctx, to, stdout, from, opt.Kernel)
+	if err != nil {
+		return err
+	}
+	err = writeOutput(out, func(w *os.File) error {
+		return errors.Join(tracedat.Write(w, target, d.Meta, d.Sources), d.NothingLeft())
+	})
+	if err != nil {
+		return err
+	}
+	if left := d.Skipped(); left != nil {
+		return skippedError{left}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ with user. before the key, those of a map of user stacks:
   ftracelab estimate --html report.html perf.txt
   ftracelab estimate --json --buffer-size-kb 4096 capture/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.InOrStdin(), cmd.OutOrStdout(), args)
+			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), args)
 		},
 	}
 	fl := cmd.Flags()
@@ -62,7 +63,7 @@ with user. before the key, those of a map of user stacks:
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat: the instance whose buffer is read")
 	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", ")+" (default: mixed if any is marked _[k], else taken for kernel)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
-	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file")
+	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file; - prints it in place of the text")
 	fl.StringVar(&f.designs, "designs", "", "designs to compare, with commas between, the first is the base: "+strings.Join(record.DesignNames(), ", ")+"; NAME:KEY=VALUE,… changes a field of its map (see below)")
 	fl.IntVar(&f.top, "top", 10, "stacks to list")
 	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
@@ -73,7 +74,7 @@ with user. before the key, those of a map of user stacks:
 	return cmd
 }
 
-func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) error {
+func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer, paths []string) (err error) {
 	f.opt.TopStacks = f.top
 	if f.top == 0 {
 		f.opt.TopStacks = -1
@@ -90,39 +91,62 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 	if len(paths) == 0 {
 		paths = []string{""}
 	}
-	var reports []*report.Report
-	for _, path := range paths {
-		r, err := f.one(stdin, path)
+	if f.html == stdoutName && f.json {
+		return usageError{errors.New("--json and --html - both go to the standard output")}
+	}
+	defer func() {
 		if err != nil {
-			return fmt.Errorf("estimate: %w", err)
+			err = fmt.Errorf("estimate: %w", err)
 		}
-		reports = append(reports, r)
-	}
+	}()
+	var page *outputFile
 	if f.html != "" {
-		if err := writeFile(f.html, func(w *os.File) error { return html.Write(w, reports...) }); err != nil {
-			return fmt.Errorf("estimate: %w", err)
+		if page, err = createOutput(ctx, f.html, stdout, append(paths, f.kernel, f.stackMap)...); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, page.discard()) }()
+	}
+	var reports []*report.Report
+	var skipped []error
+	for _, path := range paths {
+		r, left, err := f.one(ctx, stdin, path)
+		if err != nil {
+			return err
+		}
+		reports, skipped = append(reports, r), append(skipped, left)
+	}
+	if page != nil {
+		if err := writeOutput(page, func(w *os.File) error { return html.Write(w, reports...) }); err != nil {
+			return err
 		}
 	}
-	if f.json {
-		return report.WriteJSON(stdout, reports...)
+	switch {
+	case f.json:
+		err = report.WriteJSON(stdout, reports...)
+	case f.html != stdoutName:
+		err = report.WriteText(stdout, report.TextOptions{}, reports...)
 	}
-	return report.WriteText(stdout, report.TextOptions{}, reports...)
+	if left := errors.Join(skipped...); err == nil && left != nil {
+		return skippedError{left}
+	}
+	return err
 }
 
-// one estimates one capture; the empty path is the embedded example.
-func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err error) {
-	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames}
+// one estimates one capture; the empty path is the embedded example. skipped tells what
+// was left out with --keep-going.
+func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (r *report.Report, skipped, err error) {
+	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames}
 	var c *capture.Capture
 	switch path {
 	case "":
 		c, err = capture.OpenExample(opt)
 	case "-":
-		c, err = capture.OpenReader(stdin, "standard input", opt)
+		c, err = capture.OpenReader(underContext(ctx, stdin), "standard input", opt)
 	default:
 		c, err = capture.Open(path, opt)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	o := f.opt
@@ -140,5 +164,9 @@ func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err
 		o.Pages = c.Pages
 	}
 	o.Symbols = c
-	return report.Estimate(c, o)
+	if r, err = report.Estimate(ctx, c, o); err != nil {
+		return nil, nil, err
+	}
+	info = c.Info()
+	return r, info.Skipped(), info.NothingLeft()
 }

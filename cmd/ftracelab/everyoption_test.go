@@ -188,7 +188,11 @@ func setOption(t *testing.T, l *lab, word string) {
 func capturedTo(t *testing.T, l *lab) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "cap")
-	if err := l.writeCapture(dir, "a run\n"); err != nil {
+	out, err := createOutputDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.writeCapture(out, "a run\n"); err != nil {
 		t.Fatal(err)
 	}
 	return dir

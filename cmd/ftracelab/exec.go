@@ -32,7 +32,10 @@ start where it cannot see to that. It needs root and /dev/fuse.`,
 			}
 			return nil
 		}),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lifetimeOf(cmd.Context()).ownSignals()
+			return f.run(args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.SetInterspersed(false)

@@ -103,3 +103,17 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	return l, nil
 }
+
+// runStep is how often a long run looks whether it was interrupted.
+const runStep = machine.Millisecond
+
+// run lets simulated time pass.
+func (l *lab) run(ctx context.Context, d machine.Time) error {
+	for ; d > 0; d -= min(d, runStep) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l.ft.Run(min(d, runStep))
+	}
+	return nil
+}

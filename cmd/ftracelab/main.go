@@ -9,53 +9,65 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 )
 
-// Exit statuses.
+// Exit statuses, beside those of signals, see endedBy.
 const (
-	exitFailed = 1 // the operation failed
-	exitUsage  = 2 // the command line was wrong
+	exitFailed  = 1 // the operation failed
+	exitUsage   = 2 // the command line was wrong
+	exitSkipped = 3 // it was done, but with --keep-going parts were left out
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	l := newLifetime(context.Background())
+	l.watch()
+	l.exit(run(l.ctx, os.Args[1:], os.Stdin, l.stdout(os.Stdout), os.Stderr))
 }
 
 // run executes one command line and returns the exit status. It is main without
 // the process, so that tests can call it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	l := lifetimeOf(ctx)
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(l.ctx)
+	if why, ended := l.endedBy(); ended {
+		return why.status()
+	}
 	var status exitStatus
 	var usage usageError
+	var skipped skippedError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "ftracelab: %v\n", err)
-		return exitUsage
-	default:
-		fmt.Fprintf(stderr, "ftracelab: %v\n", err)
-		return exitFailed
 	}
+	fmt.Fprintf(stderr, "ftracelab: %v\n", err)
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &skipped):
+		return exitSkipped
+	}
+	return exitFailed
 }
 
 // exitStatus ends the program with a status and no message of its own.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// skippedError says what a command that did its work left out.
+type skippedError struct{ err error }
+
+func (e skippedError) Error() string { return e.err.Error() }
+func (e skippedError) Unwrap() error { return e.err }
 
 // usageError is a mistake in the command line.
 type usageError struct{ err error }
@@ -76,7 +88,13 @@ func rootCommand() *cobra.Command {
   ftracelab shell                        a tracefs to play with; no root, no kernel
   ftracelab run --out DIR                a capture of the simulated machine
   ftracelab mount DIR                    its tracefs for any program, through FUSE
-  ftracelab exec -- trace-cmd list -t    a program that takes it for the kernel's`,
+  ftracelab exec -- trace-cmd list -t    a program that takes it for the kernel's
+
+The exit status is 0 if all was done, 1 if it failed, 2 if the command line was
+wrong, and 3 if it was done but --keep-going left parts out, which are then told.
+A signal ends the program with 128 and its number: 129 HUP, 130 INT, 143 TERM; 141
+is for an output that nobody reads any more. shell and exec end with the status of
+what they ran.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown command %q; see ftracelab --help", args[0])}

@@ -32,7 +32,10 @@ tracing.`,
   echo function > /tmp/tracing/current_tracer; head -20 /tmp/tracing/trace
   umount -l /tmp/tracing`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lifetimeOf(cmd.Context()).ownSignals()
+			return f.run(cmd, args[0])
+		},
 	}
 	fl := cmd.Flags()
 	f.lab.register(fl)
@@ -49,6 +52,7 @@ func guardCommand() *cobra.Command {
 		Hidden: true,
 		Args:   usageArgs(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			lifetimeOf(cmd.Context()).ownSignals()
 			id, err := strconv.ParseUint(args[1], 10, 64)
 			if err != nil {
 				return usageError{err}

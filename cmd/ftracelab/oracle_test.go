@@ -145,7 +145,7 @@ func TestTextAgainstPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer text.Close()
-			fromText, err := report.Estimate(text, report.Options{Types: text.Types()})
+			fromText, err := report.Estimate(t.Context(), text, report.Options{Types: text.Types()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestTextAgainstPages(t *testing.T) {
 			}
 			defer pages.Close()
 			last := text.Info().Last + 500 // the text rounds to microseconds
-			fromPages, err := report.Estimate(upTo{pages, last}, report.Options{Types: pages.Types()})
+			fromPages, err := report.Estimate(t.Context(), upTo{pages, last}, report.Options{Types: pages.Types()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -76,7 +76,7 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 }
 
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
-	opt := capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, StackIDs: f.stackIDs}
+	opt := capture.Options{Context: ctx, Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, StackIDs: f.stackIDs}
 	if asTraceCmd, err := f.asTraceCmd(dir); err != nil {
 		return err
 	} else if asTraceCmd {
@@ -110,8 +110,16 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 	for _, err := range t.Incomplete() {
 		fmt.Fprintf(stderr, "report: %v\n", err)
 	}
-	if info := t.Info(); info.FirstSkipped != nil {
-		fmt.Fprintf(stderr, "report: skipped the rest of %d pages; the first: %v\n", info.SkippedPages, info.FirstSkipped)
+	return leftOut("report", t.Info())
+}
+
+// leftOut is the error of a command that --keep-going took to its end.
+func leftOut(command string, info capture.Info) error {
+	if err := info.NothingLeft(); err != nil {
+		return fmt.Errorf("%s: %w", command, err)
+	}
+	if err := info.Skipped(); err != nil {
+		return skippedError{fmt.Errorf("%s: %w", command, err)}
 	}
 	return nil
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ftracelab/internal/tracefile"
+	"ftracelab/tracer/tracedat"
 	"ftracelab/workload"
 	"ftracelab/workload/capture"
 	"ftracelab/workload/machine"
@@ -39,6 +40,7 @@ func runCommand() *cobra.Command {
 folder: the pages of each CPU as trace_pipe_raw gives them, formats, kallsyms,
 statistics and the trace as text; estimate reads it. With --out NAME.dat it writes
 a trace.dat with the buffers of all instances; trace-cmd and KernelShark read it.
+So it does with --out -, the standard output, and into a FIFO or a device.
 
 Scenarios: ` + strings.Join(names, ", ") + `.`,
 		Example: `  ftracelab run --set current_tracer=function_graph --duration 2ms
@@ -51,18 +53,21 @@ Scenarios: ` + strings.Join(names, ", ") + `.`,
 			if len(args) > 0 {
 				scenario = args[0]
 			}
-			return f.run(cmd.OutOrStdout(), cmd.ErrOrStderr(), scenario)
+			if err := f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), scenario); err != nil {
+				return fmt.Errorf("run: %w", err)
+			}
+			return nil
 		},
 	}
 	fl := cmd.Flags()
 	f.lab.register(fl)
 	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time to run")
-	fl.StringVar(&f.out, "out", "", "folder to write the capture to, which must not exist, or file NAME.dat")
+	fl.StringVar(&f.out, "out", "", "folder to write the capture to, which must not exist, or file NAME.dat, or -")
 	f.file.register(fl)
 	return cmd
 }
 
-func (f *runFlags) run(stdout, stderr io.Writer, scenario string) error {
+func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer, scenario string) error {
 	if f.duration < 0 {
 		return usageError{fmt.Errorf("--duration %v is negative", f.duration)}
 	}
@@ -75,52 +80,80 @@ func (f *runFlags) run(stdout, stderr io.Writer, scenario string) error {
 	if err != nil {
 		return err
 	}
-	l.ft.Run(machine.Time(f.duration.Nanoseconds()))
-	fmt.Fprintf(stderr, "seed %d, %d CPUs, %v simulated\n", f.lab.seed, f.lab.cpus, f.duration)
-	if strings.HasSuffix(f.out, ".dat") {
-		return l.writeTraceDat(f.out, target)
-	}
-	if f.out != "" {
-		return l.writeCapture(f.out, fmt.Sprintf("ftracelab run, seed %d, %d CPUs, %v simulated, set: %s\n",
-			f.lab.seed, f.lab.cpus, f.duration, strings.Join(f.lab.set, " ")))
-	}
-	text, err := l.fs.ReadFile("trace")
+	keep, err := f.keeper(ctx, l, stdout, target)
 	if err != nil {
 		return err
 	}
-	_, err = stdout.Write(text)
-	return err
+	return errors.Join(f.simulate(ctx, l, stderr, keep), keep.discard())
 }
 
-// writeCapture writes a capture folder as a whole or not at all. The pages come
-// last, because reading them empties the buffer.
-func (l *lab) writeCapture(dir, readme string) (err error) {
-	if _, err := os.Stat(dir); err == nil {
-		return fmt.Errorf("%s: %w", dir, os.ErrExist)
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".capture-*")
-	if err != nil {
+func (f *runFlags) simulate(ctx context.Context, l *lab, stderr io.Writer, keep keeper) error {
+	if err := l.run(ctx, machine.Time(f.duration.Nanoseconds())); err != nil {
 		return err
 	}
-	defer func() {
+	fmt.Fprintf(stderr, "seed %d, %d CPUs, %v simulated\n", f.lab.seed, f.lab.cpus, f.duration)
+	return keep.write()
+}
+
+// keeper is what becomes of a run's trace. It is made before the run, which may take
+// long, to tell at once where nothing can be written.
+type keeper struct{ write, discard func() error }
+
+func (f *runFlags) keeper(ctx context.Context, l *lab, stdout io.Writer, target tracedat.Target) (keeper, error) {
+	switch {
+	case f.out == "":
+		return keeper{l.printTrace(stdout), func() error { return nil }}, nil
+	case isDatName(f.out):
+		o, err := createOutput(ctx, f.out, stdout)
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(tmp))
+			return keeper{}, err
 		}
-	}()
-	if err := os.Chmod(tmp, 0o755); err != nil {
+		return keeper{func() error { return l.writeTraceDat(ctx, o, target) }, o.discard}, nil
+	}
+	o, err := createOutputDir(ctx, f.out)
+	if err != nil {
+		return keeper{}, err
+	}
+	readme := fmt.Sprintf("ftracelab run, seed %d, %d CPUs, %v simulated, set: %s\n",
+		f.lab.seed, f.lab.cpus, f.duration, strings.Join(f.lab.set, " "))
+	return keeper{func() error { return l.writeCapture(o, readme) }, o.discard}, nil
+}
+
+// isDatName says whether --out asks for a trace.dat: by its name, or because a folder
+// cannot be written there.
+func isDatName(out string) bool {
+	if out == stdoutName || strings.HasSuffix(out, ".dat") {
+		return true
+	}
+	info, err := os.Stat(out)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+func (l *lab) printTrace(w io.Writer) func() error {
+	return func() error {
+		text, err := l.fs.ReadFile("trace")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
 		return err
 	}
+}
+
+// writeCapture writes a capture folder. The pages come last, because reading them
+// empties the buffer.
+func (l *lab) writeCapture(o *outputDir, readme string) error {
 	l.ft.Top().Stop()
 	files, err := l.captureFiles(readme)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(tmp, f.name), f.data, 0o644); err != nil {
+		if err := o.write(f.name, f.data); err != nil {
 			return err
 		}
 	}
-	return os.Rename(tmp, dir)
+	return o.commit()
 }
 
 type captureFile struct {

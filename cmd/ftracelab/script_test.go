@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,8 +25,26 @@ func TestSessions(t *testing.T) {
 		Dir:                 "../../docs/sessions",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"damage": damage},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"damage": damage, "status": status},
 	})
+}
+
+// status runs a program that has to end with a status: status N PROGRAM [ARG]….
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: status N PROGRAM [ARG]…")
+	}
+	got := 0
+	var exit *exec.ExitError
+	switch err := ts.Exec(args[1], args[2:]...); {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if want, err := strconv.Atoi(args[0]); err != nil || got != want {
+		ts.Fatalf("status %d, not %s", got, args[0])
+	}
 }
 
 // damage inverts the byte of a file at an offset.

@@ -64,6 +64,11 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	cfg.HostWrite, cfg.Seed, cfg.Memory = f.hostWrite, f.lab.seed, int(f.memory)
 	defer f.memory.limit()()
+	if in, ok := cfg.Stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+		typed, done := forCommands(in)
+		defer done()
+		cfg.Typed = typed
+	}
 	sh, err := shell.New(cfg)
 	if err != nil {
 		return err
@@ -75,11 +80,7 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		status, err = runScript(cmd.Context(), sh, args)
 	default:
-		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "seed %d, %d CPUs; help lists the commands\n", f.lab.seed, f.lab.cpus)
-		}
-		// An interrupt ends the command in the shell, not the shell.
-		status, err = sh.Interactive(context.WithoutCancel(cmd.Context()))
+		status, err = f.interactive(cmd, sh)
 	}
 	if err != nil {
 		return fmt.Errorf("shell: %w", err)
@@ -88,6 +89,28 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 		return exitStatus(status)
 	}
 	return nil
+}
+
+// interactive is a session, if there is a terminal. There an interrupt ends the command
+// in the shell and not the shell; and when that ends, the terminal is as it was.
+func (f *shellFlags) interactive(cmd *cobra.Command, sh *shell.Shell) (status int, err error) {
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return sh.Interactive(cmd.Context())
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "seed %d, %d CPUs; help lists the commands\n", f.lab.seed, f.lab.cpus)
+	l := lifetimeOf(cmd.Context())
+	l.keep(os.Interrupt)
+	var state *term.State
+	done, err := l.atEnd(func() (err error) {
+		state, err = term.GetState(int(in.Fd()))
+		return err
+	}, func() { _ = term.Restore(int(in.Fd()), state) })
+	if err != nil {
+		return 1, err
+	}
+	status, err = sh.Interactive(cmd.Context())
+	return status, errors.Join(err, done(func() error { return nil }))
 }
 
 // hostFiles are the files outside of the tracefs that belong to tracing or act on
@@ -143,7 +166,7 @@ func (l *lab) shellConfig(cpus int) shell.Config {
 	return shell.Config{
 		FS: l.fs,
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			return l.sleep(ctx, machine.Time(d.Nanoseconds()))
+			return l.run(ctx, machine.Time(d.Nanoseconds()))
 		},
 		Now:     func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
 		CPUs:    cpus,
@@ -160,18 +183,4 @@ func runScript(ctx context.Context, sh *shell.Shell, args []string) (status int,
 	}
 	defer func() { err = errors.Join(err, script.Close()) }()
 	return sh.Run(ctx, script, args[0], args[1:]...)
-}
-
-// sleepStep is how often a long sleep looks whether it was interrupted.
-const sleepStep = 10 * machine.Millisecond
-
-// sleep lets simulated time pass.
-func (l *lab) sleep(ctx context.Context, d machine.Time) error {
-	for ; d > 0; d -= min(d, sleepStep) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		l.ft.Run(min(d, sleepStep))
-	}
-	return nil
 }

@@ -41,12 +41,17 @@ tool does. - is standard input.`,
 				defer f.Close()
 				in = f
 			}
-			n, err := stackmap.WriteDump(cmd.OutOrStdout(), in, opt)
-			if err != nil {
-				return fmt.Errorf("stackmap-dump: %s: %w", args[0], err)
+			n, err := stackmap.WriteDump(cmd.OutOrStdout(), underContext(cmd.Context(), in), opt)
+			if n > 0 || err == nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Total: %d unique stacks\n", n)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "Total: %d unique stacks\n", n)
-			return nil
+			if err != nil {
+				err = fmt.Errorf("stackmap-dump: %s: %w", args[0], err)
+			}
+			if n > 0 && err != nil { // which only --keep-going writes
+				return skippedError{err}
+			}
+			return err
 		},
 	}
 	fl := cmd.Flags()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -50,21 +51,38 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 		return err
 	}
 	var buffers []tracecmd.Buffer
+	var captures []*capture.Capture
 	for i := range f.Buffers {
 		b := &f.Buffers[i]
 		buffer := tracecmd.Buffer{Name: b.Name, CPUs: max(f.CPUs, len(b.CPUs))}
 		if len(b.CPUs) > 0 {
+			opt.Shown = filepath.Join(path, b.Name)
 			c, err := capture.OpenFS(f.Folder(b), ".", opt)
 			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+				return err
 			}
 			defer func() { err = errors.Join(err, c.Close()) }()
+			captures = append(captures, c)
 			buffer.Source = &entries{c: c}
 		} else {
 			buffer.Source = &entries{}
 		}
 		buffers = append(buffers, buffer)
 	}
+	defer func() {
+		var errs []error
+		entries := uint64(0)
+		for _, c := range captures {
+			errs, entries = append(errs, c.Info().Skipped()), entries+c.Info().Entries()
+		}
+		switch left := errors.Join(errs...); {
+		case err != nil || left == nil:
+		case entries == 0:
+			err = fmt.Errorf("nothing could be read: %w", left)
+		default:
+			err = skippedError{left}
+		}
+	}()
 	p := tracecmd.New(tracecmd.Config{
 		Kallsyms: f.Kallsyms, Printk: f.Printk, Cmdlines: f.Cmdlines,
 		Counter: f.CounterClock(), Offset: f.TimeOffset(), LongSize: f.LongSize,
@@ -120,7 +138,7 @@ func (f *fileFlags) target() (tracedat.Target, error) {
 
 // writeTraceDat writes what the machine traced as a trace.dat; the pages come out of
 // the buffers.
-func (l *lab) writeTraceDat(name string, target tracedat.Target) error {
+func (l *lab) writeTraceDat(ctx context.Context, o *outputFile, target tracedat.Target) error {
 	m, err := l.traceDatMeta()
 	if err != nil {
 		return err
@@ -128,17 +146,17 @@ func (l *lab) writeTraceDat(name string, target tracedat.Target) error {
 	var sources []tracedat.Source
 	for _, i := range l.ft.Instances() {
 		i.Stop()
-		s, err := l.source(i, m)
+		s, err := l.source(ctx, i, m)
 		if err != nil {
 			return err
 		}
 		sources = append(sources, s)
 	}
-	return writeFile(name, func(w *os.File) error { return tracedat.Write(w, target, m, sources) })
+	return writeOutput(o, func(w *os.File) error { return tracedat.Write(w, target, m, sources) })
 }
 
 // source takes the pages of an instance and notes its statistics in m.
-func (l *lab) source(i *tracer.Instance, m *tracedat.Meta) (tracedat.Source, error) {
+func (l *lab) source(ctx context.Context, i *tracer.Instance, m *tracedat.Meta) (tracedat.Source, error) {
 	dir := ""
 	if i.Name() != "" {
 		dir = "instances/" + i.Name() + "/"
@@ -160,7 +178,7 @@ func (l *lab) source(i *tracer.Instance, m *tracedat.Meta) (tracedat.Source, err
 		if err != nil {
 			return s, err
 		}
-		s.CPUs = append(s.CPUs, tracedat.CPUPages{CPU: cpu, Pages: bytes.NewReader(pages)})
+		s.CPUs = append(s.CPUs, tracedat.CPUPages{CPU: cpu, Pages: underContext(ctx, bytes.NewReader(pages))})
 		m.Options = append(m.Options, tracedat.Option{
 			ID: tracedat.OptionCPUStat, Data: fmt.Appendf(nil, "CPU: %d\n%s\x00", cpu, stats),
 		})

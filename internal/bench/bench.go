@@ -44,6 +44,8 @@ type Config struct {
 	// Ftracelab is the program that makes and prints the traces of X1 and X2; "":
 	// there are no such rows.
 	Ftracelab string
+	// Dir is where these go; "": a folder that Run makes and removes.
+	Dir string
 	// Notes is told which rows are missing and why; nil: nobody is.
 	Notes io.Writer
 }
@@ -82,8 +84,10 @@ func Run(ctx context.Context, w io.Writer, cfg Config) (rows []Row, err error) {
 	if w == nil {
 		w = io.Discard
 	}
-	traces := &traces{ctx: ctx, ftracelab: cfg.Ftracelab}
-	defer func() { err = errors.Join(err, traces.remove()) }()
+	traces := &traces{ctx: ctx, ftracelab: cfg.Ftracelab, dir: cfg.Dir}
+	if cfg.Dir == "" {
+		defer func() { err = errors.Join(err, traces.remove()) }()
+	}
 	list, err := chosen(comparisons(traces), cfg.Only)
 	if err != nil {
 		return nil, err

@@ -43,3 +43,12 @@ func Program(tb testing.TB, name string) string {
 	tb.Skipf("%s is not installed", name)
 	return ""
 }
+
+// Missing skips a test that lacks something, or in CI, which provides all, fails it.
+func Missing(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+	if os.Getenv("CI") == "true" {
+		tb.Fatalf("missing in CI: "+format, args...)
+	}
+	tb.Skipf("missing: "+format, args...)
+}

@@ -52,7 +52,7 @@ func (s *trace) event() {
 
 func estimate(t *testing.T, user bool, opt report.Options) *report.Report {
 	t.Helper()
-	r, err := report.Estimate(&trace{n: 3000, user: user}, opt)
+	r, err := report.Estimate(t.Context(), &trace{n: 3000, user: user}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestHostileNames(t *testing.T) {
 
 // TestEmpty: a trace of nothing, or without stacks, is a page too.
 func TestEmpty(t *testing.T) {
-	r, err := report.Estimate(&trace{}, report.Options{})
+	r, err := report.Estimate(t.Context(), &trace{}, report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -382,9 +382,14 @@ type stdinReader struct {
 func (s *stdinReader) Read(p []byte) (int, error) {
 	d, ok := s.r.(interface{ SetReadDeadline(time.Time) error })
 	if ok {
-		past := time.Unix(1, 0)
-		stop := context.AfterFunc(s.ctx, func() { _ = d.SetReadDeadline(past) })
-		defer stop()
+		ended := make(chan struct{})
+		stop := context.AfterFunc(s.ctx, func() { _ = d.SetReadDeadline(time.Unix(1, 0)); close(ended) })
+		defer func() {
+			if !stop() {
+				<-ended
+				_ = d.SetReadDeadline(time.Time{}) // the next command may read
+			}
+		}()
 	}
 	n, err := s.r.Read(p)
 	if err != nil && s.ctx.Err() != nil {

@@ -28,7 +28,11 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 		}
 		return sh.scriptFrom(ctx, sh.cfg.Stdin)
 	}
-	p := process{stdin: terminal, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
+	in := sh.cfg.Typed
+	if in == nil {
+		in = terminal
+	}
+	p := process{stdin: in, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
 	runner, err := sh.runner(ctx, p, nil)
 	if err != nil {
 		return 1, fmt.Errorf("shell: %w", err)
@@ -132,7 +136,7 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 		switch {
 		case interrupt.Err() != nil:
 			fmt.Fprintln(s.sh.cfg.Stdout)
-			s.status = 130
+			s.fail(130)
 			return false
 		case ctx.Err() != nil:
 			return false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path"
 	"strconv"
 	"sync"
@@ -22,9 +23,12 @@ import (
 
 // Config is a shell's world. Only FS must be set.
 type Config struct {
-	FS     *tracefsfs.FS // mounted at /sys/kernel/tracing
-	Stdin  io.Reader     // nil is empty; unless a file, each Run reads ahead of what it needs
-	Stdout io.Writer     // nil discards
+	FS    *tracefsfs.FS // mounted at /sys/kernel/tracing
+	Stdin io.Reader     // nil is empty; unless a file, each Run reads ahead of what it needs
+	// Typed is what the commands of an interactive session read; nil is Stdin. It should be
+	// the terminal opened once more, so that a read of it can be ended.
+	Typed  *os.File
+	Stdout io.Writer // nil discards
 	Stderr io.Writer
 
 	// Sleep lets simulated time pass, for sleep and usleep. nil returns at once.

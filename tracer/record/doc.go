@@ -30,7 +30,7 @@
 //
 //	d := record.Design{Name: "mine", Kernel: record.StackID, User: record.FullStack}
 //	d.KernelMap.New = func(c record.MapConfig) (record.Interner, error) { return newMine(c.Bits), nil }
-//	r, err := report.Estimate(source, report.Options{Designs: []record.Design{full, d}})
+//	r, err := report.Estimate(ctx, source, report.Options{Designs: []record.Design{full, d}})
 //
 // testdata/stranger is a whole program that does so from a module of its own: ids in the
 // order in which stacks come, no slots. It prints

@@ -26,6 +26,9 @@ func newBase(l location, opt Options, format string) base {
 	}
 }
 
+// stopped says whether the reading was ended by Options.Context.
+func (b *base) stopped() bool { return b.opt.Context != nil && b.opt.Context.Err() != nil }
+
 // maxComms bounds the names kept, like saved_cmdlines_size does.
 const maxComms = 1 << 16
 

@@ -1,11 +1,18 @@
 package capture
 
+import (
+	"errors"
+	"io/fs"
+)
+
 // Cache keeps the formats and symbols of a kernel, for a program that opens many of
 // its captures. The zero value is empty. All captures opened with it must have the
 // same Options.Kernel; their types are shared. It is not safe for concurrent use.
 type Cache struct {
 	list              []*format // nil: not read yet
 	text              []byte    // of kallsyms
+	shown             string    // its name
+	err               error     // of reading it
 	textRead, indexed bool
 	symbols           symbolIndex // of kallsyms alone
 }
@@ -18,21 +25,21 @@ func (c *Cache) formats(k kernelFiles) (_ []*format, err error) {
 	return c.list, err
 }
 
-// kallsyms is the text of that file; none if it cannot be read, and addresses have
-// no names then.
-func (c *Cache) kallsyms(k kernelFiles) []byte {
+// kallsyms is the text of that file, none if there is no such file.
+func (c *Cache) kallsyms(k kernelFiles) (text []byte, shown string, err error) {
 	if !c.textRead {
 		c.textRead = true
-		if text, _, err := k.read("kallsyms.txt", "kallsyms"); err == nil {
-			c.text = text
+		c.text, c.shown, c.err = k.read("kallsyms.txt", "kallsyms")
+		if errors.Is(c.err, fs.ErrNotExist) {
+			c.err = nil
 		}
 	}
-	return c.text
+	return c.text, c.shown, c.err
 }
 
-// index are the symbols of kallsyms.
+// index are the symbols of kallsyms, which was read without an error.
 func (c *Cache) index(k kernelFiles) symbolIndex {
-	if text := c.kallsyms(k); !c.indexed && len(text) > 0 {
+	if text, _, _ := c.kallsyms(k); !c.indexed && len(text) > 0 {
 		c.indexed = true
 		c.symbols.set(text, nil, false)
 	}

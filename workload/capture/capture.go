@@ -1,10 +1,11 @@
 package capture
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 // Options say how a capture is read. The zero value finds out what it needs.
 type Options struct {
+	// Context ends the reading of files: each read after its end fails with its error.
+	// nil: nothing does. It is not heeded by a read that waits.
+	Context context.Context
 	// Format is one of [Formats]; empty: found out from the content.
 	Format string
 	// Kernel names the folder with the kernel's formats_all(.txt, .gz), kallsyms
@@ -28,6 +32,8 @@ type Options struct {
 	// StackIDs leaves stack ids as they are, instead of replacing them by the stacks
 	// that they stand for.
 	StackIDs bool
+	// Shown is what errors call the capture that [OpenFS] opens; empty: its name.
+	Shown string
 	// KeepGoing skips what cannot be read and counts it in [Info], instead of
 	// ending with an error.
 	KeepGoing bool
@@ -72,7 +78,7 @@ func Open(name string, opt Options) (*Capture, error) {
 
 // OpenFS opens a file or a folder of fsys.
 func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
-	l := location{fsys: fsys, name: path.Clean(name), shown: name}
+	l := location{fsys: fsys, name: path.Clean(name), shown: cmp.Or(opt.Shown, name)}
 	if opt.Kernel != "" {
 		l.kernelFS, l.kernelDir, l.kernelShown = fsys, path.Clean(opt.Kernel), opt.Kernel
 	}
@@ -87,7 +93,7 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 	l := location{shown: shown}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown = os.DirFS(opt.Kernel), ".", opt.Kernel
+		l.kernelFS, l.kernelDir, l.kernelShown = opt.host(opt.Kernel), ".", opt.Kernel
 	}
 	if err := l.setStackMap(nil, opt); err != nil {
 		return nil, err
@@ -119,9 +125,9 @@ func locate(name string, opt Options) (location, error) {
 		return location{}, fileError(name, "cannot open", err)
 	}
 	root, inRoot := splitRoot(abs)
-	l := location{fsys: os.DirFS(root), name: inRoot, shown: name}
+	l := location{fsys: opt.host(root), name: inRoot, shown: name}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = os.DirFS(opt.Kernel), ".", opt.Kernel, opt.Cache
+		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = opt.host(opt.Kernel), ".", opt.Kernel, opt.Cache
 	}
 	return l, l.setStackMap(nil, opt)
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,6 +75,7 @@ func (e *entries) read() {
 			e.batch = append(e.batch, output.Entry{CPU: c.cpu, Time: item.Time, Data: item.Data, Lost: lost})
 			e.batch = c.page.AppendData(e.batch, c.cpu)
 			e.page, e.err = e.batch, e.ids.expand(e.batch)
+			c.f.info.Events += uint64(len(e.batch))
 			return
 		}
 	}
@@ -146,7 +148,7 @@ func (t *Trace) timeStart(o output.Options) uint64 {
 
 // counts are those of the header: the kernel's, or with a CPU of which there is no
 // stats.cpuN what its pages hold, which are then read twice.
-func (t *Trace) counts() (n output.Counts, err error) {
+func (t *Trace) counts(ctx context.Context) (n output.Counts, err error) {
 	known := map[int]bool{}
 	for _, s := range t.info.Stats {
 		known[s.CPU] = true
@@ -160,7 +162,7 @@ func (t *Trace) counts() (n output.Counts, err error) {
 		if known[c.cpu] {
 			continue
 		}
-		held, lost, err := c.count()
+		held, lost, err := c.count(ctx)
 		if err != nil {
 			return n, err
 		}
@@ -183,7 +185,7 @@ func (t *Trace) addCounts(n *output.Counts, cpu int, held, lost uint64) {
 }
 
 // count reads the pages of a CPU from a file of its own.
-func (c *cpuPages) count() (held, lost uint64, err error) {
+func (c *cpuPages) count(ctx context.Context) (held, lost uint64, err error) {
 	f := &folder{base: &base{opt: c.f.opt, info: Info{SubbufSize: c.f.info.SubbufSize}}, loc: c.f.loc}
 	twin := &cpuPages{f: f, cpu: c.cpu, file: c.file, shown: c.shown}
 	if twin.in, err = f.openPages(twin, true); err != nil {
@@ -196,6 +198,8 @@ func (c *cpuPages) count() (held, lost uint64, err error) {
 		}
 		_, gap, err := twin.item()
 		switch {
+		case ctx.Err() != nil:
+			return held, lost, ctx.Err()
 		case err != nil:
 			return held, lost, nil // reported when the text comes there
 		case gap:

@@ -60,7 +60,9 @@ func newFolder(b *base, l location, types bool) (_ *folder, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.kallsyms = kernel.symbols()
+	if err := b.setSymbols(kernel); err != nil {
+		return nil, err
+	}
 	if err := b.savedCmdlines(l, l.name); err != nil {
 		return nil, err
 	}

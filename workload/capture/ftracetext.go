@@ -55,7 +55,9 @@ func newFtraceText(b *base, in *stream, l location) (*ftraceText, error) {
 		return nil, err
 	}
 	b.types = newTypeIndex(table)
-	b.kallsyms = kernel.symbols()
+	if err := b.setSymbols(kernel); err != nil {
+		return nil, err
+	}
 	build, err := newRebuilder(b, catalogue)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -29,6 +30,36 @@ type Info struct {
 	// What KeepGoing skipped.
 	SkippedEvents, SkippedBytes, SkippedPages uint64
 	FirstSkipped                              error
+
+	// Nameless is, with KeepGoing, why addresses of the kernel have no names although
+	// there is a kallsyms.
+	Nameless error
+}
+
+// Skipped tells what KeepGoing left out; nil: nothing.
+func (i Info) Skipped() error {
+	var errs []error
+	if i.FirstSkipped != nil {
+		errs = append(errs, fmt.Errorf("%s: %s", i.Path, i.skipped()))
+	}
+	if i.Nameless != nil {
+		errs = append(errs, fmt.Errorf("the kernel's addresses stay without names: %w", i.Nameless))
+	}
+	return errors.Join(errs...)
+}
+
+// NothingLeft is the error of a capture of which KeepGoing has skipped all; nil: there
+// was something to read, or nothing at all.
+func (i Info) NothingLeft() error {
+	if i.FirstSkipped == nil || i.Entries() > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: nothing could be read: %s", i.Path, i.skipped())
+}
+
+func (i Info) skipped() string {
+	return fmt.Sprintf("damaged parts were skipped: %d events or lines, %d bytes and the rest of %d pages; the first: %v",
+		i.SkippedEvents, i.SkippedBytes, i.SkippedPages, i.FirstSkipped)
 }
 
 // CPUStats are the numbers of a stats.cpuN file.
@@ -77,8 +108,7 @@ func (i *Info) skip(err error, events, bytes, pages uint64) {
 func (i *Info) caveats() []string {
 	var out []string
 	if i.FirstSkipped != nil {
-		out = append(out, fmt.Sprintf("damaged parts were skipped: %d events or lines, %d bytes and the rest of %d pages; the first: %v",
-			i.SkippedEvents, i.SkippedBytes, i.SkippedPages, i.FirstSkipped))
+		out = append(out, i.skipped())
 	}
 	if i.InBuffer != 0 && i.InBuffer != i.Entries() {
 		out = append(out, fmt.Sprintf("the header counts %d entries in the buffer, the text has %d: if it was cut, its last stack may be, too",

@@ -9,12 +9,13 @@ import (
 	"sync"
 )
 
-// kallsyms resolves kernel addresses. The files are read at the first look-up.
+// kallsyms resolves kernel addresses. The texts are indexed at the first look-up.
 //
 // Kernel: kallsyms_lookup_buildid, kernel/kallsyms.c.
 type kallsyms struct {
-	files kernelFiles
-	once  sync.Once
+	files   kernelFiles
+	modules []byte // kallsyms.modules.txt; nil: there is none
+	once    sync.Once
 	symbolIndex
 }
 
@@ -95,16 +96,49 @@ func (k *kallsyms) Address(name string) (uint64, bool) {
 	return addr, ok
 }
 
-// load reads kallsyms, and kallsyms.modules.txt of the captures nearby, whose
+// load indexes kallsyms, and kallsyms.modules.txt of the captures nearby, whose
 // modules replace those of kallsyms: modules move from boot to boot.
 func (k *kallsyms) load() {
 	defer func() { k.files = kernelFiles{} }() // their text is not needed any more
-	modules, _, err := readFirst(k.files.near, "kallsyms.modules.txt")
-	if err != nil {
+	if k.modules == nil {
 		k.symbolIndex = k.files.cache.index(k.files)
 		return
 	}
-	k.set(k.files.cache.kallsyms(k.files), modules, true)
+	text, _, _ := k.files.cache.kallsyms(k.files) // was read without an error
+	k.set(text, k.modules, true)
+}
+
+// checkSymbols finds what a text of symbols cannot be: one that was cut, is none, or
+// tells no addresses.
+//
+// Kernel: kptr_restrict; s_show, kernel/kallsyms.c.
+func checkSymbols(text []byte, shown string) error {
+	if len(text) == 0 {
+		return nil
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	at := func(line []byte, what string) error {
+		n := 1 + bytes.Count(text[:len(text)-len(line)], []byte("\n"))
+		return &Error{File: shown, Line: n, Offset: -1, What: what + ": " + excerpt(line)}
+	}
+	if !isSymbolLine(first) {
+		return &Error{File: shown, Line: 1, Offset: -1, What: "no line of kallsyms (ADDRESS TYPE NAME): " + excerpt(first)}
+	}
+	if last := text[bytes.LastIndexByte(text, '\n')+1:]; len(last) > 0 {
+		return at(last, "the text ends inside a line")
+	}
+	for line := range bytes.Lines(text) {
+		if addr, n := leadingHex(line[:min(16, len(line))]); n > 0 && addr != 0 {
+			return nil
+		}
+	}
+	return fileError(shown, "all addresses are 0: take it as root (kptr_restrict)", nil)
+}
+
+// isSymbolLine says whether a line is "address type name …".
+func isSymbolLine(line []byte) bool {
+	_, n := leadingHex(line[:min(16, len(line))])
+	return n > 0 && n+3 < len(line) && line[n] == ' ' && line[n+2] == ' ' && line[n+3] > ' '
 }
 
 // set indexes the lines of all, without those of modules if they are replaced, and

@@ -173,12 +173,53 @@ func globQuote(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// symbols prepares kallsyms; nothing is read before the first look-up.
-func (k kernelFiles) symbols() *kallsyms {
+// setSymbols prepares kallsyms: it is read, and indexed at the first look-up. One that is
+// there but cannot be used is an error; with KeepGoing addresses then have no names, and
+// Info says why.
+func (b *base) setSymbols(k kernelFiles) error {
 	if len(k.places) == 0 {
 		return nil
 	}
-	return &kallsyms{files: k}
+	modules, err := k.readSymbols()
+	if err == nil {
+		b.kallsyms = &kallsyms{files: k, modules: modules}
+		return nil
+	}
+	if !b.opt.KeepGoing || b.stopped() {
+		return err
+	}
+	b.info.Nameless = err
+	return nil
+}
+
+// readSymbols reads kallsyms into the cache, and kallsyms.modules.txt, and judges them.
+func (k kernelFiles) readSymbols() (modules []byte, err error) {
+	text, shown, err := k.cache.kallsyms(k)
+	if err == nil {
+		err = checkSymbols(text, shown)
+	}
+	if err != nil {
+		return nil, symbolsFault(shown, err)
+	}
+	modules, shown, err = readFirst(k.near, "kallsyms.modules.txt")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = checkSymbols(modules, shown)
+	}
+	if err != nil {
+		return nil, symbolsFault(shown, err)
+	}
+	return modules, nil
+}
+
+func symbolsFault(shown string, err error) error {
+	var at *Error
+	if errors.As(err, &at) {
+		return err // it has the place
+	}
+	return fileError(shown, "cannot read the kernel's symbols", cause(err))
 }
 
 // savedCmdlines reads the names of tasks.

@@ -91,7 +91,7 @@ func (c *cpuPages) load() (lost bool, err error) {
 		return false, err
 	case err != nil:
 		c.done = true
-		if c.f.opt.KeepGoing {
+		if c.f.opt.KeepGoing && !c.f.stopped() {
 			c.f.info.skip(err, 0, uint64(len(image)), 0)
 			return false, nil
 		}

@@ -11,19 +11,57 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// DatFolder is a capture folder with all that a trace.dat has of it.
-type DatFolder struct {
+// Dat is a capture with all that a trace.dat has of it.
+type Dat struct {
 	Meta    *tracedat.Meta
-	Sources []tracedat.Source // one, of the top
-	folder  *folder
+	Sources []tracedat.Source // of a folder one, of the top
+
+	folders []*folder
+	dat     *traceDat // nil: a folder
 }
 
 // Close closes the pages.
-func (d *DatFolder) Close() error { return d.folder.close() }
+func (d *Dat) Close() error {
+	var err error
+	for _, f := range d.folders {
+		err = errors.Join(err, f.close())
+	}
+	if d.dat != nil {
+		err = errors.Join(err, d.dat.Close())
+	}
+	return err
+}
 
-// OpenDatFolder opens the folder name to be written as a trace.dat. The pages are read
-// from the Sources, once.
-func OpenDatFolder(name string, opt Options) (_ *DatFolder, err error) {
+// Skipped tells what KeepGoing left out, once the Sources are read; nil: nothing.
+func (d *Dat) Skipped() error {
+	var errs []error
+	for _, f := range d.folders {
+		errs = append(errs, f.info.Skipped())
+	}
+	return errors.Join(errs...)
+}
+
+// NothingLeft is the error of a capture of which KeepGoing has skipped all; nil: there
+// was something to read, or nothing at all.
+func (d *Dat) NothingLeft() error {
+	var first error
+	for _, f := range d.folders {
+		err := f.info.NothingLeft()
+		if f.info.Entries() > 0 {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// OpenDat opens the folder or the trace.dat name to be written as a trace.dat. The
+// pages are read from the Sources, once, and decoded on the way: one that cannot be is
+// an error, or with Options.KeepGoing it is left out, and the next page of its CPU says
+// that events were lost before it.
+func OpenDat(name string, opt Options) (_ *Dat, err error) {
 	l, err := locate(name, opt)
 	if err != nil {
 		return nil, err
@@ -32,57 +70,101 @@ func OpenDatFolder(name string, opt Options) (_ *DatFolder, err error) {
 	if err != nil {
 		return nil, fileError(l.shown, "cannot open", cause(err))
 	}
-	if !info.IsDir() {
-		return nil, fileError(l.shown, "neither a trace.dat nor a folder with cpuN.raw pages", nil)
-	}
-	b := newBase(l, opt, FormatFolder)
-	d := &DatFolder{Meta: &tracedat.Meta{}}
-	if d.folder, err = newFolder(&b, l, true); err != nil {
-		return nil, err
-	}
+	d := &Dat{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if err := d.meta(l); err != nil {
+	if info.IsDir() {
+		return d, d.fromFolder(l, opt)
+	}
+	if d.dat, err = openTraceDat(l); err != nil {
 		return nil, err
 	}
-	s := tracedat.Source{}
-	clock, err := optional(l, "trace_clock")
+	if d.dat == nil {
+		return nil, fileError(l.shown, "neither a trace.dat nor a folder with cpuN.raw pages", nil)
+	}
+	return d, d.fromFile(l, opt)
+}
+
+// pages opens what has the form of a capture folder.
+func (d *Dat) pages(l location, opt Options, format string) (*folder, error) {
+	b := newBase(l, opt, format)
+	f, err := newFolder(&b, l, true)
 	if err != nil {
 		return nil, err
+	}
+	d.folders = append(d.folders, f)
+	return f, nil
+}
+
+// fromFile takes everything from a trace.dat.
+func (d *Dat) fromFile(l location, opt Options) error {
+	d.Meta = d.dat.CanonicalMeta()
+	for i := range d.dat.Buffers {
+		b := &d.dat.Buffers[i]
+		s := tracedat.Source{Name: b.Name, Clock: b.Clock, Text: d.dat.Text(b)}
+		if len(b.CPUs) > 0 {
+			in := d.dat.location(b, l)
+			if b.Name != "" {
+				in.shown = path.Join(l.shown, b.Name)
+			}
+			f, err := d.pages(in, opt, FormatTraceDat)
+			if err != nil {
+				return err
+			}
+			s.CPUs = f.decoded()
+		}
+		d.Sources = append(d.Sources, s)
+	}
+	return nil
+}
+
+// fromFolder takes everything from a capture folder.
+func (d *Dat) fromFolder(l location, opt Options) error {
+	f, err := d.pages(l, opt, FormatFolder)
+	if err != nil {
+		return err
+	}
+	d.Meta = &tracedat.Meta{}
+	if err := d.meta(l, f); err != nil {
+		return err
+	}
+	s := tracedat.Source{CPUs: f.decoded()}
+	clock, err := optional(l, "trace_clock")
+	if err != nil {
+		return err
 	}
 	if s.Clock = tracedat.ChosenClock(string(clock)); len(clock) > 0 {
 		d.note(tracedat.OptionTraceClock, clock)
 	}
-	for _, c := range d.folder.cpus {
+	for _, c := range f.cpus {
 		d.Meta.CPUs = max(d.Meta.CPUs, c.cpu+1)
 		stats, err := optional(l, fmt.Sprintf("stats.cpu%d", c.cpu))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(stats) > 0 {
 			d.note(tracedat.OptionCPUStat, fmt.Appendf(nil, "CPU: %d\n%s", c.cpu, stats))
 		}
-		s.CPUs = append(s.CPUs, tracedat.CPUPages{CPU: c.cpu, Pages: d.folder.pages(c.cpu)})
 	}
 	d.Sources = []tracedat.Source{s}
-	return d, nil
+	return nil
 }
 
-func (d *DatFolder) note(id uint16, text []byte) {
+func (d *Dat) note(id uint16, text []byte) {
 	d.Meta.Options = append(d.Meta.Options, tracedat.Option{ID: id, Data: append(bytes.Clone(text), 0)})
 }
 
 // meta collects what the kernel's files have. The formats are written anew, which
 // gives what was read.
-func (d *DatFolder) meta(l location) error {
+func (d *Dat) meta(l location, f *folder) error {
 	kernel := findKernel(l, l.name)
 	m := d.Meta
-	m.HeaderPage = tracedat.HeaderPage(d.folder.info.SubbufSize)
+	m.HeaderPage = tracedat.HeaderPage(f.info.SubbufSize)
 	systems := map[string]int{}
-	for _, t := range d.folder.types.table.All() {
+	for _, t := range f.types.table.All() {
 		switch {
 		case t.System == "ftrace" && t.Name == "blk": // it has no format
 		case t.System == "ftrace":
@@ -96,25 +178,27 @@ func (d *DatFolder) meta(l location) error {
 			s.Formats = append(s.Formats, t.Format())
 		}
 	}
-	for _, f := range []struct {
+	for _, part := range []struct {
 		to    *[]byte
 		names []string
 	}{
 		{&m.HeaderEvent, []string{"header_event", "header_event.txt"}},
-		{&m.Kallsyms, []string{"kallsyms.txt", "kallsyms"}},
 		{&m.Printk, []string{"printk_formats"}},
 	} {
-		text, _, err := kernel.read(f.names...)
+		text, _, err := kernel.read(part.names...)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		*f.to = text
+		*part.to = text
 	}
-	modules, _, err := readFirst(kernel.near, "kallsyms.modules.txt")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var err error
+	if f.kallsyms != nil { // with KeepGoing it is left out where it cannot be used
+		text, _, cerr := f.kallsyms.files.cache.kallsyms(kernel)
+		m.Kallsyms, err = slices.Concat(text, f.kallsyms.modules), cerr
+	}
+	if err != nil {
 		return err
 	}
-	m.Kallsyms = slices.Concat(m.Kallsyms, modules)
 	m.Cmdlines, err = optional(l, "saved_cmdlines")
 	return err
 }

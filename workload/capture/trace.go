@@ -198,7 +198,7 @@ func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.counts()
+	n, err := t.counts(ctx)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -80,7 +81,7 @@ func run() error {
 	mine.KernelMap.New = func(record.MapConfig) (record.Interner, error) {
 		return &ordered{ids: map[string]uint32{}}, nil
 	}
-	r, err := report.Estimate(&trace{}, report.Options{Designs: append(designs, mine)})
+	r, err := report.Estimate(context.Background(), &trace{}, report.Options{Designs: append(designs, mine)})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// grace is how long work that was told to end may go on: with what follows it, the
+// program is gone within a tenth of a second.
+const grace = 50 * time.Millisecond
+
+// endedBy is why the program ends: a signal. As an exit status it is what a shell
+// tells of a program that the signal killed.
+type endedBy syscall.Signal
+
+func (e endedBy) Error() string { return "ended by " + syscall.Signal(e).String() }
+func (e endedBy) status() int   { return 128 + int(e) }
+
+// sigPipe is SIGPIPE, which some systems do not have: nobody reads the standard output
+// any more.
+const sigPipe = endedBy(13)
+
+// lifetime is how the program ends. The first INT, TERM or HUP cancels the context of
+// the work. Work that looks at its context ends by itself; where it cannot, because it
+// waits for a pipe or a terminal, the program ends without it when the grace is over or
+// a second signal comes. Either way nothing that is half made stays behind.
+type lifetime struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	got    chan os.Signal
+	grace  time.Duration
+	quit   func(status int) // os.Exit
+
+	mu      sync.Mutex
+	kept    []os.Signal // they do not end the program
+	own     bool        // the command sees to its end, see ownSignals
+	over    bool        // the clean-ups run, or have run
+	cleanup map[int]func()
+	next    int
+	broken  sync.Once // the standard output is
+}
+
+// lifetimeKey is of the lifetime in a context.
+type lifetimeKey struct{}
+
+// newLifetime begins one without signals: what a test runs commands in.
+func newLifetime(parent context.Context) *lifetime {
+	l := &lifetime{grace: grace, quit: os.Exit, cleanup: map[int]func(){}}
+	ctx, cancel := context.WithCancelCause(parent)
+	l.ctx, l.cancel = context.WithValue(ctx, lifetimeKey{}, l), cancel
+	return l
+}
+
+// lifetimeOf is the lifetime that a command's context belongs to.
+func lifetimeOf(ctx context.Context) *lifetime {
+	if l, ok := ctx.Value(lifetimeKey{}).(*lifetime); ok {
+		return l
+	}
+	return newLifetime(ctx)
+}
+
+// watch ends the lifetime at a signal. A signal that was ignored when the program
+// began (nohup, a job in the background) stays so.
+func (l *lifetime) watch() {
+	l.got = make(chan os.Signal, 8)
+	signal.Notify(l.got, slices.DeleteFunc(endSignals(), signal.Ignored)...)
+	// A write that nobody reads, or that a limit forbids, fails. It does not kill.
+	if s := writeSignals(); len(s) > 0 {
+		signal.Notify(make(chan os.Signal, 1), s...)
+	}
+	go func() {
+		for s := range l.got {
+			if l.ends(s) {
+				l.end(endedBy(s.(syscall.Signal)))
+				return
+			}
+		}
+	}()
+}
+
+// ends says whether s ends the program.
+func (l *lifetime) ends(s os.Signal) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !slices.Contains(l.kept, s)
+}
+
+// end ends the work, and after the grace the program.
+func (l *lifetime) end(why endedBy) {
+	l.cancel(why)
+	l.mu.Lock()
+	own := l.own
+	l.mu.Unlock()
+	if own {
+		signal.Stop(l.got) // the second one kills
+		return
+	}
+	select {
+	case <-l.got:
+	case <-time.After(l.grace):
+	}
+	l.exit(why.status())
+}
+
+// keep makes signals the command's own: they do not end the program.
+func (l *lifetime) keep(signals ...os.Signal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, signals...)
+}
+
+// ownSignals is for a command that sees to its end itself, as a server does which has
+// to unmount: an interrupt cancels its context and no more, and the other signals are
+// as if the program did not know them.
+func (l *lifetime) ownSignals() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.own = true
+	if l.got != nil {
+		signal.Stop(l.got)
+		if !signal.Ignored(os.Interrupt) {
+			signal.Notify(l.got, os.Interrupt)
+		}
+	}
+}
+
+// endedBy tells the signal that ended the work, if one did.
+func (l *lifetime) endedBy() (why endedBy, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	why, ended = context.Cause(l.ctx).(endedBy)
+	return why, ended && !l.own
+}
+
+// atEnd has f called when the program ends before done was; begin makes what f removes,
+// and if it fails there is nothing to remove. done runs last, the step that finishes it.
+// Once the program ends nothing is begun or finished any more: both
+// wait for the end.
+func (l *lifetime) atEnd(begin func() error, f func()) (done func(last func() error) error, err error) {
+	n := 0
+	err = l.unlessOver(func() error {
+		n = l.next
+		l.next++
+		l.cleanup[n] = f
+		err := begin()
+		if err != nil {
+			delete(l.cleanup, n)
+		}
+		return err
+	})
+	return func(last func() error) error {
+		return l.unlessOver(func() error {
+			err := last()
+			if err == nil {
+				delete(l.cleanup, n)
+			}
+			return err
+		})
+	}, err
+}
+
+// unlessOver does a step that leaves something behind. Once the program ends it waits
+// for the end.
+func (l *lifetime) unlessOver(step func() error) error {
+	l.mu.Lock()
+	if l.over {
+		l.mu.Unlock()
+		select {}
+	}
+	defer l.mu.Unlock()
+	return step()
+}
+
+// clean removes what is half made.
+func (l *lifetime) clean() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	for _, f := range l.cleanup {
+		f()
+	}
+	l.cleanup = nil
+}
+
+// exit ends the program.
+func (l *lifetime) exit(status int) {
+	l.clean()
+	l.quit(status)
+}
+
+// stdout is the standard output. When nobody reads it any more the work ends, quietly.
+func (l *lifetime) stdout(f *os.File) io.Writer { return &standardOutput{f, l} }
+
+type standardOutput struct {
+	file *os.File
+	l    *lifetime
+}
+
+// Fd tells which file it is, for those who ask whether it is a terminal.
+func (s *standardOutput) Fd() uintptr { return s.file.Fd() }
+
+func (s *standardOutput) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if isBrokenPipe(err) {
+		s.l.cancel(sigPipe)
+		s.l.broken.Do(func() { go s.l.end(sigPipe) })
+	}
+	return n, err
+}
+
+// underContext is r until ctx ends.
+func underContext(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
+
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, fmt.Errorf("stopped: %w", err)
+	}
+	return c.r.Read(p)
+}

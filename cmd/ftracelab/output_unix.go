@@ -1,0 +1,30 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// onlyName says whether a file has no other name than the one it was found by.
+func onlyName(f fs.FileInfo) bool {
+	st, ok := f.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 1
+}
+
+func sameOwner(a, b fs.FileInfo) bool {
+	x, ok1 := a.Sys().(*syscall.Stat_t)
+	y, ok2 := b.Sys().(*syscall.Stat_t)
+	return ok1 && ok2 && x.Uid == y.Uid && x.Gid == y.Gid
+}
+
+// chownLike gives f the owner that like has.
+func chownLike(f *os.File, like fs.FileInfo) error {
+	st, ok := like.Sys().(*syscall.Stat_t)
+	if !ok {
+		return syscall.ENOTSUP
+	}
+	return f.Chown(int(st.Uid), int(st.Gid))
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// endSignals end the program.
+func endSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} }
+
+// writeSignals come with a failed write: nobody reads, the file is too large.
+func writeSignals() []os.Signal { return []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ} }
+
+func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

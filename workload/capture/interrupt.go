@@ -1,0 +1,66 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// hostFS are the files below a folder of the host, whose reads end with a context.
+type hostFS struct {
+	fs.FS
+	ctx context.Context
+}
+
+// host is the host's folder dir.
+func (o Options) host(dir string) fs.FS {
+	if o.Context == nil {
+		return os.DirFS(dir)
+	}
+	return hostFS{os.DirFS(dir), o.Context}
+}
+
+func (h hostFS) Open(name string) (fs.File, error) {
+	if err := h.ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := h.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return hostFile{f, h.ctx}, nil
+}
+
+// hostFile can do what an *os.File of os.DirFS can.
+type hostFile struct {
+	fs.File
+	ctx context.Context
+}
+
+func (f hostFile) Read(b []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return f.File.Read(b)
+}
+
+func (f hostFile) ReadAt(b []byte, off int64) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	at, ok := f.File.(io.ReaderAt)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	return at.ReadAt(b, off)
+}
+
+func (f hostFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	dir, ok := f.File.(fs.ReadDirFile)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return dir.ReadDir(n)
+}
