@@ -72,7 +72,7 @@ func TestCutPages(t *testing.T) {
 		every := rapid.IntRange(1, 500).Draw(t, "every")
 		pages := recorded(t, s, size, func(i int) bool { return i%every == every-1 })
 		first, _ := record.NamedDesign(rapid.SampledFrom([]string{"full-stacks", "stackmap"}).Draw(t, "first"), 14, 0)
-		r, err := Estimate(s, Options{
+		r, err := Estimate(t.Context(), s, Options{
 			Designs: []record.Design{first}, SubbufSize: 4096 << rapid.IntRange(0, 2).Draw(t, "other"),
 			Pages: func(int) io.Reader { return bytes.NewReader(pages) }, PagesSize: size,
 		})
@@ -102,7 +102,7 @@ func TestOtherPages(t *testing.T) {
 	one := func(change func(pages []byte) []byte) Verification {
 		s.at = 0
 		pages := change(bytes.Clone(whole))
-		r, err := Estimate(s, Options{Pages: func(int) io.Reader { return bytes.NewReader(pages) }})
+		r, err := Estimate(t.Context(), s, Options{Pages: func(int) io.Reader { return bytes.NewReader(pages) }})
 		if err != nil {
 			t.Fatal(err)
 		}
