@@ -1,6 +1,7 @@
 package report
 
 import (
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind/cookie"
 )
@@ -27,10 +28,10 @@ type census struct {
 	join                     cookie.Join[struct{}]
 }
 
-func newCensus() *census {
+func newCensus(memory *budget.Budget) *census {
 	c := &census{
-		kernel: newUniqueSet(maxUnique, maxKernelFrames),
-		user:   newUniqueSet(maxUnique, maxUserFrames),
+		kernel: newUniqueSet(maxUnique, maxKernelFrames, memory),
+		user:   newUniqueSet(maxUnique, maxUserFrames, memory),
 	}
 	c.join = cookie.Join[struct{}]{Deliver: func(_ struct{}, _ []uint64, found bool) {
 		if found {

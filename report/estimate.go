@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"ftracelab/internal/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
@@ -43,6 +44,10 @@ type Options struct {
 	// those of the first design against; nil, for all or for one CPU: nothing to
 	// compare. It is called from another goroutine than the source.
 	Pages func(cpu int) io.Reader
+
+	// Memory bounds what is held for each CPU and for unique stacks; nil is a budget
+	// of the default size.
+	Memory *budget.Budget
 
 	// Caveats are what the caller knows of the source that a reader should.
 	Caveats []string
@@ -104,7 +109,9 @@ func Estimate(src record.Source, opt Options) (*Report, error) {
 	if err := opt.complete(); err != nil {
 		return nil, err
 	}
-	rd := &reader{src: &checkedSource{src: src}}
+	memory := budget.OrDefault(opt.Memory)
+	checked := &checkedSource{src: src, lanes: memory.Part(2), each: opt.laneBytes(), designs: fewestDesigns}
+	rd := &reader{src: checked}
 	first := newBatch()
 	if err := rd.fill(first); err != nil {
 		return nil, err
@@ -116,7 +123,10 @@ func Estimate(src record.Source, opt Options) (*Report, error) {
 	if len(opt.Designs) == 0 {
 		return nil, errors.New("report: no design to estimate")
 	}
-	run, err := newRun(&opt)
+	if err := checked.compare(len(opt.Designs)); err != nil {
+		return nil, err
+	}
+	run, err := newRun(&opt, memory.Part(1))
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +157,8 @@ type run struct {
 	condition string // of the source, see Conditioner
 }
 
-func newRun(opt *Options) (*run, error) {
-	r := &run{opt: opt, census: newCensus()}
+func newRun(opt *Options, memory *budget.Budget) (*run, error) {
+	r := &run{opt: opt, census: newCensus(memory)}
 	for i, d := range opt.Designs {
 		w, err := newWriter(d, opt, i == 0)
 		if err != nil {
@@ -193,10 +203,40 @@ func hasUserStacks(b *batch) bool {
 	return false
 }
 
-// checkedSource refuses records that would need memory without bound.
+// checkedSource refuses records that would need memory without bound: those of a CPU
+// whose lanes are more than there is memory for, before the lanes are made.
 type checkedSource struct {
 	src record.Source
 	n   uint64
+
+	lanes   *budget.Budget
+	each    int64 // bytes of a lane
+	designs int   // to be compared, as far as it is known
+	seen    [maxCPUs]bool
+	cpus    int // of them
+}
+
+// fewestDesigns are compared at least.
+const fewestDesigns = 3
+
+// laneBytes is what a lane takes: its ring, its counts, and what it keeps of the pages
+// of a usual buffer.
+func (o *Options) laneBytes() int64 {
+	return int64(lanePages)*int64(o.SubbufSize) + 8<<10
+}
+
+// compare says how many designs there are.
+func (c *checkedSource) compare(designs int) error {
+	more := max(0, designs-c.designs)
+	c.designs += more
+	return c.take(c.cpus * more)
+}
+
+func (c *checkedSource) take(lanes int) error {
+	if err := c.lanes.Take(int64(lanes)*c.each, "ring buffers"); err != nil {
+		return fmt.Errorf("report: %d designs on %d CPUs: %w", c.designs, c.cpus, err)
+	}
+	return nil
 }
 
 func (c *checkedSource) Next(r *record.Record) error {
@@ -207,6 +247,14 @@ func (c *checkedSource) Next(r *record.Record) error {
 	switch {
 	case r.CPU < 0 || r.CPU >= maxCPUs:
 		return fmt.Errorf("report: record %d: cpu %d: %w (0 to %d)", c.n, r.CPU, errRange, maxCPUs-1)
+	case !c.seen[r.CPU]:
+		c.seen[r.CPU] = true
+		c.cpus++
+		if err := c.take(c.designs); err != nil {
+			return err
+		}
+	}
+	switch {
 	case len(r.Data) > 1<<20 || len(r.Stack) > 1<<17:
 		return fmt.Errorf("report: record %d is larger than any sub-buffer: %w", c.n, errRange)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
@@ -439,7 +440,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestUniqueSet passes its limits.
 func TestUniqueSet(t *testing.T) {
-	u := newUniqueSet(2000, 100)
+	u := newUniqueSet(2000, 100, budget.New(budget.Default))
 	for range 2 {
 		for i := range 2500 {
 			u.see(frames(i, 3))
@@ -454,7 +455,7 @@ func TestUniqueSet(t *testing.T) {
 			t.Fatalf("stack %d: %+v", i, s)
 		}
 	}
-	c := newCensus()
+	c := newCensus(budget.New(budget.Default))
 	c.kernel, c.kernelStacks, c.events = u, 5000, 5000
 	opt := Options{}
 	if err := opt.complete(); err != nil {
@@ -462,7 +463,7 @@ func TestUniqueSet(t *testing.T) {
 	}
 	full, _ := record.NamedDesign("full-stacks", 0, 0)
 	opt.Designs = []record.Design{full}
-	r, err := newRun(&opt)
+	r, err := newRun(&opt, budget.New(budget.Default))
 	if err != nil {
 		t.Fatal(err)
 	}

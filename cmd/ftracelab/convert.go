@@ -11,7 +11,7 @@ import (
 	"ftracelab/workload/capture"
 )
 
-func convertCommand() *cobra.Command {
+func convertCommand(memory *memoryFlag) *cobra.Command {
 	var file fileFlags
 	var kernel string
 	cmd := &cobra.Command{
@@ -27,7 +27,8 @@ capture folder, and writes a trace.dat that trace-cmd and KernelShark open.`,
 			if err != nil {
 				return err
 			}
-			if err := convert(args[0], args[1], target, capture.Options{Kernel: kernel}); err != nil {
+			defer memory.limit()()
+			if err := convert(args[0], args[1], target, capture.Options{Kernel: kernel, Memory: memory.budget()}); err != nil {
 				return fmt.Errorf("convert: %w", err)
 			}
 			return nil
@@ -44,7 +45,7 @@ func convert(from, to string, target tracedat.Target, opt capture.Options) (err 
 		return err
 	}
 	if is {
-		f, err := tracedat.Open(from)
+		f, err := tracedat.Open(from, opt.Memory)
 		if err != nil {
 			return err
 		}

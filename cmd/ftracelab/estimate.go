@@ -17,6 +17,7 @@ import (
 
 // estimateFlags are the flags of estimate.
 type estimateFlags struct {
+	memory    *memoryFlag
 	kernel    string
 	format    string
 	keepGoing bool
@@ -29,8 +30,8 @@ type estimateFlags struct {
 	opt       report.Options
 }
 
-func estimateCommand() *cobra.Command {
-	var f estimateFlags
+func estimateCommand(memory *memoryFlag) *cobra.Command {
+	f := estimateFlags{memory: memory}
 	cmd := &cobra.Command{
 		Use:   "estimate [FILE|DIR]…",
 		Short: "What would stackmap save on this capture?",
@@ -72,6 +73,7 @@ with user. before the key, those of a map of user stacks:
 }
 
 func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) error {
+	defer f.memory.limit()()
 	f.opt.TopStacks = f.top
 	if f.top == 0 {
 		f.opt.TopStacks = -1
@@ -109,7 +111,7 @@ func (f *estimateFlags) run(stdin io.Reader, stdout io.Writer, paths []string) e
 
 // one estimates one capture; the empty path is the embedded example.
 func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err error) {
-	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, Frames: f.frames}
+	opt := capture.Options{Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, Frames: f.frames, Memory: f.memory.budget()}
 	var c *capture.Capture
 	switch path {
 	case "":
@@ -124,6 +126,7 @@ func (f *estimateFlags) one(stdin io.Reader, path string) (r *report.Report, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	o := f.opt
+	o.Memory = opt.Memory
 	info := c.Info()
 	o.Path, o.Format = info.Path, info.Format
 	o.Types = c.Types()

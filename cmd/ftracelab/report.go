@@ -14,6 +14,7 @@ import (
 
 // reportFlags are the flags of report.
 type reportFlags struct {
+	memory    *memoryFlag
 	kernel    string
 	options   []string
 	cpu       int
@@ -22,8 +23,8 @@ type reportFlags struct {
 	keepGoing bool
 }
 
-func reportCommand() *cobra.Command {
-	f := reportFlags{cpu: -1}
+func reportCommand(memory *memoryFlag) *cobra.Command {
+	f := reportFlags{memory: memory, cpu: -1}
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE.dat",
 		Short: "Print a capture as the file trace, or as trace-cmd report does",
@@ -66,7 +67,8 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 }
 
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
-	opt := capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance}
+	defer f.memory.limit()()
+	opt := capture.Options{Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, Memory: f.memory.budget()}
 	if asTraceCmd, err := f.asTraceCmd(dir); err != nil {
 		return err
 	} else if asTraceCmd {

@@ -23,7 +23,7 @@ func (c *Cache) formats(k kernelFiles) (_ []*format, err error) {
 func (c *Cache) kallsyms(k kernelFiles) []byte {
 	if !c.textRead {
 		c.textRead = true
-		if text, _, err := k.read("kallsyms.txt", "kallsyms"); err == nil {
+		if text, _, err := readSymbols(k.places, "kallsyms.txt", "kallsyms"); err == nil {
 			c.text = text
 		}
 	}

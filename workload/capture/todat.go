@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/tracedat"
 )
 
@@ -24,6 +25,7 @@ func (d *DatFolder) Close() error { return d.folder.close() }
 // OpenDatFolder opens the folder name to be written as a trace.dat. The pages are read
 // from the Sources, once.
 func OpenDatFolder(name string, opt Options) (_ *DatFolder, err error) {
+	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
 	if err != nil {
 		return nil, err
