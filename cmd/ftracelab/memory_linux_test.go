@@ -508,7 +508,9 @@ func (d *dat7) sectionsOf(t *testing.T, m *tracedat.Meta) {
 		id   uint16
 		data []byte
 	}{
-		{16, headers}, {17, formats(nil, m.Ftrace)}, {18, systems},
+		{16, headers},
+		{17, formats(nil, m.Ftrace)},
+		{18, systems},
 		{19, append(le.AppendUint32(nil, uint32(len(m.Kallsyms))), m.Kallsyms...)},
 	} {
 		d.options = option(d.options, s.id, number(d.section(s.id, s.data, -1)))

@@ -146,8 +146,10 @@ func textBombs() []hostile {
 		{name: "ftrace: 16000 unknown events", stdin: piped(100<<20, func(b []byte, n int) []byte {
 			return fmt.Appendf(b, "a-1 [000] ..... %d.000001: e%d_%s: x\n", n+1, n%16000, long[:200])
 		}), args: [][]string{{"estimate", "--format", "ftrace", "--keep-going"}}},
-		{name: "folded: a pipe of 300 MB", stdin: piped(300<<20, func(b []byte, n int) []byte { return fmt.Appendf(b, "a;f%d_%s 1\n", n, long[:100]) }),
-			args: [][]string{{"estimate", "--format", "folded"}}, want: "give them as a file"},
+		{
+			name: "folded: a pipe of 300 MB", stdin: piped(300<<20, func(b []byte, n int) []byte { return fmt.Appendf(b, "a;f%d_%s 1\n", n, long[:100]) }),
+			args: [][]string{{"estimate", "--format", "folded"}}, want: "give them as a file",
+		},
 		{name: "folded: a million frames", make: func(t *testing.T, path string) {
 			file(t, filepath.Dir(path), "input", text(103*1000000, func(b []byte, n int) []byte { return fmt.Appendf(b, "a;b%07d;f%07d_%s 1\n", n, n, long[:80]) }))
 		}, args: [][]string{{"estimate", "--format", "folded"}}},

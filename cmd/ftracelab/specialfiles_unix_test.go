@@ -110,8 +110,11 @@ func TestNamedStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"report", fifo}, {"report", "--as", "trace", fifo}, {"convert", fifo, filepath.Join(dir, "out.dat")},
-		{"report", "/dev/zero"}, {"convert", "/dev/zero", filepath.Join(dir, "out.dat")},
+		{"report", fifo},
+		{"report", "--as", "trace", fifo},
+		{"convert", fifo, filepath.Join(dir, "out.dat")},
+		{"report", "/dev/zero"},
+		{"convert", "/dev/zero", filepath.Join(dir, "out.dat")},
 		{"stackmap-dump", "--vmlinux", fifo, "-"},
 	} {
 		if status, _, stderr := ended(t, args...); status != exitFailed ||

@@ -44,10 +44,16 @@ func TestFoldedWeights(t *testing.T) {
 		caveats []string // nil: none about weights
 	}{
 		"as they are": {"r;a 3\nr;b 1048573\n", map[string]uint64{"a": 3, "b": million - 3}, nil},
-		"one too many": {"r;a 3\nr;b 1048574\n", map[string]uint64{"a": 2, "b": million/2 - 1},
-			[]string{"add up to 1048577", "a weight of 2"}},
-		"microseconds": {"r;a 3000000000\nr;b 1000000000\nr;c 1\nr;d 0\n", map[string]uint64{"a": 786370, "b": 262123, "c": 1},
-			[]string{"add up to 4000000001", "a weight of 3815", "1 of 3 stacks weigh less"}},
+		"one too many": {
+			"r;a 3\nr;b 1048574\n",
+			map[string]uint64{"a": 2, "b": million/2 - 1},
+			[]string{"add up to 1048577", "a weight of 2"},
+		},
+		"microseconds": {
+			"r;a 3000000000\nr;b 1000000000\nr;c 1\nr;d 0\n",
+			map[string]uint64{"a": 786370, "b": 262123, "c": 1},
+			[]string{"add up to 4000000001", "a weight of 3815", "1 of 3 stacks weigh less"},
+		},
 		"15 bytes":    {"r;a 1000000000\n", map[string]uint64{"a": 1048218}, []string{"a weight of 954"}},
 		"beyond 2^64": {strings.Repeat("r;a 9999999999999999999\n", 4), map[string]uint64{"a": million}, []string{"more than 2^64"}},
 	} {
