@@ -34,20 +34,22 @@ type uniqueSet struct {
 	short  error // why limit is lower than it was
 }
 
-// What a stack takes, with the lists that are copied as they grow and the maps of the
-// sweep, and what each of its addresses does; and how much is taken at a time.
+// What a stack takes, with the lists that are copied as they grow, and what each of its
+// addresses does: in the maps of the sweep, which get a stand-in for those that are not
+// kept, and in the list of kept ones; and how much is taken at a time.
 const (
-	uniqueCost      = 240
-	uniqueFrameCost = 12
-	uniqueStep      = 1 << 20
+	uniqueCost     = 240
+	sweptFrameCost = 10
+	keptFrameCost  = 12
+	uniqueStep     = 1 << 20
 )
 
 // hold says whether there is memory for one more stack. Where there is none, limit
 // becomes what there is.
 func (u *uniqueSet) hold(depth int) bool {
-	cost := int64(uniqueCost)
+	cost := uniqueCost + sweptFrameCost*int64(depth)
 	if len(u.frames)+depth <= u.frameLimit {
-		cost += uniqueFrameCost * int64(depth)
+		cost += keptFrameCost * int64(depth)
 	}
 	if u.room < cost {
 		n := max(cost, uniqueStep)
