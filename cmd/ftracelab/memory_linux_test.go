@@ -104,9 +104,6 @@ var (
 // TestPeakMemory runs the commands on inputs that are smaller than the bound and would
 // take more.
 func TestPeakMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it writes large files")
-	}
 	command := buildCommand(t)
 	for _, h := range slices.Concat(datBombs(), folderBombs(), textBombs(), dumpBombs()) {
 		t.Run(h.name, func(t *testing.T) {

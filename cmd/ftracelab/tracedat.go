@@ -22,8 +22,8 @@ import (
 
 // isTraceDat says whether path is a file that begins like a trace.dat.
 func isTraceDat(path string) (bool, error) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return false, err // a folder; or a stream, and those cannot be read twice
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return false, nil // a folder; or a stream, and those cannot be read twice
 	}
 	in, err := os.Open(path)
 	if err != nil {
