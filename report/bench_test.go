@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/record"
 )
 
@@ -43,7 +44,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%s: %g allocations for %d records", name, n, len(b.recs))
 		}
 	}
-	c := newCensus(nil)
+	c := newCensus(nil, budget.New(budget.Default))
 	if n := testing.AllocsPerRun(20, func() { _ = c.consume(b) }); n > 0 {
 		t.Errorf("census: %g allocations", n)
 	}
@@ -71,7 +72,7 @@ func BenchmarkDesigns(b *testing.B) {
 	if err := opt.complete(); err != nil {
 		b.Fatal(err)
 	}
-	parts := map[string]consumer{"census": newCensus(nil)}
+	parts := map[string]consumer{"census": newCensus(nil, budget.New(budget.Default))}
 	names := []string{"census"}
 	for _, name := range []string{"full-stacks", "stackmap", "no-stacks"} {
 		d, _ := record.NamedDesign(name, 14, 0)

@@ -33,6 +33,11 @@ func (r *run) caveats(rep *Report) []string {
 		note("there are too many unique kernel stacks to keep all: of %d only a hash is known, and %d events have one beyond those counted, which the sweep over bits counts as refused",
 			c.kernel.notKept, c.kernel.forgotten)
 	}
+	for _, u := range []*uniqueSet{c.kernel, c.user} {
+		if u.short != nil && u.forgotten > 0 {
+			note("after %d unique stacks no others are told apart: %v", len(u.stacks), u.short)
+		}
+	}
 	switch {
 	case c.kernelStacks <= c.events:
 	case c.losses > 0:

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind/cookie"
@@ -30,11 +31,11 @@ type census struct {
 	ids                      recordIDs
 }
 
-func newCensus(types *event.Table) *census {
+func newCensus(types *event.Table, memory *budget.Budget) *census {
 	c := &census{
 		ids:    namedIDs(types),
-		kernel: newUniqueSet(maxUnique, maxKernelFrames),
-		user:   newUniqueSet(maxUnique, maxUserFrames),
+		kernel: newUniqueSet(maxUnique, maxKernelFrames, memory),
+		user:   newUniqueSet(maxUnique, maxUserFrames, memory),
 	}
 	c.join = cookie.Join[struct{}]{Deliver: func(_ struct{}, _ []uint64, found bool) {
 		if found {

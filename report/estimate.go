@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"ftracelab/internal/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
@@ -46,6 +47,10 @@ type Options struct {
 	// to compare. It is called from another goroutine than the source.
 	Pages     func(cpu int) io.Reader
 	PagesSize int
+
+	// Memory bounds what is held for each CPU and for unique stacks; nil is a budget
+	// of the default size.
+	Memory *budget.Budget
 
 	// Caveats are what the caller knows of the source that a reader should.
 	Caveats []string
@@ -116,7 +121,9 @@ func Estimate(ctx context.Context, src record.Source, opt Options) (*Report, err
 	if err := opt.complete(); err != nil {
 		return nil, err
 	}
-	rd := &reader{src: &checkedSource{src: src, ctx: ctx}}
+	memory := budget.OrDefault(opt.Memory)
+	checked := &checkedSource{src: src, ctx: ctx, lanes: memory.Part(2), each: opt.laneBytes(), designs: fewestDesigns}
+	rd := &reader{src: checked}
 	first := newBatch()
 	if err := rd.fill(first); err != nil {
 		return nil, err
@@ -128,7 +135,10 @@ func Estimate(ctx context.Context, src record.Source, opt Options) (*Report, err
 	if len(opt.Designs) == 0 {
 		return nil, errors.New("report: no design to estimate")
 	}
-	run, err := newRun(ctx, &opt)
+	if err := checked.compare(len(opt.Designs)); err != nil {
+		return nil, err
+	}
+	run, err := newRun(ctx, &opt, memory.Part(1))
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +177,8 @@ type run struct {
 	condition string // of the source, see Conditioner
 }
 
-func newRun(ctx context.Context, opt *Options) (*run, error) {
-	r := &run{ctx: ctx, opt: opt, census: newCensus(opt.Types)}
+func newRun(ctx context.Context, opt *Options, memory *budget.Budget) (*run, error) {
+	r := &run{ctx: ctx, opt: opt, census: newCensus(opt.Types, memory)}
 	for _, d := range opt.Designs {
 		w, err := newWriter(d, opt)
 		if err != nil {
@@ -220,11 +230,41 @@ func hasUserStacks(b *batch) bool {
 	return false
 }
 
-// checkedSource refuses records that would need memory without bound.
+// checkedSource refuses records that would need memory without bound: those of a CPU
+// whose lanes are more than there is memory for, before the lanes are made.
 type checkedSource struct {
 	ctx context.Context
 	src record.Source
 	n   uint64
+
+	lanes   *budget.Budget
+	each    int64 // bytes of a lane
+	designs int   // to be compared, as far as it is known
+	seen    [maxCPUs]bool
+	cpus    int // of them
+}
+
+// fewestDesigns are compared at least.
+const fewestDesigns = 3
+
+// laneBytes is what a lane takes: its ring, its counts, and what it keeps of the pages
+// of a usual buffer.
+func (o *Options) laneBytes() int64 {
+	return int64(lanePages)*int64(o.SubbufSize) + 8<<10
+}
+
+// compare says how many designs there are.
+func (c *checkedSource) compare(designs int) error {
+	more := max(0, designs-c.designs)
+	c.designs += more
+	return c.take(c.cpus * more)
+}
+
+func (c *checkedSource) take(lanes int) error {
+	if err := c.lanes.Take(int64(lanes)*c.each, "ring buffers"); err != nil {
+		return fmt.Errorf("report: %d designs on %d CPUs: %w", c.designs, c.cpus, err)
+	}
+	return nil
 }
 
 func (c *checkedSource) Next(r *record.Record) error {
@@ -240,6 +280,14 @@ func (c *checkedSource) Next(r *record.Record) error {
 	switch {
 	case r.CPU < 0 || r.CPU >= maxCPUs:
 		return fmt.Errorf("report: record %d: cpu %d: %w (0 to %d)", c.n, r.CPU, errRange, maxCPUs-1)
+	case !c.seen[r.CPU]:
+		c.seen[r.CPU] = true
+		c.cpus++
+		if err := c.take(c.designs); err != nil {
+			return err
+		}
+	}
+	switch {
 	case len(r.Data) > 1<<20 || len(r.Stack) > 1<<17:
 		return fmt.Errorf("report: record %d is larger than any sub-buffer: %w", c.n, errRange)
 	}

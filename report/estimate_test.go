@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
@@ -422,7 +423,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestUniqueSet passes its limits.
 func TestUniqueSet(t *testing.T) {
-	u := newUniqueSet(2000, 100)
+	u := newUniqueSet(2000, 100, budget.New(budget.Default))
 	for range 2 {
 		for i := range 2500 {
 			u.see(frames(i, 3))
@@ -437,7 +438,7 @@ func TestUniqueSet(t *testing.T) {
 			t.Fatalf("stack %d: %+v", i, s)
 		}
 	}
-	c := newCensus(nil)
+	c := newCensus(nil, budget.New(budget.Default))
 	c.kernel, c.kernelStacks, c.events = u, 5000, 5000
 	opt := Options{}
 	if err := opt.complete(); err != nil {
@@ -445,7 +446,7 @@ func TestUniqueSet(t *testing.T) {
 	}
 	full, _ := record.NamedDesign("full-stacks", 0, 0)
 	opt.Designs = []record.Design{full}
-	r, err := newRun(t.Context(), &opt)
+	r, err := newRun(t.Context(), &opt, budget.New(budget.Default))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,16 +67,12 @@ type fates struct {
 // askAll asks m for every stack of u in turn; bytes says what a stack of that depth
 // takes if m refuses it.
 func askAll(m record.Interner, u *uniqueSet, bytes func(depth int) uint64) (f fates) {
-	var standIn []uint64
+	standIns := standIns{cut: keepsFixed(m)}
 	for i := range u.stacks {
 		s := &u.stacks[i]
 		ips := u.addresses(s)
 		if !s.kept {
-			standIn = standIn[:0]
-			for n := range uint64(s.depth) {
-				standIn = append(standIn, s.hash+n)
-			}
-			ips = standIn
+			ips = standIns.of(s)
 		}
 		if _, err := m.Intern(0, ips); err != nil {
 			f.refuse(s.count, s.count*bytes(int(s.depth)), err)
@@ -91,6 +87,35 @@ func askAll(m record.Interner, u *uniqueSet, bytes func(depth int) uint64) (f fa
 	}
 	f.refuse(u.forgotten, u.forgotten*mean, record.ErrNoSpace)
 	return f
+}
+
+// standIns makes stacks that stand for those whose addresses were not kept.
+type standIns struct {
+	cut int // a stack that is not deeper takes the same room whatever its depth; 0: none
+	ips []uint64
+}
+
+// keepsFixed is the depth up to which all stacks take the same room in m: a stackmap
+// has elements of one size.
+func keepsFixed(m record.Interner) int {
+	if m, ok := m.(record.Stackmap); ok {
+		return m.Config().MaxDepth
+	}
+	return 0
+}
+
+// of is a stack that m cannot tell from s but by its hash. Where the depth makes no
+// difference it is short, for m keeps a copy.
+func (i *standIns) of(s *uniqueStack) []uint64 {
+	depth := int(s.depth)
+	if depth > 0 && depth <= i.cut {
+		depth = 1
+	}
+	i.ips = i.ips[:0]
+	for n := range uint64(depth) {
+		i.ips = append(i.ips, s.hash+n)
+	}
+	return i.ips
 }
 
 // refuse counts n stacks that were recorded in full.

@@ -1,6 +1,10 @@
 package report
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"ftracelab/internal/budget"
+)
 
 // maxUnique bounds the unique stacks remembered of one kind: as many as the largest
 // map (bits 18) could hold, so that each beyond is one that it refuses.
@@ -24,6 +28,39 @@ type uniqueSet struct {
 	forgotten         uint64 // occurrences of stacks beyond limit
 	forgottenWords    uint64 // their addresses
 	notKept           uint64 // stacks whose addresses frames has no room for
+
+	memory *budget.Budget
+	room   int64 // taken and not used
+	short  error // why limit is lower than it was
+}
+
+// What a stack takes, with the lists that are copied as they grow, and what each of its
+// addresses does: in the maps of the sweep, which get a stand-in for those that are not
+// kept, and in the list of kept ones; and how much is taken at a time.
+const (
+	uniqueCost     = 240
+	sweptFrameCost = 10
+	keptFrameCost  = 12
+	uniqueStep     = 1 << 20
+)
+
+// hold says whether there is memory for one more stack. Where there is none, limit
+// becomes what there is.
+func (u *uniqueSet) hold(depth int) bool {
+	cost := uniqueCost + sweptFrameCost*int64(depth)
+	if len(u.frames)+depth <= u.frameLimit {
+		cost += keptFrameCost * int64(depth)
+	}
+	if u.room < cost {
+		n := max(cost, uniqueStep)
+		if u.short = u.memory.Take(n, "more unique stacks"); u.short != nil {
+			u.limit = len(u.stacks)
+			return false
+		}
+		u.room += n
+	}
+	u.room -= cost
+	return true
 }
 
 // uniqueStack is one stack of a uniqueSet.
@@ -35,8 +72,8 @@ type uniqueStack struct {
 	kept  bool
 }
 
-func newUniqueSet(limit, frameLimit int) *uniqueSet {
-	return &uniqueSet{slots: make([]int32, 1<<10), limit: limit, frameLimit: frameLimit}
+func newUniqueSet(limit, frameLimit int, memory *budget.Budget) *uniqueSet {
+	return &uniqueSet{slots: make([]int32, 1<<10), limit: limit, frameLimit: frameLimit, memory: memory}
 }
 
 // see counts one occurrence of ips.
@@ -52,7 +89,7 @@ func (u *uniqueSet) see(ips []uint64) {
 		}
 		i = (i + 1) & mask
 	}
-	if len(u.stacks) >= u.limit {
+	if len(u.stacks) >= u.limit || !u.hold(len(ips)) {
 		u.forgotten++
 		u.forgottenWords += uint64(len(ips))
 		return

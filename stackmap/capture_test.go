@@ -120,7 +120,7 @@ func readStackEvent(rec []byte) (stackEvent, bool) {
 // content reads stack_map_bin into a map of id to record.
 func content(t testing.TB, bin []byte) map[uint32]Record {
 	t.Helper()
-	d, err := ReadDump(bytes.NewReader(bin))
+	d, err := ReadDump(bytes.NewReader(bin), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

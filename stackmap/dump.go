@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"ftracelab/internal/budget"
 )
 
 // Record is one stack of a stack_map_bin.
@@ -23,7 +25,8 @@ type Dump struct {
 }
 
 // ReadDump reads a stack_map_bin of either ABI in either byte order. Memory
-// follows the data that is there, whatever counts the file claims.
+// follows the data that is there, whatever counts the file claims, and is taken
+// from memory; nil is a budget of the default size.
 //
 // Errors name the offset in bytes. The dump that comes with one holds the
 // stacks before that offset; it is nil if the header was unusable. A file that
@@ -34,8 +37,8 @@ type Dump struct {
 //
 // Departure: the kernel's tool stops at a truncated stack and says nothing, and
 // each revision of it reads only the magic of its own kernel.
-func ReadDump(r io.Reader) (*Dump, error) {
-	d := &dumpReader{r: bufio.NewReader(r)}
+func ReadDump(r io.Reader, memory *budget.Budget) (*Dump, error) {
+	d := &dumpReader{r: bufio.NewReader(r), memory: budget.OrDefault(memory)}
 	var dump Dump
 	n, err := d.header(&dump)
 	if err != nil {
@@ -43,6 +46,9 @@ func ReadDump(r io.Reader) (*Dump, error) {
 	}
 	for i := range n {
 		rec, err := d.record()
+		if err == nil {
+			err = d.hold(len(rec.IPs))
+		}
 		if err != nil {
 			return &dump, fmt.Errorf("stack %d of %d: %w", i+1, n, err)
 		}
@@ -86,6 +92,30 @@ type dumpReader struct {
 	r      *bufio.Reader
 	big    bool
 	offset int64 // of the next byte
+
+	memory *budget.Budget
+	room   int64 // that was taken and is not used yet
+}
+
+// What a record takes beside its addresses, in a list that is copied as it grows and
+// another one that is sorted; and how much is taken at a time.
+const (
+	recordCost = 3 * 32
+	dumpStep   = 1 << 20
+)
+
+// hold takes memory for one more stack.
+func (d *dumpReader) hold(depth int) error {
+	cost := recordCost + 8*int64(depth)
+	if d.room < cost {
+		n := max(cost, dumpStep)
+		if err := d.memory.Take(n, "the stacks"); err != nil {
+			return d.errorf("%w", err)
+		}
+		d.room += n
+	}
+	d.room -= cost
+	return nil
 }
 
 // header reads the header into dump and returns the number of stacks.
@@ -114,6 +144,10 @@ func (d *dumpReader) header(dump *Dump) (stacks uint32, err error) {
 	return w[2], nil
 }
 
+// maxDumpDepth bounds a stack; a kernel records at most 64 addresses, or as many as
+// a patch allows.
+const maxDumpDepth = 1 << 16
+
 // record reads one stack.
 func (d *dumpReader) record() (Record, error) {
 	w, err := d.words()
@@ -126,7 +160,9 @@ func (d *dumpReader) record() (Record, error) {
 		if err != nil {
 			return Record{}, fmt.Errorf("address %d of %d: %w", len(rec.IPs)+1, w[1], err)
 		}
-		rec.IPs = append(rec.IPs, ip)
+		if rec.IPs = append(rec.IPs, ip); len(rec.IPs) > maxDumpDepth {
+			return Record{}, d.errorf("more than %d addresses", maxDumpDepth)
+		}
 	}
 	return rec, nil
 }

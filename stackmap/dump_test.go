@@ -93,7 +93,7 @@ func TestReadDumpErrors(t *testing.T) {
 		{"huge count", withWord(file, 8, 0xffffffff), 7, "stack 8 of 4294967295: offset 320", io.ErrUnexpectedEOF},
 		{"small count", withWord(file, 8, 6), 6, "data after the last of 6 stacks", nil},
 	} {
-		d, err := ReadDump(bytes.NewReader(v.file))
+		d, err := ReadDump(bytes.NewReader(v.file), nil)
 		if err == nil || !strings.Contains(err.Error(), v.want) || v.is != nil && !errors.Is(err, v.is) {
 			t.Errorf("%s: %v; want %s", v.name, err, v.want)
 		}
@@ -128,7 +128,7 @@ func TestReadDumpKernels(t *testing.T) {
 		"v2/deep/sm_deep_kmem_stackmap0": {ABIv2, 0},
 		"v4/full/sm_full_start":          {ABIv4, 1024},
 	} {
-		d, err := ReadDump(bytes.NewReader(readFile(t, selection(), dir+"/stack_map_bin")))
+		d, err := ReadDump(bytes.NewReader(readFile(t, selection(), dir+"/stack_map_bin")), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func FuzzReadDump(f *testing.F) {
 		f.Add(readFile(f, selection(), name))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		d, err := ReadDump(bytes.NewReader(file))
+		d, err := ReadDump(bytes.NewReader(file), nil)
 		if d == nil {
 			if err == nil {
 				t.Fatal("neither a dump nor an error")

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"ftracelab/internal/budget"
 )
 
 // DumpOptions choose what WriteDump writes.
@@ -15,6 +17,8 @@ type DumpOptions struct {
 	Symbols func(addr uint64) string
 	// KeepGoing writes what was read before the file went wrong.
 	KeepGoing bool
+	// Memory bounds what is held of the file; nil is a budget of the default size.
+	Memory *budget.Budget
 }
 
 // WriteDump reads a stack_map_bin from r and writes its stacks to w as
@@ -32,7 +36,7 @@ type DumpOptions struct {
 // outer symbol where two overlap, depending on what it was asked before. Ours
 // come from the symbol table alone.
 func WriteDump(w io.Writer, r io.Reader, opts DumpOptions) (stacks int, err error) {
-	d, readErr := ReadDump(r)
+	d, readErr := ReadDump(r, opts.Memory)
 	if readErr != nil && (d == nil || !opts.KeepGoing) {
 		return 0, readErr
 	}

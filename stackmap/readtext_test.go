@@ -24,7 +24,7 @@ func readText(file []byte) (list []TextRecord, err error) {
 // stack_map_bin.
 func TestReadText(t *testing.T) {
 	for _, dir := range []string{"v2/pairs/sm_kmem", "v2/pairs/sm_toggle", "v2/deep/sm_deep_kmem_stackmap1"} {
-		dump, err := ReadDump(bytes.NewReader(readFile(t, selection(), dir+"/stack_map_bin")))
+		dump, err := ReadDump(bytes.NewReader(readFile(t, selection(), dir+"/stack_map_bin")), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func need(ts *testscript.TestScript, _ bool, args []string) {
 // statistics of the buffers count, that none was lost, and that there are some.
 func tally(ts *testscript.TestScript, _ bool, args []string) {
 	for _, path := range args {
-		f, err := tracedat.Open(ts.MkAbs(path))
+		f, err := tracedat.Open(ts.MkAbs(path), nil)
 		ts.Check(err)
 		total := uint64(0)
 		for i := range f.Buffers {

@@ -13,7 +13,7 @@ import (
 	"ftracelab/workload/capture"
 )
 
-func convertCommand() *cobra.Command {
+func convertCommand(memory *memoryFlag) *cobra.Command {
 	var file fileFlags
 	var opt capture.Options
 	cmd := &cobra.Command{
@@ -33,7 +33,8 @@ nothing is written; with --keep-going it is left out and counted.`,
 			if err != nil {
 				return err
 			}
-			opt.Context = cmd.Context()
+			defer memory.limit()()
+			opt.Context, opt.Memory = cmd.Context(), memory.budget()
 			if err := convert(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), target, opt); err != nil {
 				return fmt.Errorf("convert: %w", err)
 			}

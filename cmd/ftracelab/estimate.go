@@ -18,6 +18,7 @@ import (
 
 // estimateFlags are the flags of estimate.
 type estimateFlags struct {
+	memory    *memoryFlag
 	kernel    string
 	format    string
 	stackMap  string
@@ -31,8 +32,8 @@ type estimateFlags struct {
 	opt       report.Options
 }
 
-func estimateCommand() *cobra.Command {
-	var f estimateFlags
+func estimateCommand(memory *memoryFlag) *cobra.Command {
+	f := estimateFlags{memory: memory}
 	cmd := &cobra.Command{
 		Use:   "estimate [FILE|DIR]…",
 		Short: "What would stackmap save on this capture?",
@@ -75,6 +76,7 @@ with user. before the key, those of a map of user stacks:
 }
 
 func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer, paths []string) (err error) {
+	defer f.memory.limit()()
 	f.opt.TopStacks = f.top
 	if f.top == 0 {
 		f.opt.TopStacks = -1
@@ -135,7 +137,7 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writ
 // one estimates one capture; the empty path is the embedded example. skipped tells what
 // was left out with --keep-going.
 func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (r *report.Report, skipped, err error) {
-	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames}
+	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget()}
 	var c *capture.Capture
 	switch path {
 	case "":
@@ -150,6 +152,7 @@ func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	o := f.opt
+	o.Memory = opt.Memory
 	info := c.Info()
 	o.Path, o.Format = info.Path, info.Format
 	o.Types = c.Types()

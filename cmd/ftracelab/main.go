@@ -106,7 +106,9 @@ what they ran.`,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), guardCommand(), execCommand(), convertCommand(), stackmapDumpCommand(), benchCommand())
+	memory := newMemoryFlag(machineMemory())
+	root.PersistentFlags().Var(memory, "memory", "memory that reading a capture may take, as 256M")
+	root.AddCommand(estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(), mountCommand(), guardCommand(), execCommand(), convertCommand(memory), stackmapDumpCommand(memory), benchCommand())
 	return root
 }
 

@@ -14,6 +14,7 @@ import (
 
 // reportFlags are the flags of report.
 type reportFlags struct {
+	memory    *memoryFlag
 	kernel    string
 	options   []string
 	stackMap  string
@@ -26,8 +27,8 @@ type reportFlags struct {
 
 const stackMapUsage = "stack_map or stack_map_bin of a capture made with a stackmap (default: the one in its folder)"
 
-func reportCommand() *cobra.Command {
-	f := reportFlags{cpu: -1}
+func reportCommand(memory *memoryFlag) *cobra.Command {
+	f := reportFlags{memory: memory, cpu: -1}
 	cmd := &cobra.Command{
 		Use:   "report DIR|FILE.dat",
 		Short: "Print a capture as the file trace, or as trace-cmd report does",
@@ -76,7 +77,8 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 }
 
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
-	opt := capture.Options{Context: ctx, Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, StackIDs: f.stackIDs}
+	defer f.memory.limit()()
+	opt := capture.Options{Context: ctx, Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, StackIDs: f.stackIDs, Memory: f.memory.budget()}
 	if asTraceCmd, err := f.asTraceCmd(dir); err != nil {
 		return err
 	} else if asTraceCmd {

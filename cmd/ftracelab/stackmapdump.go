@@ -9,7 +9,7 @@ import (
 	"ftracelab/stackmap"
 )
 
-func stackmapDumpCommand() *cobra.Command {
+func stackmapDumpCommand(memory *memoryFlag) *cobra.Command {
 	var opt stackmap.DumpOptions
 	var vmlinux string
 	cmd := &cobra.Command{
@@ -20,8 +20,10 @@ tool does. - is standard input.`,
 		Example: `  ftracelab stackmap-dump --top 10 --vmlinux vmlinux stack_map.bin`,
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer memory.limit()()
+			opt.Memory = memory.budget()
 			if vmlinux != "" {
-				f, err := os.Open(vmlinux)
+				f, err := openRegular(vmlinux)
 				if err != nil {
 					return fmt.Errorf("stackmap-dump: %w", err)
 				}

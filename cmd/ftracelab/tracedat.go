@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer"
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/output/tracecmd"
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/tracedat"
@@ -21,6 +23,9 @@ import (
 
 // isTraceDat says whether path is a file that begins like a trace.dat.
 func isTraceDat(path string) (bool, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return false, nil // a folder; or a stream, and those cannot be read twice
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -28,14 +33,14 @@ func isTraceDat(path string) (bool, error) {
 	head := make([]byte, 16)
 	n, err := io.ReadFull(in, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		n = 0 // a folder
+		n = 0
 	}
 	return tracedat.Is(head[:n]), in.Close()
 }
 
 // reportTraceDat prints a trace.dat as trace-cmd report would.
 func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.Options) (err error) {
-	f, err := tracedat.Open(path)
+	f, err := tracedat.Open(path, opt.Memory)
 	if err != nil {
 		return err
 	}
@@ -50,6 +55,7 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 		_, err := io.Copy(w, text)
 		return err
 	}
+	opt.Cache = new(capture.Cache)
 	var buffers []tracecmd.Buffer
 	var captures []*capture.Capture
 	for i := range f.Buffers {
@@ -63,7 +69,7 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 			}
 			defer func() { err = errors.Join(err, c.Close()) }()
 			captures = append(captures, c)
-			buffer.Source = &entries{c: c}
+			buffer.Source = &entries{c: c, memory: opt.Memory}
 		} else {
 			buffer.Source = &entries{}
 		}
@@ -83,6 +89,9 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 			err = skippedError{left}
 		}
 	}()
+	if err := holdTables(f, opt.Memory); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	p := tracecmd.New(tracecmd.Config{
 		Kallsyms: f.Kallsyms, Printk: f.Printk, Cmdlines: f.Cmdlines,
 		Counter: f.CounterClock(), Offset: f.TimeOffset(), LongSize: f.LongSize,
@@ -94,6 +103,46 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 type entries struct {
 	c   *capture.Capture // nil: there are none
 	rec record.Record
+
+	// Memory is taken for the print fmt of each type that occurs.
+	memory *budget.Budget
+	last   *event.Type
+	seen   map[*event.Type]bool
+}
+
+// What the printer makes of a text: of each byte, and of each line. A print fmt is
+// compiled.
+const (
+	symbolLineCost = 64
+	printkCost     = 16
+	cmdlineCost    = 24
+	printFmtCost   = 8
+)
+
+// holdTables takes the memory for what the printer makes of the parts of f.
+func holdTables(f *tracedat.File, memory *budget.Budget) error {
+	lines := int64(bytes.Count(f.Kallsyms, []byte("\n")) + 1)
+	return errors.Join(
+		memory.Take(int64(len(f.Kallsyms))+lines*symbolLineCost, "the table of kallsyms"),
+		memory.Take(printkCost*int64(len(f.Printk)), "the table of printk_formats"),
+		memory.Take(cmdlineCost*int64(len(f.Cmdlines)), "the table of saved_cmdlines"),
+	)
+}
+
+// hold takes the memory for what printing the first record of a type makes.
+func (e *entries) hold(t *event.Type) error {
+	if t == e.last || t == nil {
+		return nil
+	}
+	e.last = t
+	if e.seen[t] {
+		return nil
+	}
+	if e.seen == nil {
+		e.seen = map[*event.Type]bool{}
+	}
+	e.seen[t] = true
+	return e.memory.Take(printFmtCost*int64(len(t.PrintFmt)), "the print fmt of "+t.String())
 }
 
 func (e *entries) Next(to *tracecmd.Entry) error {
@@ -104,6 +153,9 @@ func (e *entries) Next(to *tracecmd.Entry) error {
 		return err
 	}
 	r := &e.rec
+	if err := e.hold(r.Type); err != nil {
+		return err
+	}
 	*to = tracecmd.Entry{CPU: r.CPU, Time: r.Time, Type: r.Type, Data: r.Data}
 	if r.Kind == record.Lost {
 		to.Gap, to.Lost = true, -1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"ftracelab/tracer/event"
 )
@@ -63,18 +64,38 @@ func (f *File) CanonicalPages(b *Buffer, cpu int) io.Reader {
 	if in == nil || f.Canonical() {
 		return in
 	}
-	return &translator{
-		in: in, f: f, fields: f.fields(), head: f.dataOffset(),
-		from: make([]byte, f.SubbufSize), to: make([]byte, f.CanonicalSize()),
-	}
+	return &translator{in: in, f: f, head: f.dataOffset()}
 }
 
-// fields are the fields of all events by id, for translation. A format that cannot be
-// read leaves its records as they are.
-func (f *File) fields() map[uint16][]event.Field {
+// allFields are the fields of all events by id, for translation. A format that cannot
+// be read leaves its records as they are.
+type allFields struct {
+	once sync.Once
+	byID map[uint16][]event.Field
+	err  error
+}
+
+// fieldsCost is how many bytes a byte of a format may become.
+const fieldsCost = 6
+
+// fields reads them, once.
+func (f *File) fields() (map[uint16][]event.Field, error) {
+	a := &f.translated
+	a.once.Do(func() { a.byID, a.err = f.readFields() })
+	return a.byID, a.err
+}
+
+func (f *File) readFields() (map[uint16][]event.Field, error) {
 	fields := map[uint16][]event.Field{}
+	var failed error
 	add := func(system string, formats [][]byte) {
 		for _, text := range formats {
+			if failed == nil {
+				failed = f.memory.Take(fieldsCost*int64(len(text)), "the fields of all events")
+			}
+			if failed != nil {
+				return
+			}
 			if t, err := event.ParseFormat(system, text); err == nil {
 				fields[uint16(t.ID)] = append(append([]event.Field(nil), t.Common...), t.Fields...)
 			}
@@ -84,7 +105,7 @@ func (f *File) fields() map[uint16][]event.Field {
 	for _, s := range f.Systems {
 		add(s.Name, s.Formats)
 	}
-	return fields
+	return fields, failed
 }
 
 // translator translates page by page.
@@ -104,6 +125,12 @@ func (t *translator) Read(b []byte) (int, error) {
 	for len(t.left) == 0 {
 		if t.err != nil {
 			return 0, t.err
+		}
+		if t.from == nil {
+			if t.fields, t.err = t.f.fields(); t.err != nil {
+				continue
+			}
+			t.from, t.to = make([]byte, t.f.SubbufSize), make([]byte, t.f.CanonicalSize())
 		}
 		if _, err := io.ReadFull(t.in, t.from); err != nil {
 			t.err = err

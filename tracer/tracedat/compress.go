@@ -2,6 +2,7 @@ package tracedat
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -36,13 +37,14 @@ type unpacker struct {
 	err  error
 }
 
-// unpack gives the size bytes that were packed into in. It may use the memory of dst.
+// unpack gives the size bytes that were packed into in. It may use the memory of dst,
+// and takes hardly more than size, whatever in unpacks to.
 func (f *File) unpack(dst, in []byte, size int) (data []byte, err error) {
 	switch f.Compression {
 	case "zstd":
 		data, err = f.unpacker.unzstd(dst, in, size)
 	case "zlib":
-		data, err = unzlib(in, size)
+		data, err = unzlib(dst, in, size)
 	default:
 		return nil, fmt.Errorf("a packed part, but the file's compression is %q", f.Compression)
 	}
@@ -52,22 +54,37 @@ func (f *File) unpack(dst, in []byte, size int) (data []byte, err error) {
 	return data, err
 }
 
-func unzlib(in []byte, size int) ([]byte, error) {
+func unzlib(dst, in []byte, size int) ([]byte, error) {
 	z, err := zlib.NewReader(bytes.NewReader(in))
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(z, int64(size)+1))
-	if cerr := z.Close(); err == nil {
-		err = cerr
+	// What was announced is believed as far as it can be: deflate packs no better.
+	if size > deflateRatio*(len(in)+1) {
+		return nil, fmt.Errorf("%d bytes do not unpack to the %d that were announced", len(in), size)
 	}
-	return data, err
+	data := slices.Grow(dst[:0], size)[:size]
+	_, err = io.ReadFull(z, data)
+	if err == nil {
+		_, err = io.ReadFull(z, make([]byte, 1))
+		switch {
+		case err == nil:
+			err = errors.New("more than the bytes that were announced")
+		case errors.Is(err, io.EOF):
+			err = nil
+		}
+	}
+	return data, errors.Join(err, z.Close())
 }
+
+// deflateRatio is more than deflate can shrink something by.
+const deflateRatio = 1040
 
 // The decoder is fast where a whole block has room behind what there is.
 const (
 	zstdBlock = 128 << 10
 	zstdSlack = 64
+	maxWindow = 512 << 20 // of a frame; it is unpacked into one piece, so it costs nothing
 )
 
 func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
@@ -80,14 +97,13 @@ func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
 	}
 	u.once.Do(func() {
 		u.zstd, u.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxMemory(maxPart), zstd.WithDecoderMaxWindow(maxPart))
+			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecodeAllCapLimit(true))
 	})
 	if u.err != nil {
 		return nil, u.err
 	}
-	// trace-cmd's frames do not tell their size. What was announced is believed as
-	// far as a text or a page may shrink.
-	if room := min(size, 1<<20+64*len(in)) + zstdBlock + zstdSlack; cap(dst) < room {
+	// trace-cmd's frames do not tell their size; the decoder is told by the capacity.
+	if room := size + zstdBlock + zstdSlack; cap(dst) < room {
 		dst = make([]byte, 0, room)
 	}
 	return u.zstd.DecodeAll(in, dst[:0])
@@ -121,6 +137,14 @@ func (p *packer) pack(data []byte) ([]byte, error) {
 	}
 	err := z.Close()
 	return out.Bytes(), err
+}
+
+// stream gives a writer that packs into out, as one frame, and holds little of it.
+func (p *packer) stream(out io.Writer) (io.WriteCloser, error) {
+	if p.name == "zstd" {
+		return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+	}
+	return zlib.NewWriter(out), nil
 }
 
 func (p *packer) close() error {

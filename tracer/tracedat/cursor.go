@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+
+	"ftracelab/internal/budget"
 )
 
 // cursor reads a part of a file from its beginning on. The first error stays; after
@@ -25,12 +27,12 @@ type cursor struct {
 	packed bool
 	at     int64
 
-	room *int64 // what the file's parts may still take
+	memory *budget.Budget // nil: what is read here was counted before
 }
 
 // inMemory reads data, which lies at offset at of the file or is packed there.
 func inMemory(data []byte, at int64, c *cursor) *cursor {
-	return &cursor{mem: data, end: int64(len(data)), order: c.order, room: c.room, packed: true, at: at}
+	return &cursor{mem: data, end: int64(len(data)), order: c.order, memory: c.memory, packed: true, at: at}
 }
 
 // readAhead is how much is read at least: the parts are made of many small pieces.
@@ -97,13 +99,21 @@ func (c *cursor) bytes(n uint64, what string) []byte {
 		c.fail(c.pos, "%s of %d bytes, but only %d are left", what, n, c.left())
 		return nil
 	case c.src == nil: // counted when it was unpacked
-	case n > maxPart || int64(n) > *c.room:
-		c.fail(c.pos, "%s of %d bytes: all parts together may take %d MiB", what, n, maxMeta>>20)
+	case !c.take(int64(n), what):
 		return nil
-	default:
-		*c.room -= int64(n)
 	}
 	return c.next(int64(n))
+}
+
+// take takes memory for what is at the cursor.
+func (c *cursor) take(n int64, what string) bool {
+	if c.err == nil && c.memory != nil {
+		if err := c.memory.Take(n, what); err != nil {
+			c.fail(c.pos, "too large")
+			c.err.(*Error).Err = err
+		}
+	}
+	return c.err == nil
 }
 
 // str reads a text that ends with a zero byte.

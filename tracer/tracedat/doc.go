@@ -24,9 +24,10 @@
 //
 // # Memory
 //
-// The parts around the pages are held as they are, together at most 256 MiB; of the
-// pages one chunk, at most 16 MiB. What a size in the file claims is allocated only as
-// far as the file has bytes for it.
+// The parts around the pages are held as they are, and taken from a [budget.Budget]
+// before they are read or unpacked: a file that claims, or packs, more than there is
+// memory for is refused before anything is allocated. Of the pages of a CPU one chunk is
+// held, at most 16 MiB; whoever reads them takes that from a budget, see [SourceFile].
 //
 // # Errors
 //

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"io"
 	"strings"
+
+	"ftracelab/internal/budget"
 )
 
 // Meta is what a file holds beside the pages.
@@ -82,10 +84,13 @@ type File struct {
 	SubbufSize  int    // bytes of a sub-buffer, as HeaderPage tells
 	Buffers     []Buffer
 
+	memory   *budget.Budget
 	src      io.ReaderAt
 	size     int64
 	close    func() error
 	unpacker unpacker
+
+	translated allFields
 }
 
 // Close closes what Open opened.

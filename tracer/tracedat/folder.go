@@ -22,7 +22,7 @@ func (f *File) Folder(b *Buffer) fs.FS {
 	d := folder{f: f, files: map[string]folderFile{}}
 	text := func(name string, data []byte) {
 		if len(data) > 0 {
-			d.files[name] = folderFile{int64(len(data)), func() io.Reader { return bytes.NewBuffer(data) }}
+			d.files[name] = folderFile{int64(len(data)), func() io.Reader { return bytes.NewBuffer(data) }, nil}
 		}
 	}
 	text("header_page.txt", f.CanonicalHeaderPage())
@@ -34,7 +34,9 @@ func (f *File) Folder(b *Buffer) fs.FS {
 		text(fmt.Sprintf("stats.cpu%d", cpu), stats)
 	}
 	for _, c := range b.CPUs {
-		d.files[fmt.Sprintf("cpu%d.raw", c.CPU)] = folderFile{c.Size, func() io.Reader { return f.CanonicalPages(b, c.CPU) }}
+		d.files[fmt.Sprintf("cpu%d.raw", c.CPU)] = folderFile{
+			c.Size, func() io.Reader { return f.CanonicalPages(b, c.CPU) }, func() int64 { return f.held(c) },
+		}
 	}
 	return d
 }
@@ -48,9 +50,12 @@ type FormatsFS interface {
 
 // SourceFile is a file whose content need not be copied: Source is a *bytes.Buffer with
 // all of it, or of packed pages a reader that has Peek and Discard, as a bufio.Reader.
+// Held is the most that reading it takes beside what the file holds already: of pages,
+// two chunks. Nobody has taken that from a budget.
 type SourceFile interface {
 	fs.File
 	Source() io.Reader
+	Held() int64
 }
 
 // stats are the statistics of the CPUs of a buffer. The options have them one CPU after
@@ -99,6 +104,7 @@ func (d folder) Formats() []event.FormatFile {
 type folderFile struct {
 	size int64
 	open func() io.Reader
+	held func() int64 // see SourceFile; nil: nothing
 }
 
 func (d folder) Open(name string) (fs.File, error) {
@@ -109,12 +115,20 @@ func (d folder) Open(name string) (fs.File, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return &openFile{fileInfo{name, f.size, 0o444}, f.open()}, nil
+	return &openFile{fileInfo{name, f.size, 0o444}, f.open(), f.held}, nil
 }
 
 type openFile struct {
 	info fileInfo
 	io.Reader
+	held func() int64
+}
+
+func (f *openFile) Held() int64 {
+	if f.held == nil {
+		return 0
+	}
+	return f.held()
 }
 
 func (f *openFile) Source() io.Reader          { return f.Reader }

@@ -16,7 +16,7 @@ func TestForeignMachines(t *testing.T) {
 		for _, target := range sampleTargets() {
 			t.Run(fmt.Sprintf("%v-%d/%d-%s", m.order, 8*m.long, target.Version, target.Compression), func(t *testing.T) {
 				data := m.sample(target)
-				f, err := New(bytes.NewReader(data), int64(len(data)))
+				f, err := New(bytes.NewReader(data), int64(len(data)), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

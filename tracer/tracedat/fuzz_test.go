@@ -25,7 +25,7 @@ func corpus() map[string][]byte {
 
 // readAll reads all that a file holds. Errors name a place in the file.
 func readAll(data []byte) error {
-	f, err := New(bytes.NewReader(data), int64(len(data)))
+	f, err := New(bytes.NewReader(data), int64(len(data)), nil)
 	if err != nil {
 		var e *Error
 		if !errors.As(err, &e) || e.Offset < 0 || e.Offset > int64(len(data)) {

@@ -67,17 +67,24 @@ const (
 
 // Bounds. A file that exceeds them is refused.
 const (
-	maxPart    = 128 << 20 // of one part around the pages
-	maxMeta    = 256 << 20 // of all of them
-	maxChunk   = 16 << 20  // of packed pages
-	maxPage    = 1 << 20   // what the kernel's write index can count
-	maxCPUs    = 8192      // the kernel's largest NR_CPUS
+	maxChunk   = 16 << 20 // of packed pages
+	maxPage    = 1 << 20  // what the kernel's write index can count
+	maxCPUs    = 8192     // the kernel's largest NR_CPUS
 	maxBuffers = 4096
 	maxName    = 4096
 
-	// headerless is how many formats, systems or options a file may have: it
-	// bounds what lists take beside their content.
+	// maxItems is how many formats of a system, systems or options a file may have:
+	// ids of events have 16 bits.
 	maxItems = 1 << 16
+	// maxOptionSections is how many sections the options may be spread over; a file of
+	// trace-cmd has one or two for each time that something was added to it.
+	maxOptionSections = 1024
 
 	pagesInChunk = 10 // as trace-cmd packs them
+
+	// What items take in memory beside their content.
+	formatCost = 256 // with all that lists the format later
+	systemCost = 128
+	bufferCost = 256
+	cpuCost    = 64
 )

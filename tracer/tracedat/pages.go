@@ -37,7 +37,6 @@ func (f *File) Text(b *Buffer) io.Reader {
 type chunks struct {
 	f       *File
 	in      cursor
-	room    int64
 	started bool
 	count   uint32
 	chunk   []byte // the memory of data
@@ -47,9 +46,7 @@ type chunks struct {
 
 // newChunks reads the row at offset, whose size does not count the number in front.
 func newChunks(f *File, offset, size int64) *chunks {
-	c := &chunks{f: f, in: cursor{src: f.src, pos: offset, end: min(offset+4+size, f.size), order: f.Order, reuse: true}}
-	c.in.room = &c.room
-	return c
+	return &chunks{f: f, in: cursor{src: f.src, pos: offset, end: min(offset+4+size, f.size), order: f.Order, reuse: true}}
 }
 
 // Read implements io.Reader.
@@ -70,6 +67,9 @@ func (c *chunks) Peek(n int) ([]byte, error) {
 		if c.err = c.next(); c.err == nil && len(rest) > 0 {
 			c.data = append(rest, c.data...)
 		}
+		if c.err != nil { // a file may have thousands of them
+			c.chunk, c.in.mem = nil, nil
+		}
 	}
 	if len(c.data) < n {
 		return c.data, c.err
@@ -86,7 +86,6 @@ func (c *chunks) Discard(n int) (int, error) {
 
 func (c *chunks) next() error {
 	in := &c.in
-	c.room = maxChunk
 	if !c.started {
 		c.count = in.u32("the number of chunks")
 		c.started = true
@@ -110,6 +109,38 @@ func (c *chunks) next() error {
 	c.data = c.chunk
 	c.count--
 	return nil
+}
+
+// held is the most that a reader of the pages of a CPU holds at a time.
+func (f *File) held(d CPUData) int64 {
+	n := int64(readAhead)
+	if !f.Canonical() {
+		n += int64(f.SubbufSize + f.CanonicalSize())
+	}
+	if d.packed && d.Size > 0 {
+		packed, size := f.largestChunk(d)
+		n += packed + 2*size + zstdBlock // a page may begin in one and end in the next
+	}
+	return n
+}
+
+// largestChunk goes from the head of one chunk to the next. What is wrong with them is
+// found when they are read.
+func (f *File) largestChunk(d CPUData) (packed, size int64) {
+	var head [8]byte
+	at, end := d.Offset+4, min(d.Offset+4+d.Size, f.size)
+	for at+int64(len(head)) <= end {
+		if _, err := f.src.ReadAt(head[:], at); err != nil {
+			break
+		}
+		p, s := int64(f.Order.Uint32(head[:])), int64(f.Order.Uint32(head[4:]))
+		if p > maxChunk || s > maxChunk {
+			break
+		}
+		packed, size = max(packed, p), max(size, s)
+		at += int64(len(head)) + p
+	}
+	return packed, size
 }
 
 // Sources are the buffers of a file as Write takes them.

@@ -18,7 +18,7 @@ func TestPeek(t *testing.T) {
 	if err := Write(&out, Target{Version: Version7, Compression: "zstd"}, native.meta(), s[:1]); err != nil {
 		t.Fatal(err)
 	}
-	f, err := New(bytes.NewReader(out.data), int64(len(out.data)))
+	f, err := New(bytes.NewReader(out.data), int64(len(out.data)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

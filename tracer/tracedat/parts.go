@@ -12,6 +12,9 @@ func (m *Meta) readHeaders(c *cursor) {
 // readFormats reads a counted list of format files.
 func readFormats(c *cursor, what string) [][]byte {
 	n := c.count(8, what)
+	if !c.take(int64(n)*formatCost, what) {
+		return nil
+	}
 	var list [][]byte
 	for i := 0; i < n && c.err == nil; i++ {
 		list = append(list, c.bytes(c.u64("the size of a format"), "a format"))
@@ -23,6 +26,7 @@ func (m *Meta) readSystems(c *cursor) {
 	n := c.count(5, "event systems")
 	for i := 0; i < n && c.err == nil; i++ {
 		s := System{Name: c.str("the name of an event system")}
+		c.take(systemCost+int64(len(s.Name)), "event systems")
 		s.Formats = readFormats(c, "formats of the system "+s.Name)
 		m.Systems = append(m.Systems, s)
 	}

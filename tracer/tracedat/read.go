@@ -8,19 +8,29 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"ftracelab/internal/budget"
 )
 
-// Open opens the file path; Close closes it.
-func Open(path string) (*File, error) {
+// Open opens the file path; Close closes it. What it holds is taken from memory; nil is
+// a budget of the default size.
+func Open(path string, memory *budget.Budget) (*File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // a FIFO would be waited for
+		err = fmt.Errorf("%s: not a regular file, and it has to be read at any place", path)
+	}
+	if err != nil {
+		return nil, err
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := in.Stat()
+	info, err = in.Stat()
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	f, err := New(in, info.Size())
+	f, err := New(in, info.Size(), memory)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), in.Close())
 	}
@@ -32,11 +42,12 @@ func Open(path string) (*File, error) {
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 
 // New reads a file of size bytes. It keeps src for the pages; src must not change
-// while the File is in use.
-func New(src io.ReaderAt, size int64) (*File, error) {
-	room := int64(maxMeta)
-	f := &File{src: src, size: size, Compression: "none"}
-	c := &cursor{src: src, end: size, order: binary.LittleEndian, room: &room}
+// while the File is in use. What it holds is taken from memory; nil is a budget of the
+// default size.
+func New(src io.ReaderAt, size int64, memory *budget.Budget) (*File, error) {
+	memory = budget.OrDefault(memory)
+	f := &File{src: src, size: size, Compression: "none", memory: memory}
+	c := &cursor{src: src, end: size, order: binary.LittleEndian, memory: memory}
 	f.readInitial(c)
 	if c.err != nil {
 		return nil, c.err

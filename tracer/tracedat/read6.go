@@ -74,6 +74,7 @@ func (f *File) readOptions6(c *cursor) (later []int64) {
 			if o.err == nil && (offset > uint64(f.size) || len(f.Buffers) >= maxBuffers) {
 				o.fail(0, "buffer %q at %d", name, offset)
 			}
+			o.take(bufferCost+int64(len(name)), "the buffers")
 			later = append(later, int64(offset))
 			f.Buffers = append(f.Buffers, Buffer{Name: name, PageSize: f.PageSize})
 			c.err = o.err
@@ -93,6 +94,7 @@ func (f *File) readOptions6(c *cursor) (later []int64) {
 // readTable6 reads where the pages of each CPU are. raised: an option had told more
 // CPUs than the file's head, and one pair follows that is none.
 func (f *File) readTable6(c *cursor, b *Buffer, raised bool) {
+	c.take(int64(f.CPUs)*cpuCost, "the tables of the CPUs")
 	for cpu := 0; cpu < f.CPUs && c.err == nil; cpu++ {
 		at := c.pos
 		offset, size := c.u64("the place of a CPU's pages"), c.u64("the size of a CPU's pages")

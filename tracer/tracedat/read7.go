@@ -42,26 +42,24 @@ func (f *File) sectionAt(c *cursor, offset uint64, want uint16) section {
 // open gives a cursor over the content of a section, unpacked.
 func (f *File) open(c *cursor, s section) *cursor {
 	if c.err != nil || !s.packed {
-		return &cursor{src: c.src, pos: s.offset, end: s.offset + s.size, order: c.order, room: c.room, err: c.err}
+		return &cursor{src: c.src, pos: s.offset, end: s.offset + s.size, order: c.order, memory: c.memory, err: c.err}
 	}
-	body := &cursor{src: c.src, pos: s.offset, end: s.offset + s.size, order: c.order, room: c.room}
+	body := &cursor{src: c.src, pos: s.offset, end: s.offset + s.size, order: c.order, memory: c.memory}
 	packed, size := body.u32("the packed size of a section"), body.u32("the unpacked size of a section")
-	if size > maxPart || int64(size) > *c.room {
-		body.fail(s.offset, "%s, unpacked %d bytes: all parts together may take %d MiB", sectionNames[s.id], size, maxMeta>>20)
+	if !body.take(int64(size), "the section "+sectionNames[s.id]) {
+		return body
 	}
-	in := body.bytes(uint64(packed), "packed "+sectionNames[s.id])
-	if body.err == nil {
-		*c.room += int64(len(in)) // it is let go after unpacking
-		data, err := f.unpack(nil, in, int(size))
-		if err != nil {
-			body.err = &Error{Offset: s.offset + 8, Packed: -1, What: "unpacking " + sectionNames[s.id], Err: err}
-		}
-		*c.room -= int64(len(data))
-		o := inMemory(data, s.offset, c)
-		o.err = body.err
-		return o
+	in := body.bytes(uint64(packed), "the packed section "+sectionNames[s.id])
+	if body.err != nil {
+		return body
 	}
-	return body
+	data, err := f.unpack(nil, in, int(size))
+	c.memory.Give(int64(len(in)))
+	o := inMemory(data, s.offset, c)
+	if err != nil {
+		o.err = &Error{Offset: s.offset + 8, Packed: -1, What: "unpacking " + sectionNames[s.id], Err: err}
+	}
+	return o
 }
 
 // places are the sections that the options led to.
@@ -86,6 +84,10 @@ func (f *File) read7(c *cursor) error {
 	for n := 0; c.err == nil && next != 0; n++ {
 		if seen[next] {
 			c.fail(int64(next), "the options lead back to themselves")
+			break
+		}
+		if n == maxOptionSections {
+			c.fail(int64(next), "more than %d sections of options", maxOptionSections)
 			break
 		}
 		seen[next] = true
@@ -156,7 +158,8 @@ func (f *File) readOptions7(c *cursor, found places) (next uint64) {
 func (f *File) readBuffer7(o *cursor, id uint16) {
 	offset := o.u64("the place of a buffer")
 	b := Buffer{Name: o.str("the name of a buffer"), Clock: o.str("the clock of a buffer"), PageSize: f.PageSize}
-	file := &cursor{src: f.src, end: f.size, order: f.Order, room: o.room, err: o.err, pos: o.at}
+	o.take(bufferCost+int64(len(b.Name)+len(b.Clock)), "the buffers")
+	file := &cursor{src: f.src, end: f.size, order: f.Order, memory: o.memory, err: o.err, pos: o.at}
 	s := f.sectionAt(file, offset, id)
 	if o.err = file.err; o.err != nil {
 		return
@@ -177,6 +180,7 @@ func (f *File) readBuffer7(o *cursor, id uint16) {
 		b.PageSize = int(size)
 	}
 	n := o.count(20, "CPUs of a buffer")
+	o.take(int64(n)*cpuCost, "the tables of the CPUs")
 	seen := map[int]bool{}
 	for i := 0; i < n && o.err == nil; i++ {
 		at := o.pos

@@ -68,7 +68,7 @@ func TestTraceCmdConvert(t *testing.T) {
 					t.Errorf("%s: our version %d %s, converted by trace-cmd to %s: the report differs",
 						name, target.Version, target.Compression, to)
 				}
-				back, err := tracedat.Open(converted)
+				back, err := tracedat.Open(converted, nil)
 				if err != nil {
 					t.Errorf("%s: what trace-cmd converted to %s: %v", name, to, err)
 					continue

@@ -25,7 +25,7 @@ func oracle(t *testing.T, name string) *tracedat.File {
 
 func open(t *testing.T, path string) *tracedat.File {
 	t.Helper()
-	f, err := tracedat.Open(path)
+	f, err := tracedat.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

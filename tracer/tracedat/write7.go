@@ -2,7 +2,7 @@ package tracedat
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
 	"io"
 )
 
@@ -86,25 +86,37 @@ func (w *writer) packedBody(body func()) {
 	if w.err != nil {
 		return
 	}
-	var data bytes.Buffer
-	file, pos := w.buf, w.pos
-	w.buf = bufio.NewWriter(&data)
-	body()
-	if w.err == nil {
-		w.err = w.buf.Flush()
-	}
-	w.buf, w.pos = file, pos
-	if w.err != nil {
-		return
-	}
-	packed, err := w.packer.pack(data.Bytes())
+	head := w.pos
+	w.u32(0)
+	w.u32(0)
+	file, start := w.buf, w.pos
+	packed := counter{out: file}
+	z, err := w.packer.stream(&packed)
 	if err != nil {
 		w.err = err
 		return
 	}
-	w.u32(uint32(len(packed)))
-	w.u32(uint32(data.Len()))
-	w.bytes(packed)
+	w.buf = bufio.NewWriter(z)
+	body()
+	size := w.pos - start
+	err = errors.Join(w.buf.Flush(), z.Close())
+	w.buf, w.pos = file, start+packed.n
+	if w.err == nil {
+		w.err = err
+	}
+	w.patches = append(w.patches, patch{head, w.order.AppendUint32(w.order.AppendUint32(nil, uint32(packed.n)), uint32(size))})
+}
+
+// counter counts what is written to out.
+type counter struct {
+	out io.Writer
+	n   int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.out.Write(b)
+	c.n += int64(n)
+	return n, err
 }
 
 // buffer7 writes the section of a buffer and gives the option that describes it.

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"strings"
 
 	"ftracelab/tracer/event"
 )
@@ -32,6 +33,9 @@ func (b *base) stopped() bool { return b.opt.Context != nil && b.opt.Context.Err
 // maxComms bounds the names kept, like saved_cmdlines_size does.
 const maxComms = 1 << 16
 
+// keptComm is how much is kept of a name. A text may have longer ones than a task.
+const keptComm = 64
+
 // maxComm is the length of the longest name of a task.
 //
 // Kernel: TASK_COMM_LEN, include/linux/sched.h.
@@ -43,6 +47,9 @@ type comms struct {
 }
 
 func (c *comms) set(pid int32, comm string) {
+	if len(comm) > keptComm {
+		comm = strings.Clone(comm[:keptComm])
+	}
 	if len(c.byPID) < maxComms || c.byPID[pid] != "" {
 		c.byPID[pid] = comm
 	}
@@ -50,6 +57,7 @@ func (c *comms) set(pid int32, comm string) {
 
 // setBytes is set without an allocation where nothing changes.
 func (c *comms) setBytes(pid int32, comm []byte) {
+	comm = comm[:min(len(comm), keptComm)]
 	if c.byPID[pid] != string(comm) && string(comm) != "<...>" {
 		c.set(pid, string(comm))
 	}
@@ -61,6 +69,11 @@ const (
 	firstSyntheticID = 0xc000
 	lastSyntheticID  = 0xffff
 )
+
+// maxEventName is longer than the name of any event.
+//
+// Kernel: MAX_EVENT_NAME_LEN, kernel/trace/trace_probe.h.
+const maxEventName = 256
 
 // typeIndex finds an event type by id as pages have it, or by name as text does.
 type typeIndex struct {
@@ -81,6 +94,9 @@ func newTypeIndex(table *event.Table) typeIndex {
 
 // synthetic adds a type that no kernel has told us of.
 func (x *typeIndex) synthetic(system, name string, fields ...event.Field) (*event.Type, error) {
+	if len(name) > maxEventName {
+		return nil, fmt.Errorf("a name of %d bytes is none of an event", len(name))
+	}
 	for x.nextID <= lastSyntheticID && x.table.ByID(x.nextID) != nil {
 		x.nextID++
 	}

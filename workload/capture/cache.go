@@ -29,7 +29,7 @@ func (c *Cache) formats(k kernelFiles) (_ []*format, err error) {
 func (c *Cache) kallsyms(k kernelFiles) (text []byte, shown string, err error) {
 	if !c.textRead {
 		c.textRead = true
-		c.text, c.shown, c.err = k.read("kallsyms.txt", "kallsyms")
+		c.text, c.shown, c.err = readSymbols(k.places, "kallsyms.txt", "kallsyms")
 		if errors.Is(c.err, fs.ErrNotExist) {
 			c.err = nil
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 )
@@ -37,8 +38,13 @@ type Options struct {
 	// KeepGoing skips what cannot be read and counts it in [Info], instead of
 	// ending with an error.
 	KeepGoing bool
-	// Cache, if not nil, keeps what is read from Kernel for the next capture.
+	// Cache, if not nil, keeps what is read from Kernel for the next capture; with
+	// [OpenFS] also what the file system has itself, as for the buffers of a trace.dat.
 	Cache *Cache
+	// Memory bounds what is held of the capture, and what is made of it; nil is a
+	// budget of the default size. What a capture takes is not given back: each
+	// capture needs a budget of its own, or of what is left.
+	Memory *budget.Budget
 	// Instance is the one whose buffer of a trace.dat is read; empty: the top.
 	Instance string
 	// Frames says whose the frames of folded stacks are: one of [FrameKinds]. Empty: the
@@ -67,8 +73,10 @@ type importer interface {
 	close() error
 }
 
-// Open opens a file or a folder.
+// Open opens a file or a folder. The file may be any stream, as of a shell's <(…), if
+// what comes out of it is text.
 func Open(name string, opt Options) (*Capture, error) {
+	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
 	if err != nil {
 		return nil, err
@@ -78,9 +86,11 @@ func Open(name string, opt Options) (*Capture, error) {
 
 // OpenFS opens a file or a folder of fsys.
 func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
-	l := location{fsys: fsys, name: path.Clean(name), shown: cmp.Or(opt.Shown, name)}
+	opt.Memory = budget.OrDefault(opt.Memory)
+	l := location{fsys: &files{fsys, opt.Memory}, name: path.Clean(name), shown: cmp.Or(opt.Shown, name)}
+	l.cache = opt.Cache
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown = fsys, path.Clean(opt.Kernel), opt.Kernel
+		l.kernelFS, l.kernelDir, l.kernelShown = l.fsys, path.Clean(opt.Kernel), opt.Kernel
 	}
 	if err := l.setStackMap(fsys, opt); err != nil {
 		return nil, err
@@ -91,14 +101,15 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 // OpenReader reads a capture that is one text, like standard input; shown is what
 // errors call it.
 func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
+	opt.Memory = budget.OrDefault(opt.Memory)
 	l := location{shown: shown}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown = opt.host(opt.Kernel), ".", opt.Kernel
+		l.kernelFS, l.kernelDir, l.kernelShown = opt.files(opt.Kernel), ".", opt.Kernel
 	}
 	if err := l.setStackMap(nil, opt); err != nil {
 		return nil, err
 	}
-	in, err := newStream(r, shown, false)
+	in, err := newStream(r, shown, false, opt.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +118,13 @@ func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 
 // location is where a capture lies.
 type location struct {
-	fsys        fs.FS // nil: nowhere, a reader
+	fsys        *files // nil: nowhere, a reader
 	name, shown string
-	kernelFS    fs.FS // of Options.Kernel; nil: none
+	kernelFS    *files // of Options.Kernel; nil: none
 	kernelDir   string
 	kernelShown string
 	cache       *Cache // of what is there; nil: none
+	once        bool   // it is a stream that can be opened only once
 
 	stackMap     place // the folder of Options.StackMap
 	stackMapName string
@@ -125,9 +137,9 @@ func locate(name string, opt Options) (location, error) {
 		return location{}, fileError(name, "cannot open", err)
 	}
 	root, inRoot := splitRoot(abs)
-	l := location{fsys: opt.host(root), name: inRoot, shown: name}
+	l := location{fsys: opt.files(root), name: inRoot, shown: name}
 	if opt.Kernel != "" {
-		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = opt.host(opt.Kernel), ".", opt.Kernel, opt.Cache
+		l.kernelFS, l.kernelDir, l.kernelShown, l.cache = opt.files(opt.Kernel), ".", opt.Kernel, opt.Cache
 	}
 	return l, l.setStackMap(nil, opt)
 }
@@ -152,6 +164,15 @@ func open(l location, opt Options) (*Capture, error) {
 	if info.IsDir() {
 		return openFolder(l, opt, FormatFolder)
 	}
+	if !info.Mode().IsRegular() {
+		// The stream that was named. It cannot be looked into and then read again.
+		in, err := openStream(l.fsys.FS, l.name, l.shown, false, opt.Memory)
+		if err != nil {
+			return nil, err
+		}
+		l.once = true
+		return openText(in, l, opt)
+	}
 	dat, err := openTraceDat(l)
 	if err != nil {
 		return nil, err
@@ -159,7 +180,7 @@ func open(l location, opt Options) (*Capture, error) {
 	if dat != nil {
 		return openDatFolder(dat, l, opt)
 	}
-	in, err := openStream(l.fsys, l.name, l.shown, false)
+	in, err := openStream(l.fsys, l.name, l.shown, false, opt.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +244,7 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 	case FormatPerf:
 		c.imp = newPerfText(&c.base, in)
 	case FormatFolded:
-		c.imp, err = newFoldedText(&c.base, in)
+		c.imp, err = newFoldedText(&c.base, in, l)
 	case FormatFolder, FormatTraceDat:
 		err = fileError(l.shown, "is no "+format, nil)
 	default:

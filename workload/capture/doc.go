@@ -31,6 +31,9 @@
 //	perf    24 bytes, assumed      as printed   may be   addresses     by their DSO
 //	folded  24 bytes, assumed      none         no       names         marked _[k] or not
 //
+// Weights of folded stacks that add up to more than 2^20 are divided by one number: a
+// stack then is that many times rarer, and comes at least once.
+//
 // A record of text is binary like any other: the common header as far as the text
 // tells it, then fields that are zero, in the size that the event's format and the
 // strings in the text give. A stack of text has no Data. A frame that is a name has
@@ -77,9 +80,17 @@
 // # Damage
 //
 // What cannot be read ends the capture with an [Error] that names file and line or
-// offset, or is passed over and counted with Options.KeepGoing. Input never panics,
-// and whatever it holds, memory stays bounded: a few ten MiB for text, below 256 MiB
-// with the largest zstd windows and sub-buffers.
+// offset, or is passed over and counted with Options.KeepGoing. Input never panics.
+//
+// # Memory
+//
+// What a capture makes a reader hold is taken from Options.Memory before it is read or
+// unpacked: kernel's files and tables made of them, windows of decompressors, chunks
+// and pages of each CPU. What is too much is an error that says how much it would take.
+// Text is read in pieces of fixed sizes.
+//
+// Files of a folder and of a kernel are regular files; a FIFO or a device among them is
+// an error, and neither waited for nor read.
 //
 // # Kernel
 //

@@ -188,7 +188,7 @@ func (t *Trace) addCounts(n *output.Counts, cpu int, held, lost uint64) {
 func (c *cpuPages) count(ctx context.Context) (held, lost uint64, err error) {
 	f := &folder{base: &base{opt: c.f.opt, info: Info{SubbufSize: c.f.info.SubbufSize}}, loc: c.f.loc}
 	twin := &cpuPages{f: f, cpu: c.cpu, file: c.file, shown: c.shown}
-	if twin.in, err = f.openPages(twin, true); err != nil {
+	if twin.in, err = f.openPages(twin, true, nil); err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, twin.in.Close()) }()

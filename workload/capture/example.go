@@ -3,6 +3,8 @@ package capture
 import (
 	"embed"
 	"io/fs"
+
+	"ftracelab/internal/budget"
 )
 
 //go:generate go run ./internal/cutexample -pages 250 $FTRACELAB_ORACLE/debian/stacks/kmem_stack testdata/kmem_stack
@@ -22,5 +24,6 @@ func Example() fs.FS {
 
 // OpenExample opens the folder of [Example].
 func OpenExample(opt Options) (*Capture, error) {
-	return open(location{fsys: Example(), name: ".", shown: "example/kmem_stack"}, opt)
+	opt.Memory = budget.OrDefault(opt.Memory)
+	return open(location{fsys: &files{Example(), opt.Memory}, name: ".", shown: "example/kmem_stack"}, opt)
 }

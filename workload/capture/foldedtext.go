@@ -11,10 +11,6 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// maxWeight bounds the samples of one line: each is a record, and more than these
-// nobody waits for.
-const maxWeight = 1 << 32
-
 // The values of Options.Frames.
 const (
 	FramesKernel = "kernel" // all frames are the kernel's
@@ -26,7 +22,8 @@ const (
 func FrameKinds() []string { return []string{FramesKernel, FramesUser, FramesMixed} }
 
 // foldedText reads folded stacks, "a;b;c 12": the outermost frame first, then how
-// often. Each line becomes so many samples, one after the other.
+// often. Each line becomes so many samples, one after the other; where all together are
+// too many, in proportion, see [foldedScale].
 type foldedText struct {
 	*base
 	in   *lines
@@ -37,18 +34,19 @@ type foldedText struct {
 	whole        bool
 	frameKind    string // of an unmarked frame: one of FrameKinds
 	guessed      bool   // frameKind is a guess: nothing in the file told
+	scale        foldedScale
 
-	count, heaviest, marked, inlined uint64
+	count, marked, inlined uint64
 }
 
-func newFoldedText(b *base, in *stream) (*foldedText, error) {
+func newFoldedText(b *base, in *stream, l location) (*foldedText, error) {
 	table, err := event.NewTable()
 	if err != nil {
 		panic("capture: invariant: an empty table of types: " + err.Error())
 	}
 	b.types = newTypeIndex(table)
 	b.info.Timed = false
-	f := &foldedText{base: b, in: newLines(in, in.name), emit: newSamples(b, "folded"), frameKind: b.opt.Frames}
+	f := &foldedText{base: b, emit: newSamples(b, "folded"), frameKind: b.opt.Frames}
 	switch f.frameKind {
 	case FramesKernel, FramesUser, FramesMixed:
 	case "":
@@ -64,6 +62,11 @@ func newFoldedText(b *base, in *stream) (*foldedText, error) {
 	default:
 		return nil, fileError(in.name, "unknown kind of frames "+f.frameKind+": there are "+strings.Join(FrameKinds(), ", "), nil)
 	}
+	text, err := f.scale.twice(in, l, b.opt.Memory)
+	if err != nil {
+		return nil, err
+	}
+	f.in = newLines(text, in.name)
 	return f, nil
 }
 
@@ -110,8 +113,6 @@ func (f *foldedText) take(line []byte) error {
 		return f.in.fault("the text ends inside a line: " + excerpt(line))
 	case !ok:
 		return f.in.fault("not a folded stack (a;b;c 12): " + excerpt(line))
-	case weight > maxWeight:
-		return f.in.fault(fmt.Sprintf("%d samples of one stack are more than %d: not a count of samples", weight, uint64(maxWeight)))
 	}
 	f.kernel, f.user = f.kernel[:0], f.user[:0]
 	for len(stack) > 0 {
@@ -122,8 +123,7 @@ func (f *foldedText) take(line []byte) error {
 		f.frame(stack[i+1:])
 		stack = stack[:max(i, 0)]
 	}
-	f.left = weight
-	f.heaviest = max(f.heaviest, weight)
+	f.left = f.scale.samples(weight)
 	return nil
 }
 
@@ -178,6 +178,7 @@ func (f *foldedText) caveats() []string {
 		sizeCaveat(),
 		"folded stacks have no times, tasks and CPUs and come sorted: which stacks there are and how often holds, retention and hit rates of small maps do not",
 	}
+	out = append(out, f.scale.caveats()...)
 	out = append(out, "the outermost frame of a folded stack is often the command's name and counted as a frame: up to 8 bytes too many for each stack")
 	if f.guessed && f.marked > 0 {
 		out = append(out, fmt.Sprintf("the first mark _[k] came late, after %d KiB: name the kind of frames", streamBuffer>>10))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
@@ -21,7 +22,6 @@ const (
 	maxSubbuf     = 1 << 20 // what the kernel's write index can count
 	defaultSubbuf = 4096
 	maxCPUs       = 8192 // the kernel's largest NR_CPUS
-	maxImages     = 64 << 20
 )
 
 var rawName = regexp.MustCompile(`^cpu(\d+)\.raw(?:\.gz|\.zst)?$`)
@@ -176,8 +176,9 @@ func (f *folder) openCPUs() (err error) {
 	switch n := len(f.cpus); {
 	case n == 0:
 		return fileError(f.loc.shown, "a folder without cpuN.raw pages", nil)
-	case n*f.info.SubbufSize > maxImages:
-		return fileError(f.loc.shown, fmt.Sprintf("%d CPUs with sub-buffers of %d bytes are too many to merge", n, f.info.SubbufSize), nil)
+	}
+	if err := f.holdPages(); err != nil {
+		return err
 	}
 	for i, c := range f.cpus {
 		if i > 0 && f.cpus[i-1].cpu == c.cpu {
@@ -190,16 +191,38 @@ func (f *folder) openCPUs() (err error) {
 		if ok {
 			f.info.Stats = append(f.info.Stats, stats)
 		}
-		if c.in, err = f.openPages(c, len(f.cpus) > 16); err != nil {
+		if c.in, err = f.openPages(c, len(f.cpus) > 16, f.loc.fsys.memory); err != nil {
+			return err
+		}
+		// And for the second reader, of Pages: that one must not fail for want of memory,
+		// for which of the two did would be a matter of timing.
+		held := func() int64 { return c.in.held }
+		if err := (&stream{name: c.shown}).hold(held, f.loc.fsys.memory); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// openPages opens the file of a CPU; many: it is one of many.
-func (f *folder) openPages(c *cpuPages, many bool) (*stream, error) {
-	s, err := openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, many)
+// holdPages takes what merging the CPUs takes, whatever their files hold: twice, see
+// openCPUs, a buffer of a page, and one entry for each 16 bytes of it where a page is
+// made to text.
+func (f *folder) holdPages() error {
+	n := len(f.cpus)
+	each := 2*(max(bufferSize(n > 16), f.info.SubbufSize)+cpuPagesOwn) + 8*f.info.SubbufSize
+	if err := f.loc.fsys.memory.Take(int64(n)*int64(each), "merging their pages"); err != nil {
+		return fileError(f.loc.shown, fmt.Sprintf("%d CPUs with sub-buffers of %d bytes", n, f.info.SubbufSize), err)
+	}
+	return nil
+}
+
+// cpuPagesOwn is what a CPU takes beside the buffers.
+const cpuPagesOwn = 4 << 10
+
+// openPages opens the file of a CPU; many: it is one of many. Without memory, what it
+// takes was taken before.
+func (f *folder) openPages(c *cpuPages, many bool, memory *budget.Budget) (*stream, error) {
+	s, err := openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, many, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +292,7 @@ func (p *pageImages) Read(b []byte) (int, error) {
 		return 0, p.at
 	}
 	if p.in == nil {
-		if p.in, p.at = p.f.openPages(p.c, true); p.at != nil {
+		if p.in, p.at = p.f.openPages(p.c, true, nil); p.at != nil {
 			return 0, p.at
 		}
 	}

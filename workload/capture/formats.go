@@ -1,7 +1,9 @@
 package capture
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -15,33 +17,47 @@ import (
 type format struct {
 	event.FormatFile
 	shown string // the file that it is in, for errors
+	from  *files // that it was read from
 	id    int
 	typ   *event.Type // nil: not parsed yet
 	err   error
 }
 
-func newFormat(f event.FormatFile, shown string) (*format, error) {
-	n := &format{FormatFile: f, shown: shown}
+// How many bytes each byte of a format file becomes when it is parsed, and when its
+// print fmt is compiled, too: those of few types are.
+const (
+	typeCost     = 5
+	compiledCost = 12
+)
+
+func newFormat(f event.FormatFile, from *files, shown string) (*format, error) {
+	n := &format{FormatFile: f, from: from, shown: shown}
 	var ok bool
 	if n.id, ok = f.ID(); ok {
 		return n, nil
 	}
-	t, err := n.read() // the file has an unusual form
+	t, err := n.read(typeCost) // the file has an unusual form
 	if err == nil {
 		n.id = t.ID
 	}
 	return n, err
 }
 
-// read parses the file, once.
-func (f *format) read() (*event.Type, error) {
+// read parses the file, once; cost is of each byte.
+func (f *format) read(cost int64) (*event.Type, error) {
 	if f.typ == nil && f.err == nil {
+		if f.err = f.from.tables(f.Text, cost, f.shown); f.err != nil {
+			return nil, f.err
+		}
 		if f.typ, f.err = event.ParseFormat(f.System, f.Text); f.err != nil {
 			f.err = &Error{File: f.shown, Line: f.Line, Offset: -1, What: "format", Err: f.err}
 		}
 	}
 	return f.typ, f.err
 }
+
+// formatCost is what lists and indexes take for a format, beside its text.
+const formatCost = 512
 
 // formats are the format files of a kernel.
 type formats struct {
@@ -76,7 +92,7 @@ func (f *formats) ByID(id int) *event.Type {
 	if n == nil {
 		return nil
 	}
-	t, err := n.read()
+	t, err := n.read(compiledCost)
 	if err != nil && f.err == nil {
 		f.err = err
 	}
@@ -87,7 +103,7 @@ func (f *formats) ByID(id int) *event.Type {
 func (f *formats) table() (*event.Table, error) {
 	table := new(event.Table)
 	for _, n := range f.list {
-		t, err := n.read()
+		t, err := n.read(typeCost)
 		if err != nil {
 			return nil, err
 		}
@@ -100,10 +116,13 @@ func (f *formats) table() (*event.Table, error) {
 
 // readFormats finds the files of formats_all, see event.SplitFormats; none: no error.
 func readFormats(k kernelFiles) (list []*format, err error) {
-	var files []event.FormatFile
-	shown := ""
+	if len(k.places) == 0 {
+		return nil, nil
+	}
+	var found []event.FormatFile
+	from, shown := k.places[0].fsys, ""
 	if all, ok := k.formatsFS(); ok {
-		files, shown = all.Formats(), k.places[0].shown
+		found, shown = all.Formats(), k.places[0].shown
 	} else {
 		var text []byte
 		text, shown, err = k.read("formats_all.txt", "formats_all", "formats_ftrace.txt")
@@ -113,12 +132,16 @@ func readFormats(k kernelFiles) (list []*format, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if files, err = event.SplitFormats(text); err != nil {
+		heads := int64(bytes.Count(text, []byte("\n==== ")) + 1)
+		if err := from.memory.Take(heads*formatCost, "the formats"); err != nil {
+			return nil, fileError(shown, fmt.Sprintf("%d formats", heads), err)
+		}
+		if found, err = event.SplitFormats(text); err != nil {
 			return nil, &Error{File: shown, Line: 1, Offset: -1, What: err.Error()}
 		}
 	}
-	for _, f := range files {
-		n, err := newFormat(f, shown)
+	for _, f := range found {
+		n, err := newFormat(f, from, shown)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +155,7 @@ func (k kernelFiles) formatsFS() (tracedat.FormatsFS, bool) {
 	if len(k.places) == 0 {
 		return nil, false
 	}
-	f, ok := k.places[0].fsys.(tracedat.FormatsFS)
+	f, ok := k.places[0].fsys.FS.(tracedat.FormatsFS)
 	return f, ok
 }
 
@@ -153,7 +176,7 @@ func ownFormats(l location, dir string) ([]*format, error) {
 			return nil, err
 		}
 		dir := path.Dir(name)
-		n, err := newFormat(event.FormatFile{System: path.Base(path.Dir(dir)), Name: path.Base(dir), Text: text}, shown)
+		n, err := newFormat(event.FormatFile{System: path.Base(path.Dir(dir)), Name: path.Base(dir), Text: text}, l.fsys, shown)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,8 @@ const kernelStart = 0xffff_8000_0000_0000
 // kernel frames are few, and they shall not lose their names to user frames.
 const (
 	maxFrameTexts = 1 << 16
-	maxFrameText  = 256 // bytes kept of one
+	maxFrameText  = 256     // bytes kept of one
+	maxFrameBytes = 4 << 20 // of all
 )
 
 // frames keeps what the frames of a capture looked like, for display. It is filled
@@ -35,6 +36,7 @@ type frames struct {
 	kernel               map[uint64]string
 	user                 map[uint64]string
 	kernelFull, userFull bool
+	kernelSize, userSize int // bytes of the texts
 }
 
 func newFrames() *frames {
@@ -56,16 +58,18 @@ func (f *frames) text(addr uint64) (string, bool) {
 func (f *frames) keep(addr uint64, kernel bool, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	table, full := f.user, &f.userFull
+	table, full, size := f.user, &f.userFull, &f.userSize
 	if kernel {
-		table, full = f.kernel, &f.kernelFull
+		table, full, size = f.kernel, &f.kernelFull, &f.kernelSize
 	}
 	if *full {
 		return
 	}
 	if _, ok := table[addr]; !ok {
-		table[addr] = string(text[:min(len(text), maxFrameText)])
-		*full = len(table) == maxFrameTexts
+		s := string(text[:min(len(text), maxFrameText)])
+		table[addr] = s
+		*size += len(s)
+		*full = len(table) == maxFrameTexts || *size >= maxFrameBytes
 	}
 }
 

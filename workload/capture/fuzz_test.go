@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
+
+	"ftracelab/internal/budget"
 )
 
 // fuzzed reads data to its end, with and without KeepGoing. Whatever it holds, an
@@ -53,7 +55,7 @@ func FuzzFoldedText(f *testing.F) {
 func foldedTotal(data []byte) (n uint64) {
 	for line := range bytes.Lines(data) {
 		_, w, _ := splitFolded(bytes.TrimRight(line, " \r\n"))
-		n += min(w, maxWeight)
+		n += min(w, 1000)
 	}
 	return n
 }
@@ -146,8 +148,9 @@ func FuzzStackMap(f *testing.F) {
 	f.Add([]byte(text))
 	f.Add([]byte("BSMF\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x81\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		b := &base{frames: newFrames()}
-		s := &stackIDs{b: b, place: place{fstest.MapFS{"map": {Data: file}}, ".", "."}, name: "map"}
+		memory := budget.New(budget.Default)
+		b := &base{frames: newFrames(), opt: Options{Memory: memory}}
+		s := &stackIDs{b: b, place: place{&files{fstest.MapFS{"map": {Data: file}}, memory}, ".", "."}, name: "map"}
 		err := s.load()
 		var at *Error
 		if err != nil && !errors.As(err, &at) {

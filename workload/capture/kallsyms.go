@@ -146,7 +146,7 @@ func isSymbolLine(line []byte) bool {
 func (k *symbolIndex) set(all, modules []byte, replaced bool) {
 	k.text = [2][]byte{all, modules}
 	k.anchors = map[string]uint64{}
-	k.syms = make([]symbol, 0, (len(all)+len(modules))/shortLine)
+	k.syms = make([]symbol, 0, (symbolsCost(all)+symbolsCost(modules))/symbolCost)
 	k.sorted = true
 	k.add(0, replaced)
 	k.add(1, false)
@@ -156,8 +156,25 @@ func (k *symbolIndex) set(all, modules []byte, replaced bool) {
 	}
 }
 
-// shortLine is less than what a line of kallsyms takes on average.
-const shortLine = 32
+// symbolCost is the size of a symbol.
+const symbolCost = 16
+
+// symbolsCost is what the index of a text takes: a symbol for each line.
+func symbolsCost(text []byte) int64 {
+	return symbolCost * int64(bytes.Count(text, []byte("\n"))+1)
+}
+
+// readSymbols reads a text of symbols, and takes the memory for its index, too.
+func readSymbols(places []place, names ...string) (text []byte, shown string, err error) {
+	text, shown, err = readFirst(places, names...)
+	if err != nil {
+		return nil, shown, err
+	}
+	if err := places[0].fsys.memory.Take(symbolsCost(text), "the index of its symbols"); err != nil {
+		return nil, shown, fileError(shown, "too large", err)
+	}
+	return text, shown, nil
+}
 
 // add appends the lines "address type name [module]" of a text; others are passed
 // over. Data counts: a kernel whose kallsyms lists it names it, too.

@@ -4,20 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
-
-	"ftracelab/tracer/tracedat"
 )
 
 // parents is how far up a kernel's files are looked for.
 const parents = 4
-
-// maxKernelFile bounds what is read of formats or symbols.
-const maxKernelFile = 64 << 20
 
 // kernelFiles finds what is known about the kernel of a capture: in the folder that
 // --kernel names, else in the capture, its parents and the folder static of each.
@@ -29,7 +23,7 @@ type kernelFiles struct {
 
 // place is a folder that may hold files of the kernel.
 type place struct {
-	fsys  fs.FS
+	fsys  *files
 	dir   string
 	shown string
 }
@@ -57,10 +51,10 @@ func findKernel(l location, dir string) kernelFiles {
 	}
 	k.places = k.near
 	k.cache = new(Cache)
+	if l.cache != nil {
+		k.cache = l.cache
+	}
 	if l.kernelFS != nil {
-		if l.cache != nil {
-			k.cache = l.cache
-		}
 		here := place{l.kernelFS, l.kernelDir, l.kernelShown}
 		k.places = []place{here, here.static()}
 	}
@@ -85,35 +79,6 @@ func readFirst(places []place, names ...string) (text []byte, shown string, err 
 		}
 	}
 	return nil, "", fs.ErrNotExist
-}
-
-// readAll gives the content of a file. It may not be changed.
-func readAll(fsys fs.FS, name, shown string) ([]byte, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	if s, ok := f.(tracedat.SourceFile); ok {
-		if whole, ok := s.Source().(*bytes.Buffer); ok {
-			return whole.Bytes(), f.Close()
-		}
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	s, err := newStream(f, shown, true)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	s.close = append(s.close, f.Close)
-	var b bytes.Buffer
-	b.Grow(int(min(info.Size(), maxKernelFile)) + bytes.MinRead)
-	_, err = io.Copy(&b, io.LimitReader(s, maxKernelFile+1))
-	if err == nil && b.Len() > maxKernelFile {
-		err = fileError(shown, "more than 64 MiB", nil)
-	}
-	return b.Bytes(), errors.Join(err, s.Close())
 }
 
 // headerPageSize is the size of a sub-buffer that events/header_page tells; 0: none.
@@ -201,7 +166,7 @@ func (k kernelFiles) readSymbols() (modules []byte, err error) {
 	if err != nil {
 		return nil, symbolsFault(shown, err)
 	}
-	modules, shown, err = readFirst(k.near, "kallsyms.modules.txt")
+	modules, shown, err = readSymbols(k.near, "kallsyms.modules.txt")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -222,6 +187,10 @@ func symbolsFault(shown string, err error) error {
 	return fileError(shown, "cannot read the kernel's symbols", cause(err))
 }
 
+// maxCmdline is longer than any line of saved_cmdlines: a number and a name of at most
+// 15 bytes.
+const maxCmdline = 128
+
 // savedCmdlines reads the names of tasks.
 func (b *base) savedCmdlines(l location, dir string) error {
 	name := path.Join(dir, "saved_cmdlines")
@@ -232,9 +201,12 @@ func (b *base) savedCmdlines(l location, dir string) error {
 	if err != nil {
 		return err
 	}
-	last := int32(-1)
+	last, n := int32(-1), 0
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimRight(line, "\r\n")
+		if n++; len(line) > maxCmdline {
+			return &Error{File: path.Join(l.shown, "saved_cmdlines"), Line: n, Offset: -1, What: "not PID COMM: " + excerpt(line)}
+		}
 		pid, comm, ok := bytes.Cut(line, []byte(" "))
 		switch v, good := parseUint(pid); {
 		case ok && good && v <= 1<<31-1:

@@ -20,7 +20,7 @@ func TestPlaces(t *testing.T) {
 		{"cap/trace.txt", "home/me", []string{"cap", "cap/static", ".", "static", "..", "../static"}}, // a text beside the files
 	} {
 		var got []string
-		for _, p := range findKernel(location{fsys: fstest.MapFS{}, name: inRoot, shown: c.shown}, c.dir).places {
+		for _, p := range findKernel(location{fsys: &files{FS: fstest.MapFS{}}, name: inRoot, shown: c.shown}, c.dir).places {
 			got = append(got, filepath.ToSlash(p.shown))
 		}
 		if !slices.Equal(got, c.want) {

@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -22,6 +23,9 @@ type mapping struct {
 	start, end uint64
 	path       string // "" of memory without a file
 }
+
+// mappingCost is the size of a mapping, without its path.
+const mappingCost = 48
 
 // maxMappings bounds what is kept of all of them.
 const maxMappings = 1 << 20
@@ -46,14 +50,21 @@ func readMaps(l location) (fileMaps, error) {
 		if err != nil {
 			return nil, err
 		}
-		var list []mapping
+		if err := l.fsys.tables(text, 1, shown); err != nil {
+			return nil, err
+		}
+		count := bytes.Count(text, []byte("\n")) + 1
+		if n += count; n > maxMappings {
+			return nil, fileError(shown, "more than a million mappings", nil)
+		}
+		if err := l.fsys.memory.Take(int64(count)*mappingCost, "its mappings"); err != nil {
+			return nil, fileError(shown, fmt.Sprintf("%d lines", count), err)
+		}
+		list := make([]mapping, 0, count)
 		for line := range bytes.Lines(text) {
 			if v, ok := parseMapping(string(line)); ok {
 				list = append(list, v)
 			}
-		}
-		if n += len(list); n > maxMappings {
-			return nil, fileError(shown, "more than a million mappings", nil)
 		}
 		slices.SortFunc(list, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
 		m[int32(pid)] = list

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/internal/budget"
 	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer"
@@ -392,7 +393,7 @@ func foldedWeight(folded []byte) (n uint64) {
 
 func readGzip(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := readAll(os.DirFS(filepath.Dir(path)), filepath.Base(path), path)
+	text, err := readAll(&files{os.DirFS(filepath.Dir(path)), budget.New(budget.Default)}, filepath.Base(path), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -283,7 +283,7 @@ func (f *frames) caveats(coarse string) []string {
 		out = append(out, fmt.Sprintf("%d of them are %s, so there are at least as many different stacks as counted here", bare, coarse))
 	}
 	if f.kernelFull || f.userFull {
-		out = append(out, fmt.Sprintf("more than %d different frames: the later ones are shown as numbers", maxFrameTexts))
+		out = append(out, fmt.Sprintf("more than %d different frames, or %d MiB of their names: the later ones are shown as numbers", maxFrameTexts, maxFrameBytes>>20))
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -74,7 +73,7 @@ func (l *location) setStackMap(fsys fs.FS, opt Options) error {
 		return nil
 	case fsys != nil:
 		name := path.Clean(opt.StackMap)
-		l.stackMap, l.stackMapName = place{fsys, path.Dir(name), filepath.Dir(opt.StackMap)}, path.Base(name)
+		l.stackMap, l.stackMapName = place{&files{fsys, opt.Memory}, path.Dir(name), filepath.Dir(opt.StackMap)}, path.Base(name)
 		return nil
 	}
 	abs, err := filepath.Abs(opt.StackMap)
@@ -82,7 +81,7 @@ func (l *location) setStackMap(fsys fs.FS, opt Options) error {
 		return fileError(opt.StackMap, "cannot open", err)
 	}
 	root, inRoot := splitRoot(abs)
-	l.stackMap, l.stackMapName = place{os.DirFS(root), path.Dir(inRoot), filepath.Dir(opt.StackMap)}, path.Base(inRoot)
+	l.stackMap, l.stackMapName = place{opt.files(root), path.Dir(inRoot), filepath.Dir(opt.StackMap)}, path.Base(inRoot)
 	return nil
 }
 
@@ -197,30 +196,26 @@ func (s *stackIDs) load() error {
 
 // loadFile reads one of the forms of a map.
 func (s *stackIDs) loadFile(name, shown string) error {
-	in, err := openStream(s.place.fsys, name, shown, true)
+	in, err := openStream(s.place.fsys, name, shown, true, s.b.opt.Memory)
 	if err != nil {
 		return err
 	}
-	limited := &io.LimitedReader{R: in, N: maxKernelFile}
 	head, err := in.Peek(4)
 	switch {
 	case err != nil && err != io.EOF:
 	case stackmap.IsDump(head):
-		err = s.readBinary(limited)
+		err = s.readBinary(in)
 	default:
-		err = s.readText(limited)
+		err = s.readText(in)
 	}
-	switch {
-	case err != nil && limited.N == 0:
-		err = fileError(shown, "a stack map of more than 64 MiB", nil)
-	case err != nil:
+	if err != nil {
 		err = fileError(shown, "stack map", cause(err))
 	}
 	return errors.Join(err, in.Close())
 }
 
 func (s *stackIDs) readBinary(in io.Reader) error {
-	d, err := stackmap.ReadDump(in)
+	d, err := stackmap.ReadDump(in, s.b.opt.Memory)
 	if d == nil {
 		return err
 	}
@@ -238,6 +233,12 @@ func tooDeep(id uint32, depth int) error {
 	return fmt.Errorf("stack %d has %d addresses; no map keeps more than %d", id, depth, maxMapped)
 }
 
+// What a stack and a frame of the text take beside their addresses and their text.
+const (
+	stackCost = 64
+	frameCost = 96
+)
+
 // readText reads the text. Its frames have names: their addresses are looked up when
 // all names are known.
 func (s *stackIDs) readText(in io.Reader) error {
@@ -248,10 +249,16 @@ func (s *stackIDs) readText(in io.Reader) error {
 		if len(r.Frames) > maxMapped {
 			return tooDeep(r.ID, len(r.Frames))
 		}
+		if err := s.b.opt.Memory.Take(stackCost+8*int64(len(r.Frames)), "its stacks"); err != nil {
+			return err
+		}
 		ips := make([]uint64, len(r.Frames)) // indices until then
 		for i, f := range r.Frames {
 			n, ok := index[f]
 			if !ok {
+				if err := s.b.opt.Memory.Take(frameCost+int64(len(f)), "its frames"); err != nil {
+					return err
+				}
 				n = uint64(len(frames))
 				index[f] = n
 				frames = append(frames, f)

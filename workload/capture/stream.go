@@ -4,17 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/tracedat"
 )
 
-// maxZstdWindow bounds what a zstd frame may ask for; zstd --ultra needs half of it.
-const maxZstdWindow = 64 << 20
+// maxZstdWindow bounds what a zstd frame may ask for, however much memory there is;
+// zstd --ultra needs a sixteenth of it, zstd --long=31 all.
+const maxZstdWindow = 2 << 30
+
+// zstdOwn is what a decoder takes beside the window.
+const zstdOwn = 512 << 10
 
 // streamBuffer is what is read of a file at a time.
 const streamBuffer = 64 << 10
@@ -31,6 +37,15 @@ type stream struct {
 	name  string
 	pipe  *pipe
 	close []func() error
+	held  int64 // what was taken for it from a budget
+}
+
+// bufferSize is how much is read of a file at a time.
+func bufferSize(many bool) int {
+	if many {
+		return 4 << 10
+	}
+	return streamBuffer
 }
 
 // reader is a *bufio.Reader, or what need not be copied to one, see
@@ -53,13 +68,14 @@ func (s *stream) page(n int) ([]byte, error) {
 }
 
 // openStream opens name in fsys; shown names it in errors. A stream that is one of
-// many does without the goroutine that decompresses ahead.
-func openStream(fsys fs.FS, name, shown string, many bool) (*stream, error) {
+// many does without the goroutine that decompresses ahead. What the stream holds is
+// taken from memory; nil: it has been taken before.
+func openStream(fsys fs.FS, name, shown string, many bool, memory *budget.Budget) (*stream, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, fileError(shown, "cannot open", cause(err))
 	}
-	s, err := newStream(f, shown, many)
+	s, err := newStream(f, shown, many, memory)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -67,13 +83,13 @@ func openStream(fsys fs.FS, name, shown string, many bool) (*stream, error) {
 	return s, nil
 }
 
-func newStream(r io.Reader, shown string, many bool) (*stream, error) {
-	size := streamBuffer
-	if many {
-		size = 4 << 10
-	}
+func newStream(r io.Reader, shown string, many bool, memory *budget.Budget) (*stream, error) {
+	size := bufferSize(many)
 	s := &stream{name: shown}
 	if f, ok := r.(tracedat.SourceFile); ok {
+		if err := s.hold(f.Held, memory); err != nil {
+			return nil, err
+		}
 		if s.reader, ok = f.Source().(reader); ok {
 			return s, nil
 		}
@@ -93,8 +109,15 @@ func newStream(r io.Reader, shown string, many bool) (*stream, error) {
 		}
 		src = z
 	case bytes.HasPrefix(head, magicZstd):
+		window, err := zstdWindow(in, many)
+		if err != nil {
+			return nil, fileError(shown, "zstd", err)
+		}
+		if err := s.hold(func() int64 { return int64(window) + zstdOwn }, memory); err != nil {
+			return nil, err
+		}
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxZstdWindow))
+			zstd.WithDecoderMaxWindow(window))
 		if err != nil {
 			return nil, fileError(shown, "zstd", err)
 		}
@@ -110,6 +133,44 @@ func newStream(r io.Reader, shown string, many bool) (*stream, error) {
 	}
 	s.reader = bufio.NewReaderSize(src, size)
 	return s, nil
+}
+
+// hold takes what the stream needs.
+func (s *stream) hold(size func() int64, memory *budget.Budget) error {
+	if memory == nil {
+		return nil
+	}
+	n := size()
+	if err := memory.Take(n, "unpacking"); err != nil {
+		return fileError(s.name, "cannot read", err)
+	}
+	s.held += n
+	return nil
+}
+
+// zstdWindow is the largest window that a frame may ask for: that of the first frame,
+// but as much as is usual where the first is small.
+func zstdWindow(in *bufio.Reader, many bool) (uint64, error) {
+	usual := uint64(8 << 20) // of all levels up to 19
+	if many {
+		usual = 1 << 20
+	}
+	head, err := in.Peek(zstd.HeaderMaxSize)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	var h zstd.Header
+	if err := h.Decode(head); err != nil {
+		return usual, nil // the decoder will say what is wrong
+	}
+	window := h.WindowSize
+	if h.SingleSegment {
+		window = h.FrameContentSize
+	}
+	if window > maxZstdWindow {
+		return 0, fmt.Errorf("a window of %d MiB; at most %d MiB are read", window>>20, uint64(maxZstdWindow)>>20)
+	}
+	return max(window, usual), nil
 }
 
 // Close ends the goroutine first, which uses what is closed after it.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/tracedat"
 )
 
@@ -62,6 +63,7 @@ func (d *Dat) NothingLeft() error {
 // an error, or with Options.KeepGoing it is left out, and the next page of its CPU says
 // that events were lost before it.
 func OpenDat(name string, opt Options) (_ *Dat, err error) {
+	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ftracelab/fgraph"
+	"ftracelab/internal/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output"
 )
@@ -50,6 +51,7 @@ type Trace struct {
 
 // OpenTrace opens the folder, or the trace.dat, name.
 func OpenTrace(name string, opt Options) (*Trace, error) {
+	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
 	if err != nil {
 		return nil, err
@@ -69,6 +71,9 @@ func openTrace(l location, opt Options) (_ *Trace, err error) {
 		}
 	}()
 	if !info.IsDir() {
+		if !info.Mode().IsRegular() {
+			return nil, fileError(l.shown, notRegular(info.Mode()).Error(), nil)
+		}
 		if t.dat, err = openTraceDat(l); err != nil {
 			return nil, err
 		}

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"ftracelab/internal/budget"
 	"ftracelab/internal/testutil"
 )
 
 // traceFS opens the capture cap of fsys.
 func traceFS(tb testing.TB, fsys fstest.MapFS, opt Options) *Trace {
 	tb.Helper()
-	t, err := openTrace(location{fsys: fsys, name: "cap", shown: "cap"}, opt)
+	t, err := openTrace(location{fsys: &files{fsys, budget.New(budget.Default)}, name: "cap", shown: "cap"}, opt)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func FuzzTrace(f *testing.F) {
 			m["cap/"+name] = &fstest.MapFile{Data: []byte(text)}
 		}
 		for _, keep := range []bool{false, true} {
-			c, err := openTrace(location{fsys: m, name: "cap", shown: "cap"}, Options{KeepGoing: keep})
+			c, err := openTrace(location{fsys: &files{m, budget.New(budget.Default)}, name: "cap", shown: "cap"}, Options{KeepGoing: keep})
 			if err == nil {
 				err = errors.Join(c.WriteText(context.Background(), io.Discard, -1), c.Close())
 			}
@@ -147,7 +148,7 @@ func FuzzTraceFormats(f *testing.F) {
 		} {
 			m["cap/"+name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		c, err := openTrace(location{fsys: m, name: "cap", shown: "cap"}, Options{})
+		c, err := openTrace(location{fsys: &files{m, budget.New(budget.Default)}, name: "cap", shown: "cap"}, Options{})
 		if err == nil {
 			err = errors.Join(c.WriteText(context.Background(), io.Discard, -1), c.Close())
 		}
@@ -188,7 +189,7 @@ func TestOnlineCPUs(t *testing.T) {
 	}
 	for _, text := range []string{"0", "many", "100000"} {
 		set("online_cpus: " + text + "\n")
-		c, err := openTrace(location{fsys: m, name: "cap", shown: "cap"}, Options{})
+		c, err := openTrace(location{fsys: &files{m, budget.New(budget.Default)}, name: "cap", shown: "cap"}, Options{})
 		if err == nil {
 			c.Close()
 			t.Errorf("online_cpus: %s is taken", text)

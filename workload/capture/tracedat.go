@@ -45,7 +45,7 @@ func openTraceDat(l location) (_ *traceDat, err error) {
 	if err != nil {
 		return nil, fileError(l.shown, "cannot open", cause(err))
 	}
-	f, err := tracedat.New(at, info.Size())
+	f, err := tracedat.New(at, info.Size(), l.fsys.memory)
 	if err != nil {
 		return nil, fileError(l.shown, "bad file", err)
 	}
@@ -95,6 +95,6 @@ func hasPages(b *tracedat.Buffer) bool {
 
 // location shows a buffer as a capture folder.
 func (d *traceDat) location(b *tracedat.Buffer, l location) location {
-	l.fsys, l.name = d.Folder(b), "."
+	l.fsys, l.name = &files{d.Folder(b), l.fsys.memory}, "."
 	return l
 }

@@ -11,6 +11,9 @@ import (
 	"ftracelab/tracer/output"
 )
 
+// stateCost is how many bytes each byte of a short line becomes as an entry of a map.
+const stateCost = 16
+
 // loadState reads what the files beside the pages say of the moment the text was
 // or could have been read.
 func (t *Trace) loadState(l location) error {
@@ -33,6 +36,9 @@ func (t *Trace) loadState(l location) error {
 	} {
 		text, err := readAll(l.fsys, path.Join(l.name, f.name), path.Join(l.shown, f.name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := l.fsys.tables(text, stateCost, path.Join(l.shown, f.name)); err != nil {
 			return err
 		}
 		for line := range bytes.Lines(text) {

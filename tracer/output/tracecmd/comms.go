@@ -34,10 +34,15 @@ func (c *comms) parse(text []byte) {
 	}
 }
 
+// maxComms bounds the names that are learned from events.
+//
+// Departure: trace-cmd has no bound.
+const maxComms = 1 << 18
+
 func (c *comms) add(pid int32, name string) {
 	if c.byPID == nil {
 		c.noted = append(c.noted, comm{pid, name})
-	} else if _, known := c.byPID[pid]; !known {
+	} else if _, known := c.byPID[pid]; !known && len(c.byPID) < maxComms {
 		c.byPID[pid] = name
 	}
 }
