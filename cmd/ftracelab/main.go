@@ -30,6 +30,9 @@ func main() {
 // run executes one command line and returns the exit status. It is main without
 // the process, so that tests can call it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stdout, flushOut := harmless(stdout)
+	stderr, flushErr := harmless(stderr)
+	defer func() { flushOut(); flushErr() }()
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -44,10 +47,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "ftracelab: %v\n", err)
+		complain(stderr, "ftracelab: %v", err)
 		return exitUsage
 	default:
-		fmt.Fprintf(stderr, "ftracelab: %v\n", err)
+		complain(stderr, "ftracelab: %v", err)
 		return exitFailed
 	}
 }

@@ -108,10 +108,10 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 		fmt.Fprintf(stderr, "report: %s\n", doubt)
 	}
 	for _, err := range t.Incomplete() {
-		fmt.Fprintf(stderr, "report: %v\n", err)
+		complain(stderr, "report: %v", err)
 	}
 	if info := t.Info(); info.FirstSkipped != nil {
-		fmt.Fprintf(stderr, "report: skipped the rest of %d pages; the first: %v\n", info.SkippedPages, info.FirstSkipped)
+		complain(stderr, "report: skipped the rest of %d pages; the first: %v", info.SkippedPages, info.FirstSkipped)
 	}
 	return nil
 }
