@@ -81,11 +81,13 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		status, err = runScript(cmd.Context(), sh, args)
 	default:
+		ctx := cmd.Context()
 		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "seed %d, %d CPUs; help lists the commands\n", f.lab.seed, f.lab.cpus)
+			// An interrupt ends the command in the shell, not the shell.
+			ctx = context.WithoutCancel(ctx)
 		}
-		// An interrupt ends the command in the shell, not the shell.
-		status, err = sh.Interactive(context.WithoutCancel(cmd.Context()))
+		status, err = sh.Interactive(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("shell: %w", err)
