@@ -49,6 +49,12 @@ func (m *mutants) makeSeeds() {
 	m.dats = append(m.dats, "instance.dat")
 	m.seeds["instance.dat"] = content(t, path)
 
+	for _, value := range values {
+		must(t, "run", "--cpus", "1", "--duration", "0s", "--set", value)
+	}
+	for _, script := range scripts {
+		must(t, "shell", "--cpus", "1", "-c", script)
+	}
 	for _, name := range []string{"le.bin", "be.bin"} {
 		m.seeds[name] = content(t, "../../stackmap/testdata/dump/"+name)
 	}
@@ -106,7 +112,7 @@ bash  1234/1235  [001]   100.000901:      10101 cycles:ppp:
 var scripts = []string{
 	"echo function > current_tracer; sleep .001; head -5 trace\necho nop > current_tracer; cat trace_options | grep -c stack\n",
 	"echo 1 > options/stacktrace; echo sched:sched_switch > set_event\nsleep .002; tail -20 trace | awk '{ n[$1]++ } END { for (k in n) print k, n[k] }' | sort -rn | head -3\n",
-	"echo 'hist:keys=next_comm:vals=hitcount:sort=hitcount.descending:size=64' > events/sched/sched_switch/trigger; sleep .002; cat events/sched/sched_switch/hist\n",
+	"echo 'hist:keys=next_comm:sort=hitcount.descending:size=256' > events/sched/sched_switch/trigger; sleep .002; cat events/sched/sched_switch/hist\n",
 	"echo 'p:my do_sys_open file=+0($arg2):string mode=%cx:x16' > dynamic_events && echo 1 > events/kprobes/my/enable; sleep .001; cat trace | sed -n '/my/s/.*(\\(.*\\)).*/\\1/p'\n",
 	"mkdir instances/a; cd instances/a; for e in sched irq; do echo 1 > events/$e/enable; done; sleep .001; dd if=per_cpu/cpu0/trace_pipe_raw bs=4096 count=1 | wc -c; cd ../..; rmdir instances/a\n",
 	"f() { local x=$1; case $x in a*) echo ${x#a} ;; *) printf '%5d|%-8s\\n' \"$x\" y ;; esac; }; f abc; f 12; test -e trace && [ \"$(cat tracing_on)\" = 1 ] || exit 3\n",
@@ -117,10 +123,10 @@ var scripts = []string{
 // values are for files of the tracefs.
 var values = []string{
 	"current_tracer=function_graph", "set_event=sched:* irq:*", "set_ftrace_filter=vfs_* :mod:ext4", "set_graph_function=do_sys*", "buffer_size_kb=64", "buffer_subbuf_size_kb=8",
-	"trace_clock=mono", "tracing_cpumask=3", "set_event_pid=1 2 3", "trace_options=noirq-info", "options/stacktrace=1", "options/stackmap=1", "trace_marker=hello",
+	"trace_clock=mono", "tracing_cpumask=1", "set_event_pid=1 2 3", "trace_options=noirq-info", "options/stacktrace=1", "options/stackmap=1", "trace_marker=hello",
 	"events/sched/sched_switch/filter=prev_pid > 0 && next_comm ~ \"b*\"", "events/sched/sched_switch/trigger=hist:keys=next_pid,stacktrace:vals=prev_prio:sort=hitcount:size=256 if prev_pid != 0",
 	"events/sched/sched_waking/trigger=hist:keys=pid:ts0=common_timestamp.usecs", "dynamic_events=p:kprobes/my vfs_read+4 fd=%di name=+0(+8($arg1)):string",
-	"dynamic_events=f:read vfs_read file count", "dynamic_events=e:ep sched.sched_switch pid=$next_pid:s32", "kprobe_events=r8:ret vfs_read $retval", "uprobe_events=p /bin/bash:0x4245c0 %ip",
-	"synthetic_events=wake s32 pid; u64 lat; char comm[16]", "set_ftrace_notrace=*rcu*", "trace_marker_raw=abcdefgh", "saved_cmdlines_size=128", "tracing_thresh=100", "stack_map_stat=0",
-	"max_graph_depth=3", "per_cpu/cpu0/buffer_size_kb=128", "osnoise/cpus=0-1", "events/enable=1", "buffer_percent=50",
+	"dynamic_events=f:read vfs_read file count", "dynamic_events=e:ep sched.sched_switch pid=$next_pid:s32", "kprobe_events=r8:ret vfs_read $retval",
+	"synthetic_events=wake s32 pid; u64 lat; char comm[16]", "set_ftrace_notrace=*rcu*", "trace_marker_raw=abcdefgh", "saved_cmdlines_size=128", "tracing_thresh=100",
+	"max_graph_depth=3", "per_cpu/cpu0/buffer_size_kb=128", "osnoise/cpus=0", "events/enable=1", "buffer_percent=50",
 }

@@ -12,11 +12,11 @@ var tokens = []string{
 	":", ";", "=>", "[k]", "_[k]", "#", "# ", "CPU:", "\x1b[31m", "\xff", "\u202e", "\xc2\x9b", "</script>",
 }
 
-// Mutate is data with one to eight random changes: bits, bytes, numbers of any size,
+// Mutate is data with random changes, mostly one or two: bits, bytes, numbers of any size,
 // tokens, and stretches that are left out, repeated, moved or taken from other.
 func Mutate(rng *rand.Rand, data, other []byte) []byte {
 	data = slices.Clone(data)
-	for range 1 + rng.IntN(8) {
+	for more := true; more; more = rng.IntN(2) == 0 {
 		if len(data) == 0 {
 			data = append(data, other...)
 			if len(data) == 0 {
