@@ -28,9 +28,7 @@ func (m *mutants) makeSeeds() {
 		m.files = append(m.files, e.Name())
 		m.seeds["folder/"+e.Name()] = content(t, filepath.Join(m.folder, e.Name()))
 	}
-	for _, name := range []string{"cpu0.raw", "cpu1.raw", "cpu0.raw"} { // more often than the others
-		m.files = append(m.files, name)
-	}
+	m.files = append(m.files, "cpu0.raw", "cpu1.raw", "cpu0.raw") // more often than the others
 	m.names = []string{"ftrace", "perf", "folded"}
 	m.seeds["ftrace"] = []byte(must(t, "report", m.folder))
 	m.seeds["perf"] = []byte(perfSeed)
