@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ftracelab/internal/plain"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // fuzzRecords makes records of any bytes: of each eight one record.
@@ -24,20 +24,20 @@ func fuzzRecords(data []byte) *records {
 		} else {
 			now -= uint64(b[3]) << 8 // a time that goes back
 		}
-		r := tracer.Record{
-			Kind: tracer.Kind(b[0] % 6), CPU: int(b[1] % 5), Time: now, NewEntry: b[7]&1 != 0,
+		r := record.Record{
+			Kind: record.Kind(b[0] % 6), CPU: int(b[1] % 5), Time: now, NewEntry: b[7]&1 != 0,
 			Common: event.Common{Type: 400 + uint16(b[4]%3), Flags: b[6], PID: int32(b[5] % 4)},
 		}
 		switch r.Kind {
-		case tracer.Event:
+		case record.Event:
 			if size := int(b[4]) << (b[5] % 6); size >= 8 { // up to two sub-buffers
 				r.Data = make([]byte, size)
 				r.Common.Put(r.Data)
 			}
-		case tracer.Lost:
+		case record.Lost:
 			r.Count = uint64(b[4])
 			if b[4] == 255 {
-				r.Count = tracer.LostUnknown
+				r.Count = record.LostUnknown
 			}
 		default:
 			r.Stack = frames(int(b[5]), int(b[4])<<(b[6]%4))
@@ -57,8 +57,8 @@ func FuzzEstimate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
 		src := fuzzRecords(data[:min(len(data), 8<<10)])
 		opt := Options{BufferSizeKB: 1 + int(how%16)*20, NoOverwrite: how&16 != 0, Bits: 10 + int(how%3), SubbufSize: 4096 << (how >> 5 & 1)}
-		for _, name := range DesignNames() {
-			d, err := NamedDesign(name, opt.Bits, 1)
+		for _, name := range record.DesignNames() {
+			d, err := record.NamedDesign(name, opt.Bits, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func FuzzEstimate(f *testing.F) {
 		}
 		events := uint64(0)
 		for i := range src.recs {
-			if src.recs[i].Kind == tracer.Event {
+			if src.recs[i].Kind == record.Event {
 				events++
 			}
 		}

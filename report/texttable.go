@@ -26,7 +26,9 @@ func (tab *table) row(cells ...string) {
 }
 
 // heading adds a row of its own that names those after it.
-func (tab *table) heading(name string) { tab.rows = append(tab.rows, []string{name + ":"}) }
+func (tab *table) heading(name string) {
+	tab.rows = append(tab.rows, []string{plain.String(name) + ":"})
+}
 
 // table writes tab, and where it is wider than the page its columns in several
 // parts, each with the first column again.

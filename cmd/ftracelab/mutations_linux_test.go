@@ -295,7 +295,7 @@ func variant(rng *rand.Rand, flags ...string) []string {
 
 var estimateVariants = []string{
 	"--json", "--keep-going", "--bits 10", "--bits 18", "--buffer-size-kb 64", "--no-overwrite", "--top 100", "--top 0", "--subbuf-size 8192",
-	"--designs full-stacks,stackmap,no-stacks", "--designs full-stacks,stackmap+user,deferred",
+	"--designs full-stacks,stackmap,no-stacks", "--designs full-stacks,stackmap+user,deferred", "--designs full-stacks,stackmap:bits=12,probes=8",
 }
 
 var reportVariants = []string{
