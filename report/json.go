@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+
+	"ftracelab/internal/plain"
 )
 
 // WriteJSON writes a report as one object, several as an array of them. The order
-// of fields is that of [Report]; the same reports give the same bytes.
+// of fields is that of [Report]; the same reports give the same bytes. Characters that
+// a terminal would obey are written as \uXXXX.
 func WriteJSON(w io.Writer, reports ...*Report) error {
 	var v any = reports
 	if len(reports) == 1 {
@@ -20,6 +23,6 @@ func WriteJSON(w io.Writer, reports ...*Report) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(plain.JSON(b.Bytes()))
 	return err
 }

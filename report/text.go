@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"ftracelab/internal/plain"
 )
 
 // TextOptions say how WriteText lays out a report.
@@ -12,7 +14,8 @@ type TextOptions struct {
 	Width int // columns; 0 is 100. Narrower than 60 is treated as 60.
 }
 
-// WriteText writes reports for people, in plain text without colour.
+// WriteText writes reports for people, in plain text without colour. What names of
+// the capture hold beside printable characters is shown as escapes (internal/plain).
 func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
 	if opt.Width == 0 {
 		opt.Width = 100
@@ -37,7 +40,8 @@ type text struct {
 }
 
 func (t *text) line(format string, args ...any) {
-	fmt.Fprintf(&t.b, format+"\n", args...)
+	t.b.WriteString(plain.String(fmt.Sprintf(format, args...)))
+	t.b.WriteByte('\n')
 }
 
 func (t *text) report(r *Report) {

@@ -4,17 +4,31 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"ftracelab/internal/plain"
 )
 
 // table is rows of columns, the first one aligned to the left, numbers to the right.
 type table struct{ rows [][]string }
 
-func newTable(head ...string) *table { return &table{rows: [][]string{head}} }
+func newTable(head ...string) *table {
+	tab := new(table)
+	tab.row(head...)
+	return tab
+}
 
-func (tab *table) row(cells ...string) { tab.rows = append(tab.rows, cells) }
+// row adds a row. Its cells are as wide as what is printed of them.
+func (tab *table) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = plain.String(c)
+	}
+	tab.rows = append(tab.rows, cells)
+}
 
 // heading adds a row of its own that names those after it.
-func (tab *table) heading(name string) { tab.rows = append(tab.rows, []string{name + ":"}) }
+func (tab *table) heading(name string) {
+	tab.rows = append(tab.rows, []string{plain.String(name) + ":"})
+}
 
 // table writes tab, and where it is wider than the page its columns in several
 // parts, each with the first column again.
@@ -55,7 +69,7 @@ func (t *text) tableRow(row []string, widths []int, from, to int) {
 func (t *text) wrap(first, indent, s string) {
 	line := first
 	empty := true
-	for word := range strings.FieldsSeq(s) {
+	for word := range strings.FieldsSeq(plain.String(s)) {
 		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > t.width {
 			t.line("%s", line)
 			line, empty = indent, true

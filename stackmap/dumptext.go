@@ -1,11 +1,13 @@
 package stackmap
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"ftracelab/internal/budget"
+	"ftracelab/internal/plain"
 )
 
 // DumpOptions choose what WriteDump writes.
@@ -97,8 +99,13 @@ func writeDumpJSON(w io.Writer, records []Record, symbols func(uint64) string) e
 		}
 		list[i] = e
 	}
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(list)
+	if err := enc.Encode(list); err != nil {
+		return err
+	}
+	_, err := w.Write(plain.JSON(b.Bytes()))
+	return err
 }

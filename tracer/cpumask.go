@@ -56,8 +56,8 @@ func parseCPUMask(s string, n int) (cpuMask, error) {
 		if len(digits) > 8 {
 			return nil, fmt.Errorf("tracing_cpumask %q: more than 8 digits in a group: %w", s, syscall.EOVERFLOW)
 		}
-		for at, c := range []byte(digits) {
-			value := strings.IndexByte("0123456789abcdef", c|0x20)
+		for at, c := range []byte(strings.ToLower(digits)) {
+			value := strings.IndexByte("0123456789abcdef", c)
 			if value < 0 {
 				return nil, fmt.Errorf("tracing_cpumask %q: %w", s, syscall.EINVAL)
 			}

@@ -21,8 +21,8 @@ var unsafe = regexp.MustCompile(`\.\.|(^|[^\w.-])/|\d{5}|[0-9]{3}m|[0-9]h`)
 // untested are commands that mount, or take long, and a flag that lets the shell write.
 var untested = []string{"mount", "exec", "unmount-after", "bench", "--host-write"}
 
-// harmless says whether a test may run a command line.
-func harmless(args []string) bool {
+// staysInside says whether a test may run a command line.
+func staysInside(args []string) bool {
 	for _, arg := range args {
 		if unsafe.MatchString(arg) || slices.ContainsFunc(untested, func(u string) bool { return strings.HasPrefix(arg, u) }) {
 			return false
@@ -39,7 +39,7 @@ func TestUnsafe(t *testing.T) {
 		"exec -- sh": false, "mount d": false, "shell --host-write -c true": false, "shell --host-write=1": false,
 		"run --set buffer_size_kb=99999": false, "run --duration 100h": false, "run --out a//b": false, "shell -c x>/etc/x": false,
 	} {
-		if got := harmless(strings.Fields(line)); got != want {
+		if got := staysInside(strings.Fields(line)); got != want {
 			t.Errorf("%s: %v", line, got)
 		}
 	}
@@ -81,7 +81,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		args := strings.Fields(line)
-		if !harmless(args) {
+		if !staysInside(args) {
 			t.Skip("not to be run")
 		}
 		above := t.TempDir()

@@ -30,6 +30,9 @@ func main() {
 // the process, so that tests can call it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	l := lifetimeOf(ctx)
+	stdout, flushOut := harmless(stdout)
+	stderr, flushErr := harmless(stderr)
+	defer func() { flushOut(); flushErr() }()
 	root := rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -48,7 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.As(err, &status):
 		return int(status)
 	}
-	fmt.Fprintf(stderr, "ftracelab: %v\n", err)
+	complain(stderr, "ftracelab: %v", err)
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage

@@ -84,8 +84,8 @@ func peak(t *testing.T, path string, stdin io.Reader, args ...string) (rss int64
 	return rss, text.String(), err
 }
 
-// hostile is an input that wants much memory.
-type hostile struct {
+// bombs is an input that wants much memory.
+type bombs struct {
 	name  string
 	make  func(t *testing.T, path string) // writes a file, or a folder
 	stdin func() io.Reader                // or this instead
@@ -95,8 +95,8 @@ type hostile struct {
 }
 
 var (
-	commands     = [][]string{{"estimate"}, {"report"}, {"convert"}}
-	datCommands  = append([][]string{{"report", "--as", "trace"}}, commands...)
+	commands    = [][]string{{"estimate"}, {"report"}, {"convert"}}
+	datCommands = append([][]string{{"report", "--as", "trace"}}, commands...)
 	estimates   = [][]string{{"estimate"}}
 	reportTrace = [][]string{{"report"}}
 )
@@ -316,10 +316,10 @@ func datOf(t *testing.T, path string, target tracedat.Target, m *tracedat.Meta, 
 
 func onePage() io.Reader { return bytes.NewReader(page(4096, 0xffff)) }
 
-func datBombs() []hostile {
-	var list []hostile
+func datBombs() []bombs {
+	var list []bombs
 	for _, compression := range []string{"zlib", "zstd"} {
-		list = append(list, hostile{
+		list = append(list, bombs{
 			name: "three sections of 80 MB, " + compression,
 			make: func(t *testing.T, path string) {
 				d := newDat7(compression)
@@ -336,7 +336,7 @@ func datBombs() []hostile {
 				d.write(t, path, 0)
 			},
 			args: datCommands, want: "the section kallsyms would take 80 MiB of memory, more than --memory 128M allows: at least --memory 144M is needed",
-		}, hostile{
+		}, bombs{
 			name: "options of 128 MB, " + compression,
 			make: func(t *testing.T, path string) {
 				d := newDat7(compression)
@@ -344,14 +344,14 @@ func datBombs() []hostile {
 				d.write(t, path, d.section(0, pack(t, compression, text(size, same("\x00"))), size))
 			},
 			args: datCommands, want: "the section options would take 128 MiB",
-		}, hostile{
+		}, bombs{
 			name: "more than was announced, " + compression,
 			make: func(t *testing.T, path string) {
 				d := newDat7(compression)
 				d.write(t, path, d.section(0, pack(t, compression, text(100<<20, same("\x00"))), 1000))
 			},
 			args: datCommands, want: "unpacking options",
-		}, hostile{
+		}, bombs{
 			name: "options of 70 MB in small pieces, " + compression,
 			make: func(t *testing.T, path string) {
 				d := newDat7(compression)
@@ -363,7 +363,7 @@ func datBombs() []hostile {
 		})
 	}
 	return append(list,
-		hostile{
+		bombs{
 			name: "a chain of options",
 			make: func(t *testing.T, path string) {
 				d := newDat7("none")
@@ -375,7 +375,7 @@ func datBombs() []hostile {
 			},
 			args: datCommands, want: "more than 1024 sections of options",
 		},
-		hostile{
+		bombs{
 			name: "options that lead back",
 			make: func(t *testing.T, path string) {
 				d := newDat7("none")
@@ -383,12 +383,12 @@ func datBombs() []hostile {
 			},
 			args: datCommands, want: "lead back",
 		},
-		hostile{
+		bombs{
 			name: "4000 buffers of 8192 CPUs",
 			make: func(t *testing.T, path string) { writeTo(t, path, manyBuffers) },
 			args: datCommands, want: "the tables of the CPUs would take",
 		},
-		hostile{
+		bombs{
 			name: "kallsyms of 25 MB in the shortest lines",
 			make: func(t *testing.T, path string) {
 				m := example(t)
@@ -397,12 +397,12 @@ func datBombs() []hostile {
 			},
 			args: [][]string{{"convert"}},
 		},
-		hostile{
+		bombs{
 			name: "64 CPUs with chunks of 16 MB",
 			make: func(t *testing.T, path string) { bigChunks(t, path, 64, 16<<20) },
 			args: [][]string{{"estimate"}, {"report"}, {"report", "--as", "trace"}}, want: "--memory",
 		},
-		hostile{
+		bombs{
 			name: "2 CPUs with chunks of 8 MB",
 			make: func(t *testing.T, path string) { bigChunks(t, path, 2, 8<<20) },
 			args: [][]string{{"estimate"}, {"report"}, {"report", "--as", "trace"}, {"convert"}},

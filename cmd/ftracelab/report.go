@@ -110,7 +110,7 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 		fmt.Fprintf(stderr, "report: %s\n", doubt)
 	}
 	for _, err := range t.Incomplete() {
-		fmt.Fprintf(stderr, "report: %v\n", err)
+		complain(stderr, "report: %v", err)
 	}
 	return leftOut("report", t.Info())
 }

@@ -21,8 +21,16 @@ func TestMain(m *testing.M) {
 // TestSessions replays docs/sessions: each is a page of documentation and a
 // test at once.
 func TestSessions(t *testing.T) {
+	dir, files := "../../docs/sessions", []string(nil)
+	if testing.Short() { // those with commands of all kinds
+		dir = ""
+		for _, name := range []string{"estimate", "instances", "report", "tracedat"} {
+			files = append(files, "../../docs/sessions/"+name+".txtar")
+		}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "../../docs/sessions",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"damage": damage, "status": status},

@@ -36,7 +36,10 @@ func shellCommand() *cobra.Command {
 		Long: `shell starts a simulated machine and a shell in its tracefs,
 /sys/kernel/tracing. It has its own cat, grep, awk and so on (see help in it)
 and runs no program of this computer. Time stands still while you type:
-sleep 1 is one simulated second.`,
+sleep 1 is one simulated second.
+
+In a terminal, what commands print shows characters that are not printable as
+escapes (\x1b), a printf of your own too; files and pipes get the bytes.`,
 		Example: `  ftracelab shell
   ftracelab shell -c 'echo function > current_tracer; sleep .01; head -20 trace'
   ftracelab shell --stackmap v4 test.sh`,
@@ -62,6 +65,9 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	cfg := l.shellConfig(f.lab.cpus)
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if s, ok := cfg.Stdout.(tty); ok {
+		cfg.Terminal = s.terminal
+	}
 	cfg.HostWrite, cfg.Seed, cfg.Memory = f.hostWrite, f.lab.seed, int(f.memory)
 	defer f.memory.limit()()
 	if in, ok := cfg.Stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {

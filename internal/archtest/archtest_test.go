@@ -79,7 +79,7 @@ func packages(t *testing.T) []pkg {
 
 // isTool reports whether a package below internal is none of the product.
 func isTool(name string) bool {
-	return strings.HasPrefix(name, "internal/") && name != "internal/tracefile" && name != "internal/lookup3" && name != "internal/budget"
+	return strings.HasPrefix(name, "internal/") && !slices.Contains([]string{"internal/tracefile", "internal/lookup3", "internal/plain", "internal/budget"}, name)
 }
 
 // TestImportsPointDown compares every package's imports with the table.

@@ -7,6 +7,7 @@ import (
 	"github.com/go-echarts/go-echarts/v2/opts"
 	"github.com/go-echarts/go-echarts/v2/render"
 
+	"ftracelab/internal/plain"
 	"ftracelab/report"
 )
 
@@ -28,8 +29,9 @@ func newChart(id, label string, low bool, c snippet) chart {
 	return chart{ID: id, Label: label, Low: low, option: strings.TrimSpace(option)}
 }
 
-// plain is text that survives go-echarts, which resolves entities in its output.
-func plain(s string) string { return strings.ReplaceAll(s, "&", "+") }
+// label is harmless text that survives go-echarts, which resolves entities in its
+// output.
+func label(s string) string { return strings.ReplaceAll(plain.String(s), "&", "+") }
 
 // Room below a chart, in pixels: for the labels of the axis, and for its name too.
 const (
@@ -54,7 +56,7 @@ func bytesChart(id string, r *report.Report) chart {
 	bar.SetGlobalOptions(frame(id, forLabels)...)
 	var names []string
 	for i := len(r.Designs) - 1; i >= 0; i-- {
-		names = append(names, plain(r.Designs[i].Name))
+		names = append(names, label(r.Designs[i].Name))
 	}
 	bar.SetXAxis(names)
 	for _, part := range parts() {
@@ -77,7 +79,7 @@ func retainedChart(id string, r *report.Report) chart {
 	var data []opts.BarData
 	what := "seconds" // a capture without times has its events counted
 	for i := len(r.Designs) - 1; i >= 0; i-- {
-		names = append(names, plain(r.Designs[i].Name))
+		names = append(names, label(r.Designs[i].Name))
 		d := &r.Designs[i]
 		if d.RetainedSeconds.Known() {
 			data = append(data, opts.BarData{Value: float64(d.RetainedSeconds)})

@@ -43,9 +43,10 @@ type row struct {
 }
 
 type topStack struct {
-	Kind, Count, Share, Bytes, Frames, Colour string
-	Depth                                     int
-	Width                                     string
+	Kind, Count, Share, Bytes, Colour string
+	Frames                            []string
+	Depth                             int
+	Width                             string
 }
 
 // part is one kind of bytes on the pages.
@@ -305,9 +306,9 @@ func (v *view) top(r *report.Report) {
 		if t.Kind == "user" {
 			colour = "--bar-user"
 		}
-		frames := strings.Join(t.Frames, " ← ")
-		if frames == "" {
-			frames = "(addresses not kept)"
+		frames := t.Frames
+		if len(frames) == 0 {
+			frames = []string{"(addresses not kept)"}
 		}
 		v.Top = append(v.Top, topStack{
 			Kind: t.Kind, Count: report.Group(t.Count), Share: percent(t.SharePct), Bytes: report.Bytes(int64(t.Bytes)),

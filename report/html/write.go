@@ -4,16 +4,22 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"strings"
 
+	"ftracelab/internal/plain"
 	"ftracelab/report"
 )
 
 // Write writes the reports as one HTML page. Nothing is written if the page
 // cannot be made.
+//
+// Names of a capture are text on it: neither markup nor script, with escapes for
+// what is not printable (internal/plain), and the capture's and the frames' names
+// each isolated from the direction of what is beside them.
 func Write(w io.Writer, reports ...*report.Report) error {
 	t, err := template.New("page").Parse(pageTmpl)
 	if err != nil {
@@ -43,7 +49,8 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	p.Policy = policy(string(p.ECharts), string(p.Charts))
 
 	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
+	clean := plain.NewWriter(&b) // the scripts hold nothing that it changes
+	if err := errors.Join(t.Execute(clean, p), clean.Flush()); err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
 	_, err = w.Write(b.Bytes())

@@ -102,6 +102,9 @@ func help(c *call) int {
 
 // lookup answers type, command -v and command -V; see callLookup.
 func lookup(c *call) int {
+	if len(c.args) < 2 { // a script called it by its own name
+		return c.usage("want what type and command -v give it")
+	}
 	asked, name := c.args[0], c.args[1]
 	_, own := c.sh.commands[name]
 	var what string

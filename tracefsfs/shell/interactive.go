@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"golang.org/x/term"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"ftracelab/internal/plain"
 )
 
 // Interactive is a session: it prompts with the present folder, edits lines if
@@ -42,7 +45,7 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 		line: term.NewTerminal(struct {
 			io.Reader
 			io.Writer
-		}{terminal, sh.cfg.Stdout}, ""),
+		}{terminal, cmp.Or[io.Writer](sh.cfg.Terminal, sh.cfg.Stdout)}, ""),
 	}
 	return s.run(ctx)
 }
@@ -85,7 +88,7 @@ func (s *session) run(ctx context.Context) (int, error) {
 
 // read reads lines until they are whole commands.
 func (s *session) read() (string, error) {
-	prompt := s.runner.Dir + " # "
+	prompt := plain.String(s.runner.Dir) + " # "
 	text := ""
 	for {
 		line, err := s.readLine(prompt)

@@ -30,6 +30,9 @@ type Config struct {
 	Typed  *os.File
 	Stdout io.Writer // nil discards
 	Stderr io.Writer
+	// Terminal is where Interactive draws the line that is edited, with the escape
+	// sequences that takes; nil is Stdout. What commands print never goes there.
+	Terminal io.Writer
 
 	// Sleep lets simulated time pass, for sleep and usleep. nil returns at once.
 	Sleep func(ctx context.Context, d time.Duration) error
