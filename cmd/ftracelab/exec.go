@@ -10,6 +10,8 @@ type execFlags struct {
 	lab      labFlags
 	scenario string
 	plain    bool
+
+	network, perfEvents bool
 }
 
 func execCommand() *cobra.Command {
@@ -39,5 +41,7 @@ start where it cannot see to that. It needs root and /dev/fuse.`,
 	f.lab.register(fl)
 	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
 	fl.BoolVar(&f.plain, "plain-source", false, "an ordinary word as the mount's source; libtracefs and perf then do not find it")
+	fl.BoolVar(&f.network, "network", false, "share this computer's network; without it there is only a loopback")
+	fl.BoolVar(&f.perfEvents, "perf-events", false, "allow perf_event_open, which is this computer's kernel's")
 	return cmd
 }

@@ -32,7 +32,7 @@ func (l *lab) fuse(dir string, clock *fusefs.Clock) (fusefs.Config, *bridge.Brid
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
 	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir})
-	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before}, b, nil
+	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID}, b, nil
 }
 
 // mount mounts the lab's tree on dir.

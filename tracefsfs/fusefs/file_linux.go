@@ -246,7 +246,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 		return 0, fuse.EBADF
 	}
 	f.written.Store(true)
-	n, err := f.handle.Write(tracefile.WithPID(&fuse.Context{Cancel: cancel}, int(in.Pid)), data)
+	n, err := f.handle.Write(tracefile.WithPID(&fuse.Context{Cancel: cancel}, m.pid(&in.InHeader)), data)
 	if err != nil {
 		return 0, toStatus(err)
 	}

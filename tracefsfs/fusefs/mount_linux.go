@@ -24,6 +24,9 @@ type Config struct {
 	// Before is called at each request of a client, before it is served, in place
 	// of Clock.Request.
 	Before func(Request)
+	// PID is the number by which the tree's machine knows a thread of a client; nil: as
+	// this process sees it.
+	PID func(thread int) int
 	// Source is the first column of /proc/mounts; empty means "tracefs".
 	Source string
 	// Control are more files of the hidden folder .ftracelab, which is for programs
@@ -155,4 +158,12 @@ func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
 		return
 	}
 	m.clock.Request(op)
+}
+
+// pid is the number by which the machine knows who asks.
+func (m *Mount) pid(h *fuse.InHeader) int {
+	if m.cfg.PID == nil {
+		return int(h.Pid)
+	}
+	return m.cfg.PID(int(h.Pid))
 }

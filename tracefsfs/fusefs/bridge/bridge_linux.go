@@ -39,6 +39,7 @@ type Bridge struct {
 	done  chan struct{}
 
 	execs *execs // nil: nobody tells
+	pids  pids
 
 	ear   sync.Mutex // of what follows, and of reading news; taken inside mu
 	heard []heard    // not brought into the simulation yet
@@ -49,6 +50,8 @@ type Bridge struct {
 type heard struct {
 	news
 	program program
+	guest   int // the guest's number of pid
+	young   int // and of child
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -133,14 +136,30 @@ func (b *Bridge) hear() (full bool) {
 		return true
 	}
 	b.news.drain(func(n news) {
-		h := heard{news: n}
-		if n.what == execed {
+		h := heard{news: n, guest: b.pids.known(n.pid)}
+		switch n.what {
+		case threaded:
+			b.pids.threaded(n.pid)
+			return
+		case forked:
+			h.young = b.pids.forked(n.pid, n.child)
+		case execed:
 			h.program = programOf(n.pid, b.execs)
+		case exited:
+			b.pids.ended(n.pid)
 		}
 		b.heard = append(b.heard, h)
 	})
 	return false
 }
+
+// Enter says that all guests live in a PID namespace of their own, of which init is the
+// first process, as this process sees it. The machine then knows them by their numbers in
+// there, as they do themselves. It is to be called before init starts another process.
+func (b *Bridge) Enter(init int) { b.pids.enter(init) }
+
+// PID is fusefs.Config.PID.
+func (b *Bridge) PID(thread int) int { return b.pids.ofThread(thread) }
 
 // Before is fusefs.Config.Before.
 func (b *Bridge) Before(r fusefs.Request) {
@@ -154,9 +173,10 @@ func (b *Bridge) Before(r fusefs.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cfg.Do(func() {
-		pid := b.tgid(r.PID)
+		host := b.tgid(r.PID)
+		pid := b.pids.of(host)
 		b.drain()
-		b.welcome(pid)
+		b.welcome(pid, host)
 		b.sweep()
 		b.call(pid, r)
 	})
@@ -237,16 +257,16 @@ func (b *Bridge) drain() {
 	b.heard = nil
 	b.ear.Unlock()
 	for _, n := range all {
-		if !b.cfg.Guests.Known(n.pid) {
+		if !b.cfg.Guests.Known(n.guest) {
 			continue
 		}
 		switch n.what {
 		case forked:
-			b.cfg.Guests.Fork(n.pid, n.child)
+			b.cfg.Guests.Fork(n.guest, n.young)
 		case execed:
-			b.exec(n.pid, n.program)
+			b.exec(n.guest, n.program)
 		case exited:
-			b.cfg.Guests.Exit(n.pid)
+			b.cfg.Guests.Exit(n.guest)
 		}
 	}
 }
@@ -259,16 +279,16 @@ func (b *Bridge) exec(pid int, p program) {
 	b.started(pid, p)
 }
 
-// welcome makes the caller of a request a guest, and notices by /proc what the
-// kernel did not tell.
-func (b *Bridge) welcome(pid int) {
+// welcome makes the caller of a request, the process host, the guest pid, and notices by
+// /proc what the kernel did not tell.
+func (b *Bridge) welcome(pid, host int) {
 	g := b.cfg.Guests
 	if b.news != nil && g.Known(pid) {
 		return
 	}
-	comm := commOf(pid)
+	comm := commOf(host)
 	if !g.Known(pid) {
-		parent := parentOf(pid)
+		parent := b.pids.of(parentOf(host))
 		if b.news == nil && g.Known(parent) {
 			g.Fork(parent, pid)
 		} else {
@@ -276,7 +296,7 @@ func (b *Bridge) welcome(pid int) {
 		}
 	}
 	if b.news == nil && comm != "" && g.Known(pid) && g.Comm(pid) != comm {
-		b.exec(pid, programOf(pid, nil))
+		b.exec(pid, programOf(host, nil))
 	}
 }
 
@@ -288,9 +308,10 @@ func (b *Bridge) sweep() {
 	}
 	b.swept = now
 	clear(b.tgids)
+	b.pids.sweep()
 	var gone []int
 	b.cfg.Guests.PIDs(func(pid int) {
-		if !alive(pid) {
+		if !b.pids.alive(pid) {
 			gone = append(gone, pid)
 		}
 	})
@@ -302,7 +323,7 @@ func (b *Bridge) sweep() {
 
 // tgid is the process of a thread.
 func (b *Bridge) tgid(tid int) int {
-	if b.cfg.Guests.Known(tid) {
+	if b.cfg.Guests.Known(b.pids.known(tid)) {
 		return tid
 	}
 	pid, ok := b.tgids[uint32(tid)]

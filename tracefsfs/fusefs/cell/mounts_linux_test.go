@@ -19,23 +19,23 @@ not a line of it
 func TestParseMounts(t *testing.T) {
 	list := parseMounts(mountinfo)
 	want := []mountPoint{
-		{"/", "ext4", "/dev/root"},
-		{"/proc", "proc", "proc"},
-		{"/sys/kernel/tracing", "tracefs", "tracefs"},
-		{`/mnt/a b\c`, "tmpfs", "my tracefs"},
-		{"/sys/kernel/debug", "debugfs", "none"},
-		{"/home/tracefs", "ext4", "/dev/vda"},
+		{22, "/", "ext4", "/dev/root"},
+		{23, "/proc", "proc", "proc"},
+		{24, "/sys/kernel/tracing", "tracefs", "tracefs"},
+		{25, `/mnt/a b\c`, "tmpfs", "my tracefs"},
+		{26, "/sys/kernel/debug", "debugfs", "none"},
+		{27, "/home/tracefs", "ext4", "/dev/vda"},
 	}
 	if !slices.Equal(list, want) {
-		t.Errorf("got %q, want %q", list, want)
+		t.Errorf("got %+v, want %+v", list, want)
 	}
 	var hidden []string
 	for _, m := range list {
-		if m.tracing() {
+		if m.foreign() {
 			hidden = append(hidden, m.path)
 		}
 	}
-	if want := []string{"/sys/kernel/tracing", `/mnt/a b\c`, "/sys/kernel/debug", "/home/tracefs"}; !slices.Equal(hidden, want) {
-		t.Errorf("looks like tracing: %q, want %q", hidden, want)
+	if want := []string{"/proc", "/sys/kernel/tracing", `/mnt/a b\c`, "/sys/kernel/debug", "/home/tracefs"}; !slices.Equal(hidden, want) {
+		t.Errorf("are foreign: %q, want %q", hidden, want)
 	}
 }
