@@ -25,6 +25,15 @@ var rights = []struct {
 	{unix.CAP_PERFMON, "CAP_PERFMON", "perf ftrace does not start without it; perf_event_open itself is not there"},
 }
 
+// Rights are the capabilities of a program in a cell, by their numbers.
+func Rights() []int {
+	var bits []int
+	for _, r := range rights {
+		bits = append(bits, r.bit)
+	}
+	return bits
+}
+
 // dropRights takes all other capabilities from the calling thread and what it executes,
 // and sees to it that no program brings new ones.
 func dropRights() error {
