@@ -115,7 +115,7 @@ func Available() error {
 		return fmt.Errorf("capget: %w", err)
 	}
 	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		return fmt.Errorf("mounting needs CAP_SYS_ADMIN (root): %w", os.ErrPermission)
+		return fmt.Errorf("mounting needs CAP_SYS_ADMIN (root; exec does without where user namespaces are allowed): %w", os.ErrPermission)
 	}
 	return nil
 }

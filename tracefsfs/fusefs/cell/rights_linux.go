@@ -14,15 +14,11 @@ var rights = []struct {
 	name   string
 	client string
 }{
-	{unix.CAP_CHOWN, "CAP_CHOWN", "trace-cmd record --user gives its file to the user; chgrp in the selftest test_ownership"},
-	{unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "trace-cmd record -o in a folder of another user, as root is used to"},
-	{unix.CAP_FOWNER, "CAP_FOWNER", "cp -p and tar, as root is used to"},
-	{unix.CAP_FSETID, "CAP_FSETID", "chmod g+s on what belongs to another group"},
-	{unix.CAP_KILL, "CAP_KILL", "trace-cmd record --user ends recorders of another user"},
-	{unix.CAP_SETUID, "CAP_SETUID", "trace-cmd record --user, setpriv"},
-	{unix.CAP_SETGID, "CAP_SETGID", "trace-cmd record --user, setpriv"},
-	{unix.CAP_SYS_NICE, "CAP_SYS_NICE", "chrt in the selftests wakeup and wakeup_rt; trace-cmd record -r"},
-	{unix.CAP_PERFMON, "CAP_PERFMON", "perf ftrace does not start without it; perf_event_open itself is not there"},
+	{unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "trace-cmd record writes its file into the working folder, which may be another user's"},
+	{unix.CAP_SETUID, "CAP_SETUID", "trace-cmd record --user"},
+	{unix.CAP_SETGID, "CAP_SETGID", "trace-cmd record --user"},
+	{unix.CAP_SYS_NICE, "CAP_SYS_NICE", "chrt, in the selftests wakeup and wakeup_rt; trace-cmd record -r"},
+	{unix.CAP_PERFMON, "CAP_PERFMON", "perf ftrace does not start without it; perf_event_open is not there all the same"},
 }
 
 // Rights are the capabilities of a program in a cell, by their numbers.
