@@ -35,7 +35,7 @@ func furnish(p plan) error {
 	if err := restrict("/", unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID, unix.AT_RECURSIVE); err != nil {
 		return err
 	}
-	if err := mountProc(); err != nil {
+	if err := mountProc(p.Network); err != nil {
 		return err
 	}
 	if err := mountSys(p.Network); err != nil {
@@ -49,11 +49,6 @@ func furnish(p plan) error {
 	}
 	if err := addPrograms(p.Programs); err != nil {
 		return err
-	}
-	if !p.Network {
-		if err := loopback(); err != nil {
-			return fmt.Errorf("loopback: %w", err)
-		}
 	}
 	return check()
 }
@@ -115,14 +110,20 @@ func (t trees) place(overlays []string) error {
 	return nil
 }
 
-// mountProc mounts the processes of the cell. Nothing there can be written but overlays.
-func mountProc() error {
+// mountProc mounts the processes of the cell, and sets what is set there. Nothing there can
+// be written then but overlays.
+func mountProc(network bool) error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("a /proc of its own: %w (a container that hides parts of /proc does not allow one)", err)
 	}
 	err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(firstPID-1)), 0)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without CONFIG_CHECKPOINT_RESTORE
 		return fmt.Errorf("pids of its own: %w", err)
+	}
+	if !network {
+		if err := loopback(); err != nil {
+			return fmt.Errorf("loopback: %w", err)
+		}
 	}
 	return restrict("/proc", unix.MOUNT_ATTR_RDONLY, 0)
 }
@@ -167,7 +168,7 @@ func addPrograms(programs map[string]string) error {
 	return unix.Unmount(shm, unix.MNT_DETACH)
 }
 
-// loopback takes the network's one device up.
+// loopback takes the network's one device up. ping needs no right there.
 func loopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -179,5 +180,13 @@ func loopback() error {
 		return err
 	}
 	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
+		return err
+	}
+	for _, groups := range []string{"0 2147483647", "0 0"} { // a user namespace may have one group
+		if err = os.WriteFile("/proc/sys/net/ipv4/ping_group_range", []byte(groups), 0); err == nil {
+			return nil
+		}
+	}
+	return err
 }
