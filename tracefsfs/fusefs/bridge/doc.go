@@ -20,7 +20,7 @@
 // by their numbers there. The connector tells those of the host; /proc translates, of a
 // process that has ended before anybody asked what came before it (see pids).
 //
-// Departure: any other process is a guest under its pid as the host gives it. Other threads
+// Departure: a process outside of a cell is a guest under its pid as the host gives it. Other threads
 // than the first, and processes whose pid a simulated task has, are not shown.
 //
 // Left out: systems other than Linux.

@@ -11,7 +11,7 @@ import "sync"
 // /proc/PID/status has both, as long as the process is there. One that was gone before
 // anybody looked has the number behind the last one: a namespace gives them in order.
 //
-// Departure: such a process has a wrong number if a fork beside it took a number and
+// Departure: one that was gone has a wrong number if a fork beside it took a number and
 // failed, or if two processes forked at once.
 //
 // Kernel: alloc_pid, kernel/pid.c.
