@@ -208,7 +208,7 @@ const firstFD = 3
 // calls are the system calls, by their numbers on x86-64, behind requests.
 var calls = map[fusefs.Op]int64{
 	fusefs.OpOpen: 257, fusefs.OpRead: 0, fusefs.OpWrite: 1, fusefs.OpMkdir: 83, fusefs.OpRmdir: 84,
-	fusefs.OpReadDir: 217, fusefs.OpChdir: 80,
+	fusefs.OpReadDir: 217,
 }
 
 // settle runs the machine until its guests have done what they have to do: the

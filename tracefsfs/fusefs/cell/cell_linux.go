@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ const Debug = "/sys/kernel/debug"
 
 // Config says what is in a cell.
 type Config struct {
-	Tracing fusefs.Config // Source is set by New
+	Tracing fusefs.Config // Source is set by New; a Helper is needed, started in the cell
 	// Overlays stand over files and folders of the host. One whose place the host
 	// does not have is left out: a client cannot miss what its system never had.
 	Overlays []Overlay
@@ -49,6 +50,7 @@ type Overlay struct {
 
 // Cell is a set of mounts with a tree in it.
 type Cell struct {
+	helper  *fusefs.Helper
 	tracing *fusefs.Mount
 	host    *fusefs.Mount // the overlays
 	binds   []string      // where they stand
@@ -86,11 +88,15 @@ func Reexec() (status int, err error) {
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGTERM}
-	return run(cmd)
+	return fusefs.Supervise(cmd)
 }
 
-// run runs a program until it ends. An interrupt from the terminal reaches it
-// without our help, so we only have to live through it.
+// grace is how long a program may live on that was told to end.
+const grace = 800 * time.Millisecond
+
+// run runs a program until it ends, or is killed because it does not although it was told
+// to. An interrupt from the terminal reaches it without our help, so we only have to live
+// through it.
 func run(cmd *exec.Cmd) (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
@@ -105,6 +111,7 @@ func run(cmd *exec.Cmd) (status int, err error) {
 		case s := <-signals:
 			if s == syscall.SIGTERM || s == syscall.SIGHUP {
 				_ = cmd.Process.Signal(s) // it may just have ended
+				time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
 			}
 		case err := <-done:
 			return exitStatus(err)
@@ -141,6 +148,9 @@ func New(cfg Config) (*Cell, error) {
 		cfg.Tracing.Source = fusefs.SpoofedSource(Tracing)
 	}
 	var err error
+	if c.helper = cfg.Tracing.Helper; c.helper == nil {
+		return nil, errors.New("cell: no helper")
+	}
 	if c.tracing, err = fusefs.New(Tracing, cfg.Tracing); err != nil {
 		return nil, err
 	}
@@ -163,7 +173,7 @@ func New(cfg Config) (*Cell, error) {
 func (c *Cell) Close() error {
 	var errs []error
 	for _, path := range slices.Backward(c.binds) {
-		errs = append(errs, unix.Unmount(path, unix.MNT_FORCE|unix.MNT_DETACH))
+		errs = append(errs, c.helper.Unmount(path, unix.MNT_FORCE|unix.MNT_DETACH))
 	}
 	for _, m := range []*fusefs.Mount{c.host, c.tracing} {
 		if m != nil {

@@ -112,11 +112,11 @@ func (c *Cell) check() error {
 			return fmt.Errorf("%s (%s) is the host's tracing: refusing to start", m.path, m.fstype)
 		}
 	}
-	var st unix.Statfs_t
-	if err := c.tracing.Apart(func() error { return unix.Statfs(Tracing, &st) }); err != nil {
-		return fmt.Errorf("%s: %w", Tracing, err)
+	info, err := c.helper.Stat(Tracing)
+	if err != nil {
+		return err
 	}
-	if ours != 1 || st.Type != unix.FUSE_SUPER_MAGIC {
+	if ours != 1 || info.FSType != unix.FUSE_SUPER_MAGIC {
 		return fmt.Errorf("%s is not the emulation: refusing to start", Tracing)
 	}
 	return nil
@@ -152,14 +152,13 @@ func (c *Cell) overlay(overlays []Overlay, before func(fusefs.Request)) error {
 	root := &tracefile.Dir{Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
 	c.host, err = fusefs.New(dir, fusefs.Config{
 		FS: tracefsfs.New(root), Source: "ftracelab", Type: "ftracelab", Before: absolute(overlays, before),
+		Helper: c.helper, NotSelf: true,
 	})
 	if err != nil {
 		return err
 	}
 	for i, o := range overlays {
-		err := c.host.Apart(func() error {
-			return unix.Mount(filepath.Join(dir, strconv.Itoa(i)), o.Path, "", unix.MS_BIND, "")
-		})
+		err := c.helper.Bind(filepath.Join(dir, strconv.Itoa(i)), o.Path)
 		switch {
 		case err == nil:
 			c.binds = append(c.binds, o.Path)
@@ -195,7 +194,7 @@ func (c *Cell) bindDebug() error {
 		return nil
 	}
 	path := filepath.Join(Debug, "tracing")
-	if err := c.tracing.Apart(func() error { return unix.Mount(Tracing, path, "", unix.MS_BIND, "") }); err != nil {
+	if err := c.helper.Bind(Tracing, path); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	c.binds = append(c.binds, path)
