@@ -154,8 +154,7 @@ func (h *Helper) start() error {
 // Close ends the helper, and with it whatever is still mounted.
 func (h *Helper) Close() error {
 	h.conn.Close()
-	// One that was stopped would not hear of it.
-	_ = h.cmd.Process.Signal(syscall.SIGCONT)
+	h.wake()
 	err := h.cmd.Wait()
 	close(h.over)
 	if err != nil {
@@ -163,6 +162,9 @@ func (h *Helper) Close() error {
 	}
 	return nil
 }
+
+// wake makes sure that a helper that somebody has stopped hears of the end.
+func (h *Helper) wake() { _ = h.cmd.Process.Signal(syscall.SIGCONT) }
 
 // Gone is closed when the helper has ended.
 func (h *Helper) Gone() <-chan struct{} { return h.gone }

@@ -170,6 +170,7 @@ func (m *Mount) dismiss() error {
 	if m.cfg.Helper == nil {
 		return m.helper.Close()
 	}
+	m.helper.wake()
 	_, err := m.helper.do(nil, job{Op: opForget, Path: m.dir})
 	if errors.Is(err, unix.ESHUTDOWN) || errors.Is(err, unix.EPIPE) {
 		return nil // it has ended, and forgotten all

@@ -1,6 +1,7 @@
 package fusefs
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -214,7 +215,7 @@ func (m *Mount) detach(n *node) {
 		if dir, ok := o.entry.(*tracefile.Dir); ok {
 			o.entry = &tracefile.Dir{Name: dir.Name, Mode: dir.Mode}
 		} else {
-			o.entry = &tracefile.File{Name: o.entry.NodeName(), Mode: o.entry.NodeMode()}
+			o.entry = &tracefile.File{Name: o.entry.NodeName(), Mode: o.entry.NodeMode(), Open: openGone}
 		}
 	}
 	isDir := n.entry.NodeMode().IsDir()
@@ -227,6 +228,10 @@ func (m *Mount) detach(n *node) {
 			}
 		}
 	}
+}
+
+func openGone(context.Context, tracefile.Flags) (tracefile.Handle, error) {
+	return nil, syscall.ENOENT
 }
 
 // Forget implements fuse.RawFileSystem.
