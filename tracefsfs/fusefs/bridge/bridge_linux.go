@@ -35,6 +35,7 @@ type Bridge struct {
 	mu    sync.Mutex
 	news  *connector     // nil: look at /proc
 	tgids map[uint32]int // of callers that are threads
+	cwds  map[int]string // by process: where it was when it was last seen, see moved
 	swept time.Time
 	done  chan struct{}
 
@@ -65,7 +66,7 @@ const sweepTime = time.Second
 
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
-	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, done: make(chan struct{})}
+	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, done: make(chan struct{})}
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news
@@ -179,6 +180,7 @@ func looks(r fusefs.Request) bool {
 // Departure: one of which it is not known before that it fails ends as if it went
 // well, a read and a write with as many bytes as they asked for.
 func (b *Bridge) call(pid int, r fusefs.Request) {
+	b.moved(pid)
 	b.beside(pid, r)
 	ret := int64(r.Size)
 	switch {
@@ -191,6 +193,22 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 		b.cfg.Guests.WriteProc(pid, ret)
 	} else if nr, ok := calls[r.Op]; ok {
 		b.cfg.Guests.Call(pid, workload.Syscall{NR: nr, Ret: ret, Size: r.Size, Path: b.path(r.Path)})
+	}
+}
+
+// moved notices that a guest has gone to another folder of the mount. The kernel tells
+// nobody of that: it checks by itself whether the guest may.
+//
+// Departure: the system call happens when the guest next uses a file of the mount, and
+// not at all if it is back by then.
+func (b *Bridge) moved(pid int) {
+	cwd := cwdOf(pid)
+	if cwd == "" || cwd == b.cwds[pid] {
+		return
+	}
+	b.cwds[pid] = cwd
+	if _, ok := strings.CutPrefix(cwd+"/", b.cfg.Root+"/"); ok {
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysChdir, Path: cwd})
 	}
 }
 
@@ -243,11 +261,20 @@ func (b *Bridge) drain() {
 		switch n.what {
 		case forked:
 			b.cfg.Guests.Fork(n.pid, n.child)
+			b.inherit(n.pid, n.child)
 		case execed:
 			b.exec(n.pid, n.program)
 		case exited:
 			b.cfg.Guests.Exit(n.pid)
+			delete(b.cwds, n.pid)
 		}
+	}
+}
+
+// inherit is told of a child, which begins where its parent is.
+func (b *Bridge) inherit(pid, child int) {
+	if cwd, ok := b.cwds[pid]; ok {
+		b.cwds[child] = cwd
 	}
 }
 
@@ -271,6 +298,7 @@ func (b *Bridge) welcome(pid int) {
 		parent := parentOf(pid)
 		if b.news == nil && g.Known(parent) {
 			g.Fork(parent, pid)
+			b.inherit(parent, pid)
 		} else {
 			g.Add(pid, comm, parent)
 		}
@@ -296,6 +324,7 @@ func (b *Bridge) sweep() {
 	})
 	slices.Sort(gone)
 	for _, pid := range gone {
+		delete(b.cwds, pid)
 		b.cfg.Guests.Exit(pid)
 	}
 }
