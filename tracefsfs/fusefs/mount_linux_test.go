@@ -21,6 +21,7 @@ import (
 	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )
 
@@ -55,7 +56,7 @@ func mountLab(t *testing.T) *fusefs.Mount {
 	t.Helper()
 	testutil.NeedPrivateMounts(t, fusefs.Available())
 	clock := new(fusefs.Clock)
-	_, ft, err := newLab(clock)
+	_, ft, err := newLab(tracer.Config{Wait: clock.Wait})
 	if err != nil {
 		t.Fatal(err)
 	}

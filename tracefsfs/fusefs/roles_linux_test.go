@@ -67,15 +67,15 @@ func serveLab(dir string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	clock := new(fusefs.Clock)
-	sim, ft, err := newLab(clock)
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		return err
+	}
+	sim, ft, err := newLab(tracer.Config{Wait: clock.Wait, Files: userFiles{helper}})
 	if err != nil {
 		return err
 	}
 	guests, err := workload.NewGuests(sim)
-	if err != nil {
-		return err
-	}
-	helper, err := fusefs.StartHelper()
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,14 @@ func serveLab(dir string) error {
 	case <-unmounted:
 	}
 	return errors.Join(m.Close(), helper.Close())
+}
+
+// userFiles are the files that uprobes are put on.
+type userFiles struct{ helper *fusefs.Helper }
+
+func (u userFiles) Stat(path string) (tracer.UserFile, error) {
+	info, err := u.helper.Stat(path)
+	return tracer.UserFile{ID: info.Ino, Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, err
 }
 
 // usage tells what a server uses, once it has collected its garbage: goroutines, and bytes
@@ -123,7 +131,7 @@ func superviseLab(dir string) error {
 }
 
 // newLab makes a simulated machine.
-func newLab(clock *fusefs.Clock) (*machine.Machine, *tracer.Ftrace, error) {
+func newLab(cfg tracer.Config) (*machine.Machine, *tracer.Ftrace, error) {
 	sim, err := machine.New(machine.Config{CPUs: 2})
 	if err != nil {
 		return nil, nil, err
@@ -135,7 +143,7 @@ func newLab(clock *fusefs.Clock) (*machine.Machine, *tracer.Ftrace, error) {
 	if err := s.Start(sim); err != nil {
 		return nil, nil, err
 	}
-	ft, err := tracer.New(sim, tracer.Config{Wait: clock.Wait})
+	ft, err := tracer.New(sim, cfg)
 	return sim, ft, err
 }
 
