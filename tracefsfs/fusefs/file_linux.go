@@ -176,7 +176,7 @@ func openFlags(in uint32) (flags tracefile.Flags) {
 // Read implements fuse.RawFileSystem.
 func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
 	f := m.fileOf(in.Fh)
-	if f == nil {
+	if f == nil || f.entry == nil {
 		return nil, fuse.EBADF
 	}
 	if m.cfg.NotSelf && unix.Tgkill(os.Getpid(), int(in.Pid), 0) == nil {
@@ -237,7 +237,7 @@ func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error)
 // Write implements fuse.RawFileSystem. The offset means nothing to tracefs.
 func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
 	f := m.fileOf(in.Fh)
-	if f == nil {
+	if f == nil || f.entry == nil {
 		return 0, fuse.EBADF
 	}
 	m.before(&in.InHeader, OpWrite, f.node, len(data))
@@ -262,7 +262,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 // which a shell has several. It must not wait for a blocked read.
 func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 	f := m.fileOf(in.Fh)
-	if f == nil {
+	if f == nil || f.entry == nil {
 		return fuse.EBADF
 	}
 	if !f.written.Swap(false) {

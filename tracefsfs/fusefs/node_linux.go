@@ -115,12 +115,6 @@ func (m *Mount) entryOf(n *node) (entry tracefile.Node, there bool) {
 	return n.entry, !n.gone
 }
 
-// isDir says that a node is a folder.
-func (m *Mount) isDir(n *node) bool {
-	entry, _ := m.entryOf(n)
-	return entry.NodeMode().IsDir()
-}
-
 // Lookup implements fuse.RawFileSystem.
 func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	parent, status := m.nodeOf(h.NodeId)

@@ -137,3 +137,30 @@ func (s *served) soakRound(t *testing.T, round int) {
 	must("trace", err)
 	must("rmdir", unix.Rmdir(filepath.Join(s.dir, dir)))
 }
+
+// Nothing of an instance stays that was removed, also if its raw pipes were open.
+func TestRemovedInstances(t *testing.T) {
+	s := serve(t, "GOMEMLIMIT="+memoryLimit)
+	remove := func(times int) {
+		for n := range times {
+			dir := filepath.Join(s.dir, "instances/r"+strconv.Itoa(n))
+			err := os.Mkdir(dir, 0o700)
+			for cpu := range 2 {
+				raw, openErr := unix.Open(filepath.Join(dir, "per_cpu/cpu"+strconv.Itoa(cpu)+"/trace_pipe_raw"), unix.O_RDONLY|unix.O_NONBLOCK, 0)
+				if err = errors.Join(err, openErr); openErr == nil {
+					err = errors.Join(err, unix.Close(raw))
+				}
+			}
+			if err = errors.Join(err, unix.Rmdir(dir)); err != nil {
+				t.Fatalf("instance %d: %v", n, err)
+			}
+		}
+	}
+	remove(20)
+	before := s.footprint(t)
+	remove(300)
+	after := s.footprint(t)
+	if after.heap > before.heap+before.heap/5 || after.files > before.files+8 {
+		t.Errorf("%+v before 300 instances, %+v after", before, after)
+	}
+}
