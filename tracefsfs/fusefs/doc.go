@@ -10,7 +10,7 @@
 //   - O_TRUNC arrives with the open (atomic O_TRUNC), each write(2) is one
 //     Handle.Write, and what a file does at the end of writing happens in close(2)
 //     (FLUSH), before the next command of a script looks at it.
-//   - Nothing is cached: files have size 0 and direct I/O; every errno passes.
+//   - No content is cached: files have size 0 and direct I/O; every errno passes.
 //   - trace_pipe blocks, is interrupted by a signal and honours O_NONBLOCK of open(2).
 //   - trace_pipe_raw is a FIFO, because splice(2), poll(2) and select(2) on a file
 //     of FUSE do not reach its server: the kernel's own pipe gives clients all

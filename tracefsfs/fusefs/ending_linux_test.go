@@ -182,3 +182,17 @@ func TestHelperStrays(t *testing.T) {
 	}
 	f.Close()
 }
+
+// A thread of the server that is led into the mount is turned away at once.
+func TestNotSelf(t *testing.T) {
+	var d diary
+	m := mount(t, fusefs.Config{FS: d.tree(), NotSelf: true})
+	fd, err := unix.Open(filepath.Join(m.Dir(), "file"), unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if _, err := unix.Read(fd, make([]byte, 1)); !errors.Is(err, unix.EDEADLK) {
+		t.Errorf("a read by the server itself: %v", err)
+	}
+}

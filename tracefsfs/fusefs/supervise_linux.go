@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,8 +19,8 @@ const leashEnv = "FTRACELAB_LEASH"
 
 // How long the end of a supervised server may take, from the signal that asks for it.
 const (
-	gracePeriod = 1200 * time.Millisecond // to end by itself
-	mercyPeriod = 300 * time.Millisecond  // to be gone when it was killed
+	gracePeriod = time.Second            // to end by itself
+	mercyPeriod = 300 * time.Millisecond // to be gone when it was killed
 )
 
 // Supervised says that this process was started by Supervise.
@@ -44,8 +45,8 @@ func takeLeash() *os.File {
 // mounts are taken away: two seconds after the signal, whatever happens, Supervise
 // returns. The mounts go, too, if the program is killed, or the caller.
 //
-// SIGINT and SIGQUIT are the program's business if it has the terminal as the caller has;
-// one with a session of its own is told to end.
+// SIGINT and SIGQUIT go to a program with a process group of its own, and tell one with a
+// session of its own to end. Another one has got them from the terminal, as the caller.
 func Supervise(cmd *exec.Cmd) (status int, err error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -61,6 +62,9 @@ func Supervise(cmd *exec.Cmd) (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	// The program may want to hear of the end of the thread that starts it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
@@ -69,20 +73,17 @@ func Supervise(cmd *exec.Cmd) (status int, err error) {
 	done, helperDone := make(chan error, 1), make(chan struct{})
 	go func() { done <- cmd.Wait() }()
 	go func() { endOf(leash); close(helperDone) }()
-	apart := cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid
 	var tooLong <-chan time.Time
 	ended := false
 	for !ended {
 		select {
 		case s := <-signals:
-			if s == syscall.SIGINT || s == syscall.SIGQUIT {
-				if !apart {
-					continue
-				}
-				s = syscall.SIGTERM
+			s = passed(s, cmd.SysProcAttr)
+			if s == nil {
+				continue
 			}
 			_ = cmd.Process.Signal(s) // it may just have ended
-			if tooLong == nil {
+			if tooLong == nil && (s == syscall.SIGTERM || s == syscall.SIGHUP) {
 				tooLong = time.After(gracePeriod)
 			}
 		case err = <-done:
@@ -104,6 +105,19 @@ func Supervise(cmd *exec.Cmd) (status int, err error) {
 	case <-time.After(mercyPeriod):
 	}
 	return exitStatus(err)
+}
+
+// passed is what a supervised program gets of a signal; nil: nothing.
+func passed(s os.Signal, attr *syscall.SysProcAttr) os.Signal {
+	switch {
+	case s == syscall.SIGTERM || s == syscall.SIGHUP:
+		return s
+	case attr != nil && attr.Setsid:
+		return syscall.SIGTERM
+	case attr != nil && attr.Setpgid:
+		return s
+	}
+	return nil
 }
 
 // exitStatus is a program's status as a shell gives it.
