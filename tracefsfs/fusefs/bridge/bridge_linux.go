@@ -180,7 +180,7 @@ func looks(r fusefs.Request) bool {
 // Departure: one of which it is not known before that it fails ends as if it went
 // well, a read and a write with as many bytes as they asked for.
 func (b *Bridge) call(pid int, r fusefs.Request) {
-	b.moved(pid)
+	b.moved(pid, r.PID)
 	b.beside(pid, r)
 	ret := int64(r.Size)
 	switch {
@@ -201,8 +201,8 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 //
 // Departure: the system call happens when the guest next uses a file of the mount, and
 // not at all if it is back by then.
-func (b *Bridge) moved(pid int) {
-	cwd := cwdOf(pid)
+func (b *Bridge) moved(pid, thread int) {
+	cwd := cwdOf(thread)
 	if cwd == "" || cwd == b.cwds[pid] {
 		return
 	}
