@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -293,14 +292,4 @@ func descriptors(t *testing.T, pid int) int {
 		t.Fatal(err)
 	}
 	return len(entries)
-}
-
-// within runs f, which has to return in time.
-func within(t *testing.T, what string, limit time.Duration, f func()) {
-	t.Helper()
-	begin := time.Now()
-	f()
-	if took := time.Since(begin); took > limit {
-		t.Errorf("%s took %v, at most %v is good", what, took, limit)
-	}
 }
