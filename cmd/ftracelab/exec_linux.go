@@ -8,7 +8,7 @@ import (
 	"ftracelab/tracefsfs/fusefs/cell"
 )
 
-func (f *execFlags) run(argv []string) error {
+func (f *execFlags) run(argv []string) (err error) {
 	if cell.IsFirst() {
 		status, err := cell.Main(argv)
 		if err != nil {
@@ -23,8 +23,13 @@ func (f *execFlags) run(argv []string) error {
 		}
 		return asExit(status)
 	}
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, helper.Close()) }()
 	clock := new(fusefs.Clock)
-	f.lab.wait, f.lab.files = clock.Wait, userFiles{}
+	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err
@@ -33,7 +38,7 @@ func (f *execFlags) run(argv []string) error {
 	if err != nil {
 		return err
 	}
-	tracing, bridge, err := l.fuse(cell.Tracing, clock)
+	tracing, bridge, err := l.fuse(cell.Tracing, clock, helper)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), guardCommand(), execCommand(), convertCommand(), stackmapDumpCommand(), benchCommand())
+	root.AddCommand(estimateCommand(), reportCommand(), shellCommand(), runCommand(), mountCommand(), execCommand(), convertCommand(), stackmapDumpCommand(), benchCommand())
 	return root
 }
 

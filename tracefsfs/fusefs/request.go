@@ -23,5 +23,4 @@ const (
 	OpMkdir
 	OpRmdir
 	OpReadDir
-	OpChdir
 )

@@ -35,6 +35,7 @@ type Bridge struct {
 	mu    sync.Mutex
 	news  *connector     // nil: look at /proc
 	tgids map[uint32]int // of callers that are threads
+	cwds  map[int]string // by process: where it was when it was last seen, see moved
 	swept time.Time
 	done  chan struct{}
 
@@ -68,7 +69,7 @@ const sweepTime = time.Second
 
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
-	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, done: make(chan struct{})}
+	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, done: make(chan struct{})}
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news
@@ -199,6 +200,7 @@ func looks(r fusefs.Request) bool {
 // Departure: one of which it is not known before that it fails ends as if it went
 // well, a read and a write with as many bytes as they asked for.
 func (b *Bridge) call(pid int, r fusefs.Request) {
+	b.moved(pid, r.PID)
 	b.beside(pid, r)
 	ret := int64(r.Size)
 	switch {
@@ -211,6 +213,22 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 		b.cfg.Guests.WriteProc(pid, ret)
 	} else if nr, ok := calls[r.Op]; ok {
 		b.cfg.Guests.Call(pid, workload.Syscall{NR: nr, Ret: ret, Size: r.Size, Path: b.path(r.Path)})
+	}
+}
+
+// moved notices that a guest has gone to another folder of the mount. The kernel tells
+// nobody of that: it checks by itself whether the guest may.
+//
+// Departure: the system call happens when the guest next uses a file of the mount, and
+// not at all if it is back by then.
+func (b *Bridge) moved(pid, thread int) {
+	cwd := cwdOf(thread)
+	if cwd == "" || cwd == b.cwds[pid] {
+		return
+	}
+	b.cwds[pid] = cwd
+	if _, ok := strings.CutPrefix(cwd+"/", b.cfg.Root+"/"); ok {
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysChdir, Path: cwd})
 	}
 }
 
@@ -228,7 +246,7 @@ const firstFD = 3
 // calls are the system calls, by their numbers on x86-64, behind requests.
 var calls = map[fusefs.Op]int64{
 	fusefs.OpOpen: 257, fusefs.OpRead: 0, fusefs.OpWrite: 1, fusefs.OpMkdir: 83, fusefs.OpRmdir: 84,
-	fusefs.OpReadDir: 217, fusefs.OpChdir: 80,
+	fusefs.OpReadDir: 217,
 }
 
 // settle runs the machine until its guests have done what they have to do: the
@@ -263,11 +281,20 @@ func (b *Bridge) drain() {
 		switch n.what {
 		case forked:
 			b.cfg.Guests.Fork(n.guest, n.young)
+			b.inherit(n.guest, n.young)
 		case execed:
 			b.exec(n.guest, n.program)
 		case exited:
 			b.cfg.Guests.Exit(n.guest)
+			delete(b.cwds, n.guest)
 		}
+	}
+}
+
+// inherit is told of a child, which begins where its parent is.
+func (b *Bridge) inherit(pid, child int) {
+	if cwd, ok := b.cwds[pid]; ok {
+		b.cwds[child] = cwd
 	}
 }
 
@@ -291,6 +318,7 @@ func (b *Bridge) welcome(pid, host int) {
 		parent := b.pids.of(parentOf(host))
 		if b.news == nil && g.Known(parent) {
 			g.Fork(parent, pid)
+			b.inherit(parent, pid)
 		} else {
 			g.Add(pid, comm, parent)
 		}
@@ -317,6 +345,7 @@ func (b *Bridge) sweep() {
 	})
 	slices.Sort(gone)
 	for _, pid := range gone {
+		delete(b.cwds, pid)
 		b.cfg.Guests.Exit(pid)
 	}
 }

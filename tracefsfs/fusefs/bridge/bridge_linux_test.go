@@ -48,8 +48,9 @@ func mount(t *testing.T, noConnector bool) (string, *bridge.Bridge) {
 	}
 	run := func(ns uint64) { ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = ft.Do(func(*machine.Machine) error { f(); return nil }) }
-	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: "/sys/kernel/tracing", NoConnector: noConnector})
-	m, err := fusefs.New(t.TempDir(), fusefs.Config{FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before, PID: b.PID})
+	dir := t.TempDir()
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir, NoConnector: noConnector})
+	m, err := fusefs.New(dir, fusefs.Config{FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before, PID: b.PID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +72,9 @@ echo 1 > options/event-fork
 echo 1 > events/sched/enable
 echo 1 > events/syscalls/enable
 echo marked > trace_marker
+cd events
+: < enable
+cd ..
 cat README > /dev/null &
 user=$!
 wait $user
@@ -96,12 +100,12 @@ func TestBridge(t *testing.T) {
 	}{
 		{"connector", false, false, []string{
 			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
-			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .* sys_chdir\(`,
 			`child_comm=sh child_pid=OTHER\b`, `sched_process_exit: comm=\S+ pid=OTHER\b`, // by its file's name, if it was gone before it was asked
 		}, nil},
 		{"proc", true, false, []string{
 			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
-			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .* sys_chdir\(`,
 		}, []string{`pid=OTHER\b`}},
 		{"connector and a namespace", false, true, []string{
 			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,

@@ -33,6 +33,15 @@ func exeOf(pid int) string {
 	return path
 }
 
+// cwdOf is the folder that a process is in, "" if it has ended.
+func cwdOf(pid int) string {
+	path, err := os.Readlink(proc(pid, "cwd"))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
 // program is what a process runs.
 type program struct {
 	comm, path string

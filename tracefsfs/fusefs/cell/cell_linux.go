@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ const Debug = "/sys/kernel/debug"
 
 // Config says what is in a cell.
 type Config struct {
-	Tracing fusefs.Config // Source is set by New
+	Tracing fusefs.Config // Source is set by New; a Helper is needed, started in the cell
 	// Overlays stand over files and folders of the host. One whose place the host
 	// does not have is left out: a client cannot miss what its system never had.
 	Overlays []Overlay
@@ -111,7 +112,7 @@ func Reexec() (status int, err error) {
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
 	}
 	defer keepTerminal()()
-	status, err = run(cmd, nil)
+	status, err = fusefs.Supervise(cmd)
 	if err != nil && !privileged() {
 		err = fmt.Errorf("a cell needs root (CAP_SYS_ADMIN), or a user namespace, which this system does not give: %w", err)
 	}
@@ -127,8 +128,11 @@ func closeOnExec() error {
 	return nil
 }
 
-// run runs a program until it ends and passes signals on that would end us. started, if
-// any, is called before.
+// grace is how long a program may live on that was told to end.
+const grace = 800 * time.Millisecond
+
+// run runs a program until it ends, or is killed because it does not although it was told
+// to, and passes signals on. started is called when it has begun.
 func run(cmd *exec.Cmd, started func()) (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
@@ -139,15 +143,16 @@ func run(cmd *exec.Cmd, started func()) (status int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	if started != nil {
-		started()
-	}
+	started()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	for {
 		select {
 		case s := <-signals:
 			_ = cmd.Process.Signal(s) // it may just have ended
+			if s == syscall.SIGTERM || s == syscall.SIGHUP {
+				time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
+			}
 		case err := <-done:
 			return exitStatus(err)
 		}
@@ -180,6 +185,9 @@ func New(cfg Config) (*Cell, error) {
 	}
 	if err := unix.Mount("ftracelab", Tracing, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700"); err != nil {
 		return nil, fmt.Errorf("a place for the trees: %w", err)
+	}
+	if cfg.Tracing.Helper == nil {
+		return nil, errors.New("cell: no helper")
 	}
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents}}
 	if err := c.mount(cfg); err != nil {

@@ -42,6 +42,7 @@ func (c *Cell) mount(cfg Config) (err error) {
 	c.host, err = fusefs.New(filesDir, fusefs.Config{
 		FS: tracefsfs.New(root), Source: "ftracelab", Type: "ftracelab",
 		Before: absolute(cfg.Overlays, cfg.Before), PID: cfg.Tracing.PID,
+		Helper: cfg.Tracing.Helper, NotSelf: true,
 	})
 	return err
 }
