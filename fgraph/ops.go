@@ -128,6 +128,9 @@ func (g *Graph) Forget(s *Stack) {
 	}
 }
 
+// Stacks is the number of stacks that were handed out and not forgotten.
+func (g *Graph) Stacks() int { return len(g.stacks) }
+
 // Active is the number of registered users.
 func (g *Graph) Active() int { return g.active }
 

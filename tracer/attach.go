@@ -57,6 +57,9 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 func (ft *Ftrace) taskExit(t *machine.Task) {
 	d := ft.data(t)
 	d.rethooks.Flush()
+	if d.graph != nil {
+		ft.graph.Forget(d.graph)
+	}
 	if d.unwind != nil {
 		ft.unwind.Exit(d.unwind)
 	}

@@ -32,3 +32,6 @@ func RecordGroups(n int) (pages, records []int) {
 	}
 	return pages, records
 }
+
+// ShadowStacks is how many tasks have a shadow stack.
+func (ft *Ftrace) ShadowStacks() int { return ft.graph.Stacks() }

@@ -10,6 +10,8 @@ type execFlags struct {
 	lab      labFlags
 	scenario string
 	plain    bool
+
+	network, perfEvents bool
 }
 
 func execCommand() *cobra.Command {
@@ -17,13 +19,18 @@ func execCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec [FLAG]… -- PROGRAM [ARG]…",
 		Short: "Run a program that uses the emulation and believes it is the kernel's",
-		Long: `exec runs a program of this computer in mounts of its own, in which the tracefs
-of a simulated machine stands at /sys/kernel/tracing: trace-cmd, perf ftrace, the
+		Long: `exec runs a program of this computer in a cell, in which the tracefs of a
+simulated machine stands at /sys/kernel/tracing: trace-cmd, perf ftrace, the
 kernel's selftests. Files beside it that belong to the machine (/proc/kallsyms,
 /proc/sys/kernel/ftrace_enabled, …) are the machine's, too.
 
-This computer's own tracing is out of the program's reach, and exec refuses to
-start where it cannot see to that. It needs root and /dev/fuse.`,
+In a cell there are no mounts of this computer's kernel, no processes outside,
+no devices and no network but a loopback; few capabilities, and no system calls
+that mount, make namespaces or change the kernel. A test tries to get out. The
+files are this computer's: what you may write, the program may write. exec
+refuses to start where it cannot make all of this.
+
+It needs Linux 5.12 and /dev/fuse, and root or the right to make user namespaces.`,
 		Example: `  ftracelab exec -- trace-cmd record -e sched -o /tmp/trace.dat sleep 1
   ftracelab exec -- sh -c 'cd /sys/kernel/tracing; cat available_tracers'`,
 		Args: usageArgs(func(_ *cobra.Command, args []string) error {
@@ -42,5 +49,7 @@ start where it cannot see to that. It needs root and /dev/fuse.`,
 	f.lab.register(fl)
 	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
 	fl.BoolVar(&f.plain, "plain-source", false, "an ordinary word as the mount's source; libtracefs and perf then do not find it")
+	fl.BoolVar(&f.network, "network", false, "share this computer's network; without it there is only a loopback")
+	fl.BoolVar(&f.perfEvents, "perf-events", false, "allow perf_event_open, which is this computer's kernel's")
 	return cmd
 }

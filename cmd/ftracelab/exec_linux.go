@@ -3,13 +3,19 @@ package main
 import (
 	"errors"
 	"os"
-	"os/exec"
 
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/cell"
 )
 
-func (f *execFlags) run(argv []string) error {
+func (f *execFlags) run(argv []string) (err error) {
+	if cell.IsFirst() {
+		status, err := cell.Main(argv)
+		if err != nil {
+			return err
+		}
+		return asExit(status)
+	}
 	if !cell.Inside() {
 		status, err := cell.Reexec()
 		if err != nil {
@@ -17,8 +23,13 @@ func (f *execFlags) run(argv []string) error {
 		}
 		return asExit(status)
 	}
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, helper.Close()) }()
 	clock := new(fusefs.Clock)
-	f.lab.wait, f.lab.files = clock.Wait, userFiles{}
+	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err
@@ -27,7 +38,7 @@ func (f *execFlags) run(argv []string) error {
 	if err != nil {
 		return err
 	}
-	tracing, bridge, err := l.fuse(cell.Tracing, clock)
+	tracing, bridge, err := l.fuse(cell.Tracing, clock, helper)
 	if err != nil {
 		return err
 	}
@@ -42,17 +53,16 @@ func (f *execFlags) run(argv []string) error {
 			"modprobe": modprobeScript, "insmod": modprobeScript, "rmmod": rmmodScript,
 		},
 		PlainSource: f.plain,
+		Network:     f.network,
+		PerfEvents:  f.perfEvents,
 	})
 	if err != nil {
 		return err
 	}
-	status, err := c.Run(argv, os.Stdin, os.Stdout, os.Stderr)
-	err = errors.Join(err, c.Close())
-	var notFound *exec.Error
-	if errors.As(err, &notFound) {
-		return err
-	}
-	if err != nil {
+	status, err := c.Run(cell.Program{
+		Argv: argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Started: bridge.Enter,
+	})
+	if err = errors.Join(err, c.Close()); err != nil {
 		return err
 	}
 	return asExit(status)

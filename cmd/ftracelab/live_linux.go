@@ -3,8 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/bridge"
@@ -18,26 +23,26 @@ type live struct {
 	*lab
 	bridge *bridge.Bridge
 	mount  *fusefs.Mount
-	guard  *guard
+	helper *fusefs.Helper
 }
 
 // fuse is the configuration of a mount of the lab's tree on dir, with a bridge to be closed
 // after it.
-func (l *lab) fuse(dir string, clock *fusefs.Clock) (fusefs.Config, *bridge.Bridge, error) {
+func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper) (fusefs.Config, *bridge.Bridge, error) {
 	guests, err := workload.NewGuests(l.machine)
 	if err != nil {
 		return fusefs.Config{}, nil, err
 	}
-	guests.Starts = userFiles{}.starts
+	guests.Starts = userFiles{helper}.starts
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
 	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir})
-	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before}, b, nil
+	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID, Helper: helper, NotSelf: true}, b, nil
 }
 
 // mount mounts the lab's tree on dir.
-func (l *lab) mount(dir, source string, clock *fusefs.Clock) (*live, error) {
-	cfg, b, err := l.fuse(dir, clock)
+func (l *lab) mount(dir, source string, clock *fusefs.Clock, helper *fusefs.Helper) (*live, error) {
+	cfg, b, err := l.fuse(dir, clock, helper)
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +52,7 @@ func (l *lab) mount(dir, source string, clock *fusefs.Clock) (*live, error) {
 		b.Close()
 		return nil, err
 	}
-	g, err := startGuard(m)
-	if err != nil {
-		err = errors.Join(err, m.Close())
-		b.Close()
-		return nil, err
-	}
-	return &live{l, b, m, g}, nil
+	return &live{l, b, m, helper}, nil
 }
 
 // untilDone serves until the tree is unmounted, ctx is done or the program is told
@@ -63,10 +62,59 @@ func (l *live) untilDone(ctx context.Context) error {
 	defer stop()
 	unmounted := make(chan struct{})
 	go func() { l.mount.Wait(); close(unmounted) }()
+	var err error
 	select {
 	case <-ctx.Done():
 	case <-unmounted:
+	case <-l.helper.Gone():
+		err = errors.New("the process that keeps the mount has ended")
 	}
 	defer l.bridge.Close()
-	return errors.Join(l.mount.Close(), l.guard.stop())
+	return errors.Join(err, l.mount.Close())
+}
+
+// supervised runs this program a second time, which serves, while this one sees to its
+// end (fusefs.Supervise). Each of them, and the helper, ends with the others.
+func supervised() error {
+	if err := fusefs.Available(); err != nil {
+		return err
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// Of a session of its own: what stops or kills our group of processes does not reach it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	status, err := fusefs.Supervise(cmd)
+	if err != nil {
+		return err
+	}
+	return asExit(status)
+}
+
+func (f *mountFlags) run(cmd *cobra.Command, dir string) (err error) {
+	if !fusefs.Supervised() {
+		return supervised()
+	}
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, helper.Close()) }()
+	clock := new(fusefs.Clock)
+	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
+	f.lab.console = cmd.ErrOrStderr()
+	l, err := f.lab.build(f.scenario)
+	if err != nil {
+		return err
+	}
+	source := ""
+	if f.spoof {
+		source = fusefs.SpoofedSource(dir)
+	}
+	served, err := l.mount(dir, source, clock, helper)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "mounted on %s; seed %d, %d CPUs\n", dir, f.lab.seed, f.lab.cpus)
+	return served.untilDone(cmd.Context())
 }

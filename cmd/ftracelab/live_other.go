@@ -3,23 +3,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
-	"ftracelab/tracefsfs/fusefs"
+	"github.com/spf13/cobra"
 )
 
-type live struct{}
-
-func (l *lab) mount(string, string, *fusefs.Clock) (*live, error) {
-	return nil, fmt.Errorf("mounting on %s: %w", runtime.GOOS, errors.ErrUnsupported)
-}
-
-func (l *live) untilDone(context.Context) error { return nil }
-
-func unmountAfter(string, uint64, io.Reader) error {
+func (f *mountFlags) run(*cobra.Command, string) error {
 	return fmt.Errorf("mounting on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -44,7 +44,7 @@ func instead(of, name string, size int64, line func([]byte, int) []byte) func(t 
 	})
 }
 
-func folderBombs() []hostile {
+func folderBombs() []bombs {
 	folders := [][]string{{"estimate"}, {"report"}, {"convert"}}
 	const tooLarge = "allows: at least --memory"
 	field := same("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n")
@@ -62,7 +62,7 @@ func folderBombs() []hostile {
 			}
 		})
 	}
-	return []hostile{
+	return []bombs{
 		{name: "kallsyms.txt.gz of 1 GB", make: instead("kallsyms.txt", "kallsyms.txt.gz", 1<<30, same("A")), args: [][]string{{"convert"}}, want: tooLarge},
 		{name: "kallsyms.txt of 100 MB", make: instead("kallsyms.txt", "kallsyms.txt", 100<<20, symbolLine), args: [][]string{{"convert"}}, want: tooLarge},
 		{name: "kallsyms.txt of 30 MB", make: instead("kallsyms.txt", "kallsyms.txt", 30<<20, symbolLine), args: folders},
@@ -115,7 +115,7 @@ func folderBombs() []hostile {
 }
 
 // textBombs are texts that come through a pipe.
-func textBombs() []hostile {
+func textBombs() []bombs {
 	piped := func(size int64, line func([]byte, int) []byte) func() io.Reader {
 		return func() io.Reader { return text(size, line) }
 	}
@@ -127,7 +127,7 @@ func textBombs() []hostile {
 		}
 		return append(b, '\n')
 	}
-	return []hostile{
+	return []bombs{
 		{name: "a perf script without line breaks", stdin: piped(300<<20, same("AAAA")), args: estimates, want: "no known form of capture"},
 		{name: "a perf script without line breaks, said", stdin: piped(300<<20, same("AAAA")), args: [][]string{{"estimate", "--format", "perf"}}, want: "longer than 1 MiB"},
 		{name: "100 MB of stacks of 60 frames, no two alike", stdin: piped(100<<20, perf), args: [][]string{{"estimate", "--keep-going"}}},
@@ -163,7 +163,7 @@ func textBombs() []hostile {
 	}
 }
 
-func dumpBombs() []hostile {
+func dumpBombs() []bombs {
 	dump := [][]string{{"stackmap-dump"}}
 	record := func(depth int) func(b []byte, n int) []byte {
 		return func(b []byte, n int) []byte {
@@ -175,7 +175,7 @@ func dumpBombs() []hostile {
 	of := func(depth int, size int64) func() io.Reader {
 		return func() io.Reader { return io.MultiReader(strings.NewReader(head), text(size, record(depth))) }
 	}
-	return []hostile{
+	return []bombs{
 		{name: "stack_map_bin of 100 MB without addresses", stdin: of(0, 100<<20), args: dump, want: "allows: at least --memory"},
 		{name: "stack_map_bin of 300 MB", stdin: of(64, 300<<20), args: dump, want: "allows: at least --memory"},
 		{name: "stack_map_bin with a stack of 2^31", stdin: of(1<<31-1, 100<<20), args: dump, want: "more than 65536 addresses"},

@@ -1,13 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strconv"
-
-	"github.com/spf13/cobra"
-
-	"ftracelab/tracefsfs/fusefs"
-)
+import "github.com/spf13/cobra"
 
 type mountFlags struct {
 	lab      labFlags
@@ -42,42 +35,4 @@ tracing.`,
 	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
 	fl.BoolVar(&f.spoof, "spoof-mounts", false, "a source that makes libtracefs take the mount for tracefs (see fusefs.SpoofedSource)")
 	return cmd
-}
-
-// guardCommand is the second process of mount, which outlives the first (see guard).
-func guardCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "unmount-after DIR ID",
-		Short:  "Unmount DIR when the standard input ends; mount starts it for itself",
-		Hidden: true,
-		Args:   usageArgs(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			lifetimeOf(cmd.Context()).ownSignals()
-			id, err := strconv.ParseUint(args[1], 10, 64)
-			if err != nil {
-				return usageError{err}
-			}
-			return unmountAfter(args[0], id, cmd.InOrStdin())
-		},
-	}
-}
-
-func (f *mountFlags) run(cmd *cobra.Command, dir string) error {
-	clock := new(fusefs.Clock)
-	f.lab.wait, f.lab.files = clock.Wait, userFiles{}
-	f.lab.console = cmd.ErrOrStderr()
-	l, err := f.lab.build(f.scenario)
-	if err != nil {
-		return err
-	}
-	source := ""
-	if f.spoof {
-		source = fusefs.SpoofedSource(dir)
-	}
-	served, err := l.mount(dir, source, clock)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "mounted on %s; seed %d, %d CPUs\n", dir, f.lab.seed, f.lab.cpus)
-	return served.untilDone(cmd.Context())
 }

@@ -41,7 +41,7 @@ const (
 // them is harmless. A process of its own runs them; where it ends early, the next
 // one goes on behind the input that ended it.
 func TestMutations(t *testing.T) {
-	count, seed, first := numberFromEnv(t, mutationsEnv, 300), number(t, mutationSeedEnv, 1), number(t, mutationFirstEnv, 0)
+	count, seed, first := numberFromEnv(t, mutationsEnv, 300), numberFromEnv(t, mutationSeedEnv, 1), numberFromEnv(t, mutationFirstEnv, 0)
 	if testing.Short() {
 		count = min(count, 50)
 	}

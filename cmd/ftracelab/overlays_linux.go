@@ -15,7 +15,10 @@ import (
 
 // overlays are the machine's files outside of tracefs.
 func (l *lab) overlays() ([]cell.Overlay, error) {
-	sysctls := []tracefile.Node{cell.Kept("kptr_restrict", "0"), cell.Kept("sched_rt_runtime_us", "950000")}
+	// perf reads the first two to know whether addresses in kallsyms are true.
+	sysctls := []tracefile.Node{
+		cell.Kept("kptr_restrict", "0"), cell.Kept("perf_event_paranoid", "1"), cell.Kept("sched_rt_runtime_us", "950000"),
+	}
 	for _, f := range l.kernelFiles() {
 		sysctls = append(sysctls, f)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ftracelab": main})
+	testscript.Main(m, map[string]func(){"ftracelab": main, "escapes": tryEscapes})
 }
 
 // TestSessions replays docs/sessions: each is a page of documentation and a

@@ -2,34 +2,30 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"syscall"
 
+	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 	"ftracelab/workload/program"
 )
 
-// userFiles are the files of the host, as uprobes are put on them.
-type userFiles struct{}
+// userFiles are the files of the host, as uprobes are put on them. A helper looks at them:
+// the path may lead into the mount that this process serves.
+type userFiles struct{ helper *fusefs.Helper }
 
 // Stat implements tracer.UserFiles.
-func (userFiles) Stat(path string) (tracer.UserFile, error) {
-	info, err := os.Stat(path)
+func (u userFiles) Stat(path string) (tracer.UserFile, error) {
+	info, err := u.helper.Stat(path)
 	if err != nil {
 		return tracer.UserFile{}, fmt.Errorf("user file: %w", err)
 	}
-	return tracer.UserFile{ID: fileID(info), Regular: info.Mode().IsRegular(), Size: info.Size()}, nil
+	return tracer.UserFile{ID: fileID(info), Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, nil
 }
 
 // fileID tells files of the host apart, and from those of simulated tasks.
-func fileID(info os.FileInfo) uint64 {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0
-	}
-	return 1<<63 | (stat.Dev<<40 ^ stat.Ino)
-}
+func fileID(info fusefs.FileInfo) uint64 { return 1<<63 | (info.Dev<<40 ^ info.Ino) }
 
 // starts is where a program of the host begins; nowhere if it is none.
 func (u userFiles) starts(path string) []machine.Place {
@@ -37,7 +33,12 @@ func (u userFiles) starts(path string) []machine.Place {
 	if err != nil || !file.Regular {
 		return nil
 	}
-	places, err := program.Starts(path)
+	f, err := u.helper.Open(path, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() // nothing was written
+	places, err := program.Starts(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err != nil {
 		return nil
 	}

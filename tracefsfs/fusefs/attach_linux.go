@@ -12,18 +12,24 @@ import (
 // maxWrite is the most that a request carries, in bytes: more is several requests.
 const maxWrite = 128 << 10
 
-// attach mounts m on its folder and makes the server. go-fuse would mount, too, but
-// leave the device open in each program that this one starts: the mount would then
-// live as long as they, and a client whose server was killed wait for ever.
+// attach mounts m on its folder, by way of the helper, and makes the server. go-fuse
+// would mount, too, but leave the device open in each program that this one starts: the
+// mount would then live as long as they, and a client whose server was killed wait for
+// ever.
+//
+// The kernel checks permissions itself, by the owners and modes that it is told: also
+// those of folders on the way, with the groups and rights of the caller. Everybody may
+// try (allow_other), as with tracefs: its root can be entered by root alone until somebody
+// changes that.
 func (m *Mount) attach() error {
 	device, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	options := fmt.Sprintf("fd=%d,rootmode=%o,user_id=%d,group_id=%d,max_read=%d,allow_other",
-		device, unix.S_IFDIR, unix.Geteuid(), unix.Getegid(), maxWrite)
-	err = unix.Mount(m.cfg.Source, m.dir, "fuse."+m.cfg.Type, unix.MS_NOSUID|unix.MS_NODEV, options)
-	if err != nil {
+	options := fmt.Sprintf("rootmode=%o,user_id=%d,group_id=%d,max_read=%d,allow_other,default_permissions",
+		unix.S_IFDIR, unix.Geteuid(), unix.Getegid(), maxWrite)
+	mount := job{Op: opMount, Path: m.dir, Source: m.cfg.Source, Type: "fuse." + m.cfg.Type, Data: options}
+	if _, err = m.helper.do(nil, mount, device); err != nil {
 		return errors.Join(err, unix.Close(device))
 	}
 	m.server, err = fuse.NewServer(m, fmt.Sprintf("/dev/fd/%d", device), &fuse.MountOptions{
@@ -35,20 +41,12 @@ func (m *Mount) attach() error {
 		return errors.Join(err, unix.Unmount(m.dir, unix.MNT_DETACH)) // NewServer took the device
 	}
 	go m.server.Serve()
-	if err := errors.Join(m.server.WaitMount(), m.apart.do(m.refusePoll)); err != nil {
+	err = m.server.WaitMount()
+	if err == nil {
+		_, err = m.helper.do(nil, job{Op: opPoll, Path: filepath.Join(m.dir, remountDoc)})
+	}
+	if err != nil {
 		return errors.Join(err, unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH))
 	}
 	return nil
-}
-
-// refusePoll polls a file of the mount once. The server answers that it cannot, and
-// the kernel does not ask again: else this program, which reaches its own mount,
-// could wait for itself in Go's poller, with no thread left to answer.
-func (m *Mount) refusePoll() error {
-	fd, err := unix.Open(filepath.Join(m.dir, remountDoc), unix.O_WRONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-	return errors.Join(err, unix.Close(fd))
 }

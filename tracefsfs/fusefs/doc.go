@@ -10,12 +10,22 @@
 //   - O_TRUNC arrives with the open (atomic O_TRUNC), each write(2) is one
 //     Handle.Write, and what a file does at the end of writing happens in close(2)
 //     (FLUSH), before the next command of a script looks at it.
-//   - Nothing is cached: files have size 0 and direct I/O; every errno passes.
+//   - No content is cached: files have size 0 and direct I/O; every errno passes.
 //   - trace_pipe blocks, is interrupted by a signal and honours O_NONBLOCK of open(2).
 //   - trace_pipe_raw is a FIFO, because splice(2), poll(2) and select(2) on a file
 //     of FUSE do not reach its server: the kernel's own pipe gives clients all
 //     three, and a pump moves sub-buffers into it (see fifo).
-//   - Each file has an owner and a mode, set by chown, chmod and a remount.
+//   - Each file has an owner and a mode, set by chown, chmod and a remount, and the kernel
+//     checks them as it does for tracefs.
+//
+// A server must not wait for itself. Whatever goes through the mount on its behalf (opening
+// FIFOs, binding files of it elsewhere, looking at a path that a client gave) does a second
+// process, the Helper, which does not have the device and takes the mount away when the
+// server has ended. A third one, which the user has started, may see to it that both come
+// to an end (Supervise).
+//
+//	Supervise ── starts, signals, kills ──→ server ── jobs ──→ Helper ── opens, binds ──→ mount
+//	    └─────────────── a leash: when it ends, the mount goes ───┘ └── aborts, unmounts ──┘
 //
 // Simulated time is live here: it follows the wall clock, and each request moves
 // it by a scheduling round (Clock). Nothing below this package knows.

@@ -6,3 +6,6 @@ func (m *Mount) OpenFiles() int {
 	defer m.mu.Unlock()
 	return len(m.files)
 }
+
+// HelperPID is a helper's process.
+func HelperPID(h *Helper) int { return h.cmd.Process.Pid }

@@ -20,8 +20,9 @@ import (
 // on, sees by poll(2) whether anybody reads, and moves sub-buffers while somebody
 // does. A page in the pipe has left the ring.
 //
-// The server reaches the pipe by a second name in the hidden folder: looking up
-// the first one, while the kernel waits for that very lookup, would wait for ever.
+// The helper opens the pipe for the server, by a second name in the hidden folder:
+// looking up the first one, while the kernel waits for that very lookup, would wait for
+// ever.
 type fifo struct {
 	node *node
 
@@ -31,6 +32,7 @@ type fifo struct {
 	rest   []byte           // taken from the ring, not yet in the pipe
 	idle   time.Time        // since when nobody reads
 	full   bool             // a goroutine waits for room
+	dead   bool             // given up: there may be another one for the node
 }
 
 const (
@@ -39,51 +41,74 @@ const (
 	fifoIdle  = 5 * time.Second
 )
 
-// fifoNode finds the FIFO of a number in the hidden folder and counts the lookup.
-func (m *Mount) fifoNode(id string) *node {
-	n, err := strconv.ParseUint(id, 10, 64)
-	if err != nil {
-		return nil
-	}
+// aliasEnds opens the FIFO of a node once for each flags, by a name that is good for one
+// lookup.
+func (m *Mount) aliasEnds(n *node, flags ...int) ([]int, error) {
+	m.mu.Lock()
+	m.nextAlias++
+	name := rawAlias + strconv.FormatUint(m.nextAlias, 10)
+	m.aliases[name] = n
+	m.mu.Unlock()
+	r, err := m.helper.do(m.ending, job{Op: opOpen, Path: filepath.Join(m.dir, name), Flags: flags, Once: true})
+	m.mu.Lock()
+	delete(m.aliases, name)
+	m.mu.Unlock()
+	return r.files, err
+}
+
+// aliasNode finds the FIFO of a name in the hidden folder and counts the lookup.
+func (m *Mount) aliasNode(name string) *node {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := m.nodes[n]
-	if at == nil || !at.isFIFO() {
-		return nil
+	n := m.aliases[name]
+	delete(m.aliases, name)
+	if n != nil {
+		n.lookups++
 	}
-	at.lookups++
-	return at
+	return n
 }
 
 // readyFIFO makes a FIFO that was looked up ready to be opened. With tracing off
 // nothing will come later, so what there is goes into the pipe now: a reader that
-// does not wait has to find it.
-func (m *Mount) readyFIFO(n *node) {
-	m.mu.Lock()
-	f := m.fifos[n]
-	if f == nil {
-		f = &fifo{node: n, w: -1, idle: time.Now()}
-		m.fifos[n] = f
-	}
-	m.mu.Unlock()
-	f.mu.Lock()
+// does not wait has to find it. Without a descriptor it fails, because a pipe that
+// nobody writes looks like an empty file.
+func (m *Mount) readyFIFO(n *node) error {
+	f := m.fifoOf(n)
 	defer f.mu.Unlock()
-	if f.w < 0 && m.openFIFO(f) != nil {
-		return // the client's open then says what is wrong
+	if f.w < 0 {
+		if err := m.openFIFO(f); err != nil {
+			m.giveUp(f)
+			return err
+		}
 	}
 	f.idle = time.Now()
-	if !m.tracing(n) {
-		m.fill(f)
+	if m.tracing(n) {
+		return nil
 	}
+	return m.fill(f)
 }
 
-func (m *Mount) alias(n *node) string {
-	return filepath.Join(m.dir, rawAlias+strconv.FormatUint(n.id, 10))
+// fifoOf returns the FIFO of a node, locked.
+func (m *Mount) fifoOf(n *node) *fifo {
+	for {
+		m.mu.Lock()
+		f := m.fifos[n]
+		if f == nil {
+			f = &fifo{node: n, w: -1}
+			m.fifos[n] = f
+		}
+		m.mu.Unlock()
+		f.mu.Lock()
+		if !f.dead {
+			return f
+		}
+		f.mu.Unlock()
+	}
 }
 
 // openFIFO opens the writing end, which needs a reader for a moment.
 func (m *Mount) openFIFO(f *fifo) error {
-	ends, err := m.apart.open(m.alias(f.node), unix.O_RDONLY|unix.O_NONBLOCK, unix.O_WRONLY|unix.O_NONBLOCK)
+	ends, err := m.ends(f.node, unix.O_RDONLY|unix.O_NONBLOCK, unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
@@ -94,9 +119,30 @@ func (m *Mount) openFIFO(f *fifo) error {
 	return nil
 }
 
-// reader opens the reading end of a FIFO whose writing end is open.
-func (f *fifo) reader() (int, error) {
-	return unix.Open("/proc/self/fd/"+strconv.Itoa(f.w), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+// giveUp closes a FIFO, which is locked, and forgets it.
+func (m *Mount) giveUp(f *fifo) {
+	m.release(f)
+	if f.w >= 0 {
+		unix.Close(f.w)
+	}
+	f.w, f.rest, f.dead = -1, nil, true
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.fifos, f.node)
+	if f.node.lookups == 0 {
+		m.drop(f.node)
+	}
+}
+
+// giveUpGone gives up the FIFOs of what was removed.
+func (m *Mount) giveUpGone() {
+	m.eachFIFO(func(f *fifo) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if _, there := m.entryOf(f.node); !there && !f.dead {
+			m.giveUp(f)
+		}
+	})
 }
 
 // tracing says whether the instance of a file records.
@@ -170,20 +216,13 @@ func (m *Mount) serve(f *fifo) {
 	}
 	if f.read() {
 		f.idle = time.Now()
-		m.fill(f)
+		_ = m.fill(f) // the next look tries again
 		return
 	}
 	m.release(f)
 	waiting, err := unix.IoctlGetInt(f.w, unix.TIOCINQ)
-	if err == nil && waiting == 0 && len(f.rest) == 0 && time.Since(f.idle) > fifoIdle {
-		unix.Close(f.w)
-		f.w = -1
-		m.mu.Lock()
-		delete(m.fifos, f.node)
-		if f.node.lookups == 0 {
-			delete(m.nodes, f.node.id)
-		}
-		m.mu.Unlock()
+	if _, there := m.entryOf(f.node); !there || err == nil && waiting == 0 && len(f.rest) == 0 && time.Since(f.idle) > fifoIdle {
+		m.giveUp(f)
 	}
 }
 
@@ -207,17 +246,18 @@ func (m *Mount) sweep() {
 	})
 }
 
-// fill moves sub-buffers until the ring is empty or the pipe full.
-func (m *Mount) fill(f *fifo) {
+// fill moves sub-buffers until the ring is empty or the pipe full. It fails where it has
+// no descriptor for it.
+func (m *Mount) fill(f *fifo) error {
 	if f.handle == nil {
 		known, there := m.entryOf(f.node)
 		entry, ok := known.(*tracefile.File)
 		if !ok || !there {
-			return
+			return nil
 		}
 		h, err := entry.Open(context.Background(), tracefile.Read|tracefile.NonBlock)
 		if err != nil {
-			return
+			return nil
 		}
 		f.handle = h
 		defer func() {
@@ -231,7 +271,7 @@ func (m *Mount) fill(f *fifo) {
 		if len(f.rest) == 0 {
 			n, err := f.handle.Read(context.Background(), page)
 			if err != nil || n == 0 {
-				return
+				return nil
 			}
 			f.rest = page[:n]
 		}
@@ -241,17 +281,17 @@ func (m *Mount) fill(f *fifo) {
 		case errors.Is(err, unix.EAGAIN):
 			f.rest = append([]byte(nil), f.rest...)
 			m.refill(f)
-			return
+			return nil
 		case errors.Is(err, unix.EPIPE):
 			// Nobody reads, but what is written stays for who opens next: a
 			// pipe takes no more without a reader, so open one for the moment.
-			r, err := f.reader()
+			r, err := m.ends(f.node, unix.O_RDONLY|unix.O_NONBLOCK)
 			if err != nil {
-				return
+				return err
 			}
-			defer unix.Close(r)
+			defer closeAll(r)
 		case err != nil:
-			return
+			return nil
 		default:
 			f.rest = f.rest[n:]
 		}
@@ -287,7 +327,7 @@ func (m *Mount) refill(f *fifo) {
 		defer f.mu.Unlock()
 		f.full = false
 		if f.w >= 0 && f.read() {
-			m.fill(f)
+			_ = m.fill(f) // the next look tries again
 		}
 	}()
 }
@@ -334,14 +374,17 @@ func (m *Mount) drain(f *fifo) {
 	if f.w < 0 {
 		return
 	}
-	r, err := f.reader()
+	r, err := m.ends(f.node, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
+		if !f.read() {
+			m.giveUp(f) // what is in it goes with it
+		}
 		return
 	}
-	defer unix.Close(r)
+	defer closeAll(r)
 	buf := make([]byte, maxSubbuf)
 	for {
-		n, err := unix.Read(r, buf)
+		n, err := unix.Read(r[0], buf)
 		if n <= 0 && !errors.Is(err, unix.EINTR) {
 			return
 		}
@@ -353,10 +396,8 @@ func (m *Mount) closeFIFOs() {
 	m.eachFIFO(func(f *fifo) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		m.release(f)
-		if f.w >= 0 {
-			unix.Close(f.w)
+		if !f.dead {
+			m.giveUp(f)
 		}
-		f.w = -1
 	})
 }

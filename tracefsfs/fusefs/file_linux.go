@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/tracefile"
 )
@@ -39,8 +41,8 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if !status.Ok() {
 		return status
 	}
-	flags, mask := openFlags(in.Flags)
-	if !m.allowed(&in.InHeader, n, mask) {
+	flags := openFlags(in.Flags)
+	if path.Dir(n.path) != hidden && m.helper.strays(in.Pid) {
 		return fuse.EACCES
 	}
 	m.before(&in.InHeader, OpOpen, n, 0)
@@ -150,16 +152,15 @@ func (m *Mount) awaitReleases(cancel <-chan struct{}) {
 	}
 }
 
-// openFlags translates the flags of open(2), and tells what they ask for (4 read,
-// 2 write).
-func openFlags(in uint32) (flags tracefile.Flags, mask uint32) {
+// openFlags translates the flags of open(2).
+func openFlags(in uint32) (flags tracefile.Flags) {
 	switch in & syscall.O_ACCMODE {
 	case syscall.O_RDONLY:
-		flags, mask = tracefile.Read, 4
+		flags = tracefile.Read
 	case syscall.O_WRONLY:
-		flags, mask = tracefile.Write, 2
+		flags = tracefile.Write
 	case syscall.O_RDWR:
-		flags, mask = tracefile.Read|tracefile.Write, 6
+		flags = tracefile.Read | tracefile.Write
 	}
 	for _, f := range []struct {
 		in  uint32
@@ -169,14 +170,17 @@ func openFlags(in uint32) (flags tracefile.Flags, mask uint32) {
 			flags |= f.out
 		}
 	}
-	return flags, mask
+	return flags
 }
 
 // Read implements fuse.RawFileSystem.
 func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
 	f := m.fileOf(in.Fh)
-	if f == nil {
+	if f == nil || f.entry == nil {
 		return nil, fuse.EBADF
+	}
+	if m.cfg.NotSelf && unix.Tgkill(os.Getpid(), int(in.Pid), 0) == nil {
+		return nil, fuse.Status(syscall.EDEADLK)
 	}
 	m.before(&in.InHeader, OpRead, f.node, int(in.Size))
 	var ctx context.Context = &fuse.Context{Cancel: cancel}
@@ -233,7 +237,7 @@ func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error)
 // Write implements fuse.RawFileSystem. The offset means nothing to tracefs.
 func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
 	f := m.fileOf(in.Fh)
-	if f == nil {
+	if f == nil || f.entry == nil {
 		return 0, fuse.EBADF
 	}
 	m.before(&in.InHeader, OpWrite, f.node, len(data))
@@ -246,7 +250,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 		return 0, fuse.EBADF
 	}
 	f.written.Store(true)
-	n, err := f.handle.Write(tracefile.WithPID(&fuse.Context{Cancel: cancel}, int(in.Pid)), data)
+	n, err := f.handle.Write(tracefile.WithPID(&fuse.Context{Cancel: cancel}, m.pid(&in.InHeader)), data)
 	if err != nil {
 		return 0, toStatus(err)
 	}
@@ -258,7 +262,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 // which a shell has several. It must not wait for a blocked read.
 func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 	f := m.fileOf(in.Fh)
-	if f == nil {
+	if f == nil || f.entry == nil {
 		return fuse.EBADF
 	}
 	if !f.written.Swap(false) {

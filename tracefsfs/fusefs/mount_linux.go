@@ -24,6 +24,9 @@ type Config struct {
 	// Before is called at each request of a client, before it is served, in place
 	// of Clock.Request.
 	Before func(Request)
+	// PID is the number by which the tree's machine knows a thread of a client; nil: as
+	// this process sees it.
+	PID func(thread int) int
 	// Source is the first column of /proc/mounts; empty means "tracefs".
 	Source string
 	// Control are more files of the hidden folder .ftracelab, which is for programs
@@ -31,6 +34,12 @@ type Config struct {
 	Control []tracefile.Node
 	// Type is what follows "fuse." in the type; empty means "tracefs".
 	Type string
+	// Helper does what may wait for the mount; nil: New starts one, and Close ends it.
+	Helper *Helper
+	// NotSelf refuses what threads of this process ask to read (EDEADLK). A server has no
+	// business in its own mount, but a client can lead it there: by mapping a file of the
+	// mount where /proc/PID/cmdline takes its text from.
+	NotSelf bool
 }
 
 // Mount is a mounted tree.
@@ -40,7 +49,8 @@ type Mount struct {
 	cfg    Config
 	dir    string
 	server *fuse.Server
-	apart  *apart
+	helper *Helper
+	ends   func(n *node, flags ...int) ([]int, error) // opens a FIFO, see aliasEnds
 	born   time.Time
 	clock  *Clock
 
@@ -55,7 +65,11 @@ type Mount struct {
 	fifos  map[*node]*fifo
 	ticks  int
 
+	aliases   map[string]*node // names by which the helper finds FIFOs, each once
+	nextAlias uint64
+
 	closing map[*file]bool // see awaitReleases
+	ending  chan struct{}  // closed: Close has begun
 	closed  sync.Once
 }
 
@@ -70,6 +84,24 @@ func New(dir string, cfg Config) (*Mount, error) {
 	if err != nil {
 		return nil, err
 	}
+	m := newMount(dir, cfg)
+	if m.helper = cfg.Helper; m.helper == nil {
+		if m.helper, err = StartHelper(); err != nil {
+			return nil, fmt.Errorf("mount %s: %w", dir, err)
+		}
+	}
+	if err := m.attach(); err != nil {
+		return nil, errors.Join(fmt.Errorf("mount %s: %w", dir, err), m.dismiss())
+	}
+	if cfg.Run != nil {
+		m.clock.Start(cfg.Run, m.pump)
+	}
+	go m.endWithHelper()
+	return m, nil
+}
+
+// newMount makes what serves a tree, which is mounted nowhere.
+func newMount(dir string, cfg Config) *Mount {
 	if cfg.Clock == nil {
 		cfg.Clock = new(Clock)
 	}
@@ -83,20 +115,11 @@ func New(dir string, cfg Config) (*Mount, error) {
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		cfg:           cfg, dir: dir, born: time.Now(), clock: cfg.Clock, nextID: fuse.FUSE_ROOT_ID + 1,
 		nodes: map[uint64]*node{}, paths: map[string]*node{}, files: map[uint64]*file{}, fifos: map[*node]*fifo{},
-		owners: newOwners(), closing: map[*file]bool{},
+		aliases: map[string]*node{}, owners: newOwners(), closing: map[*file]bool{}, ending: make(chan struct{}),
 	}
+	m.ends = m.aliasEnds
 	m.addRoot()
-	if m.apart, err = startApart(); err != nil {
-		return nil, fmt.Errorf("mount %s: %w", dir, err)
-	}
-	if err := m.attach(); err != nil {
-		m.apart.stop()
-		return nil, fmt.Errorf("mount %s: %w", dir, err)
-	}
-	if cfg.Run != nil {
-		m.clock.Start(cfg.Run, m.pump)
-	}
-	return m, nil
+	return m
 }
 
 // Available says why New cannot work here, nil if it can.
@@ -112,7 +135,7 @@ func Available() error {
 		return fmt.Errorf("capget: %w", err)
 	}
 	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		return fmt.Errorf("mounting needs CAP_SYS_ADMIN (root): %w", os.ErrPermission)
+		return fmt.Errorf("mounting needs CAP_SYS_ADMIN (root; exec does without where user namespaces are allowed): %w", os.ErrPermission)
 	}
 	return nil
 }
@@ -131,22 +154,41 @@ func (m *Mount) Wait() { m.server.Wait() }
 func (m *Mount) Close() error {
 	var err error
 	m.closed.Do(func() {
-		m.closeFIFOs() // they are files of the mount, too
+		close(m.ending)
 		// Force cuts the connection: without it the last client would have to go first.
 		if err = unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
 			err = nil // somebody unmounted it before
 		}
+		err = errors.Join(err, m.dismiss())
+		m.closeFIFOs() // they are files of the mount, too
 		m.server.Wait()
 		m.clock.Stop()
 		m.closeFiles()
-		m.apart.stop()
 	})
 	return err
 }
 
-// Apart calls f on a thread that may wait for the mount even if this process is
-// killed meanwhile. f must not use package os.
-func (m *Mount) Apart(f func() error) error { return m.apart.do(f) }
+// dismiss ends what New began to have help.
+func (m *Mount) dismiss() error {
+	if m.cfg.Helper == nil {
+		return m.helper.Close()
+	}
+	m.helper.wake()
+	_, err := m.helper.do(nil, job{Op: opForget, Path: m.dir})
+	if errors.Is(err, unix.ESHUTDOWN) || errors.Is(err, unix.EPIPE) {
+		return nil // it has ended, and forgotten all
+	}
+	return err
+}
+
+// endWithHelper ends the mount if the helper is killed: nobody would take it away later.
+func (m *Mount) endWithHelper() {
+	select {
+	case <-m.helper.Gone():
+		_ = m.Close() // the helper is known to be dead
+	case <-m.ending:
+	}
+}
 
 // before is told of each request of a client; size is a read's or a write's.
 func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
@@ -155,4 +197,12 @@ func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
 		return
 	}
 	m.clock.Request(op)
+}
+
+// pid is the number by which the machine knows who asks.
+func (m *Mount) pid(h *fuse.InHeader) int {
+	if m.cfg.PID == nil {
+		return int(h.Pid)
+	}
+	return m.cfg.PID(int(h.Pid))
 }

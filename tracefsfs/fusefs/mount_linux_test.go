@@ -22,13 +22,12 @@ import (
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracer"
-	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(waitingServer); dir != "" {
-		os.Exit(waitForItself(dir))
+	if playRole() {
+		return
 	}
 	os.Exit(testutil.RunWithPrivateMounts(m))
 }
@@ -56,19 +55,8 @@ func mount(t *testing.T, cfg fusefs.Config) *fusefs.Mount {
 func mountLab(t *testing.T) *fusefs.Mount {
 	t.Helper()
 	testutil.NeedPrivateMounts(t, fusefs.Available())
-	sim, err := machine.New(machine.Config{CPUs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := workload.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(sim); err != nil {
-		t.Fatal(err)
-	}
 	clock := new(fusefs.Clock)
-	ft, err := tracer.New(sim, tracer.Config{Wait: clock.Wait})
+	_, ft, err := newLab(tracer.Config{Wait: clock.Wait})
 	if err != nil {
 		t.Fatal(err)
 	}

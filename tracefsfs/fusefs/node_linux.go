@@ -1,7 +1,7 @@
 package fusefs
 
 import (
-	"io/fs"
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -33,7 +33,7 @@ func (n *node) isFIFO() bool { return path.Base(n.path) == rawPipe }
 const (
 	hidden     = ".ftracelab"
 	remountDoc = hidden + "/remount" // takes mount options: gid=…, uid=…, mode=…
-	rawAlias   = hidden + "/raw-"    // + the number of a node: the same FIFO again
+	rawAlias   = hidden + "/raw-"    // + a number: a FIFO again, see aliasEnds
 )
 
 func (m *Mount) addRoot() {
@@ -71,6 +71,11 @@ func childrenOf(n tracefile.Node) map[string]tracefile.Node {
 // staticTime is how long the kernel may remember an entry that does not go away.
 // It saves most of the requests of a script that looks at every event.
 const staticTime = 3600 // seconds
+
+// attrTime is how long the kernel may remember owner and mode, by which it checks
+// permissions. It hears of each change: it brings chown and chmod itself, comes for a
+// name that may have gone each time, and is told of a remount.
+const attrTime = 3600 // seconds
 
 // isStatic says that an entry below events/ is of an event that was there at the
 // start: those stay, and so do their files.
@@ -110,12 +115,6 @@ func (m *Mount) entryOf(n *node) (entry tracefile.Node, there bool) {
 	return n.entry, !n.gone
 }
 
-// isDir says that a node is a folder.
-func (m *Mount) isDir(n *node) bool {
-	entry, _ := m.entryOf(n)
-	return entry.NodeMode().IsDir()
-}
-
 // Lookup implements fuse.RawFileSystem.
 func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	parent, status := m.nodeOf(h.NodeId)
@@ -126,6 +125,9 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 	if strings.HasPrefix(p, hidden) {
 		return m.lookupHidden(h, p, out)
 	}
+	if m.helper.strays(h.Pid) {
+		return fuse.EACCES // the tree may be locked until it is back
+	}
 	entry, err := m.resolve(parent, name, p)
 	if err != nil {
 		m.vanished(p)
@@ -133,7 +135,10 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 	}
 	n := m.remember(p, entry)
 	if n.isFIFO() {
-		m.readyFIFO(n)
+		if err := m.readyFIFO(n); err != nil {
+			m.Forget(n.id, 1)
+			return toStatus(err)
+		}
 	}
 	m.fillEntry(n, out)
 	return fuse.OK
@@ -195,21 +200,32 @@ func (m *Mount) vanished(p string) {
 }
 
 // detach makes a node and all below it have no path any more; their numbers live
-// on until the kernel forgets them.
+// on until the kernel forgets them, but nothing of what they stood for.
 func (m *Mount) detach(n *node) {
-	drop := func(o *node) {
+	leave := func(o *node) {
 		o.gone = true
 		delete(m.paths, o.path)
-		m.owners.forget(o.path)
+		o.children = nil
+		if dir, ok := o.entry.(*tracefile.Dir); ok {
+			o.entry = &tracefile.Dir{Name: dir.Name, Mode: dir.Mode}
+		} else {
+			o.entry = &tracefile.File{Name: o.entry.NodeName(), Mode: o.entry.NodeMode(), Open: openGone}
+		}
 	}
-	drop(n)
-	if n.entry.NodeMode().IsDir() {
+	isDir := n.entry.NodeMode().IsDir()
+	leave(n)
+	m.owners.forget(n.path)
+	if isDir {
 		for p, o := range m.paths {
 			if strings.HasPrefix(p, n.path+"/") {
-				drop(o)
+				leave(o)
 			}
 		}
 	}
+}
+
+func openGone(context.Context, tracefile.Flags) (tracefile.Handle, error) {
+	return nil, syscall.ENOENT
 }
 
 // Forget implements fuse.RawFileSystem.
@@ -222,16 +238,22 @@ func (m *Mount) Forget(id, lookups uint64) {
 	}
 	n.lookups -= min(lookups, n.lookups)
 	if n.lookups == 0 && m.fifos[n] == nil {
-		delete(m.nodes, id)
-		if m.paths[n.path] == n {
-			delete(m.paths, n.path)
-		}
+		m.drop(n)
+	}
+}
+
+// drop removes a node that the kernel has forgotten.
+func (m *Mount) drop(n *node) {
+	delete(m.nodes, n.id)
+	if m.paths[n.path] == n {
+		delete(m.paths, n.path)
 	}
 }
 
 func (m *Mount) fillEntry(n *node, out *fuse.EntryOut) {
 	out.NodeId = n.id
 	out.Generation = 1
+	out.AttrValid = attrTime
 	if m.isStatic(n.path) {
 		out.EntryValid = staticTime
 	}
@@ -279,7 +301,7 @@ func (m *Mount) lookupHidden(h *fuse.InHeader, p string, out *fuse.EntryOut) fus
 		file := tracefile.Value("remount", 0o600, nil, m.remount)
 		m.fillEntry(m.remember(p, file), out)
 	case strings.HasPrefix(p, rawAlias):
-		n := m.fifoNode(strings.TrimPrefix(p, rawAlias))
+		n := m.aliasNode(p)
 		if n == nil {
 			return fuse.ENOENT
 		}
@@ -304,39 +326,6 @@ func toStatus(err error) fuse.Status {
 	return fuse.Status(errno)
 }
 
-// allowed says whether a caller may do what mask says (4 read, 2 write, 1 search).
-// Root may everything but search a file that nobody can execute.
-func (m *Mount) allowed(h *fuse.InHeader, n *node, mask uint32) bool {
-	var attr fuse.Attr
-	m.fillAttr(n, &attr)
-	perm := fs.FileMode(attr.Mode).Perm()
-	if h.Uid == 0 {
-		return mask&1 == 0 || attr.Mode&syscall.S_IFDIR != 0 || perm&0o111 != 0
-	}
-	switch {
-	case h.Uid == attr.Uid:
-		perm >>= 6
-	case h.Gid == attr.Gid:
-		perm >>= 3
-	}
-	return uint32(perm)&mask == mask
-}
-
-// Access implements fuse.RawFileSystem: access(2), and chdir(2).
-func (m *Mount) Access(_ <-chan struct{}, in *fuse.AccessIn) fuse.Status {
-	n, status := m.nodeOf(in.NodeId)
-	if !status.Ok() {
-		return status
-	}
-	if in.Mask == 1 && m.isDir(n) {
-		m.before(&in.InHeader, OpChdir, n, 0)
-	}
-	if !m.allowed(&in.InHeader, n, in.Mask&7) {
-		return fuse.EACCES
-	}
-	return fuse.OK
-}
-
 // GetAttr implements fuse.RawFileSystem.
 func (m *Mount) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
 	n, status := m.nodeOf(in.NodeId)
@@ -344,6 +333,7 @@ func (m *Mount) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut
 		return status
 	}
 	m.fillAttr(n, &out.Attr)
+	out.AttrValid = attrTime
 	if !status.Ok() {
 		out.Nlink = 0 // removed
 	}

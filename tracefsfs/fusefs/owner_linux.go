@@ -1,6 +1,8 @@
 package fusefs
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -61,9 +63,14 @@ func (o *owners) of(p string) ownership {
 // made notes a new instance, which belongs to whom its folder does.
 func (o *owners) made(p string) { o.instances[p] = o.of("instances") }
 
+// forget is told that a file or folder is gone, with all below it.
 func (o *owners) forget(p string) {
 	delete(o.instances, p)
-	delete(o.changed, p)
+	for at := range o.changed {
+		if at == p || strings.HasPrefix(at, p+"/") {
+			delete(o.changed, at)
+		}
+	}
 }
 
 // remount gives all files to whom the options say, as "mount -o remount,gid=5"
@@ -118,12 +125,19 @@ func (o *owners) remount(options string) error {
 
 func (m *Mount) remount(options string) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.owners.remount(options)
+	err := m.owners.remount(options)
+	known := slices.Collect(maps.Keys(m.nodes))
+	m.mu.Unlock()
+	if m.server != nil {
+		for _, id := range known {
+			m.server.InodeNotify(id, -1, 0) // only owner and mode; those it has forgotten answer ENOENT
+		}
+	}
+	return err
 }
 
-// SetAttr implements fuse.RawFileSystem: chown, chmod and truncate. A size and
-// times are taken and mean nothing, as for any file of tracefs.
+// SetAttr implements fuse.RawFileSystem: chown, chmod and truncate. The kernel has checked
+// that the caller may. A size and times are taken and mean nothing, as for any file of tracefs.
 func (m *Mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
 	n, status := m.nodeOf(in.NodeId)
 	if !status.Ok() {
@@ -131,12 +145,10 @@ func (m *Mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut
 	}
 	const ownerBits = fuse.FATTR_UID | fuse.FATTR_GID | fuse.FATTR_MODE
 	if in.Valid&ownerBits != 0 {
-		if in.Caller.Uid != 0 {
-			return fuse.EPERM
-		}
 		m.change(n, in)
 	}
 	m.fillAttr(n, &out.Attr)
+	out.AttrValid = attrTime
 	return fuse.OK
 }
 

@@ -4,7 +4,7 @@ import "syscall"
 
 // Request is what a client asks for.
 type Request struct {
-	PID  int // thread of the caller, 0 if the kernel did it on its own
+	PID  int // thread of the caller as this process sees it, 0 if the kernel did it on its own
 	Op   Op
 	Path string // relative to the mount
 	Size int    // bytes asked for, of a read or a write
@@ -23,5 +23,4 @@ const (
 	OpMkdir
 	OpRmdir
 	OpReadDir
-	OpChdir
 )

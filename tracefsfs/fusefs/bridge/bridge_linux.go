@@ -35,10 +35,12 @@ type Bridge struct {
 	mu    sync.Mutex
 	news  *connector     // nil: look at /proc
 	tgids map[uint32]int // of callers that are threads
+	cwds  map[int]string // by process: where it was when it was last seen, see moved
 	swept time.Time
 	done  chan struct{}
 
 	execs *execs // nil: nobody tells
+	pids  pids
 
 	ear   sync.Mutex // of what follows, and of reading news; taken inside mu
 	heard []heard    // not brought into the simulation yet
@@ -49,6 +51,8 @@ type Bridge struct {
 type heard struct {
 	news
 	program program
+	guest   int // the guest's number of pid
+	young   int // and of child
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -65,7 +69,7 @@ const sweepTime = time.Second
 
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
-	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, done: make(chan struct{})}
+	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, done: make(chan struct{})}
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news
@@ -133,14 +137,30 @@ func (b *Bridge) hear() (full bool) {
 		return true
 	}
 	b.news.drain(func(n news) {
-		h := heard{news: n}
-		if n.what == execed {
+		h := heard{news: n, guest: b.pids.known(n.pid)}
+		switch n.what {
+		case threaded:
+			b.pids.threaded(n.pid)
+			return
+		case forked:
+			h.young = b.pids.forked(n.pid, n.child)
+		case execed:
 			h.program = programOf(n.pid, b.execs)
+		case exited:
+			b.pids.ended(n.pid)
 		}
 		b.heard = append(b.heard, h)
 	})
 	return false
 }
+
+// Enter says that all guests live in a PID namespace of their own, of which init is the
+// first process, as this process sees it. The machine then knows them by their numbers in
+// there, as they do themselves. It is to be called before init starts another process.
+func (b *Bridge) Enter(init int) { b.pids.enter(init) }
+
+// PID is fusefs.Config.PID.
+func (b *Bridge) PID(thread int) int { return b.pids.ofThread(thread) }
 
 // Before is fusefs.Config.Before.
 func (b *Bridge) Before(r fusefs.Request) {
@@ -154,9 +174,10 @@ func (b *Bridge) Before(r fusefs.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cfg.Do(func() {
-		pid := b.tgid(r.PID)
+		host := b.tgid(r.PID)
+		pid := b.pids.of(host)
 		b.drain()
-		b.welcome(pid)
+		b.welcome(pid, host)
 		b.sweep()
 		b.call(pid, r)
 	})
@@ -179,6 +200,7 @@ func looks(r fusefs.Request) bool {
 // Departure: one of which it is not known before that it fails ends as if it went
 // well, a read and a write with as many bytes as they asked for.
 func (b *Bridge) call(pid int, r fusefs.Request) {
+	b.moved(pid, r.PID)
 	b.beside(pid, r)
 	ret := int64(r.Size)
 	switch {
@@ -191,6 +213,22 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 		b.cfg.Guests.WriteProc(pid, ret)
 	} else if nr, ok := calls[r.Op]; ok {
 		b.cfg.Guests.Call(pid, workload.Syscall{NR: nr, Ret: ret, Size: r.Size, Path: b.path(r.Path)})
+	}
+}
+
+// moved notices that a guest has gone to another folder of the mount. The kernel tells
+// nobody of that: it checks by itself whether the guest may.
+//
+// Departure: the system call happens when the guest next uses a file of the mount, and
+// not at all if it is back by then.
+func (b *Bridge) moved(pid, thread int) {
+	cwd := cwdOf(thread)
+	if cwd == "" || cwd == b.cwds[pid] {
+		return
+	}
+	b.cwds[pid] = cwd
+	if _, ok := strings.CutPrefix(cwd+"/", b.cfg.Root+"/"); ok {
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysChdir, Path: cwd})
 	}
 }
 
@@ -208,7 +246,7 @@ const firstFD = 3
 // calls are the system calls, by their numbers on x86-64, behind requests.
 var calls = map[fusefs.Op]int64{
 	fusefs.OpOpen: 257, fusefs.OpRead: 0, fusefs.OpWrite: 1, fusefs.OpMkdir: 83, fusefs.OpRmdir: 84,
-	fusefs.OpReadDir: 217, fusefs.OpChdir: 80,
+	fusefs.OpReadDir: 217,
 }
 
 // settle runs the machine until its guests have done what they have to do: the
@@ -237,17 +275,26 @@ func (b *Bridge) drain() {
 	b.heard = nil
 	b.ear.Unlock()
 	for _, n := range all {
-		if !b.cfg.Guests.Known(n.pid) {
+		if !b.cfg.Guests.Known(n.guest) {
 			continue
 		}
 		switch n.what {
 		case forked:
-			b.cfg.Guests.Fork(n.pid, n.child)
+			b.cfg.Guests.Fork(n.guest, n.young)
+			b.inherit(n.guest, n.young)
 		case execed:
-			b.exec(n.pid, n.program)
+			b.exec(n.guest, n.program)
 		case exited:
-			b.cfg.Guests.Exit(n.pid)
+			b.cfg.Guests.Exit(n.guest)
+			delete(b.cwds, n.guest)
 		}
+	}
+}
+
+// inherit is told of a child, which begins where its parent is.
+func (b *Bridge) inherit(pid, child int) {
+	if cwd, ok := b.cwds[pid]; ok {
+		b.cwds[child] = cwd
 	}
 }
 
@@ -259,24 +306,25 @@ func (b *Bridge) exec(pid int, p program) {
 	b.started(pid, p)
 }
 
-// welcome makes the caller of a request a guest, and notices by /proc what the
-// kernel did not tell.
-func (b *Bridge) welcome(pid int) {
+// welcome makes the caller of a request, the process host, the guest pid, and notices by
+// /proc what the kernel did not tell.
+func (b *Bridge) welcome(pid, host int) {
 	g := b.cfg.Guests
 	if b.news != nil && g.Known(pid) {
 		return
 	}
-	comm := commOf(pid)
+	comm := commOf(host)
 	if !g.Known(pid) {
-		parent := parentOf(pid)
+		parent := b.pids.of(parentOf(host))
 		if b.news == nil && g.Known(parent) {
 			g.Fork(parent, pid)
+			b.inherit(parent, pid)
 		} else {
 			g.Add(pid, comm, parent)
 		}
 	}
 	if b.news == nil && comm != "" && g.Known(pid) && g.Comm(pid) != comm {
-		b.exec(pid, programOf(pid, nil))
+		b.exec(pid, programOf(host, nil))
 	}
 }
 
@@ -288,21 +336,23 @@ func (b *Bridge) sweep() {
 	}
 	b.swept = now
 	clear(b.tgids)
+	b.pids.sweep()
 	var gone []int
 	b.cfg.Guests.PIDs(func(pid int) {
-		if !alive(pid) {
+		if !b.pids.alive(pid) {
 			gone = append(gone, pid)
 		}
 	})
 	slices.Sort(gone)
 	for _, pid := range gone {
+		delete(b.cwds, pid)
 		b.cfg.Guests.Exit(pid)
 	}
 }
 
 // tgid is the process of a thread.
 func (b *Bridge) tgid(tid int) int {
-	if b.cfg.Guests.Known(tid) {
+	if b.cfg.Guests.Known(b.pids.known(tid)) {
 		return tid
 	}
 	pid, ok := b.tgids[uint32(tid)]

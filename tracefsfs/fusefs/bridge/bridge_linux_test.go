@@ -1,12 +1,14 @@
 package bridge_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ftracelab/internal/testutil"
@@ -21,7 +23,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(testutil.RunWithPrivateMounts(m)) }
 
 // mount mounts the tree of a machine whose guests are who uses it.
-func mount(t *testing.T, noConnector bool) string {
+func mount(t *testing.T, noConnector bool) (string, *bridge.Bridge) {
 	t.Helper()
 	testutil.NeedPrivateMounts(t, fusefs.Available())
 	sim, err := machine.New(machine.Config{CPUs: 2})
@@ -46,8 +48,9 @@ func mount(t *testing.T, noConnector bool) string {
 	}
 	run := func(ns uint64) { ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = ft.Do(func(*machine.Machine) error { f(); return nil }) }
-	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: "/sys/kernel/tracing", NoConnector: noConnector})
-	m, err := fusefs.New(t.TempDir(), fusefs.Config{FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before})
+	dir := t.TempDir()
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir, NoConnector: noConnector})
+	m, err := fusefs.New(dir, fusefs.Config{FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before, PID: b.PID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +60,7 @@ func mount(t *testing.T, noConnector bool) string {
 		}
 		b.Close()
 	})
-	return m.Dir()
+	return m.Dir(), b
 }
 
 // script traces itself and two children: one that uses the tree, one that does not.
@@ -68,6 +71,10 @@ echo $$ > set_event_pid
 echo 1 > options/event-fork
 echo 1 > events/sched/enable
 echo 1 > events/syscalls/enable
+echo marked > trace_marker
+cd events
+: < enable
+cd ..
 cat README > /dev/null &
 user=$!
 wait $user
@@ -87,25 +94,42 @@ func TestBridge(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		noConnector bool
+		namespace   bool
 		want        []string
 		not         []string
 	}{
-		{"connector", false, []string{
+		{"connector", false, false, []string{
 			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
-			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .* sys_chdir\(`,
 			`child_comm=sh child_pid=OTHER\b`, `sched_process_exit: comm=\S+ pid=OTHER\b`, // by its file's name, if it was gone before it was asked
 		}, nil},
-		{"proc", true, []string{
+		{"proc", true, false, []string{
 			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
-			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .* sys_chdir\(`,
+		}, []string{`pid=OTHER\b`}},
+		{"connector and a namespace", false, true, []string{
+			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .*: tracing_mark_write: marked`,
+			`child_comm=sh child_pid=OTHER\b`, `sched_process_exit: comm=\S+ pid=OTHER\b`,
+		}, nil},
+		{"proc and a namespace", true, true, []string{
+			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .*: tracing_mark_write: marked`,
 		}, []string{`pid=OTHER\b`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, saved := mount(t, c.noConnector), filepath.Join(t.TempDir(), "trace")
-			out, err := exec.Command("sh", "-c", script, "sh", dir, saved).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
+			dir, b := mount(t, c.noConnector)
+			saved := filepath.Join(t.TempDir(), "trace")
+			cmd := exec.Command("sh", "-c", script, "sh", dir, saved)
+			if c.namespace {
+				cmd = exec.Command("sh", "-c", inNamespace, "sh", script, dir, saved)
+				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 			}
+			out := run(t, cmd, func() {
+				if c.namespace {
+					b.Enter(cmd.Process.Pid)
+				}
+			})
 			var self, user, other string
 			if _, err := fmt.Sscan(string(out), &self, &user, &other); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -130,6 +154,38 @@ func TestBridge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inNamespace is the first process of a PID namespace. When it has been told that it is
+// known, it runs the script under a number that no simulated task has.
+const inNamespace = `
+read -r known
+echo 9999 > /proc/sys/kernel/ns_last_pid
+script=$1
+shift
+sh -c "$script" sh "$@"
+`
+
+// run runs a program, calls started, and lets the program go on; it returns what it says.
+func run(t *testing.T, cmd *exec.Cmd, started func()) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	started()
+	if _, err := stdin.Write([]byte("known\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	return out.Bytes()
 }
 
 func grep(text []byte, pattern string) string {

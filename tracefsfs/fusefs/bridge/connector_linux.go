@@ -18,7 +18,8 @@ type news struct {
 type what uint8
 
 const (
-	forked what = iota + 1
+	forked   what = iota + 1
+	threaded      // it has one more thread
 	execed
 	exited
 )
@@ -145,7 +146,7 @@ func (c *connector) drain(tell func(news)) {
 }
 
 // parseNews reads a message; not ok for one that is about something else, or about
-// a thread.
+// the end of a thread.
 func parseNews(msg []byte) (news, bool) {
 	const at = netlinkHeader + connectorHeader
 	if len(msg) < at+eventHeader+8 {
@@ -155,8 +156,11 @@ func parseNews(msg []byte) (news, bool) {
 	pid, tgid := word(0), word(1)
 	switch binary.NativeEndian.Uint32(msg[at:]) {
 	case eventFork:
-		if len(msg) < at+eventHeader+16 || word(2) != word(3) {
+		if len(msg) < at+eventHeader+16 {
 			return news{}, false
+		}
+		if word(2) != word(3) {
+			return news{what: threaded, pid: word(3)}, true
 		}
 		return news{what: forked, pid: tgid, child: word(2)}, true
 	case eventExec:

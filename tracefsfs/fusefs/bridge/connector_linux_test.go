@@ -23,8 +23,8 @@ func TestParseNews(t *testing.T) {
 		ok   bool
 	}{
 		{message(eventFork, 10, 9, 11, 11), news{forked, 9, 11}, true},
-		{message(eventFork, 10, 9, 11, 9), news{}, false}, // a thread
-		{message(eventFork, 10, 9), news{}, false},        // cut off
+		{message(eventFork, 10, 9, 11, 9), news{threaded, 9, 0}, true},
+		{message(eventFork, 10, 9), news{}, false}, // cut off
 		{message(eventExec, 11, 11), news{execed, 11, 0}, true},
 		{message(eventExit, 11, 11, 0, 17), news{exited, 11, 0}, true},
 		{message(eventExit, 12, 11, 0, 17), news{}, false}, // of a thread

@@ -16,7 +16,11 @@
 // simulation and the machine runs until its guests have done it: a child that was
 // forked before the read of trace has left its events there.
 //
-// Departure: a process is a guest under its pid as the host gives it. Other threads
+// The guests of a cell live in a PID namespace of their own (Bridge.Enter) and are known
+// by their numbers there. The connector tells those of the host; /proc translates, of a
+// process that has ended before anybody asked what came before it (see pids).
+//
+// Departure: a process outside of a cell is a guest under its pid as the host gives it. Other threads
 // than the first, and processes whose pid a simulated task has, are not shown.
 //
 // Left out: systems other than Linux.

@@ -33,6 +33,15 @@ func exeOf(pid int) string {
 	return path
 }
 
+// cwdOf is the folder that a process is in, "" if it has ended.
+func cwdOf(pid int) string {
+	path, err := os.Readlink(proc(pid, "cwd"))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
 // program is what a process runs.
 type program struct {
 	comm, path string
@@ -60,7 +69,8 @@ func programOf(pid int, execs *execs) program {
 // Kernel: TASK_COMM_LEN, include/linux/sched.h, with a NUL.
 const maxComm = 15
 
-// statusOf is a number of /proc/PID/status, 0 if there is none.
+// statusOf is a number of /proc/PID/status, the last if there are more, 0 if there is
+// none.
 func statusOf(pid int, field string) int {
 	text, err := os.ReadFile(proc(pid, "status"))
 	if err != nil {
@@ -68,7 +78,7 @@ func statusOf(pid int, field string) int {
 	}
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(value))
+			n, err := strconv.Atoi(strings.TrimSpace(value[strings.LastIndexByte(value, '\t')+1:]))
 			if err != nil {
 				return 0
 			}
@@ -79,6 +89,12 @@ func statusOf(pid int, field string) int {
 }
 
 func parentOf(pid int) int { return statusOf(pid, "PPid") }
+
+// innermost is the number that a process or a thread has in its own PID namespace, 0 if
+// it has ended.
+//
+// Kernel: task_state, fs/proc/array.c: NSpid, which ends with that number.
+func innermost(pid int) int { return statusOf(pid, "NSpid") }
 
 // processOf is the process that a thread belongs to, itself if nobody knows.
 func processOf(tid int) int {

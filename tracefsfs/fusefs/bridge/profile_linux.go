@@ -25,6 +25,7 @@ import (
 const (
 	sysOpenat  = 257
 	sysSymlink = 88
+	sysChdir   = 80
 )
 
 // shells are names of shells, and of the script that runs the kernel's tests.

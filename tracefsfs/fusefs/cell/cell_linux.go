@@ -1,14 +1,15 @@
 package cell
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ const Debug = "/sys/kernel/debug"
 
 // Config says what is in a cell.
 type Config struct {
-	Tracing fusefs.Config // Source is set by New
+	Tracing fusefs.Config // Source is set by New; a Helper is needed, started in the cell
 	// Overlays stand over files and folders of the host. One whose place the host
 	// does not have is left out: a client cannot miss what its system never had.
 	Overlays []Overlay
@@ -36,6 +37,10 @@ type Config struct {
 	// PlainSource leaves the source of the mount an ordinary word; without it libtracefs
 	// and perf are told that it is tracefs (fusefs.SpoofedSource).
 	PlainSource bool
+	// Network shares the host's network; without it there is a loopback of the cell's own.
+	Network bool
+	// PerfEvents leaves perf_event_open to the program: it is the host's.
+	PerfEvents bool
 }
 
 // Overlay is a file or folder in the place of the host's.
@@ -47,24 +52,34 @@ type Overlay struct {
 	NoWrite bool
 }
 
-// Cell is a set of mounts with a tree in it.
+// Cell is the trees of a cell, mounted where only this process sees them.
 type Cell struct {
 	tracing *fusefs.Mount
 	host    *fusefs.Mount // the overlays
-	binds   []string      // where they stand
+	plan    plan
 }
 
-// inside is set in the environment of the second run.
-const inside = "FTRACELAB_CELL"
+// A program comes into a cell by three runs of this program, told apart by the variable
+// stage of the environment.
+const stage = "FTRACELAB_CELL"
 
-// Inside says that this process has mounts of its own, made by Reexec.
-func Inside() bool { return os.Getenv(inside) == "1" }
+// The stages; none is that of the program that was started by the user.
+const (
+	serving    = "serve"   // in mounts of its own: it has the trees
+	furnishing = "furnish" // in all namespaces of the cell: it mounts what is there
+	watching   = "watch"   // the same process with no more rights than the program, its parent
+)
 
-// Available says why a cell cannot be made here, nil if it can.
+// Inside says that this process was started by Reexec and is to call New.
+func Inside() bool { return os.Getenv(stage) == serving }
+
+// Available says why a cell cannot be made here, nil if it can or if only trying tells.
 func Available() error {
-	if err := fusefs.Available(); err != nil {
-		return err
+	device, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("FUSE is not available: open /dev/fuse: %w", err)
 	}
+	unix.Close(device)
 	info, err := os.Stat(Tracing)
 	switch {
 	case err != nil:
@@ -76,35 +91,67 @@ func Available() error {
 }
 
 // Reexec runs this program again, with the same arguments and in mounts of its own,
-// and returns its exit status. Signals that would end it go to the second run.
+// and returns its exit status. Signals that would end it go to the second run. Without
+// the right to mount it tries to get it from a user namespace.
 func Reexec() (status int, err error) {
 	if err := Available(); err != nil {
 		return 1, err
 	}
+	if err := closeOnExec(); err != nil {
+		return 1, err
+	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd.Env = append(os.Environ(), stage+"="+serving)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGTERM}
-	return run(cmd)
+	// A process group of its own: signals reach it through us, and once.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGTERM, Setpgid: true}
+	if !privileged() {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
+	}
+	defer keepTerminal()()
+	status, err = fusefs.Supervise(cmd)
+	if err != nil && !privileged() {
+		err = fmt.Errorf("a cell needs root (CAP_SYS_ADMIN), or a user namespace, which this system does not give: %w", err)
+	}
+	return status, err
 }
 
-// run runs a program until it ends. An interrupt from the terminal reaches it
-// without our help, so we only have to live through it.
-func run(cmd *exec.Cmd) (status int, err error) {
+// closeOnExec keeps what was left open by whoever started this process from the programs
+// that it starts.
+func closeOnExec() error {
+	if err := unix.CloseRange(3, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close_range: %w", err)
+	}
+	return nil
+}
+
+// grace is how long a program may live on that was told to end.
+const grace = 800 * time.Millisecond
+
+// run runs a program until it ends, or is killed because it does not although it was told
+// to, and passes signals on. started is called when it has begun.
+func run(cmd *exec.Cmd, started func()) (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	// The program is told of the end of the thread that starts it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
+	started()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	for {
 		select {
 		case s := <-signals:
+			_ = cmd.Process.Signal(s) // it may just have ended
 			if s == syscall.SIGTERM || s == syscall.SIGHUP {
-				_ = cmd.Process.Signal(s) // it may just have ended
+				time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
 			}
 		case err := <-done:
 			return exitStatus(err)
@@ -124,36 +171,26 @@ func exitStatus(err error) (int, error) {
 	return exit.ExitCode(), nil
 }
 
-// New puts a cell's mounts in place. It is to be called where Inside says true,
-// and changes the mounts of this process for good.
+// New mounts a cell's trees. It is to be called where Inside says true, and changes the
+// mounts of this process for good.
 func New(cfg Config) (*Cell, error) {
 	if !Inside() {
 		return nil, errors.New("cell: not in mounts of its own")
 	}
-	if err := os.Unsetenv(inside); err != nil {
+	if err := os.Unsetenv(stage); err != nil {
 		return nil, err
 	}
-	if err := hide(); err != nil {
-		return nil, err
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return nil, fmt.Errorf("mounts of its own: %w", err)
 	}
-	c := &Cell{}
-	if !cfg.PlainSource {
-		cfg.Tracing.Source = fusefs.SpoofedSource(Tracing)
+	if err := unix.Mount("ftracelab", Tracing, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700"); err != nil {
+		return nil, fmt.Errorf("a place for the trees: %w", err)
 	}
-	var err error
-	if c.tracing, err = fusefs.New(Tracing, cfg.Tracing); err != nil {
-		return nil, err
+	if cfg.Tracing.Helper == nil {
+		return nil, errors.New("cell: no helper")
 	}
-	if err := c.overlay(cfg.Overlays, cfg.Before); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	if err := c.bindDebug(); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	if err := addPrograms(cfg.Programs); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	if err := c.check(); err != nil {
+	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents}}
+	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -162,9 +199,6 @@ func New(cfg Config) (*Cell, error) {
 // Close takes the trees away. Programs that still run get ENOTCONN.
 func (c *Cell) Close() error {
 	var errs []error
-	for _, path := range slices.Backward(c.binds) {
-		errs = append(errs, unix.Unmount(path, unix.MNT_FORCE|unix.MNT_DETACH))
-	}
 	for _, m := range []*fusefs.Mount{c.host, c.tracing} {
 		if m != nil {
 			errs = append(errs, m.Close())
@@ -173,56 +207,75 @@ func (c *Cell) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run runs a program in the cell and returns its status.
-func (c *Cell) Run(argv []string, stdin *os.File, stdout, stderr *os.File) (status int, err error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	result := make(chan struct{})
-	go func() {
-		defer close(result)
-		// The thread gives rights away, which it cannot get back: it ends with us.
-		if err = dropRights(); err == nil {
-			status, err = run(cmd)
+// Program is what runs in a cell.
+type Program struct {
+	Argv                  []string
+	Stdin, Stdout, Stderr *os.File
+	// Started is called with the first process of the cell, as this process sees it,
+	// before that starts another.
+	Started func(pid int)
+}
+
+// Run runs a program in the cell and returns its status. It ends, and so does all that it
+// has started, when this process does. It is to be called by a process whose command line
+// leads to Main, too.
+func (c *Cell) Run(p Program) (status int, err error) {
+	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
+		if err := refuseFolder(f); err != nil {
+			return 1, err
 		}
-	}()
-	<-result
+	}
+	if err := closeOnExec(); err != nil {
+		return 1, err
+	}
+	paper, err := json.Marshal(c.plan)
+	if err != nil {
+		return 1, err
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), stage+"="+furnishing)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL,
+		Setpgid:    true, // kill(0) of the program reaches nobody else
+	}
+	if !c.plan.Network {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWNET
+	}
+	if tty := foreground(unix.Getpgid(os.Getppid())); tty != nil {
+		defer tty.Close() // nothing was written
+		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, int(tty.Fd())
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 1, err
+	}
+	cmd.ExtraFiles = []*os.File{r}
+	status, err = run(cmd, func() {
+		r.Close()
+		if p.Started != nil {
+			p.Started(cmd.Process.Pid)
+		}
+		_, _ = w.Write(paper) // if it has ended its status says so
+		w.Close()
+	})
+	r.Close()
+	w.Close()
+	if err != nil {
+		err = fmt.Errorf("namespaces of the cell: %w", err)
+	}
 	return status, err
 }
 
-// rights are what a client must not have.
-var rights = []struct {
-	bit  int
-	what string
-}{
-	{unix.CAP_SYS_ADMIN, "mount the host's tracefs"},
-	{unix.CAP_SYS_MODULE, "load modules into the host's kernel"},
-	{unix.CAP_BPF, "trace the host by BPF"},
-}
-
-// dropRights takes rights from the programs that the calling goroutine starts.
-func dropRights() error {
-	runtime.LockOSThread()
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&header, &data[0]); err != nil {
-		return fmt.Errorf("capget: %w", err)
+// refuseFolder refuses a folder as a standard file: it would be a way to the host's files.
+func refuseFolder(f *os.File) error {
+	if f == nil {
+		return nil
 	}
-	for _, r := range rights {
-		// EINVAL: a kernel that does not know the right.
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(r.bit), 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("cannot take the right to %s: %w", r.what, err)
-		}
-		data[r.bit/32].Inheritable &^= 1 << (r.bit % 32)
-	}
-	if err := unix.Capset(&header, &data[0]); err != nil {
-		return fmt.Errorf("capset: %w", err)
-	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("ambient rights: %w", err)
-	}
-	if left, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, unix.CAP_SYS_ADMIN, 0, 0, 0); err != nil || left != 0 {
-		return fmt.Errorf("the right to mount is still there (%w)", err)
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: %w", f.Name(), syscall.EISDIR)
 	}
 	return nil
 }

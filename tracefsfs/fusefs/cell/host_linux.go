@@ -26,7 +26,25 @@ func HostDir(path string, own ...tracefile.Node) (*tracefile.Dir, error) {
 }
 
 func hostDir(name, path string, own []tracefile.Node) *tracefile.Dir {
-	return &tracefile.Dir{Name: name, Mode: 0o555, Children: func() []tracefile.Node {
+	// Find needs no descriptor, which there may not be: a file that is there is found, and
+	// reading it says what is missing.
+	find := func(name string) tracefile.Node {
+		for _, n := range own {
+			if n.NodeName() == name {
+				return n
+			}
+		}
+		at := filepath.Join(path, name)
+		info, err := os.Lstat(at)
+		switch {
+		case err != nil || filepath.Base(at) != name:
+			return nil
+		case info.IsDir():
+			return hostDir(name, at, nil)
+		}
+		return hostFile(fs.FileInfoToDirEntry(info), at)
+	}
+	return &tracefile.Dir{Name: name, Mode: 0o555, Find: find, Children: func() []tracefile.Node {
 		taken := map[string]bool{}
 		nodes := append([]tracefile.Node(nil), own...)
 		for _, n := range own {

@@ -4,21 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"ftracelab/internal/tracefile"
-	"ftracelab/tracefsfs"
-	"ftracelab/tracefsfs/fusefs"
 )
 
 // mountPoint is a line of mountinfo(5).
 type mountPoint struct {
+	id                   uint64
 	path, fstype, source string
 }
 
@@ -35,9 +30,13 @@ func parseMounts(text string) []mountPoint {
 	var list []mountPoint
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+		id, err := strconv.ParseUint(fields[0], 10, 64)
+		if err != nil {
+			continue
+		}
 		for i := 6; i+2 < len(fields); i++ {
 			if fields[i] == "-" {
-				list = append(list, mountPoint{unescape(fields[4]), fields[i+1], unescape(fields[i+2])})
+				list = append(list, mountPoint{id, unescape(fields[4]), fields[i+1], unescape(fields[i+2])})
 				break
 			}
 		}
@@ -61,170 +60,109 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// tracing says that a client may take a mount for tracefs, or finds tracefs below
-// it. Scripts look for the word anywhere in the line.
-func (m mountPoint) tracing() bool {
-	return m.fstype == "tracefs" || m.fstype == "debugfs" ||
-		strings.Contains(m.fstype+m.source+m.path, "tracefs")
+// interfaces are the file systems by which the host's kernel is looked at and told what to
+// do. No client needs one of them but those that a cell mounts anew.
+var interfaces = []string{
+	"proc", "sysfs", "devtmpfs", "devpts", "mqueue", "tracefs", "debugfs", "securityfs", "configfs", "bpf", "cgroup", "cgroup2",
+	"fusectl", "pstore", "efivarfs", "binfmt_misc", "selinuxfs", "smackfs", "apparmorfs", "resctrl", "hugetlbfs", "nsfs", "nfsd",
+	"rpc_pipefs", "dlmfs", "xenfs", "functionfs", "usbfs",
 }
 
-// hide takes all mounts out that are tracefs or look so. Each round takes one off,
-// the last first, because mounts may stand on each other.
-func hide() error {
-	before := -1
-	for {
-		list, err := mounts()
-		if err != nil {
-			return err
-		}
-		var found []mountPoint
-		for _, m := range list {
-			if m.tracing() {
-				found = append(found, m)
-			}
-		}
-		if len(found) == 0 {
-			return nil
-		}
-		if before >= 0 && len(found) >= before {
-			return fmt.Errorf("the host's tracing at %s cannot be hidden: refusing to start", found[0].path)
-		}
-		before = len(found)
-		last := found[len(found)-1]
-		if err := unix.Unmount(last.path, unix.MNT_DETACH); err != nil {
-			return fmt.Errorf("hide the host's tracing at %s: %w", last.path, err)
-		}
+// anew are the folders that a cell has of its own.
+var anew = []string{"/proc", "/sys", "/dev"}
+
+// foreign says that a mount of the host must not be in a cell: it is the kernel's, or a
+// client may take it for tracefs. Scripts look for the word anywhere in the line.
+func (m mountPoint) foreign() bool {
+	return slices.Contains(interfaces, m.fstype) || m.anew() || strings.Contains(m.fstype+m.source+m.path, "tracefs")
+}
+
+func (m mountPoint) anew() bool {
+	return slices.ContainsFunc(anew, func(dir string) bool { return m.path == dir || strings.HasPrefix(m.path, dir+"/") })
+}
+
+// found says that who follows the mount's path comes to it, and not to another one over it.
+func (m mountPoint) found() (bool, error) {
+	const flags = unix.AT_STATX_DONT_SYNC | unix.AT_NO_AUTOMOUNT | unix.AT_SYMLINK_NOFOLLOW
+	var st unix.Statx_t
+	switch err := unix.Statx(unix.AT_FDCWD, m.path, flags, unix.STATX_MNT_ID, &st); {
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("%s: %w", m.path, err)
 	}
+	return st.Mnt_id == m.id, nil
 }
 
-// check makes sure that every path to tracing is ours.
-func (c *Cell) check() error {
+// hide takes all foreign mounts out, the last first, because mounts stand on each other.
+// In a user namespace those of the host cannot go: they are covered, and who lacks the
+// right to mount cannot uncover them. Whether it worked is for check to say.
+func hide() error {
 	list, err := mounts()
 	if err != nil {
 		return err
 	}
-	ours := 0
-	for _, m := range list {
-		switch {
-		case m.path == Tracing && m.fstype == "fuse.tracefs":
-			ours++
-		case m.tracing() && m.fstype != "fuse.tracefs":
-			return fmt.Errorf("%s (%s) is the host's tracing: refusing to start", m.path, m.fstype)
+	for _, m := range slices.Backward(list) {
+		if !m.foreign() {
+			continue
+		}
+		if unix.Unmount(m.path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) == nil || m.anew() {
+			continue
+		}
+		if there, err := m.found(); err != nil || !there {
+			continue // it went with another one
+		}
+		err := unix.Mount("ftracelab", m.path, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "mode=755")
+		if errors.Is(err, unix.ENOTDIR) {
+			err = unix.Mount("/dev/null", m.path, "", unix.MS_BIND, "")
+		}
+		if err != nil {
+			return fmt.Errorf("hide the host's %s at %s: %w", m.fstype, m.path, err)
 		}
 	}
-	var st unix.Statfs_t
-	if err := c.tracing.Apart(func() error { return unix.Statfs(Tracing, &st) }); err != nil {
-		return fmt.Errorf("%s: %w", Tracing, err)
+	return nil
+}
+
+// check makes sure that no path leads to a foreign mount, and the tree's to the tree.
+func check() error {
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("/proc is not the cell's (%w): refusing to start", err)
 	}
-	if ours != 1 || st.Type != unix.FUSE_SUPER_MAGIC {
+	list, err := mounts()
+	if err != nil {
+		return err
+	}
+	tracing := false
+	for _, m := range list {
+		if !m.foreign() {
+			continue
+		}
+		there, err := m.found()
+		if err != nil {
+			return err
+		}
+		tracing = tracing || there && m.path == Tracing && m.fstype == "fuse.tracefs"
+		if there && !m.ours() {
+			return fmt.Errorf("%s (%s) is the host's: refusing to start", m.path, m.fstype)
+		}
+	}
+	if !tracing {
 		return fmt.Errorf("%s is not the emulation: refusing to start", Tracing)
 	}
 	return nil
 }
 
-// overlay binds files of a second FUSE over the host's. Its name must not have
-// "tracefs" in it.
-func (c *Cell) overlay(overlays []Overlay, before func(fusefs.Request)) error {
-	var nodes []tracefile.Node
-	for i, o := range overlays {
-		switch n := o.Node.(type) {
-		case *tracefile.Dir:
-			dir := *n
-			dir.Name = strconv.Itoa(i)
-			nodes = append(nodes, &dir)
-		case *tracefile.File:
-			file := *n
-			if o.NoWrite {
-				file = *n.OnWrite(func([]byte) error {
-					return tracefile.Errorf(syscall.EIO, "%s has no write operation", o.Path)
-				})
-			}
-			file.Name = strconv.Itoa(i)
-			nodes = append(nodes, &file)
-		}
+// ours says that a mount is one that a cell makes.
+func (m mountPoint) ours() bool {
+	switch m.fstype {
+	case "proc", "sysfs":
+		return m.path == "/"+strings.TrimSuffix(m.fstype, "fs")
+	case "devpts":
+		return m.path == "/dev/pts"
+	case "tmpfs":
+		return m.source == "ftracelab"
+	case "devtmpfs": // a device in a user namespace
+		return slices.ContainsFunc(devices, func(d device) bool { return m.path == "/dev/"+d.name })
 	}
-	dir, err := os.MkdirTemp("", "ftracelab-*")
-	if err != nil {
-		return err
-	}
-	// The folder is only the way to the binds: it goes with its last mount.
-	defer func() { _ = os.Remove(dir) }()
-	root := &tracefile.Dir{Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
-	c.host, err = fusefs.New(dir, fusefs.Config{
-		FS: tracefsfs.New(root), Source: "ftracelab", Type: "ftracelab", Before: absolute(overlays, before),
-	})
-	if err != nil {
-		return err
-	}
-	for i, o := range overlays {
-		err := c.host.Apart(func() error {
-			return unix.Mount(filepath.Join(dir, strconv.Itoa(i)), o.Path, "", unix.MS_BIND, "")
-		})
-		switch {
-		case err == nil:
-			c.binds = append(c.binds, o.Path)
-		case !errors.Is(err, unix.ENOENT):
-			return fmt.Errorf("overlay of %s: %w", o.Path, err)
-		}
-	}
-	return unix.Unmount(dir, unix.MNT_DETACH)
-}
-
-// absolute gives before the paths at which overlays stand.
-func absolute(overlays []Overlay, before func(fusefs.Request)) func(fusefs.Request) {
-	if before == nil {
-		return nil
-	}
-	return func(r fusefs.Request) {
-		number, below, _ := strings.Cut(r.Path, "/")
-		if i, err := strconv.Atoi(number); err == nil && i < len(overlays) {
-			r.Path = filepath.Join(overlays[i].Path, below)
-			if overlays[i].NoWrite && r.Op == fusefs.OpWrite {
-				r.Errno = syscall.EIO
-			}
-			before(r)
-		}
-	}
-}
-
-// bindDebug shows the tree in the emulation of debugfs, where that is an overlay.
-//
-// Kernel: tracer_init_tracefs and trace_automount, kernel/trace/trace.c.
-func (c *Cell) bindDebug() error {
-	if !slices.Contains(c.binds, Debug) {
-		return nil
-	}
-	path := filepath.Join(Debug, "tracing")
-	if err := c.tracing.Apart(func() error { return unix.Mount(Tracing, path, "", unix.MS_BIND, "") }); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	c.binds = append(c.binds, path)
-	return nil
-}
-
-// sbin is where programs are looked for that a client runs.
-const sbin = "/usr/sbin"
-
-// addPrograms puts scripts into the system's programs, over ones of the same name.
-func addPrograms(programs map[string]string) error {
-	if len(programs) == 0 {
-		return nil
-	}
-	dir, err := os.MkdirTemp("", "ftracelab-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(dir) }()
-	if err := unix.Mount("ftracelab", dir, "tmpfs", 0, "mode=755"); err != nil {
-		return fmt.Errorf("programs of the cell: %w", err)
-	}
-	for name, text := range programs {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			return errors.Join(err, unix.Unmount(dir, unix.MNT_DETACH))
-		}
-	}
-	if err := unix.Mount("ftracelab", sbin, "overlay", 0, "lowerdir="+dir+":"+sbin); err != nil {
-		return errors.Join(fmt.Errorf("programs of the cell over %s: %w", sbin, err), unix.Unmount(dir, unix.MNT_DETACH))
-	}
-	return unix.Unmount(dir, unix.MNT_DETACH)
+	return m.fstype == "fuse.ftracelab" || m.fstype == "fuse.tracefs"
 }

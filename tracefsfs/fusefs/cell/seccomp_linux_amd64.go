@@ -1,0 +1,6 @@
+package cell
+
+import "golang.org/x/sys/unix"
+
+// forbiddenHere are forbidden calls that only this architecture has.
+var forbiddenHere = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_CREATE_MODULE}

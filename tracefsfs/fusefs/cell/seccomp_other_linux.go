@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package cell
+
+// forbiddenHere are forbidden calls that only this architecture has.
+var forbiddenHere []uint32

@@ -1,0 +1,200 @@
+package fusefs_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ftracelab/internal/testutil"
+	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/fusefs"
+)
+
+// waitForItself serves a mount and opens a file of it that is never answered, which no
+// server should.
+func waitForItself(dir string) error {
+	stuck := &tracefile.File{Name: "stuck", Mode: 0o600, Open: func(context.Context, tracefile.Flags) (tracefile.Handle, error) {
+		fmt.Println("waiting")
+		select {}
+	}}
+	root := &tracefile.Dir{Mode: 0o700, Children: func() []tracefile.Node { return nil }}
+	_, err := fusefs.New(dir, fusefs.Config{FS: tracefsfs.New(root), Control: []tracefile.Node{stuck}})
+	if err == nil {
+		_, err = unix.Open(filepath.Join(dir, ".ftracelab/stuck"), unix.O_RDONLY, 0)
+	}
+	return err
+}
+
+// A server that is killed while it waits for its own mount ends, and so does the mount:
+// its helper cuts the connection.
+func TestKilledWhileWaiting(t *testing.T) {
+	testutil.NeedPrivateMounts(t, fusefs.Available())
+	dir := t.TempDir()
+	server := roleCommand("waiting", dir)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "waiting\n" {
+		t.Fatalf("the server says %q, %v", line, err)
+	}
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		_ = unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH) // or the process stays for ever
+		t.Fatal("the server does not end")
+	}
+	waitFor(t, "the mount to go", func() bool { return !mounted(t, dir) })
+}
+
+// endings are ways in which a served mount comes to its end.
+var endings = []struct {
+	what string
+	do   func(*testing.T, *served)
+}{
+	{"SIGTERM", func(t *testing.T, s *served) { send(t, s.supervisor, unix.SIGTERM) }},
+	{"SIGTERM, the server stopped", func(t *testing.T, s *served) {
+		send(t, s.server, unix.SIGSTOP)
+		send(t, s.supervisor, unix.SIGTERM)
+	}},
+	{"SIGTERM, the helper stopped", func(t *testing.T, s *served) {
+		send(t, s.helper, unix.SIGSTOP)
+		send(t, s.supervisor, unix.SIGTERM)
+	}},
+	{"the server killed", func(t *testing.T, s *served) { send(t, s.server, unix.SIGKILL) }},
+	{"the server stopped and killed", func(t *testing.T, s *served) {
+		send(t, s.server, unix.SIGSTOP)
+		send(t, s.server, unix.SIGKILL)
+	}},
+	{"the helper killed", func(t *testing.T, s *served) { send(t, s.helper, unix.SIGKILL) }},
+	{"the supervisor killed", func(t *testing.T, s *served) { send(t, s.supervisor, unix.SIGKILL) }},
+	{"unmounted", func(t *testing.T, s *served) {
+		if err := unix.Unmount(s.dir, unix.MNT_FORCE|unix.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{"SIGTERM, unmounted lazily", func(t *testing.T, s *served) {
+		if err := unix.Unmount(s.dir, unix.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+		send(t, s.supervisor, unix.SIGTERM)
+	}},
+}
+
+// endTime is how long the end of a mount may take that is told to end.
+const endTime = 2 * time.Second
+
+// However a mount ends, all its processes end, and its clients are told. By SIGTERM it
+// ends in two seconds.
+func TestEndings(t *testing.T) {
+	for _, e := range endings {
+		t.Run(e.what, func(t *testing.T) {
+			s := serve(t)
+			wait := load(t, s.dir)
+			time.Sleep(200 * time.Millisecond) // for the clients to be at work
+			begin := time.Now()
+			e.do(t, s)
+			select {
+			case <-s.ended:
+			case <-time.After(patience):
+				t.Fatalf("the supervisor does not end; server %q, helper %q", state(s.server), state(s.helper))
+			}
+			if took := time.Since(begin); strings.HasPrefix(e.what, "SIGTERM") && took > endTime {
+				t.Errorf("it took %v, at most %v is good", took, endTime)
+			}
+			s.waitGone(t)
+			wait()
+		})
+	}
+}
+
+var (
+	killsFlag    = flag.Int("kills", 0, "how many servers TestKilledAtRandom kills; 0: a few")
+	killSeedFlag = flag.Uint64("kills.seed", 1, "its seed")
+)
+
+// Whenever a mount is ended, under load, no process of it stays, nor a client that waits
+// for it.
+func TestKilledAtRandom(t *testing.T) {
+	times := *killsFlag
+	if times == 0 {
+		times = 20
+		if testing.Short() {
+			times = 5
+		}
+	}
+	rng := rand.New(rand.NewPCG(*killSeedFlag, 0))
+	for n := range times {
+		e := endings[rng.IntN(len(endings))]
+		delay := time.Duration(rng.IntN(300_000)) * time.Microsecond
+		t.Run(fmt.Sprintf("%d: %s", n, e.what), func(t *testing.T) {
+			s := serve(t)
+			wait := load(t, s.dir)
+			time.Sleep(delay)
+			e.do(t, s)
+			<-s.ended
+			s.waitGone(t)
+			wait()
+		})
+	}
+}
+
+// A path that a client gives may lead back into the mount. The helper that looks at it is
+// turned away, because what it asks for may be locked until it is back.
+func TestHelperStrays(t *testing.T) {
+	testutil.NeedPrivateMounts(t, fusefs.Available())
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := helper.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var d diary
+	m := mount(t, fusefs.Config{FS: d.tree(), Helper: helper})
+	if _, err := helper.Stat(filepath.Join(m.Dir(), "file")); !errors.Is(err, unix.EACCES) {
+		t.Errorf("a file of the mount: %v", err)
+	}
+	if _, err := helper.Stat("/nowhere"); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("no file: %v", err)
+	}
+	f, err := helper.Open("/proc/self/exe", unix.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+// A thread of the server that is led into the mount is turned away at once.
+func TestNotSelf(t *testing.T) {
+	var d diary
+	m := mount(t, fusefs.Config{FS: d.tree(), NotSelf: true})
+	fd, err := unix.Open(filepath.Join(m.Dir(), "file"), unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if _, err := unix.Read(fd, make([]byte, 1)); !errors.Is(err, unix.EDEADLK) {
+		t.Errorf("a read by the server itself: %v", err)
+	}
+}

@@ -1,0 +1,233 @@
+package fusefs
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// helperSide is the state of the helper's process.
+type helperSide struct {
+	conn *net.UnixConn
+
+	mu     sync.Mutex
+	ended  bool
+	mounts map[string]*held // by their folder
+}
+
+// held is a mount that the helper takes away in the end.
+type held struct {
+	id    uint64 // of mountOf
+	abort int    // the connection's switch, see abortSwitch; -1: there is none
+}
+
+// helperMain is a helper's whole life: until its server, or who holds the leash, ends.
+func helperMain() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
+	end := os.NewFile(helperFD, "server")
+	conn, err := net.FileConn(end)
+	unix.Close(helperFD) // not end, which waits: conn has a copy
+	socket, ok := conn.(*net.UnixConn)
+	if err != nil || !ok {
+		fmt.Fprintln(os.Stderr, "helper: not started by its server:", err)
+		os.Exit(1)
+	}
+	s := &helperSide{conn: socket, mounts: map[string]*held{}}
+	go func() { <-signals; s.end() }()
+	go s.watchLeash(helperFD + 1)
+	s.serve()
+	s.end()
+}
+
+// watchLeash waits for the end of who supervises the server (see Supervise), if anybody.
+func (s *helperSide) watchLeash(fd int) {
+	if os.Getenv(leashEnv) != "" && endOf(fd) {
+		s.end()
+	}
+}
+
+// endOf waits until the other end of a socket is gone; false: it is none.
+func endOf(fd int) bool {
+	unix.CloseOnExec(fd)
+	buf := make([]byte, 1)
+	for {
+		n, err := unix.Read(fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR) || n > 0:
+		default:
+			return err == nil || errors.Is(err, unix.ECONNRESET)
+		}
+	}
+}
+
+// end takes away all mounts and ends the process. First their connections are cut, which
+// frees whoever waits for an answer, threads of this process among them.
+func (s *helperSide) end() {
+	s.mu.Lock() // for good
+	s.ended = true
+	for _, m := range s.mounts {
+		m.cut()
+	}
+	for dir, m := range s.mounts {
+		if now, err := mountOf(dir); err == nil && now == m.id {
+			_ = unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		}
+	}
+	os.Exit(0)
+}
+
+// serve does jobs, each beside the others, as long as there is a server.
+func (s *helperSide) serve() {
+	buf, control := make([]byte, maxJob), make([]byte, unix.CmsgSpace(4*maxFiles))
+	for {
+		n, controls, _, _, err := s.conn.ReadMsgUnix(buf, control)
+		if err != nil || n == 0 {
+			return
+		}
+		files := descriptors(control[:controls])
+		var j job
+		if err := gob.NewDecoder(bytes.NewReader(buf[:n])).Decode(&j); err != nil {
+			return
+		}
+		go func() {
+			r := reply{ID: j.ID}
+			err := s.run(j, files, &r)
+			closeAll(files)
+			if err != nil {
+				r.fail(err)
+			}
+			r.Files = len(r.files)
+			_ = send(s.conn, r, r.files) // the server may have ended
+			closeAll(r.files)
+		}()
+	}
+}
+
+// fail makes a reply one of an error.
+func (r *reply) fail(err error) {
+	var call *os.SyscallError
+	r.What, r.Errno = "helper", syscall.EIO
+	if errors.As(err, &call) {
+		r.What = call.Syscall
+	}
+	errors.As(err, &r.Errno)
+}
+
+func (s *helperSide) run(j job, files []int, r *reply) error {
+	switch j.Op {
+	case opOpen:
+		return open(j, r)
+	case opStat:
+		return stat(j.Path, &r.Info)
+	case opPoll:
+		return os.NewSyscallError("poll", pollOnce(j.Path))
+	case opMount:
+		return s.mount(j, files)
+	case opForget:
+		s.forget(j.Path)
+		return nil
+	case opBind:
+		return os.NewSyscallError("bind", unix.Mount(j.Path, j.Target, "", unix.MS_BIND, ""))
+	case opUnmount:
+		return os.NewSyscallError("unmount", unix.Unmount(j.Path, j.Flags[0]))
+	}
+	return syscall.ENOSYS
+}
+
+// open opens a file as often as there are flags. All but the first opening go by what a
+// descriptor stands for, which looks no name up.
+func open(j job, r *reply) (err error) {
+	at, err := unix.Open(j.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("open", err)
+	}
+	defer unix.Close(at)
+	for _, flags := range j.Flags {
+		fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), flags|unix.O_CLOEXEC, 0)
+		if err != nil {
+			closeAll(r.files)
+			r.files = nil
+			return os.NewSyscallError("open", err)
+		}
+		r.files = append(r.files, fd)
+	}
+	if j.Once {
+		// The name is no longer good, which the kernel has to hear: what it remembers
+		// of it would keep the file, and all that it stands for, with the server.
+		var st unix.Stat_t
+		_ = unix.Lstat(j.Path, &st)
+	}
+	return nil
+}
+
+func stat(path string, info *FileInfo) error {
+	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("stat", err)
+	}
+	defer unix.Close(at)
+	var st unix.Stat_t
+	var fs unix.Statfs_t
+	if err := errors.Join(unix.Fstat(at, &st), unix.Fstatfs(at, &fs)); err != nil {
+		return os.NewSyscallError("stat", err)
+	}
+	*info = FileInfo{Dev: st.Dev, Ino: st.Ino, Mode: st.Mode, Size: st.Size, FSType: int64(fs.Type)}
+	return nil
+}
+
+// pollOnce polls a file. The server answers that it cannot, and the kernel does not ask
+// again: a program that is client and server in one, a test, could else wait for itself
+// in Go's poller, with no thread left to answer.
+func pollOnce(path string) error {
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return errors.Join(err, unix.Close(fd))
+}
+
+// mount mounts a file system whose device is the server's, and knows from then on what
+// to take away.
+func (s *helperSide) mount(j job, files []int) error {
+	if len(files) != 1 {
+		return syscall.EMFILE
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return syscall.ESHUTDOWN
+	}
+	data := fmt.Sprintf("fd=%d,%s", files[0], j.Data)
+	if err := unix.Mount(j.Source, j.Path, j.Type, unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
+		return os.NewSyscallError("mount", err)
+	}
+	id, err := mountOf(j.Path)
+	if err != nil {
+		return errors.Join(err, unix.Unmount(j.Path, unix.MNT_FORCE|unix.MNT_DETACH))
+	}
+	s.mounts[j.Path] = &held{id: id, abort: abortSwitch(j.Path)}
+	return nil
+}
+
+// forget leaves a mount alone that the server has taken away. Its connection is cut: a
+// client may have unmounted it lazily, and use it still.
+func (s *helperSide) forget(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.mounts[dir]; m != nil {
+		m.cut()
+		m.close()
+		delete(s.mounts, dir)
+	}
+}
