@@ -151,6 +151,7 @@ func New(cfg Config) (*Cell, error) {
 	if c.helper = cfg.Tracing.Helper; c.helper == nil {
 		return nil, errors.New("cell: no helper")
 	}
+	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	if c.tracing, err = fusefs.New(Tracing, cfg.Tracing); err != nil {
 		return nil, err
 	}
