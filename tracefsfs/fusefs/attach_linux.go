@@ -20,14 +20,17 @@ const maxWrite = 128 << 10
 // The kernel checks permissions itself, by the owners and modes that it is told: also
 // those of folders on the way, with the groups and rights of the caller. Everybody may
 // try (allow_other), as with tracefs: its root can be entered by root alone until somebody
-// changes that.
+// changes that. With Config.AskAccess this process checks.
 func (m *Mount) attach() error {
 	device, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	options := fmt.Sprintf("rootmode=%o,user_id=%d,group_id=%d,max_read=%d,allow_other,default_permissions",
+	options := fmt.Sprintf("rootmode=%o,user_id=%d,group_id=%d,max_read=%d,allow_other",
 		unix.S_IFDIR, unix.Geteuid(), unix.Getegid(), maxWrite)
+	if !m.cfg.AskAccess {
+		options += ",default_permissions"
+	}
 	mount := job{Op: opMount, Path: m.dir, Source: m.cfg.Source, Type: "fuse." + m.cfg.Type, Data: options}
 	if _, err = m.helper.do(nil, mount, device); err != nil {
 		return errors.Join(err, unix.Close(device))

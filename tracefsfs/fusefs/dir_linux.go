@@ -18,6 +18,9 @@ func (m *Mount) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fus
 		return status
 	}
 	m.before(&in.InHeader, OpMkdir, parent, 0)
+	if !m.allowed(&in.InHeader, parent, 3) {
+		return fuse.EACCES
+	}
 	p := path.Join(parent.path, name)
 	if err := m.cfg.FS.Mkdir(p); err != nil {
 		return toStatus(err)
@@ -41,6 +44,9 @@ func (m *Mount) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fus
 		return status
 	}
 	m.before(h, OpRmdir, parent, 0)
+	if !m.allowed(h, parent, 3) {
+		return fuse.EACCES
+	}
 	p := path.Join(parent.path, name)
 	m.sweep()
 	err := onceReleased(&fuse.Context{Cancel: cancel}, func(context.Context) error { return m.cfg.FS.Rmdir(p) })
@@ -91,6 +97,9 @@ func (m *Mount) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 	n, status := m.nodeOf(in.NodeId)
 	if !status.Ok() {
 		return status
+	}
+	if !m.allowed(&in.InHeader, n, 4) {
+		return fuse.EACCES
 	}
 	m.before(&in.InHeader, OpReadDir, n, 0)
 	out.Fh = m.addFile(&file{node: n, listing: m.list(n)})

@@ -42,6 +42,9 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 		return status
 	}
 	flags := openFlags(in.Flags)
+	if !m.allowed(&in.InHeader, n, accessOf(flags)) {
+		return fuse.EACCES
+	}
 	if path.Dir(n.path) != hidden && m.helper.strays(in.Pid) {
 		return fuse.EACCES
 	}
@@ -171,6 +174,17 @@ func openFlags(in uint32) (flags tracefile.Flags) {
 		}
 	}
 	return flags
+}
+
+// accessOf is what an open asks for, as in allowed.
+func accessOf(flags tracefile.Flags) (mask uint32) {
+	if flags&tracefile.Read != 0 {
+		mask |= 4
+	}
+	if flags&tracefile.Write != 0 {
+		mask |= 2
+	}
+	return mask
 }
 
 // Read implements fuse.RawFileSystem.

@@ -34,6 +34,10 @@ type Config struct {
 	Control []tracefile.Node
 	// Type is what follows "fuse." in the type; empty means "tracefs".
 	Type string
+	// AskAccess has the kernel ask this process what callers may do, in place of deciding
+	// itself. It is less exact (see access_linux.go) and for mounts that only programs of one
+	// user see: only so the kernel tells of chdir(2) to a folder where the caller is already.
+	AskAccess bool
 	// Helper does what may wait for the mount; nil: New starts one, and Close ends it.
 	Helper *Helper
 	// NotSelf refuses what threads of this process ask to read (EDEADLK). A server has no

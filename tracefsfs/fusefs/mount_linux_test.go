@@ -52,7 +52,7 @@ func mount(t *testing.T, cfg fusefs.Config) *fusefs.Mount {
 }
 
 // mountLab mounts the tree of a simulated machine.
-func mountLab(t *testing.T) *fusefs.Mount {
+func mountLab(t *testing.T, with ...func(*fusefs.Config)) *fusefs.Mount {
 	t.Helper()
 	testutil.NeedPrivateMounts(t, fusefs.Available())
 	clock := new(fusefs.Clock)
@@ -60,9 +60,13 @@ func mountLab(t *testing.T) *fusefs.Mount {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mount(t, fusefs.Config{
+	cfg := fusefs.Config{
 		FS: tracefsfs.New(ft.Root()), Clock: clock, Run: func(ns uint64) { ft.Run(machine.Time(ns)) },
-	})
+	}
+	for _, change := range with {
+		change(&cfg)
+	}
+	return mount(t, cfg)
 }
 
 // diary is a tree that notes what happens to its file.

@@ -135,6 +135,10 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 	}
 	n := m.remember(p, entry)
 	if n.isFIFO() {
+		if !m.allowed(h, n, 4) {
+			m.Forget(n.id, 1)
+			return fuse.EACCES
+		}
 		if err := m.readyFIFO(n); err != nil {
 			m.Forget(n.id, 1)
 			return toStatus(err)

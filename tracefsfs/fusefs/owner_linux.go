@@ -137,7 +137,7 @@ func (m *Mount) remount(options string) error {
 }
 
 // SetAttr implements fuse.RawFileSystem: chown, chmod and truncate. The kernel has checked
-// that the caller may. A size and times are taken and mean nothing, as for any file of tracefs.
+// that the caller may, or mayChange does. A size and times are taken and mean nothing, as for any file of tracefs.
 func (m *Mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
 	n, status := m.nodeOf(in.NodeId)
 	if !status.Ok() {
@@ -145,6 +145,9 @@ func (m *Mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut
 	}
 	const ownerBits = fuse.FATTR_UID | fuse.FATTR_GID | fuse.FATTR_MODE
 	if in.Valid&ownerBits != 0 {
+		if !m.mayChange(in, n) {
+			return fuse.EPERM
+		}
 		m.change(n, in)
 	}
 	m.fillAttr(n, &out.Attr)

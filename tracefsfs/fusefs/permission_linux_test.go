@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/fusefs"
 )
 
 // nobody runs a program with no rights but those of the groups; denied is what it says
@@ -29,8 +31,15 @@ func nobody(t *testing.T, groups []uint32, argv ...string) (denied bool) {
 
 // Who may do what is the kernel's decision: by folders on the way, all groups of the
 // caller, also for FIFOs, and by what was changed a moment before.
+// The server decides alike where it is asked.
 func TestPermissions(t *testing.T) {
-	m := mountLab(t)
+	t.Run("kernel", func(t *testing.T) { testPermissions(t, mountLab(t)) })
+	t.Run("AskAccess", func(t *testing.T) {
+		testPermissions(t, mountLab(t, func(cfg *fusefs.Config) { cfg.AskAccess = true }))
+	})
+}
+
+func testPermissions(t *testing.T, m *fusefs.Mount) {
 	if err := os.Chmod(filepath.Dir(m.Dir()), 0o755); err != nil { // of the test's own
 		t.Fatal(err)
 	}

@@ -23,4 +23,5 @@ const (
 	OpMkdir
 	OpRmdir
 	OpReadDir
+	OpChdir // with Config.AskAccess
 )

@@ -200,7 +200,11 @@ func looks(r fusefs.Request) bool {
 // Departure: one of which it is not known before that it fails ends as if it went
 // well, a read and a write with as many bytes as they asked for.
 func (b *Bridge) call(pid int, r fusefs.Request) {
-	b.moved(pid, r.PID)
+	if r.Op == fusefs.OpChdir {
+		b.cwds[pid] = b.path(r.Path) // where it will be
+	} else {
+		b.moved(pid, r.PID)
+	}
 	b.beside(pid, r)
 	ret := int64(r.Size)
 	switch {
@@ -216,11 +220,12 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 	}
 }
 
-// moved notices that a guest has gone to another folder of the mount. The kernel tells
-// nobody of that: it checks by itself whether the guest may.
+// moved notices that a guest has gone to another folder of the mount. Unless it has to ask
+// (fusefs.Config.AskAccess) the kernel tells nobody of that: it checks by itself whether the
+// guest may.
 //
-// Departure: the system call happens when the guest next uses a file of the mount, and
-// not at all if it is back by then.
+// Departure: without AskAccess, the system call happens when the guest next uses a file of
+// the mount, and not at all if it is back by then.
 func (b *Bridge) moved(pid, thread int) {
 	cwd := cwdOf(thread)
 	if cwd == "" || cwd == b.cwds[pid] {
@@ -246,7 +251,7 @@ const firstFD = 3
 // calls are the system calls, by their numbers on x86-64, behind requests.
 var calls = map[fusefs.Op]int64{
 	fusefs.OpOpen: 257, fusefs.OpRead: 0, fusefs.OpWrite: 1, fusefs.OpMkdir: 83, fusefs.OpRmdir: 84,
-	fusefs.OpReadDir: 217,
+	fusefs.OpReadDir: 217, fusefs.OpChdir: sysChdir,
 }
 
 // settle runs the machine until its guests have done what they have to do: the

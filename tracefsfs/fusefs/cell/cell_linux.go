@@ -189,6 +189,7 @@ func New(cfg Config) (*Cell, error) {
 	if cfg.Tracing.Helper == nil {
 		return nil, errors.New("cell: no helper")
 	}
+	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents}}
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
