@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -46,12 +47,19 @@ func (s source) imports() map[string]string {
 	return names
 }
 
-// sources reads all Go files of the tree but for those in testdata, whatever system they
-// are for.
+// sources are all Go files of the tree but for those in testdata, whatever system they
+// are for. They are read once.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var all []source
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	all, err := readSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var readSources = sync.OnceValues(func() (all []source, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -73,11 +81,8 @@ func sources(t *testing.T) []source {
 		all = append(all, source{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), f})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 // product leaves out tests and what stands outside the layers: tools and test helpers.
 func product(all []source) []source {
