@@ -11,6 +11,9 @@ import (
 	"testing"
 )
 
+// byHand is the command of what is written here, whose size nobody has to know.
+const byHand = "by hand"
+
 // datum is a row of docs/provenance.md.
 type datum struct {
 	file, command string
@@ -24,11 +27,14 @@ func provenance(t *testing.T) []datum {
 		if len(r) != 6 || slices.Contains(r, "") {
 			t.Fatalf("docs/provenance.md: a row %q", r)
 		}
-		size, err := strconv.ParseInt(r[5], 10, 64)
-		if err != nil {
-			t.Fatalf("docs/provenance.md: %s: %v", r[0], err)
+		d := datum{file: r[0], command: strings.Trim(r[4], "`")}
+		if d.command != byHand {
+			var err error
+			if d.size, err = strconv.ParseInt(r[5], 10, 64); err != nil {
+				t.Fatalf("docs/provenance.md: %s: %v", d.file, err)
+			}
 		}
-		all = append(all, datum{r[0], strings.Trim(r[4], "`"), size})
+		all = append(all, d)
 	}
 	return all
 }
@@ -73,12 +79,12 @@ func TestProvenance(t *testing.T) {
 	generated := directives(all, "//go:generate")
 	for _, d := range provenance(t) {
 		rows = append(rows, d.file)
+		if d.command == byHand {
+			continue
+		}
 		size, err := sizeOf(filepath.Join(root, d.file))
 		if err != nil || size != d.size {
 			t.Errorf("%s has %d bytes (%v), docs/provenance.md says %d", d.file, size, err, d.size)
-		}
-		if d.command == "by hand" {
-			continue
 		}
 		dir, ok := strings.CutPrefix(d.command, "go generate ./")
 		if !ok || len(generated[dir]) == 0 || !strings.HasPrefix(d.file, dir+"/") {

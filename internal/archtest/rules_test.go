@@ -28,6 +28,19 @@ func TestRulesNotice(t *testing.T) {
 	}
 }
 
+func TestReserves(t *testing.T) {
+	const call = "; func f(b *ringbuf.Buffer) { b.Reserve(0, 0, 8) }"
+	for text, want := range map[string]int{`package x; import "ftracelab/ringbuf"` + call: 1, "package x" + call: 0} {
+		file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reserves(source{file: file}); len(got) != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
 func TestFound(t *testing.T) {
 	for _, c := range []struct{ text, uses, global string }{
 		{`import "time"; var t = time.Now()`, "time, wall clock", ""},
