@@ -1,6 +1,7 @@
 package ringbuf_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -66,7 +67,7 @@ var invariants = []struct {
 	},
 	{
 		"an event has the time taken for it, or if others came in between that of the event before",
-		func(*model) error { return nil }, // model.got, which knows the time taken
+		func(m *model) error { return m.times() }, // exactly the time before: model.got
 		[]string{"TestEveryInterleaving", "TestInterruptsAtEveryPoint"},
 	},
 	{
@@ -178,6 +179,27 @@ func (m *model) check() {
 	}
 }
 
+// times compares the times of all events that can be read now with those taken for them.
+// An event in front of which others came in has an earlier one, of an event before.
+func (m *model) times() error {
+	at := 0
+	it := m.b.Iter(0)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		seq := binary.LittleEndian.Uint64(e.Data)
+		for at < len(m.queue) && m.queue[at].seq != seq {
+			at++
+		}
+		if at == len(m.queue) {
+			return fmt.Errorf("event %d can be read, and is not expected", seq)
+		}
+		want := m.queue[at]
+		if e.Time > want.time || e.Time < want.time && !want.late && !want.loose {
+			return fmt.Errorf("event %d has the time %d, taken was %d: %+v", seq, e.Time, want.time, want)
+		}
+	}
+	return nil
+}
+
 // headToTail goes from the head to the tail and finds the commit in between.
 func headToTail(s ringbuf.Snapshot) error {
 	commit := s.Pages[0].Commit
@@ -287,6 +309,8 @@ func TestModelNotices(t *testing.T) {
 		"an attempt":     func(m *model) { m.attempts++ },
 		"one more read":  func(m *model) { m.read++ },
 		"one more lost":  func(m *model) { m.lost++ },
+		"a time before":  func(m *model) { m.queue[len(m.queue)-1].time-- },
+		"a time after":   func(m *model) { m.queue[len(m.queue)-1].time++ },
 		"a moved commit": func(m *model) { m.fault = errors.New("moved") },
 	} {
 		noticed := false

@@ -53,6 +53,8 @@ func (f *printkFormats) address(text string) uint64 {
 	return formatBase + uint64(len(f.texts)-1)*formatSize
 }
 
+//go:generate go run ftracelab/internal/facts strings .
+
 // tracepointStrings lists the strings that lie in the kernel's image because
 // events refer to them, as Debian's 6.12.117 does: one line for each place that
 // names one.

@@ -11,9 +11,9 @@ import (
 	"ftracelab/workload/machine"
 )
 
-//go:generate go run ../internal/learn -kallsyms machine/kallsyms.bin.gz -o testdata/model.bin.gz
+//go:generate go run ../internal/learn -kallsyms machine/kallsyms.bin.gz -o model.bin.gz
 
-//go:embed testdata/model.bin.gz
+//go:embed model.bin.gz
 var modelImage []byte
 
 // Model is what was learned from captures of a real kernel: pieces of kernel

@@ -1,200 +1,182 @@
-// Package archtest holds the tests that keep docs/architecture.md true.
+// Package archtest holds the tests that keep what the documents say of the code true.
 package archtest
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"go/parser"
-	"go/token"
-	"io"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
+	"go/ast"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const module = "ftracelab"
-
-// table reads the import table: package → what it may import, module prefix left out.
-func table(t *testing.T) map[string][]string {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := map[string][]string{}
-	in := false
-	for line := range strings.SplitSeq(string(text), "\n") {
-		switch {
-		case strings.HasPrefix(line, "| package | may import |"):
-			in = true
-		case !in || strings.HasPrefix(line, "|---"):
-		case strings.HasPrefix(line, "|"):
-			cells := strings.Split(line, "|")
-			name := strings.TrimSpace(cells[1])
-			var may []string
-			for dep := range strings.SplitSeq(cells[2], ",") {
-				if dep = strings.TrimSpace(dep); dep != "" {
-					may = append(may, dep)
-				}
-			}
-			rows[name] = may
-		default:
-			in = false
-		}
-	}
-	if len(rows) == 0 {
-		t.Fatal("docs/architecture.md has no import table")
-	}
-	return rows
-}
-
-type pkg struct {
-	ImportPath                         string
-	Imports, TestImports, XTestImports []string
-}
-
-func packages(t *testing.T) []pkg {
-	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "../../...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var pkgs []pkg
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return pkgs
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		pkgs = append(pkgs, p)
-	}
-}
-
-// isTool reports whether a package below internal is none of the product.
-func isTool(name string) bool {
-	return strings.HasPrefix(name, "internal/") && !slices.Contains([]string{"internal/tracefile", "internal/lookup3", "internal/plain", "internal/budget"}, name)
-}
-
-// TestImportsPointDown compares every package's imports with the table.
+// TestImportsPointDown compares every package's imports with the table: none is
+// missing there, and none stands there that nobody needs.
 func TestImportsPointDown(t *testing.T) {
-	rows := table(t)
-	seen := map[string]bool{}
-	for _, p := range packages(t) {
-		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		if isTool(name) || strings.Contains(name, "/internal/") {
-			continue // tools and test helpers stand outside the layers
+	imports := map[string]map[string]bool{}
+	for _, s := range product(sources(t)) {
+		if imports[s.dir] == nil {
+			imports[s.dir] = map[string]bool{}
 		}
-		may, ok := rows[name]
+		for _, dep := range s.imports() {
+			if dep, ours := strings.CutPrefix(dep, module+"/"); ours {
+				imports[s.dir][dep] = true
+			}
+		}
+	}
+	for _, complaint := range compareImports(importTable(t), imports) {
+		t.Error(complaint)
+	}
+}
+
+// importTable is what each package may import.
+func importTable(t *testing.T) map[string][]string {
+	t.Helper()
+	may := map[string][]string{}
+	for _, r := range table(t, "docs/architecture.md", "| package | may import |") {
+		may[r[0]] = words(r[1])
+	}
+	return may
+}
+
+func compareImports(may map[string][]string, imports map[string]map[string]bool) (complaints []string) {
+	say := func(words ...string) { complaints = append(complaints, strings.Join(words, " ")) }
+	for _, dir := range slices.Sorted(maps.Keys(imports)) {
+		allowed, ok := may[dir]
 		if !ok {
-			t.Errorf("%s has no row in docs/architecture.md", name)
+			say(dir, "has no row in docs/architecture.md")
 			continue
 		}
-		seen[name] = true
-		for _, dep := range p.Imports {
-			dep, ours := strings.CutPrefix(dep, module+"/")
-			if ours && dep != name && !slices.Contains(may, dep) {
-				t.Errorf("%s imports %s, which its row does not allow", name, dep)
+		for _, dep := range slices.Sorted(maps.Keys(imports[dir])) {
+			if !slices.Contains(allowed, dep) {
+				say(dir, "imports", dep+", which its row does not allow")
+			}
+		}
+		for _, dep := range allowed {
+			if !imports[dir][dep] {
+				say(dir, "may import", dep+", which it does not")
 			}
 		}
 	}
-	for name := range rows {
-		if !seen[name] {
-			t.Errorf("docs/architecture.md has a row for %s, but there is no such package", name)
+	for _, dir := range slices.Sorted(maps.Keys(may)) {
+		if imports[dir] == nil {
+			say("docs/architecture.md has a row for", dir+", but there is no such package")
+		}
+	}
+	return complaints
+}
+
+// Names of uses that are no imports.
+const (
+	wallClock = "wall clock"
+	initFunc  = "init"
+)
+
+// ofClock are the functions of package time that look at the wall clock or wait for it.
+var ofClock = strings.Fields("Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker")
+
+// ofChance are the functions of package math/rand/v2 that draw from no global stream.
+var ofChance = strings.Fields("New NewPCG NewChaCha8 NewZipf Rand Source PCG ChaCha8 Zipf")
+
+// TestUses compares what packages use with the table of what only some may.
+func TestUses(t *testing.T) {
+	may := map[string][]string{}
+	for _, r := range table(t, "docs/architecture.md", "| use | package | what for |") {
+		for _, use := range words(r[0]) {
+			may[use] = append(may[use], words(r[1])...)
+		}
+	}
+	uses := map[string]map[string]bool{}
+	for use := range may {
+		uses[use] = map[string]bool{}
+	}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		names, global := found(s)
+		for _, name := range global {
+			t.Errorf("%s draws from the global stream: rand.%s", s.name, name)
+		}
+		for _, use := range names {
+			if uses[use] != nil && (!isTool(s.dir) && !strings.Contains(s.dir, "/internal/") || len(may[use]) == 0) {
+				uses[use][s.dir] = true
+			}
+		}
+	}
+	for _, use := range slices.Sorted(maps.Keys(may)) {
+		for _, complaint := range compareUses(use, may[use], uses[use]) {
+			t.Error(complaint)
 		}
 	}
 }
 
-// forbidden maps an import to the folders that may use it.
-var forbidden = map[string][]string{
-	"encoding/binary": {"ringbuf", "tracer/event", "tracer/event/hist", "tracer/event/printfmt", "tracer/tracedat", "tracefsfs/fusefs/bridge"},
-	"unsafe":          {"tracefsfs/fusefs/cell"},
-	"math/rand":       nil,
-	"C":               nil,
-}
-
-// TestForbiddenImports looks at the product's own files; tests may use what they like.
-func TestForbiddenImports(t *testing.T) {
-	eachFile(t, func(path, dir string) {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
+func compareUses(use string, may []string, dirs map[string]bool) (complaints []string) {
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if !slices.Contains(may, dir) {
+			complaints = append(complaints, dir+" uses "+use+", which docs/architecture.md does not allow")
 		}
-		for _, imp := range f.Imports {
-			name := strings.Trim(imp.Path.Value, `"`)
-			folders, listed := forbidden[name]
-			if listed && !slices.Contains(folders, dir) {
-				t.Errorf("%s imports %s", path, name)
-			}
-		}
-	})
-}
-
-// liveTime are the packages whose clients live in real time.
-var liveTime = []string{"tracefsfs/fusefs", "tracefsfs/fusefs/bridge"}
-
-// TestNoWallClock: simulated time comes from workload/machine, never from the host.
-func TestNoWallClock(t *testing.T) {
-	eachFile(t, func(path, dir string) {
-		if isTool(dir) || slices.Contains(liveTime, dir) {
-			return
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, word := range []string{"time.Now(", "time.Since(", "time.Sleep(", "func init()"} {
-			if bytes.Contains(text, []byte(word)) {
-				t.Errorf("%s uses %s…", path, word)
-			}
-		}
-	})
-}
-
-// eachFile visits the product's Go files, tests left out; dir is relative to the module's root.
-func eachFile(t *testing.T, visit func(path, dir string)) {
-	t.Helper()
-	root := "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
-			return filepath.SkipDir
-		}
-		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-			dir, err := filepath.Rel(root, filepath.Dir(path))
-			if err != nil {
-				return err
-			}
-			visit(path, filepath.ToSlash(dir))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
+	for _, dir := range may {
+		if !dirs[dir] {
+			complaints = append(complaints, dir+" may use "+use+", which it does not")
+		}
+	}
+	return complaints
+}
+
+// found gives what a file uses, imports and others, and the functions of the global
+// random stream that it calls.
+func found(s source) (uses, global []string) {
+	imports := s.imports()
+	uses = slices.Collect(maps.Values(imports))
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv == nil && n.Name.Name == "init" {
+				uses = append(uses, initFunc)
+			}
+		case *ast.SelectorExpr:
+			of, ok := n.X.(*ast.Ident)
+			if !ok {
+				break
+			}
+			switch {
+			case imports[of.Name] == "time" && slices.Contains(ofClock, n.Sel.Name):
+				uses = append(uses, wallClock)
+			case imports[of.Name] == "math/rand/v2" && !slices.Contains(ofChance, n.Sel.Name):
+				global = append(global, n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return uses, global
 }
 
 // TestOneWriter: only the waist reserves room in a ring buffer.
 func TestOneWriter(t *testing.T) {
-	reserves := regexp.MustCompile(`\.(Reserve|NestStart|NestEnd)\(`)
-	eachFile(t, func(path, dir string) {
-		if isTool(dir) || dir == "ringbuf" || dir == "tracer/record" {
-			return
+	for _, s := range product(sources(t)) {
+		if s.dir == "ringbuf" || s.dir == "tracer/record" {
+			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+		for _, call := range reserves(s) {
+			t.Errorf("%s calls %s: only tracer/record writes into a ring buffer", s.name, call)
 		}
-		if call := reserves.Find(text); call != nil && bytes.Contains(text, []byte(`"ftracelab/ringbuf"`)) {
-			t.Errorf("%s calls %s…): only tracer/record writes into a ring buffer", path, call)
+	}
+}
+
+// reserves are the calls of a file that imports ringbuf by which one reserves room there.
+func reserves(s source) (calls []string) {
+	if !slices.Contains(slices.Collect(maps.Values(s.imports())), module+"/ringbuf") {
+		return nil
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if ok && slices.Contains([]string{"Reserve", "NestStart", "NestEnd"}, sel.Sel.Name) {
+				calls = append(calls, sel.Sel.Name)
+			}
 		}
+		return true
 	})
+	return calls
 }

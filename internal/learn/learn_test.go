@@ -27,7 +27,7 @@ func TestEmbeddedFilesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for made, have := range map[string]string{
-		syms: "../../workload/machine/kallsyms.bin.gz", model: "../../workload/testdata/model.bin.gz",
+		syms: "../../workload/machine/kallsyms.bin.gz", model: "../../workload/model.bin.gz",
 	} {
 		a, err := os.ReadFile(made)
 		if err != nil {

@@ -14,7 +14,10 @@
 // "! command" never fails a script; each becomes an assertion (see strict.go), and
 // without names only the tests with such lines run.
 //
-// The exit status is 1 if a test failed or the run hung.
+// The exit status is 1 if a result is not what the table expected.txt has for the test
+// (a test that is not supported here, or misses a program, counts as one that failed),
+// and with -strict also if an assertion of a test that passed was not come to, or was
+// never compared with the kernel.
 package main
 
 import (
@@ -28,6 +31,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -44,7 +48,7 @@ func main() {
 
 type flags struct {
 	suite, binary, logs, oracle string
-	add                         string
+	add, expected               string
 	strict, json                bool
 	stall                       time.Duration
 }
@@ -58,6 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fl.StringVar(&f.logs, "logs", "", "folder to keep the tests' logs in (default: none are kept)")
 	fl.StringVar(&f.oracle, "oracle", os.Getenv("FTRACELAB_ORACLE"), "folder with the captures of real kernels, to compare with")
 	fl.StringVar(&f.add, "add", "", "a test that is not in the suite, FILE.tc; it becomes added/FILE")
+	fl.StringVar(&f.expected, "expected", "", "file with the results that are expected (default: those for Linux 6.12)")
 	fl.BoolVar(&f.strict, "strict", false, "every line \"! command\" of a test is an assertion")
 	fl.BoolVar(&f.json, "json", false, "results as JSON")
 	fl.DurationVar(&f.stall, "stall", 5*time.Minute, "how long one test may take before the run counts as hung")
@@ -66,6 +71,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if f.suite == "" {
 		return errors.New("-suite DIR is needed: tools/testing/selftests/ftrace of a kernel's source")
+	}
+	expected, err := readExpected(f.expected)
+	if err != nil {
+		return err
 	}
 	scratch, err := os.MkdirTemp("", "selftest-*")
 	if err != nil {
@@ -103,14 +112,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	} else {
 		printTable(stdout, cases, real)
 	}
-	if err == nil && f.strict {
-		err = s.printStrict(stderr, cases)
-	}
 	if err != nil {
 		return err
 	}
-	if bad := count(cases, "FAIL") + count(cases, hung) + count(cases, notRun); bad > 0 {
-		return fmt.Errorf("%d of %d results are not good", bad, len(cases))
+	bad := s.compare(cases, expected)
+	if f.strict {
+		more, err := s.printStrict(stderr, cases)
+		if err != nil {
+			return err
+		}
+		bad = append(bad, more...)
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("not as expected:\n  %s", strings.Join(bad, "\n  "))
 	}
 	return nil
 }

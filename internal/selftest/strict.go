@@ -119,11 +119,12 @@ var checked = map[string]string{
 }
 
 // printStrict says how many assertions the chosen tests have, how many of them were
-// true, and which a test that passed never came to, or nobody has checked.
-func (s *suite) printStrict(w io.Writer, cases []*testCase) error {
+// true, and which a test that passed never came to, or nobody has checked. These two
+// are bad and returned as well.
+func (s *suite) printStrict(w io.Writer, cases []*testCase) (bad []string, err error) {
 	text, err := os.ReadFile(s.held)
 	if err != nil && !os.IsNotExist(err) {
-		return err
+		return nil, err
 	}
 	held := map[string]bool{}
 	for _, name := range strings.Fields(string(text)) {
@@ -156,15 +157,21 @@ func (s *suite) printStrict(w io.Writer, cases []*testCase) error {
 	fmt.Fprintf(w, "strict: %d assertions: %d held, %d in tests that are not supported\n", total, len(held), unsupported)
 	for _, list := range []struct {
 		what  string
+		bad   bool
 		names []string
 	}{
-		{"not come to, in a test that passed", missed},
-		{"not checked against the kernel", unchecked},
-		{"not true of a kernel, so left as they are", slices.Sorted(slices.Values(left))},
+		{"not come to, in a test that passed", true, missed},
+		{"not checked against the kernel", true, unchecked},
+		{"not true of a kernel, so left as they are", false, slices.Sorted(slices.Values(left))},
 	} {
-		if len(list.names) > 0 {
-			fmt.Fprintf(w, "  %s: %s\n", list.what, strings.Join(list.names, " "))
+		if len(list.names) == 0 {
+			continue
+		}
+		line := list.what + ": " + strings.Join(list.names, " ")
+		fmt.Fprintf(w, "  %s\n", line)
+		if list.bad {
+			bad = append(bad, line)
 		}
 	}
-	return nil
+	return bad, nil
 }

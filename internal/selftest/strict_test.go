@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestPrintStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	err := s.printStrict(&out, []*testCase{
+	bad, err := s.printStrict(&out, []*testCase{
 		{Test: "00basic/trace_pipe", Result: "PASS", assertions: []string{"00basic/trace_pipe:15"}},
 		{Test: "new", Result: "PASS", assertions: []string{"new:1", "new:2"}},
 		{Test: "kprobe/kprobe_args_syntax", Result: "PASS"},
@@ -71,6 +72,9 @@ func TestPrintStrict(t *testing.T) {
 		"  not true of a kernel, so left as they are: kprobe/kprobe_args_syntax:67\n"
 	if err != nil || out.String() != want {
 		t.Errorf("%v, %q, want %q", err, out.String(), want)
+	}
+	if want := []string{"not come to, in a test that passed: new:2", "not checked against the kernel: new:1"}; !slices.Equal(bad, want) {
+		t.Errorf("bad: %q, want %q", bad, want)
 	}
 }
 

@@ -54,7 +54,7 @@ func copySuite(from, add, to string, strict bool) (*suite, error) {
 		return nil, err
 	}
 	if add != "" {
-		if err := addTest(add, filepath.Join(to, "test.d", "added")); err != nil {
+		if err := addTest(add, filepath.Join(to, "test.d", addedFolder)); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 )
 
+//go:generate go run ftracelab/internal/facts charts assets
+
 // echartsGz is Apache ECharts 6.1.0, see assets/echarts.LICENSE and echarts.NOTICE.
 //
 //go:embed assets/echarts.min.js.gz

@@ -7,15 +7,15 @@ import (
 	"ftracelab/internal/budget"
 )
 
-//go:generate go run ./internal/cutexample -pages 250 $FTRACELAB_ORACLE/debian/stacks/kmem_stack testdata/kmem_stack
+//go:generate go run ./internal/cutexample -pages 250 $FTRACELAB_ORACLE/debian/stacks/kmem_stack example/kmem_stack
 
-//go:embed testdata/kmem_stack
+//go:embed example/kmem_stack
 var example embed.FS
 
 // Example is the folder of a capture that comes with the program: the beginning of
 // kmem_cache_alloc with kernel stacks on a real Linux 6.12; its README tells more.
 func Example() fs.FS {
-	sub, err := fs.Sub(example, "testdata/kmem_stack")
+	sub, err := fs.Sub(example, "example/kmem_stack")
 	if err != nil {
 		panic("capture: invariant: " + err.Error())
 	}

@@ -2,10 +2,6 @@ package events_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -104,60 +100,6 @@ func TestPatchedKernel(t *testing.T) {
 	}
 	if want := []string{"stack_id", "initcall_finish", "initcall_start", "initcall_level"}; !slices.Equal(next, want) {
 		t.Errorf("the list goes on with %q, want %q", next, want)
-	}
-}
-
-// Each event is declared once, as a Go struct or by a format file of others.txt.gz
-// or full.txt.gz, which UPDATE_FORMATS=1 makes of what is left.
-func TestOthers(t *testing.T) {
-	declared, err := event.NewTable(events.Declared()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	debians := map[[2]string]bool{}
-	var others bytes.Buffer
-	for _, f := range debianFormats(t) {
-		debians[[2]string{f.System, f.Name}] = true
-		if declared.ByName(f.System, f.Name) == nil {
-			appendFormat(&others, f.System, f.Name, f.Text)
-		}
-	}
-	checkFormats(t, "others.txt.gz", others.Bytes(), events.OthersText())
-
-	var full bytes.Buffer
-	id := events.FullID
-	for _, f := range fullFormats(t) {
-		if declared.ByName(f.System, f.Name) == nil && !debians[[2]string{f.System, f.Name}] {
-			appendFormat(&full, f.System, f.Name, events.WithID(f.Text, id))
-			id++
-		}
-	}
-	checkFormats(t, "full.txt.gz", full.Bytes(), events.FullText())
-}
-
-func appendFormat(b *bytes.Buffer, system, name string, text []byte) {
-	fmt.Fprintf(b, "==== events/%s/%s\n%s\n", system, name, bytes.TrimRight(text, "\n"))
-}
-
-// checkFormats compares an embedded file with what it is made of, or makes it.
-func checkFormats(t *testing.T, name string, want, have []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE_FORMATS") == "" {
-		if !bytes.Equal(want, have) {
-			t.Errorf("%s is not the formats without the declared ones: UPDATE_FORMATS=1 makes it", name)
-		}
-		return
-	}
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := z.Write(want); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(z.Close(), os.WriteFile(name, packed.Bytes(), 0o666)); err != nil {
-		t.Fatal(err)
 	}
 }
 

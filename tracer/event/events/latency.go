@@ -7,8 +7,11 @@ import "ftracelab/tracer/event"
 const (
 	preemptIRQID = 1541
 	osnoiseID    = preemptIRQID + 4
-	fullID       = osnoiseID + 5 // the first of full.txt.gz
 )
+
+// FullID is the id of the first event of full.txt.gz: those that are declared in no Go
+// file and that only a kernel built with everything has.
+const FullID = osnoiseID + 5
 
 // preemptIRQTypes are the events of the system preemptirq.
 //

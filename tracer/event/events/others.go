@@ -12,18 +12,18 @@ import (
 	"ftracelab/tracer/event"
 )
 
+//go:generate go run ftracelab/internal/facts formats .
+
 // othersText are the format files of Debian's events that are not declared as Go
 // structs: those of drivers, file systems, the network and other subsystems that the
 // simulated machine does not have. They can be listed, enabled and filtered, and
 // pages that hold them can be read; nothing here writes one.
 //
-// UPDATE_FORMATS=1 go test ./tracer/event/events makes the file, and full.txt.gz.
-//
 //go:embed others.txt.gz
 var othersText []byte
 
 // fullText are those of a kernel built with everything that Debian's has not, with
-// ids from fullID on.
+// ids from FullID on.
 //
 //go:embed full.txt.gz
 var fullText []byte

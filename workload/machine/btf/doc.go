@@ -7,9 +7,9 @@
 //	off, ok := model.Offset("file", "f_path.dentry")
 //
 // Two texts hold it: functions.txt has prototypes as C writes them, types.txt has
-// structures with their sizes and the offsets of their members, as tools show them
-// that read a kernel's BTF. Types have numbers; typedefs, const and volatile are
-// resolved.
+// structures with their sizes and the offsets of their members. Both are made from
+// the BTF of Debian's kernel (docs/provenance.md). Types have numbers; typedefs, const
+// and volatile are resolved.
 //
 // Departure: a kernel's BTF has all its functions and types. Here are the functions
 // that the workload calls, the tracepoints, and the structures that a task, a file, a

@@ -6,6 +6,8 @@ import (
 	"sync"
 )
 
+//go:generate go run ftracelab/internal/facts types .
+
 //go:embed types.txt
 var typesText string
 

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ftracelab/internal/testutil"
+)
+
+// unavailable is what FTRACELAB_KERNEL says where Debian's archive has the package of the
+// kernel no longer, or cannot be reached.
+const unavailable = "unavailable"
+
+// sums are the SHA-256 of what is made of that package: without it nothing else shows
+// that a file was changed by hand.
+var sums = map[string]string{
+	"workload/machine/btf/functions.txt": "1f54c3193d9a955b3a0a01edbb2ffea424dbd5c6e46d912c407824466fa13f65",
+	"workload/machine/btf/types.txt":     "76af54168dc7a705ba7c1a3f3807e19f68e7b902454e2279ad71c5149494bcc9",
+}
+
+// The embedded files are what their sources give, byte for byte. Of the charts' script,
+// which only npm can fetch, the sum is compared, and its packing.
+func TestEmbeddedFilesAreCurrent(t *testing.T) {
+	for name, dir := range map[string]string{
+		"formats": "tracer/event/events", "strings": "tracer", "types": "workload/machine/btf",
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := data[name]
+			from := testutil.FromEnv(t, d.env, "what "+name+" is made of")
+			if from == unavailable {
+				t.Logf("%s is %s: only sums are compared", d.env, from)
+				return
+			}
+			t.Setenv(d.env, from)
+			out := t.TempDir()
+			if err := run([]string{name, out}); err != nil {
+				t.Fatal(err)
+			}
+			made, err := filepath.Glob(filepath.Join(out, "*"))
+			if err != nil || len(made) == 0 {
+				t.Fatalf("%d files, %v", len(made), err)
+			}
+			for _, path := range made {
+				have := filepath.Join("../..", dir, filepath.Base(path))
+				if !bytes.Equal(read(t, path), read(t, have)) {
+					t.Errorf("%s: run go generate ./%s", have, dir)
+				}
+			}
+		})
+	}
+	t.Run("charts", func(t *testing.T) {
+		have := read(t, "../../report/html/assets/echarts.min.js.gz")
+		z, err := gzip.NewReader(bytes.NewReader(have))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := fmt.Sprintf("%x", sha256.Sum256(script)); sum != scriptSum {
+			t.Errorf("the script has the SHA-256 %s, want %s", sum, scriptSum)
+		}
+		again, err := packed(script)
+		if err != nil || !bytes.Equal(again, have) {
+			t.Errorf("packed again it has %d bytes, not these %d: %v", len(again), len(have), err)
+		}
+	})
+}
+
+func TestSums(t *testing.T) {
+	for name, want := range sums {
+		if sum := fmt.Sprintf("%x", sha256.Sum256(read(t, filepath.Join("../..", name)))); sum != want {
+			t.Errorf("%s has the SHA-256 %s, want %s: go generate makes it; then change the sum", name, sum, want)
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestErrors(t *testing.T) {
+	t.Setenv("FTRACELAB_KERNEL", "")
+	for _, c := range []struct{ args, want string }{
+		{"", "usage: facts formats|strings|types|charts DIR"},
+		{"birds .", `there is no "birds", only [charts formats strings types]`},
+		{"types .", "FTRACELAB_KERNEL is not set: types is made of what it names"},
+	} {
+		if err := run(strings.Fields(c.args)); err == nil || err.Error() != c.want {
+			t.Errorf("%q: %v, want %s", c.args, err, c.want)
+		}
+	}
+	t.Setenv("FTRACELAB_KERNEL", t.TempDir())
+	if err := run([]string{"types", "."}); err == nil || !strings.HasSuffix(err.Error(), "0 files, want one") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}

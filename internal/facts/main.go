@@ -1,0 +1,69 @@
+// Command facts makes embedded data that a real kernel's files say, word for word or
+// cut down: which and from where is told in docs/provenance.md.
+//
+//	go run ./internal/facts formats DIR    others.txt.gz, full.txt.gz
+//	go run ./internal/facts strings DIR    tracepointstrings.txt
+//	go run ./internal/facts types DIR      functions.txt, types.txt
+//	go run ./internal/facts charts DIR     echarts.min.js.gz
+//
+// DIR is where the files are written; go generate has a line for each. What they are
+// made of is named by the environment: FTRACELAB_ORACLE is the folder with the captures
+// of real kernels; FTRACELAB_KERNEL is where Debian's package of the kernel,
+// linux-image-6.12.117+deb12-amd64-unsigned, is unpacked (dpkg-deb -x);
+// FTRACELAB_ECHARTS is the package echarts-6.1.0.tgz (npm pack echarts@6.1.0).
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// datum is a subcommand: the files that it makes of what the environment names.
+type datum struct {
+	env  string
+	make func(from string) (map[string][]byte, error)
+}
+
+var data = map[string]datum{
+	"formats": {"FTRACELAB_ORACLE", eventFormats},
+	"strings": {"FTRACELAB_ORACLE", tracepointStrings},
+	"types":   {"FTRACELAB_KERNEL", kernelTypes},
+	"charts":  {"FTRACELAB_ECHARTS", charts},
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "facts:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 {
+		return errors.New("usage: facts formats|strings|types|charts DIR")
+	}
+	d, ok := data[args[0]]
+	if !ok {
+		return fmt.Errorf("there is no %q, only %v", args[0], sortedKeys(data))
+	}
+	from := os.Getenv(d.env)
+	if from == "" {
+		return fmt.Errorf("%s is not set: %s is made of what it names", d.env, args[0])
+	}
+	files, err := d.make(from)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	for name, content := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(args[1], name), content, 0o644))
+	}
+	return err
+}
+
+// tracepointStrings is printk_formats of a kernel whose modules call trace_printk nowhere.
+func tracepointStrings(oracle string) (map[string][]byte, error) {
+	text, err := os.ReadFile(filepath.Join(oracle, "debian", "static", "files", "printk_formats"))
+	return map[string][]byte{"tracepointstrings.txt": text}, err
+}
