@@ -278,7 +278,7 @@ func (d *dat7) write(t *testing.T, path string, options uint64) {
 // example is what a trace.dat of the capture that comes with the program holds.
 func example(t *testing.T) *tracedat.Meta {
 	t.Helper()
-	d, err := capture.OpenDat("../../workload/capture/testdata/kmem_stack", capture.Options{})
+	d, err := capture.OpenDat("../../workload/capture/example/kmem_stack", capture.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

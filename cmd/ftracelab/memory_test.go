@@ -14,7 +14,7 @@ import (
 // TestMemoryFlag: what is refused with the default is read with what the error advises.
 func TestMemoryFlag(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "capture")
-	if err := os.CopyFS(dir, os.DirFS("../../workload/capture/testdata/kmem_stack")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("../../workload/capture/example/kmem_stack")); err != nil {
 		t.Fatal(err)
 	}
 	var text []byte

@@ -33,6 +33,12 @@ func (h hostFS) Open(name string) (fs.File, error) {
 	return hostFile{f, h.ctx}, nil
 }
 
+// Stat implements fs.StatFS: without it a file would be opened to be looked at.
+func (h hostFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(h.FS, name) }
+
+// ReadDir implements fs.ReadDirFS.
+func (h hostFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(h.FS, name) }
+
 // hostFile can do what an *os.File of os.DirFS can.
 type hostFile struct {
 	fs.File
