@@ -250,7 +250,7 @@ const fewestDesigns = 3
 // laneBytes is what a lane takes: its ring, its counts, and what it keeps of the pages
 // of a usual buffer.
 func (o *Options) laneBytes() int64 {
-	return int64(lanePages)*int64(o.SubbufSize) + 8<<10
+	return int64(lanePages(o.SubbufSize)*o.SubbufSize) + 8<<10
 }
 
 // compare says how many designs there are.

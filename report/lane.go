@@ -7,8 +7,15 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// lanePages is the length of the ring a lane writes through, in sub-buffers.
-const lanePages = 6
+// lanePages is the length of the ring a lane writes through, in sub-buffers of that
+// size. Small ones are emptied several at a time; of large ones there are as few as a
+// record of a whole sub-buffer can be written through.
+func lanePages(subbuf int) int {
+	if subbuf <= 64<<10 {
+		return 6
+	}
+	return 4
+}
 
 // lane is one CPU's way through one design: a ring buffer that is emptied as it
 // fills, so that memory does not depend on the trace, and the counts of its pages.
@@ -31,7 +38,7 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	l := &lane{cpu: cpu, page: w.page, ids: &w.ids, keep: newRetention(w.opt.nrPages(), !w.opt.NoOverwrite)}
 	buf, err := ringbuf.New(ringbuf.Config{
 		CPUs:        1,
-		Size:        lanePages * (w.opt.SubbufSize - ringbuf.PageHeaderSize),
+		Size:        lanePages(w.opt.SubbufSize) * (w.opt.SubbufSize - ringbuf.PageHeaderSize),
 		SubbufSize:  w.opt.SubbufSize,
 		NoOverwrite: true, // the lane loses nothing; what a real buffer would lose, keep knows
 		Clock:       func(int) uint64 { return l.now },
@@ -51,7 +58,7 @@ func (l *lane) makeRoom(bytes int) error {
 	l.written += bytes
 	// A record that does not fit leaves less than its own size unused, so that
 	// at most twice what was written is taken.
-	if 2*l.written <= (lanePages-2)*(len(l.page)-ringbuf.PageHeaderSize) {
+	if 2*l.written <= (lanePages(len(l.page))-2)*(len(l.page)-ringbuf.PageHeaderSize) {
 		return nil
 	}
 	l.written = bytes

@@ -106,7 +106,7 @@ func (w *witness) at(cpu int) (*witnessCPU, error) {
 	}
 	c.buf, err = ringbuf.New(ringbuf.Config{
 		CPUs:        1,
-		Size:        lanePages * (w.opt.PagesSize - ringbuf.PageHeaderSize),
+		Size:        lanePages(w.opt.PagesSize) * (w.opt.PagesSize - ringbuf.PageHeaderSize),
 		SubbufSize:  w.opt.PagesSize,
 		NoOverwrite: true,
 		Clock:       func(int) uint64 { return c.now },
@@ -139,7 +139,7 @@ func (c *witnessCPU) record(w *witness, r *record.Record) error {
 		}
 	}
 	c.pending += w.room(r, r.Time > c.now+longestDelta)
-	if 2*c.pending > (lanePages-2)*len(w.page) { // more than a page's worth: it cannot be identical
+	if 2*c.pending > (lanePages(len(w.page))-2)*len(w.page) { // more than a page's worth: it cannot be identical
 		if _, err := c.take(w.page, false); err != nil {
 			return err
 		}

@@ -131,6 +131,7 @@ func TestPeakMemory(t *testing.T) {
 				}
 				var exit *exec.ExitError
 				switch {
+				case h.want == "" && slices.Contains(words, "--keep-going") && errors.As(err, &exit) && exit.ExitCode() == exitSkipped:
 				case h.want == "" && err != nil:
 					t.Errorf("%v: %v: %s", words, err, stderr)
 				case h.want != "" && (!errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(stderr, h.want)):
@@ -188,6 +189,12 @@ func text(size int64, line func(b []byte, n int) []byte) io.Reader {
 // same is a line that does not count.
 func same(line string) func([]byte, int) []byte {
 	return func(b []byte, _ int) []byte { return append(b, line...) }
+}
+
+// symbolsOf is about size bytes, in whole lines of kallsyms.
+func symbolsOf(size int64) int64 {
+	line := int64(len(symbolLine(nil, 0)))
+	return size / line * line
 }
 
 func symbolLine(b []byte, n int) []byte {
@@ -314,8 +321,6 @@ func datOf(t *testing.T, path string, target tracedat.Target, m *tracedat.Meta, 
 	}
 }
 
-func onePage() io.Reader { return bytes.NewReader(page(4096, 0xffff)) }
-
 func datBombs() []bombs {
 	var list []bombs
 	for _, compression := range []string{"zlib", "zstd"} {
@@ -392,8 +397,8 @@ func datBombs() []bombs {
 			name: "kallsyms of 25 MB in the shortest lines",
 			make: func(t *testing.T, path string) {
 				m := example(t)
-				m.Kallsyms = readAllOf(t, text(25<<20, symbolLine))
-				datOf(t, path, tracedat.Target{Version: 6}, m, 2, onePage)
+				m.Kallsyms = readAllOf(t, text(symbolsOf(25<<20), symbolLine))
+				datOf(t, path, tracedat.Target{Version: 6}, m, 2, func() io.Reader { return bytes.NewReader(make([]byte, 4096)) })
 			},
 			args: [][]string{{"convert"}},
 		},

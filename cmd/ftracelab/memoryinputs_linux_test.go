@@ -64,8 +64,8 @@ func folderBombs() []bombs {
 	}
 	return []bombs{
 		{name: "kallsyms.txt.gz of 1 GB", make: instead("kallsyms.txt", "kallsyms.txt.gz", 1<<30, same("A")), args: [][]string{{"convert"}}, want: tooLarge},
-		{name: "kallsyms.txt of 100 MB", make: instead("kallsyms.txt", "kallsyms.txt", 100<<20, symbolLine), args: [][]string{{"convert"}}, want: tooLarge},
-		{name: "kallsyms.txt of 30 MB", make: instead("kallsyms.txt", "kallsyms.txt", 30<<20, symbolLine), args: folders},
+		{name: "kallsyms.txt of 100 MB", make: instead("kallsyms.txt", "kallsyms.txt", symbolsOf(100<<20), symbolLine), args: [][]string{{"convert"}}, want: tooLarge},
+		{name: "kallsyms.txt of 30 MB", make: instead("kallsyms.txt", "kallsyms.txt", symbolsOf(30<<20), symbolLine), args: folders},
 		{name: "saved_cmdlines of 60 MB", make: instead("saved_cmdlines", "saved_cmdlines", 60<<20, func(b []byte, n int) []byte { return fmt.Appendf(b, "%d a\n", n) }), args: folders[:2]},
 		{name: "saved_cmdlines of one line", make: instead("saved_cmdlines", "saved_cmdlines", 60<<20, same("1 AAAAAAA")), args: folders, want: "saved_cmdlines: line 1: not PID COMM"},
 		{name: "state.txt of short lines", make: instead("state.txt", "state.txt", 70<<20, func(b []byte, n int) []byte { return fmt.Appendf(b, "%x: a\n", n) }), args: reportTrace, want: tooLarge},

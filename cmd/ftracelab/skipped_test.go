@@ -205,7 +205,7 @@ func TestBadKallsyms(t *testing.T) {
 	}{
 		{"cut", "the text ends inside a line", func(b []byte) []byte { return b[:len(b)/2+3] }},
 		{"cut gzip", "the compressed data ends early", func(b []byte) []byte { b = gz(b); return b[:len(b)/2] }},
-		{"too large", "more than 64 MiB", func(b []byte) []byte { return gz(append(b, make([]byte, 65<<20)...)) }},
+		{"too large", "too large: its content would take", func(b []byte) []byte { return gz(append(b, make([]byte, 65<<20)...)) }},
 		{"something else", "line 1: no line of kallsyms", func([]byte) []byte { return []byte("hello\n") }},
 		{"without addresses", "all addresses are 0", func([]byte) []byte { return []byte("0000000000000000 T _text\n0000000000000000 T vfs_read\n") }},
 		{"a folder", "cannot read", nil},

@@ -31,6 +31,9 @@ func TestSubbufSizes(t *testing.T) {
 				if asked != 0 {
 					size, flags = asked, []string{"--subbuf-size", fmt.Sprint(asked)}
 				}
+				if kb > 256 { // a ring for each design on each of four CPUs
+					flags = append(flags, "--memory", "256M")
+				}
 				r := estimate(t, append(flags, out)...)
 				v := &r.Verification
 				if r.Settings.SubbufSize != size || v.PagesSize != kb<<10 || v.PagesIdentical == 0 || v.PagesIdentical != v.PagesCompared || v.PagesUnmatched != 0 {
