@@ -19,13 +19,12 @@
 //     checks them as it does for tracefs.
 //
 // A server must not wait for itself. Whatever goes through the mount on its behalf (opening
-// FIFOs, binding files of it elsewhere, looking at a path that a client gave) does a second
-// process, the Helper, which does not have the device and takes the mount away when the
-// server has ended. A third one, which the user has started, may see to it that both come
-// to an end (Supervise).
+// FIFOs, looking at a path that a client gave) does a second process, the Helper, which does
+// not have the device and takes the mount away when the server has ended. A third one, which
+// the user has started, may see to it that both come to an end (Supervise).
 //
-//	Supervise ── starts, signals, kills ──→ server ── jobs ──→ Helper ── opens, binds ──→ mount
-//	    └─────────────── a leash: when it ends, the mount goes ───┘ └── aborts, unmounts ──┘
+//	Supervise ── starts, signals, kills ──→ server ── jobs ──→ Helper ── opens ──→ mount
+//	    └─────────────── a leash: when it ends, the mount goes ───┘ └ aborts, unmounts ┘
 //
 // Simulated time is live here: it follows the wall clock, and each request moves
 // it by a scheduling round (Clock). Nothing below this package knows.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -40,33 +38,6 @@ const (
 	pumpEvery = 5       // ticks between two looks
 	fifoIdle  = 5 * time.Second
 )
-
-// aliasEnds opens the FIFO of a node once for each flags, by a name that is good for one
-// lookup.
-func (m *Mount) aliasEnds(n *node, flags ...int) ([]int, error) {
-	m.mu.Lock()
-	m.nextAlias++
-	name := rawAlias + strconv.FormatUint(m.nextAlias, 10)
-	m.aliases[name] = n
-	m.mu.Unlock()
-	r, err := m.helper.do(m.ending, job{Op: opOpen, Path: filepath.Join(m.dir, name), Flags: flags, Once: true})
-	m.mu.Lock()
-	delete(m.aliases, name)
-	m.mu.Unlock()
-	return r.files, err
-}
-
-// aliasNode finds the FIFO of a name in the hidden folder and counts the lookup.
-func (m *Mount) aliasNode(name string) *node {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := m.aliases[name]
-	delete(m.aliases, name)
-	if n != nil {
-		n.lookups++
-	}
-	return n
-}
 
 // readyFIFO makes a FIFO that was looked up ready to be opened. With tracing off
 // nothing will come later, so what there is goes into the pipe now: a reader that

@@ -3,14 +3,12 @@ package fusefs
 import (
 	"bytes"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +30,6 @@ type Helper struct {
 	mu      sync.Mutex
 	nextID  uint64
 	waiting map[uint64]chan<- reply
-	binding atomic.Bool
 	gone    chan struct{} // closed when it answers no more
 	over    chan struct{} // closed: its thread may go
 }
@@ -42,8 +39,7 @@ type job struct {
 	ID     uint64
 	Op     operation
 	Path   string
-	Target string // of bind
-	Flags  []int  // of open, one for each file; of unmount
+	Flags  []int  // of open, one for each file
 	Once   bool   // of open: nobody shall find Path again
 	Source string // of mount
 	Type   string
@@ -68,8 +64,6 @@ const (
 	opPoll
 	opMount
 	opForget
-	opBind
-	opUnmount
 )
 
 // FileInfo is what Helper.Stat finds.
@@ -77,7 +71,6 @@ type FileInfo struct {
 	Dev, Ino uint64
 	Mode     uint32 // as in stat(2)
 	Size     int64
-	FSType   int64 // of the file system, as in statfs(2)
 }
 
 const (
@@ -290,27 +283,8 @@ func (h *Helper) Stat(path string) (FileInfo, error) {
 	return r.Info, err
 }
 
-// Bind mounts what stands at path at target, too.
-func (h *Helper) Bind(path, target string) error {
-	h.binding.Store(true)
-	defer h.binding.Store(false)
-	_, err := h.do(nil, job{Op: opBind, Path: path, Target: target})
-	return err
-}
-
-// Unmount takes the mount at path away as flags of umount2(2) say.
-func (h *Helper) Unmount(path string, flags int) error {
-	h.binding.Store(true)
-	defer h.binding.Store(false)
-	_, err := h.do(nil, job{Op: opUnmount, Path: path, Flags: []int{flags}})
-	if errors.Is(err, syscall.ESHUTDOWN) {
-		return nil // it has taken all away
-	}
-	return err
-}
-
-// strays says that a thread is the helper's, and that it is not there to bind the tree.
-// It then was led into the mount by a path that a client gave (Open, Stat).
+// strays says that a thread is the helper's. In the tree it then is because a path led
+// there that a client gave (Open, Stat).
 func (h *Helper) strays(tid uint32) bool {
-	return h != nil && !h.binding.Load() && unix.Tgkill(h.cmd.Process.Pid, int(tid), 0) == nil
+	return h != nil && unix.Tgkill(h.cmd.Process.Pid, int(tid), 0) == nil
 }

@@ -136,10 +136,6 @@ func (s *helperSide) run(j job, files []int, r *reply) error {
 	case opForget:
 		s.forget(j.Path)
 		return nil
-	case opBind:
-		return os.NewSyscallError("bind", unix.Mount(j.Path, j.Target, "", unix.MS_BIND, ""))
-	case opUnmount:
-		return os.NewSyscallError("unmount", unix.Unmount(j.Path, j.Flags[0]))
 	}
 	return syscall.ENOSYS
 }
@@ -177,11 +173,10 @@ func stat(path string, info *FileInfo) error {
 	}
 	defer unix.Close(at)
 	var st unix.Stat_t
-	var fs unix.Statfs_t
-	if err := errors.Join(unix.Fstat(at, &st), unix.Fstatfs(at, &fs)); err != nil {
+	if err := unix.Fstat(at, &st); err != nil {
 		return os.NewSyscallError("stat", err)
 	}
-	*info = FileInfo{Dev: st.Dev, Ino: st.Ino, Mode: st.Mode, Size: st.Size, FSType: int64(fs.Type)}
+	*info = FileInfo{Dev: st.Dev, Ino: st.Ino, Mode: st.Mode, Size: st.Size}
 	return nil
 }
 
