@@ -5,17 +5,17 @@ import (
 	"errors"
 	"testing"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // endless gives the records of another source for ever, and ends a context on the way.
 type endless struct {
-	recs   []tracer.Record
+	recs   []record.Record
 	n, end int // end the context at the end-th record
 	cancel func()
 }
 
-func (e *endless) Next(r *tracer.Record) error {
+func (e *endless) Next(r *record.Record) error {
 	if e.n++; e.n == e.end {
 		e.cancel()
 	}

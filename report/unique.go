@@ -3,7 +3,7 @@ package report
 import (
 	"math/bits"
 
-	"ftracelab/internal/budget"
+	"ftracelab/workload/capture/budget"
 )
 
 // maxUnique bounds the unique stacks remembered of one kind: as many as the largest

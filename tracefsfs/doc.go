@@ -1,5 +1,5 @@
 // Package tracefsfs is the tracefs itself: it hangs the files that components
-// declare (internal/tracefile) into one tree and opens, reads and writes them by
+// declare (tracefsfs/tracefile) into one tree and opens, reads and writes them by
 // path, with the errno a Linux tracefs answers.
 //
 //	FS ── root Dir ─┬─ trace, tracing_on, …       *tracefile.File

@@ -7,8 +7,8 @@ import (
 	"os"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 func Example() {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 var (

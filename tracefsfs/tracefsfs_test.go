@@ -16,7 +16,7 @@ import (
 	"testing/fstest"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // sample is a small tree whose instances folder can be written.

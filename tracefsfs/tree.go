@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // FS is a tree of tracefs files. It holds no state of its own: it is safe for

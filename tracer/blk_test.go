@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"

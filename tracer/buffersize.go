@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // A buffer begins with the smallest size there is and gets the one it was

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // dynEvent is a line of dynamic_events: one definition. Several may be of one event.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // recordsPerPage is how many functions a page of ftrace's table has room for.

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )

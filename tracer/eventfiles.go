@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )

@@ -3,7 +3,7 @@ package tracer
 import (
 	"errors"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/workload/machine"

@@ -3,8 +3,8 @@ package tracer
 import (
 	"errors"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/filter"

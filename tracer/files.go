@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Root returns the tree of the tracefs. Its files lock the Ftrace for as long

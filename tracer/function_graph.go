@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph"
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"

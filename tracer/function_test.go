@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"

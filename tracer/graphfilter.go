@@ -5,7 +5,7 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph"
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
 

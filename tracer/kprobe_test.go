@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // noKprobes are the functions that forbid kprobes by their own word, in the order in

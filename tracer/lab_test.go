@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"

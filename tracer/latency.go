@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"ftracelab/fgraph"
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/output"
 	"ftracelab/workload/machine"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"

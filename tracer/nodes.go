@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // The kinds of files tracing has, each a tracefile kind under the Ftrace's

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"

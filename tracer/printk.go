@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"

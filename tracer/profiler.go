@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ftracelab/fgraph"
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"

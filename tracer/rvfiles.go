@@ -5,7 +5,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // rvFiles are the folder rv. Numbers and the description end with a NUL, as a kernel's do.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )

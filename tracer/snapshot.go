@@ -5,8 +5,8 @@ import (
 	"math"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/ringbuf"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/record"
 )
 

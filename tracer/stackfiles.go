@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/record"
 )
 

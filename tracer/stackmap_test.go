@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/stackmap"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"

@@ -3,7 +3,7 @@ package tracer
 import (
 	"fmt"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
 

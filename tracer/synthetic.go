@@ -7,7 +7,7 @@ import (
 	"slices"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/hist"
 	"ftracelab/tracer/event/synth"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Sysctls are the files of /proc/sys/kernel that belong to tracing.

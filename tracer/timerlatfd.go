@@ -6,7 +6,7 @@ import (
 	"io"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
 

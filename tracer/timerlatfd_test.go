@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"

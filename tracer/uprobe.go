@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/probe"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"

@@ -12,7 +12,7 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"ftracelab/tracefsfs/fusefs/cell"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/tracer/tracedat"
 	"ftracelab/workload/capture"
 )
@@ -135,9 +135,9 @@ func tallyBuffer(ts *testscript.TestScript, path string, f *tracedat.File, b *tr
 	c, err := capture.OpenFS(f.Folder(b), ".", capture.Options{})
 	ts.Check(err)
 	count := map[int]uint64{}
-	var r tracer.Record
+	var r record.Record
 	for err = c.Next(&r); err == nil; err = c.Next(&r) {
-		if r.Kind == tracer.Lost {
+		if r.Kind == record.Lost {
 			ts.Fatalf("%s: buffer %q: CPU %d: records are missing", path, b.Name, r.CPU)
 		}
 		count[r.CPU]++

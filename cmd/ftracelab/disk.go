@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )

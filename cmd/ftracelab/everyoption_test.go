@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"ftracelab/internal/golden"
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/output"
 	"ftracelab/workload"
 	"ftracelab/workload/capture"

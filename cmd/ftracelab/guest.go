@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )

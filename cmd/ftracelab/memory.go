@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/internal/budget"
+	"ftracelab/workload/capture/budget"
 )
 
 // memoryFlag is --memory: how much memory the reading of captures may take.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/internal/budget"
+	"ftracelab/workload/capture/budget"
 )
 
 // TestMemoryFlag: what is refused with the default is read with what the error advises.

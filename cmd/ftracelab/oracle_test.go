@@ -17,7 +17,7 @@ import (
 
 	"ftracelab/internal/testutil"
 	"ftracelab/report"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/capture"
 )
 
@@ -126,7 +126,7 @@ type upTo struct {
 	last uint64
 }
 
-func (u upTo) Next(r *tracer.Record) error {
+func (u upTo) Next(r *record.Record) error {
 	for {
 		if err := u.Capture.Next(r); err != nil || r.Time <= u.last {
 			return err

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/fusefs/cell"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )

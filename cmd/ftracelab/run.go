@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/tracedat"
 	"ftracelab/workload"
 	"ftracelab/workload/capture"

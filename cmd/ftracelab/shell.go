@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/shell"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"
 )

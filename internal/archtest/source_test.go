@@ -93,7 +93,8 @@ func product(all []source) []source {
 
 // isTool reports whether a package below internal is none of the product.
 func isTool(dir string) bool {
-	return strings.HasPrefix(dir, "internal/") && !slices.Contains([]string{"internal/tracefile", "internal/lookup3", "internal/budget", "internal/plain"}, dir)
+	return strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/userland/") &&
+		!slices.Contains([]string{"internal/lookup3", "workload/capture/budget", "internal/plain"}, dir)
 }
 
 // row is a line of a table in a document, its cells without blanks around them.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // waitForItself serves a mount and opens a file of it that is never answered, which no

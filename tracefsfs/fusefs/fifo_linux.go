@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // fifo is the way of a trace_pipe_raw to its readers. The kernel opens a FIFO

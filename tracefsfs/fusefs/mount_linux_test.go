@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 )

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/bridge"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
 	"ftracelab/workload/machine"

@@ -3,8 +3,8 @@ package fusefs
 import (
 	"testing"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // The kernel may remember what stays: no folder of a dynamic event, and no system that

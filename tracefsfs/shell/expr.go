@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/tracefsfs/shell/posixre"
+	"ftracelab/internal/userland/posixre"
 )
 
 // exprCommand evaluates arithmetic, comparisons and matches: expr 1 + 2.

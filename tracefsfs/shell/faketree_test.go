@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // fakeTree is as much of a tracefs as the kernel's selftest helpers touch.

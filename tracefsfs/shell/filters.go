@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"ftracelab/tracefsfs/shell/awk"
-	"ftracelab/tracefsfs/shell/sed"
+	"ftracelab/internal/userland/awk"
+	"ftracelab/internal/userland/sed"
 )
 
 // sedCommand is sed's command line.

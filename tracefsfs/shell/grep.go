@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"ftracelab/tracefsfs/shell/posixre"
+	"ftracelab/internal/userland/posixre"
 )
 
 func egrep(c *call) int {

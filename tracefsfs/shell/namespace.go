@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Where the tree is mounted.

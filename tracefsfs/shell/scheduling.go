@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Scheduling is how a task of the machine is scheduled.

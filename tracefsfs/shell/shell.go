@@ -17,8 +17,8 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Config is a shell's world. Only FS must be set.

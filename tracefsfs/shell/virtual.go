@@ -10,8 +10,8 @@ import (
 	"sync"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // virtualFile is an open file of the virtual tree, as the interpreter and the

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"ftracelab/internal/budget"
+	"ftracelab/workload/capture/budget"
 )
 
 // cursor reads a part of a file from its beginning on. The first error stays; after

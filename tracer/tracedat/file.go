@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"ftracelab/internal/budget"
+	"ftracelab/workload/capture/budget"
 )
 
 // Meta is what a file holds beside the pages.

@@ -16,8 +16,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"ftracelab/internal/budget"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
+	"ftracelab/workload/capture/budget"
 )
 
 // outcome reads a capture to its end.
@@ -26,7 +26,7 @@ func outcome(c *Capture, err error) (Info, error) {
 		return Info{}, err
 	}
 	defer c.Close()
-	var r tracer.Record
+	var r record.Record
 	for {
 		if err := c.Next(&r); errors.Is(err, io.EOF) {
 			return c.Info(), nil
@@ -258,7 +258,7 @@ func TestCloseEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var r tracer.Record
+			var r record.Record
 			for range n {
 				if err := c.Next(&r); err != nil {
 					t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // BenchmarkPerfText reads the same stacks again and again, and stacks that never
@@ -64,7 +64,7 @@ func BenchmarkFolder(b *testing.B) {
 }
 
 func drain(b *testing.B, c *Capture) {
-	var r tracer.Record
+	var r record.Record
 	for {
 		if err := c.Next(&r); errors.Is(err, io.EOF) {
 			break

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ftracelab/internal/budget"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
+	"ftracelab/workload/capture/budget"
 )
 
 // Options say how a capture is read. The zero value finds out what it needs.
@@ -52,7 +52,7 @@ type Options struct {
 	Frames string
 }
 
-// Capture is an open capture, a [tracer.Source]. One goroutine calls Next; Pages,
+// Capture is an open capture, a [record.Source]. One goroutine calls Next; Pages,
 // Lookup and Symbol may be called from others.
 type Capture struct {
 	base
@@ -68,7 +68,7 @@ type Capture struct {
 
 // importer is what reads one format.
 type importer interface {
-	next(r *tracer.Record) error
+	next(r *record.Record) error
 	caveats() []string
 	close() error
 }
@@ -259,8 +259,8 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 	return c, nil
 }
 
-// Next implements [tracer.Source]. After an error it returns the same error again.
-func (c *Capture) Next(r *tracer.Record) error {
+// Next implements [record.Source]. After an error it returns the same error again.
+func (c *Capture) Next(r *record.Record) error {
 	if c.failed != nil {
 		return c.failed
 	}
@@ -272,7 +272,7 @@ func (c *Capture) Next(r *tracer.Record) error {
 		c.failed = err
 		return err
 	}
-	if r.Kind == tracer.Event {
+	if r.Kind == record.Event {
 		r.NewEntry = c.entersKernel(r.Type)
 	}
 	c.info.count(r)

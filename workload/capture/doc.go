@@ -1,10 +1,10 @@
 // Package capture reads traces of real machines and delivers them like the tracers
-// of a simulated one: as [tracer.Record] values, in order, without holding a trace
+// of a simulated one: as [record.Record] values, in order, without holding a trace
 // in memory.
 //
 //	text of trace, trace_pipe ─┐  lines → context → record re-built from its text
 //	text of perf script ───────┤  blocks → samples → stacks looked up by their hash
-//	folded stacks ─────────────┼→ tracer.Record: event, its kernel stack, its user stack, …
+//	folded stacks ─────────────┼→ record.Record: event, its kernel stack, its user stack, …
 //	folder of cpuN.raw pages ──┤  pages → events → merged by time
 //	trace.dat ─────────────────┘  shown as such a folder, by package tracedat
 //
@@ -14,7 +14,7 @@
 //	c, err := capture.Open("trace.txt.gz", capture.Options{})
 //	if err != nil { … }
 //	defer c.Close()
-//	var r tracer.Record
+//	var r record.Record
 //	for err = c.Next(&r); err == nil; err = c.Next(&r) {
 //		…
 //	}

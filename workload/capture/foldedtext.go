@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // The values of Options.Frames.
@@ -70,7 +70,7 @@ func newFoldedText(b *base, in *stream, l location) (*foldedText, error) {
 	return f, nil
 }
 
-func (f *foldedText) next(r *tracer.Record) error {
+func (f *foldedText) next(r *record.Record) error {
 	if f.emit.stack(r) {
 		return nil
 	}

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 
-	"ftracelab/internal/budget"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/record"
+	"ftracelab/workload/capture/budget"
 )
 
 const (
@@ -40,7 +40,7 @@ type folder struct {
 // recordKind is how the records of an id are read.
 type recordKind struct {
 	typ        *event.Type
-	kind       tracer.Kind
+	kind       record.Kind
 	least      int          // bytes up to the end of the last field
 	size, list *event.Field // of stacks: number (nil: up to a zero) and addresses
 }
@@ -113,12 +113,12 @@ func recordKinds(table *event.Table, shown string) ([]recordKind, error) {
 		if t.System == "ftrace" {
 			switch t.Name {
 			case "kernel_stack":
-				k.kind, k.size, k.list = tracer.KernelStack, t.Field("size"), t.Field("caller")
+				k.kind, k.size, k.list = record.KernelStack, t.Field("size"), t.Field("caller")
 			case "user_stack":
-				k.kind, k.list = tracer.UserStack, t.Field("caller")
+				k.kind, k.list = record.UserStack, t.Field("caller")
 			}
 		}
-		if k.kind != tracer.Event && (k.list == nil || k.kind == tracer.KernelStack && k.size == nil) {
+		if k.kind != record.Event && (k.list == nil || k.kind == record.KernelStack && k.size == nil) {
 			return nil, fileError(shown, "the format of "+t.Name+" lacks a field", nil)
 		}
 		kinds[t.ID] = k
@@ -233,7 +233,7 @@ func (f *folder) openPages(c *cpuPages, many bool, memory *budget.Budget) (*stre
 }
 
 // next gives the earliest record of all CPUs, at equal times that of the lower CPU.
-func (f *folder) next(r *tracer.Record) error {
+func (f *folder) next(r *record.Record) error {
 	if f.cur == nil {
 		for _, c := range f.cpus {
 			if err := c.advance(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"path"
 
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // ftraceText reads the text of trace or trace_pipe. Whether a record is complete
@@ -33,7 +33,7 @@ type ftraceText struct {
 
 // textRecord is a record with the memory it needs.
 type textRecord struct {
-	tracer.Record
+	record.Record
 	data    []byte
 	stack   []uint64
 	isMark  bool // text that may go on on the next line
@@ -66,7 +66,7 @@ func newFtraceText(b *base, in *stream, l location) (*ftraceText, error) {
 }
 
 // next gives the next record.
-func (f *ftraceText) next(r *tracer.Record) error {
+func (f *ftraceText) next(r *record.Record) error {
 	if f.failed != nil {
 		return f.failed
 	}
@@ -121,15 +121,15 @@ func (f *ftraceText) stop(err error) (_ error, over bool) {
 	var at *Error
 	if !errors.As(err, &at) || at.Line == 0 { // not a line: nothing comes behind it
 		f.ended = true
-		f.have = f.have && f.hand.Kind != tracer.KernelStack && f.hand.Kind != tracer.UserStack
+		f.have = f.have && f.hand.Kind != record.KernelStack && f.hand.Kind != record.UserStack
 	}
 	return nil, f.ended
 }
 
 // cut finds out whether the text ends inside a stack.
 func (f *ftraceText) cut() error {
-	isStack := f.have && (f.hand.Kind == tracer.KernelStack || f.hand.Kind == tracer.UserStack)
-	if isStack && (!f.whole || f.hand.Kind == tracer.KernelStack && len(f.hand.stack) == 0) {
+	isStack := f.have && (f.hand.Kind == record.KernelStack || f.hand.Kind == record.UserStack)
+	if isStack && (!f.whole || f.hand.Kind == record.KernelStack && len(f.hand.stack) == 0) {
 		f.have = false
 		return f.in.fault("the text ends inside a stack")
 	}
@@ -159,7 +159,7 @@ func (f *ftraceText) take(line []byte) (given bool, err error) {
 	}
 	if cpu, count, ok := parseLost(line); ok {
 		given = f.turn()
-		f.hand.Record = tracer.Record{Kind: tracer.Lost, CPU: cpu, Time: *f.now(cpu), Count: count}
+		f.hand.Record = record.Record{Kind: record.Lost, CPU: cpu, Time: *f.now(cpu), Count: count}
 		return given, nil
 	}
 	if err := f.line.parse(line); err != nil {
@@ -206,17 +206,17 @@ func (f *ftraceText) begin() error {
 		f.noFlags++
 	}
 	f.comms.setBytes(l.pid, l.comm)
-	h.Record = tracer.Record{
+	h.Record = record.Record{
 		CPU: l.cpu, Time: *now,
 		Common: event.Common{Flags: l.flags, PreemptCount: l.preempt, PID: l.pid},
 	}
 	h.stack = h.stack[:0]
 	switch string(l.body) {
 	case "<stack trace>":
-		h.Kind, h.Common.Type = tracer.KernelStack, f.build.kernelStack
+		h.Kind, h.Common.Type = record.KernelStack, f.build.kernelStack
 		return nil
 	case "<user stack trace>":
-		h.Kind, h.Common.Type = tracer.UserStack, f.build.userStack
+		h.Kind, h.Common.Type = record.UserStack, f.build.userStack
 		return nil
 	}
 	err := f.build.event(h, l.body)
@@ -232,7 +232,7 @@ const maxFrames = 4096
 
 // frame adds a line " => …" to the stack in hand.
 func (f *ftraceText) frame(text []byte) error {
-	if !f.have || f.hand.Kind != tracer.KernelStack && f.hand.Kind != tracer.UserStack {
+	if !f.have || f.hand.Kind != record.KernelStack && f.hand.Kind != record.UserStack {
 		return f.in.fault("a frame without a stack")
 	}
 	if len(f.hand.stack) == maxFrames {
@@ -245,7 +245,7 @@ func (f *ftraceText) frame(text []byte) error {
 	case len(text) == 0:
 		return f.in.fault("a frame without a name")
 	}
-	addr := f.address(text, f.hand.Kind == tracer.KernelStack)
+	addr := f.address(text, f.hand.Kind == record.KernelStack)
 	f.hand.stack = append(f.hand.stack, addr)
 	f.hand.Stack = f.hand.stack
 	return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // Info is what is known about a capture.
@@ -73,17 +73,17 @@ type CPUStats struct {
 // Entries is the number of records delivered, as the kernel counts entries.
 func (i Info) Entries() uint64 { return i.Events + i.KernelStacks + i.UserStacks }
 
-func (i *Info) count(r *tracer.Record) {
+func (i *Info) count(r *record.Record) {
 	switch r.Kind {
-	case tracer.Event:
+	case record.Event:
 		i.Events++
-	case tracer.KernelStack:
+	case record.KernelStack:
 		i.KernelStacks++
-	case tracer.UserStack:
+	case record.UserStack:
 		i.UserStacks++
-	case tracer.Lost:
+	case record.Lost:
 		i.Losses++
-		if r.Count != tracer.LostUnknown {
+		if r.Count != record.LostUnknown {
 			i.Lost += r.Count
 		}
 		return

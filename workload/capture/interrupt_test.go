@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
 )
 
 // TestContext: after the end of Options.Context nothing is read from a file any more,
@@ -37,7 +37,7 @@ func TestContext(t *testing.T) {
 		}
 		result := make(chan error)
 		go func() {
-			var r tracer.Record
+			var r record.Record
 			result <- c.Next(&r)
 		}()
 		select {

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"ftracelab/internal/budget"
 	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
+	"ftracelab/workload/capture/budget"
 )
 
 // oracle is the folder of the captures of real kernels.
@@ -57,7 +57,7 @@ func count(t testing.TB, c *Capture) census {
 
 func tally(c *Capture) (census, error) {
 	s := census{unique: map[string]int{}, byCPU: map[int]uint64{}}
-	var r tracer.Record
+	var r record.Record
 	var key []byte
 	last := map[int]uint64{}
 	for {
@@ -73,20 +73,20 @@ func tally(c *Capture) (census, error) {
 		last[r.CPU] = r.Time
 		s.byCPU[r.CPU]++
 		switch r.Kind {
-		case tracer.Lost:
+		case record.Lost:
 			s.lost++
 			continue
-		case tracer.Event:
+		case record.Event:
 			s.events++
 			if r.Type == nil || c.Types().ByID(int(r.Common.Type)) != r.Type {
 				return s, fmt.Errorf("event %d: type %v is not in the table", s.events, r.Type)
 			}
 			s.eventBytes += ringSize(len(r.Data))
 			continue
-		case tracer.KernelStack:
+		case record.KernelStack:
 			s.kernel++
 			s.stackBytes += ringSize(16 + 8*len(r.Stack))
-		case tracer.UserStack:
+		case record.UserStack:
 			s.user++
 			s.stackBytes += ringSize(16 + 64)
 		}
@@ -216,7 +216,7 @@ func TestTextSizes(t *testing.T) {
 // comparePrefix reads both until the text ends and compares everything but names.
 func comparePrefix(t *testing.T, pages, text *Capture) (pageBytes, textBytes, n uint64) {
 	t.Helper()
-	var p, x tracer.Record
+	var p, x record.Record
 	kernel, frames := map[uint64]uint64{}, 0
 	for {
 		switch err := text.Next(&x); {
@@ -239,7 +239,7 @@ func comparePrefix(t *testing.T, pages, text *Capture) (pageBytes, textBytes, n 
 			t.Fatalf("record %d: time %d on the page, %d in text", n, p.Time, x.Time)
 		}
 		if len(p.Stack) != len(x.Stack) {
-			var peek tracer.Record
+			var peek record.Record
 			if !errors.Is(text.Next(&peek), io.EOF) {
 				t.Fatalf("record %d: %d frames on the page, %d in text", n, len(p.Stack), len(x.Stack))
 			}
@@ -247,17 +247,17 @@ func comparePrefix(t *testing.T, pages, text *Capture) (pageBytes, textBytes, n 
 		}
 		for i := range p.Stack {
 			frames++
-			if old, ok := kernel[p.Stack[i]]; ok && old != x.Stack[i] && p.Kind == tracer.KernelStack {
+			if old, ok := kernel[p.Stack[i]]; ok && old != x.Stack[i] && p.Kind == record.KernelStack {
 				t.Fatalf("record %d: address %#x has two pseudo addresses", n, p.Stack[i])
 			}
 			kernel[p.Stack[i]] = x.Stack[i]
 		}
-		if p.Kind == tracer.Event {
+		if p.Kind == record.Event {
 			pageBytes += ringSize(len(p.Data))
 			textBytes += ringSize(len(x.Data))
 		} else {
 			pageBytes += ringSize(len(p.Data))
-			if x.Kind == tracer.KernelStack {
+			if x.Kind == record.KernelStack {
 				textBytes += ringSize(16 + 8*len(x.Stack))
 			} else {
 				textBytes += ringSize(16 + 64)
@@ -306,11 +306,11 @@ func uniqueSamples(t *testing.T, path string) int {
 	t.Helper()
 	c := openTest(t, path, Options{})
 	seen := map[string]bool{}
-	var r tracer.Record
+	var r record.Record
 	var key []byte
 	for {
 		err := c.Next(&r)
-		if (err != nil || r.Kind == tracer.Event) && len(key) > 0 {
+		if (err != nil || r.Kind == record.Event) && len(key) > 0 {
 			seen[string(key)] = true
 			key = key[:0]
 		}

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"ftracelab/ringbuf"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // cpuPages reads the records of one CPU from its pages.
@@ -22,7 +22,7 @@ type cpuPages struct {
 	page        ringbuf.PageReader
 	now         uint64
 
-	rec   tracer.Record
+	rec   record.Record
 	stack []uint64
 	done  bool
 }
@@ -104,7 +104,7 @@ func (c *cpuPages) load() (lost bool, err error) {
 	c.now = max(c.now, c.page.Time())
 	if missed, count, known := c.page.Missed(); missed {
 		if !known {
-			count = tracer.LostUnknown
+			count = record.LostUnknown
 		}
 		c.lose(count)
 		return true, nil
@@ -114,7 +114,7 @@ func (c *cpuPages) load() (lost bool, err error) {
 
 // lose makes rec a gap.
 func (c *cpuPages) lose(count uint64) {
-	c.rec = tracer.Record{Kind: tracer.Lost, CPU: c.cpu, Time: c.now, Count: count}
+	c.rec = record.Record{Kind: record.Lost, CPU: c.cpu, Time: c.now, Count: count}
 }
 
 // damaged ends the page that cannot be read, or the capture. What KeepGoing passes
@@ -129,7 +129,7 @@ func (c *cpuPages) damaged(err error) (lost bool, _ error) {
 	if c.done {
 		return false, nil
 	}
-	c.lose(tracer.LostUnknown)
+	c.lose(record.LostUnknown)
 	return true, nil
 }
 
@@ -152,8 +152,8 @@ func (c *cpuPages) decode(e ringbuf.PageEvent) error {
 		return fmt.Errorf("page offset %d: no format has the event id %d", e.Offset, common.Type)
 	}
 	c.now = max(c.now, e.Time)
-	c.rec = tracer.Record{Kind: k.kind, CPU: c.cpu, Time: c.now, Common: common, Type: k.typ, Data: e.Data}
-	if k.kind == tracer.Event {
+	c.rec = record.Record{Kind: k.kind, CPU: c.cpu, Time: c.now, Common: common, Type: k.typ, Data: e.Data}
+	if k.kind == record.Event {
 		if len(e.Data) < k.least {
 			return fmt.Errorf("page offset %d: a record of %d bytes is too short for %s", e.Offset, len(e.Data), k.typ.Name)
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // perfText reads the text of perf script, in three goroutines that hand on blocks in
@@ -88,7 +88,7 @@ func (f *perfText) parse(in io.Reader) {
 	}
 }
 
-func (f *perfText) next(r *tracer.Record) error {
+func (f *perfText) next(r *record.Record) error {
 	if f.emit.stack(r) {
 		return nil
 	}

@@ -3,8 +3,8 @@ package capture
 import (
 	"fmt"
 
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // sampleSize is the size of the record of a sample, which no ftrace event has: the
@@ -21,7 +21,7 @@ type samples struct {
 	typ    *event.Type
 	data   [sampleSize]byte
 
-	rec          tracer.Record // of the event, which the stacks share
+	rec          record.Record // of the event, which the stacks share
 	kernel, user []uint64      // not given yet
 }
 
@@ -30,7 +30,7 @@ func newSamples(b *base, system string) *samples {
 }
 
 // start makes r the event of a sample.
-func (s *samples) start(r *tracer.Record, name string, cpu int, tid int32, time, period uint64, kernel, user []uint64) error {
+func (s *samples) start(r *record.Record, name string, cpu int, tid int32, time, period uint64, kernel, user []uint64) error {
 	if name != s.name || s.typ == nil {
 		if err := s.named(name); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *samples) start(r *tracer.Record, name string, cpu int, tid int32, time,
 	} else if len(user) > 0 {
 		ip = user[0]
 	}
-	s.rec = tracer.Record{CPU: cpu, Time: time, Common: event.Common{Type: uint16(s.typ.ID), PID: tid}}
+	s.rec = record.Record{CPU: cpu, Time: time, Common: event.Common{Type: uint16(s.typ.ID), PID: tid}}
 	s.rec.Common.Put(s.data[:])
 	putWord(s.data[event.CommonSize:], ip)
 	putWord(s.data[event.CommonSize+8:], period)
@@ -53,15 +53,15 @@ func (s *samples) start(r *tracer.Record, name string, cpu int, tid int32, time,
 }
 
 // stack makes r the next stack of the sample.
-func (s *samples) stack(r *tracer.Record) bool {
+func (s *samples) stack(r *record.Record) bool {
 	switch {
 	case len(s.kernel) > 0:
 		*r = s.rec
-		r.Kind, r.Stack, r.Common.Type = tracer.KernelStack, s.kernel, 0
+		r.Kind, r.Stack, r.Common.Type = record.KernelStack, s.kernel, 0
 		s.kernel = nil
 	case len(s.user) > 0:
 		*r = s.rec
-		r.Kind, r.Stack, r.Common.Type = tracer.UserStack, s.user, 0
+		r.Kind, r.Stack, r.Common.Type = record.UserStack, s.user, 0
 		s.user = nil
 	default:
 		return false

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"ftracelab/stackmap"
-	"ftracelab/tracer"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
 )
 
 // stackIDs undoes a stack map: of the capture's stack_id records it makes the kernel
@@ -124,14 +124,14 @@ func (s *stackIDs) of(t *event.Type, data []byte) (id uint32, ok bool) {
 
 // undo makes of a stack_id record the stack it stands for, if the map has it. The
 // record keeps its type and its data: they are what the kernel wrote.
-func (s *stackIDs) undo(r *tracer.Record) error {
+func (s *stackIDs) undo(r *record.Record) error {
 	id, ok := s.of(r.Type, r.Data)
 	if !ok {
 		return nil
 	}
 	ips, ok, err := s.stack(id)
 	if ok {
-		r.Kind, r.Stack = tracer.KernelStack, ips
+		r.Kind, r.Stack = record.KernelStack, ips
 	}
 	return err
 }

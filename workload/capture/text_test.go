@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ftracelab/tracer/record"
 
-	"ftracelab/tracer"
+	"github.com/google/go-cmp/cmp"
 )
 
 // fromText opens text as standard input would.
@@ -28,7 +28,7 @@ func fromText(t testing.TB, text string, opt Options) *Capture {
 func dump(t testing.TB, c *Capture) []string {
 	t.Helper()
 	var out []string
-	var r tracer.Record
+	var r record.Record
 	for {
 		if err := c.Next(&r); errors.Is(err, io.EOF) {
 			return out
@@ -37,15 +37,15 @@ func dump(t testing.TB, c *Capture) []string {
 		}
 		s := fmt.Sprintf("cpu%d %d pid=%d ", r.CPU, r.Time, r.Common.PID)
 		switch r.Kind {
-		case tracer.Event:
+		case record.Event:
 			s += fmt.Sprintf("flags=%#x preempt=%#x %s:%s %d", r.Common.Flags, r.Common.PreemptCount,
 				r.Type.System, r.Type.Name, len(r.Data))
-		case tracer.KernelStack, tracer.UserStack:
-			s += [...]string{tracer.KernelStack: "kernel", tracer.UserStack: "user"}[r.Kind]
+		case record.KernelStack, record.UserStack:
+			s += [...]string{record.KernelStack: "kernel", record.UserStack: "user"}[r.Kind]
 			for _, addr := range r.Stack {
 				s += " " + c.Symbol(addr)
 			}
-		case tracer.Lost:
+		case record.Lost:
 			s = fmt.Sprintf("cpu%d %d lost %d", r.CPU, r.Time, int64(r.Count))
 		}
 		out = append(out, s)
@@ -196,9 +196,9 @@ func TestPerfForms(t *testing.T) {
 // TestPerfSameAddressInTwoFiles keeps apart what is one number in two files.
 func TestPerfSameAddressInTwoFiles(t *testing.T) {
 	c := fromText(t, "a 1 1.0: e: \n\t 1000 f (/bin/a)\n\t 1000 f (/bin/b)\n\t 1000 f (/bin/a)\n\n", Options{})
-	var r tracer.Record
+	var r record.Record
 	for c.Next(&r) == nil {
-		if r.Kind == tracer.UserStack && (r.Stack[0] == r.Stack[1] || r.Stack[0] != r.Stack[2]) {
+		if r.Kind == record.UserStack && (r.Stack[0] == r.Stack[1] || r.Stack[0] != r.Stack[2]) {
 			t.Errorf("addresses %#x", r.Stack)
 		}
 	}
@@ -318,7 +318,7 @@ func TestExampleSymbols(t *testing.T) {
 	}
 	defer c.Close()
 	seen := map[uint64]bool{}
-	var r tracer.Record
+	var r record.Record
 	for c.Next(&r) == nil {
 		for _, addr := range r.Stack {
 			if seen[addr] {
@@ -343,7 +343,7 @@ func TestNextAllocates(t *testing.T) {
 	folded := "a;b;c 5000\n"
 	for name, text := range map[string]string{"perf": perf, "ftrace": ftrace, "folded": folded} {
 		c := fromText(t, text, Options{})
-		var r tracer.Record
+		var r record.Record
 		for range 100 {
 			if err := c.Next(&r); err != nil {
 				t.Fatal(err)
@@ -362,7 +362,7 @@ func TestNextAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	var r tracer.Record
+	var r record.Record
 	if n := testing.AllocsPerRun(5000, func() {
 		if err := c.Next(&r); err != nil {
 			t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"ftracelab/fgraph"
-	"ftracelab/internal/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output"
+	"ftracelab/workload/capture/budget"
 )
 
 // Trace is a capture folder as its kernel would show it in the file trace: the

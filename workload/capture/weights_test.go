@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/internal/budget"
-	"ftracelab/tracer"
+	"ftracelab/tracer/record"
+	"ftracelab/workload/capture/budget"
 )
 
 // drainFolded gives how often each stack comes, in the order of the text, by its first
@@ -19,12 +19,12 @@ import (
 func drainFolded(t *testing.T, c *Capture) (events uint64, byFrame map[string]uint64, err error) {
 	t.Helper()
 	byFrame = map[string]uint64{}
-	var r tracer.Record
+	var r record.Record
 	for err = c.Next(&r); err == nil; err = c.Next(&r) {
 		switch r.Kind {
-		case tracer.Event:
+		case record.Event:
 			events++
-		case tracer.KernelStack:
+		case record.KernelStack:
 			byFrame[c.Symbol(r.Stack[0])]++
 		}
 	}

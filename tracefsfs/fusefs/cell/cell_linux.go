@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Tracing is where the tree stands in a cell.

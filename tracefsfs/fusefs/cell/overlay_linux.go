@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ftracelab/internal/tracefile"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Where the server has the trees, below Tracing, until the cell takes them over.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
 )
 

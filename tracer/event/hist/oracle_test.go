@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
 )
 

@@ -3,7 +3,7 @@ package probe
 import (
 	"strings"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // fetchType is a type an argument can have.

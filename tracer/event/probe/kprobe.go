@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // ParseKprobe reads the definition of a probe in the kernel:

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // fetch compiles loading and following; prog is then at its last instruction.

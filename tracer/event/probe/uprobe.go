@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // ParseUprobe reads the definition of a probe in a user file:

@@ -3,7 +3,7 @@ package synth
 import (
 	"strings"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // scalars are the types of numbers: the bytes they have and the conversion that

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/tracefsfs/shell/posixre"
+	"ftracelab/internal/userland/posixre"
 )
 
 // Options are sed's.

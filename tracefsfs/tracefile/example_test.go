@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"ftracelab/internal/tracefile"
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // A component declares a file beside what the file shows and sets.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"ftracelab/tracefsfs/shell/posixre"
+	"ftracelab/internal/userland/posixre"
 )
 
 // Config is what a run reads and writes.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/internal/budget"
+	"ftracelab/workload/capture/budget"
 )
 
 func TestTake(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"ftracelab/tracefsfs/shell/posixre"
+	"ftracelab/internal/userland/posixre"
 )
 
 // maxDepth bounds how deep a program may nest.
