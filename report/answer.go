@@ -114,6 +114,9 @@ func (a *Answer) words(r *Report, d *Result) {
 		return
 	}
 	buffer := fmt.Sprintf("a buffer of %s KB on %s", Group(uint64(r.Settings.BufferSizeKB)), plural(len(d.RetainedCPUs), "CPU"))
+	if r.Input.CPUless {
+		buffer += " (the capture names none)"
+	}
 	costs := fmt.Sprintf("The map costs %s", binaryBytes(a.MapBytes))
 	asked := ""
 	if rec := d.Maps[0].Recommended; rec.Bits != a.Bits {

@@ -276,6 +276,18 @@ func TestCondition(t *testing.T) {
 	}
 }
 
+// cpuless is a source that knows no CPUs.
+type cpuless struct{ *records }
+
+func (cpuless) NamesCPUs() bool { return false }
+
+func TestNoCPUs(t *testing.T) {
+	r := mustEstimate(t, cpuless{kernelHeavy(50, 3, 9)}, Options{})
+	if !r.Input.CPUless || !strings.Contains(r.Answer.Verdict, "on 1 CPU (the capture names none)") {
+		t.Errorf("%s", r.Answer.Verdict)
+	}
+}
+
 func designNamed(t *testing.T, r *Report, name string) *Result {
 	t.Helper()
 	for i := range r.Designs {

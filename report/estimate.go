@@ -69,6 +69,12 @@ type Conditioner interface {
 	Condition() string
 }
 
+// CPUNamer is a source that may not know on which CPUs its records were made. Asked once
+// it has been read, it says whether it does; if not, all are of CPU 0.
+type CPUNamer interface {
+	NamesCPUs() bool
+}
+
 // nrPages is how many sub-buffers buffer_size_kb gives a CPU.
 //
 // Kernel: ring_buffer_resize, kernel/trace/ring_buffer.c.
@@ -158,6 +164,9 @@ func Estimate(ctx context.Context, src record.Source, opt Options) (*Report, err
 	if c, ok := src.(Caveater); ok {
 		opt.Caveats = append(opt.Caveats[:len(opt.Caveats):len(opt.Caveats)], c.Caveats()...)
 	}
+	if c, ok := src.(CPUNamer); ok {
+		run.cpuless = !c.NamesCPUs()
+	}
 	if c, ok := src.(Conditioner); ok {
 		run.condition = c.Condition()
 	}
@@ -175,6 +184,7 @@ type run struct {
 	witness *witness // nil: nothing to compare with
 
 	condition string // of the source, see Conditioner
+	cpuless   bool   // the source names no CPUs
 }
 
 func newRun(ctx context.Context, opt *Options, memory *budget.Budget) (*run, error) {

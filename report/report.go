@@ -64,6 +64,7 @@ type Input struct {
 	Lost    uint64  `json:"lost"`    // events known to be missing
 	Losses  uint64  `json:"losses"`  // places where some are
 	CPUs    int     `json:"cpus"`    // that have records
+	CPUless bool    `json:"cpuless"` // the capture names no CPUs: all is taken for one's
 	Seconds Seconds `json:"seconds"` // null: the capture has no times
 }
 

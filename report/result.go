@@ -75,7 +75,7 @@ func (r *run) input() Input {
 		Basis: Measured, Path: r.opt.Path, Format: r.opt.Format,
 		Events: c.events, Stacks: c.kernelStacks + c.userStacks, KernelStacks: c.kernelStacks, UserStacks: c.userStacks,
 		KernelMeanDepth: ratio(c.kernelWords, c.kernelStacks), UserMeanDepth: ratio(c.userWords, c.userStacks),
-		StackIDs: c.stackIDs, Lost: c.lost, Losses: c.losses, CPUs: c.cpus(), Seconds: c.seconds(),
+		StackIDs: c.stackIDs, Lost: c.lost, Losses: c.losses, CPUs: c.cpus(), CPUless: r.cpuless, Seconds: c.seconds(),
 	}
 	in.UniqueKernelStacks, in.KernelAtLeast = c.kernel.len()
 	in.UniqueUserStacks, in.UserAtLeast = c.user.len()

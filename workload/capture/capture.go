@@ -334,6 +334,18 @@ func (c *Capture) Condition() string {
 	return ""
 }
 
+// NamesCPUs reports whether the capture tells on which CPU anything happened. In one that
+// does not, all happened on CPU 0. It is complete once Next has returned io.EOF.
+func (c *Capture) NamesCPUs() bool {
+	switch imp := c.imp.(type) {
+	case *foldedText:
+		return false
+	case *perfText:
+		return imp.noCPU < imp.count || imp.count == 0
+	}
+	return true
+}
+
 // Types are the types of the events. Types that only the text names are added as
 // they occur.
 func (c *Capture) Types() *event.Table { return c.types.table }
