@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -270,7 +271,7 @@ func closeAll(files []int) {
 // Open opens a file, which may be on any file system but the mounts of this process
 // (EACCES). The descriptor may be used without asking the mounts anything.
 func (h *Helper) Open(path string, flags int) (*os.File, error) {
-	r, err := h.do(nil, job{Op: opOpen, Path: path, Flags: []int{flags}})
+	r, err := h.look(job{Op: opOpen, Path: path, Flags: []int{flags}})
 	if err != nil {
 		return nil, err
 	}
@@ -279,8 +280,21 @@ func (h *Helper) Open(path string, flags int) (*os.File, error) {
 
 // Stat says what a file is. Those in the mounts of this process answer EACCES.
 func (h *Helper) Stat(path string) (FileInfo, error) {
-	r, err := h.do(nil, job{Op: opStat, Path: path})
+	r, err := h.look(job{Op: opStat, Path: path})
 	return r.Info, err
+}
+
+// lookTime is how long the helper may take to look at a path that a client gave.
+const lookTime = 2 * time.Second
+
+// look is do for a path that a client gave, which fails with EINTR when it takes too
+// long. Whoever asks may hold a lock that the server needs to answer others; and a path
+// that leads into a folder of the mount may have to wait for one of these, who holds the
+// lock of the folder. So it is not waited for without end.
+func (h *Helper) look(j job) (reply, error) {
+	tooLong := make(chan struct{})
+	defer time.AfterFunc(lookTime, func() { close(tooLong) }).Stop()
+	return h.do(tooLong, j)
 }
 
 // strays says that a thread is the helper's. In the tree it then is because a path led
