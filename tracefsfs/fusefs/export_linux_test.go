@@ -9,3 +9,10 @@ func (m *Mount) OpenFiles() int {
 
 // HelperPID is a helper's process.
 func HelperPID(h *Helper) int { return h.cmd.Process.Pid }
+
+// Nodes is how many files and folders the kernel knows.
+func (m *Mount) Nodes() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.nodes)
+}

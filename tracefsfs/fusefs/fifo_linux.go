@@ -162,6 +162,7 @@ func (m *Mount) pump() {
 	m.mu.Unlock()
 	if due {
 		m.eachFIFO(m.serve)
+		m.sweepPassing()
 	}
 }
 
@@ -311,6 +312,7 @@ var clearing = map[string]bool{
 
 // rewrote is told after each write, and after an open that truncated.
 func (m *Mount) rewrote(n *node, truncated bool) {
+	m.redefined(n)
 	name := path.Base(n.path)
 	switch {
 	case name == "tracing_on":

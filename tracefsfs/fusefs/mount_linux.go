@@ -72,6 +72,10 @@ type Mount struct {
 	aliases   map[string]*node // names by which the helper finds FIFOs, each once
 	nextAlias uint64
 
+	stale    bool   // folders of dynamic events may have gone, see sweepPassing
+	sweeping bool   // somebody finds out
+	telling  string // see tell
+
 	closing map[*file]bool // see awaitReleases
 	ending  chan struct{}  // closed: Close has begun
 	closed  sync.Once

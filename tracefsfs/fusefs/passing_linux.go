@@ -1,0 +1,79 @@
+package fusefs
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Folders of dynamic events go without anybody's rmdir(2), so that the kernel does not hear
+// of it. It would keep what it knows of them, and so would the server, until somebody asks
+// for the same name again. The helper asks.
+
+// defining are the files whose writing may take events away.
+var defining = map[string]bool{"dynamic_events": true, "kprobe_events": true, "uprobe_events": true, "synthetic_events": true}
+
+// redefined is told of each write and each truncation.
+func (m *Mount) redefined(n *node) {
+	if defining[path.Base(n.path)] {
+		m.mu.Lock()
+		m.stale = true
+		m.mu.Unlock()
+	}
+}
+
+// sweepPassing looks whether folders have gone, if some may have, one sweep at a time.
+func (m *Mount) sweepPassing() {
+	m.mu.Lock()
+	if !m.stale || m.sweeping {
+		m.mu.Unlock()
+		return
+	}
+	m.stale, m.sweeping = false, true
+	var known []string
+	for p, n := range m.paths {
+		if passing(n.entry) {
+			known = append(known, p)
+		}
+	}
+	m.mu.Unlock()
+	go func() {
+		slices.Sort(known) // a folder before those in it
+		gone := "?"        // the last one; no path begins so
+		for _, p := range known {
+			if strings.HasPrefix(p, gone+"/") {
+				continue
+			}
+			if _, err := m.cfg.FS.Lookup(p); err != nil {
+				gone = p
+				m.vanished(p)
+				m.tell(p)
+			}
+		}
+		m.mu.Lock()
+		m.sweeping = false
+		m.mu.Unlock()
+	}()
+}
+
+// tell lets the kernel ask for what has gone.
+func (m *Mount) tell(p string) {
+	if m.helper == nil {
+		return
+	}
+	m.mu.Lock()
+	m.telling = p
+	m.mu.Unlock()
+	_, _ = m.helper.do(m.ending, job{Op: opStat, Path: filepath.Join(m.dir, p)}) // it fails
+	m.mu.Lock()
+	m.telling = ""
+	m.mu.Unlock()
+}
+
+// told says that the helper is on its way to a path that it shall ask for.
+func (m *Mount) told(p string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.telling == p || strings.HasPrefix(m.telling, p+"/")
+}
