@@ -7,8 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,6 +185,76 @@ func TestHelperStrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+}
+
+// A path that a client gives may lead to a folder of the mount that another client has
+// locked, whose request waits in the server for the one who asks for the path.
+func TestLockedFolder(t *testing.T) {
+	testutil.NeedPrivateMounts(t, fusefs.Available())
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := helper.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var tree sync.Mutex // as of the tracer
+	var once sync.Once
+	writing, locked, looked := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	dir := t.TempDir()
+	look := tracefile.Seq("look", 0o600, func() ([]byte, error) { return nil, nil }).OnWrite(func([]byte) error {
+		tree.Lock()
+		defer tree.Unlock()
+		close(writing)
+		<-locked
+		_, err := helper.Stat(filepath.Join(dir, "other"))
+		looked <- err
+		return nil
+	})
+	root := &tracefile.Dir{Mode: 0o700, Children: func() []tracefile.Node { return []tracefile.Node{look} }}
+	root.Find = func(name string) tracefile.Node {
+		switch name {
+		case "look":
+			return look
+		case "locked": // an open that may create holds the folder's lock meanwhile
+			once.Do(func() { close(locked) })
+			tree.Lock()
+			defer tree.Unlock()
+		}
+		return nil
+	}
+	m, err := fusefs.New(dir, fusefs.Config{FS: tracefsfs.New(root), Helper: helper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clients []*exec.Cmd
+	for _, file := range []string{"look", "locked"} {
+		cmd := exec.Command("sh", "-c", "echo > "+file)
+		cmd.Dir = dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, cmd)
+		if file == "look" {
+			<-writing
+		}
+	}
+	select {
+	case err := <-looked:
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EACCES) {
+			t.Errorf("what was in the way: %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the server waits for its own mount")
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, cmd := range clients {
+		_ = cmd.Wait() // one of them has no file to write to
+	}
 }
 
 // A thread of the server that is led into the mount is turned away at once.
