@@ -13,7 +13,7 @@ func (m *Mount) aliasEnds(n *node, flags ...int) ([]int, error) {
 	name := rawAlias + strconv.FormatUint(m.nextAlias, 10)
 	m.aliases[name] = n
 	m.mu.Unlock()
-	r, err := m.helper.do(m.ending, job{Op: opOpen, Path: filepath.Join(m.dir, name), Flags: flags, Once: true})
+	r, err := m.helper.do(m.ending, job{Op: opOpen, Path: filepath.Join(m.dir, name), Flags: flags})
 	m.mu.Lock()
 	delete(m.aliases, name)
 	m.mu.Unlock()

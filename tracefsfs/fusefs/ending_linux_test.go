@@ -6,7 +6,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -159,9 +161,10 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
-// A path that a client gives may lead back into the mount. The helper that looks at it is
-// turned away, because what it asks for may be locked until it is back.
-func TestHelperStrays(t *testing.T) {
+// A path that a client gives may lead back into the mount, where nobody gets an answer until
+// the helper that looks at it is back: the client's write holds the lock of the tree, and
+// others that wait for it the folder, in the kernel. The helper does not go there.
+func TestPathIntoMount(t *testing.T) {
 	testutil.NeedPrivateMounts(t, fusefs.Available())
 	helper, err := fusefs.StartHelper()
 	if err != nil {
@@ -172,19 +175,47 @@ func TestHelperStrays(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	var d diary
-	m := mount(t, fusefs.Config{FS: d.tree(), Helper: helper})
-	if _, err := helper.Stat(filepath.Join(m.Dir(), "file")); !errors.Is(err, unix.EACCES) {
-		t.Errorf("a file of the mount: %v", err)
-	}
-	if _, err := helper.Stat("/nowhere"); !errors.Is(err, unix.ENOENT) {
-		t.Errorf("no file: %v", err)
-	}
-	f, err := helper.Open("/proc/self/exe", unix.O_RDONLY)
-	if err != nil {
+	locked, asked := make(chan struct{}), make(chan struct{}, 1)
+	root := &tracefile.Dir{Mode: 0o700, Find: func(name string) tracefile.Node {
+		if name != "locked" {
+			return nil
+		}
+		asked <- struct{}{}
+		<-locked
+		return &tracefile.Dir{Name: name, Mode: 0o700}
+	}}
+	m := mount(t, fusefs.Config{FS: tracefsfs.New(root), Helper: helper})
+	waiting := exec.Command("stat", filepath.Join(m.Dir(), "locked"))
+	if err := waiting.Start(); err != nil {
 		t.Fatal(err)
 	}
-	f.Close()
+	<-asked
+	creating := exec.Command("sh", "-c", `: > "$0"`, filepath.Join(m.Dir(), "new")) // waits for the folder
+	if err := creating.Start(); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(m.Dir(), link); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond) // for it to wait
+	got := make(chan error, 1)
+	for _, path := range []string{filepath.Join(m.Dir(), "file"), filepath.Join(link, "file"), m.Dir()} {
+		go func() {
+			_, err := helper.Stat(path)
+			got <- err
+		}()
+		select {
+		case err := <-got:
+			if !errors.Is(err, unix.EACCES) {
+				t.Errorf("%s: %v", path, err)
+			}
+		case <-time.After(patience):
+			t.Errorf("%s: no answer", path)
+		}
+	}
+	close(locked)
+	_, _ = waiting.Wait(), creating.Wait() // what they say is not the question
 }
 
 // A path that a client gives may lead to a folder of the mount that another client has
@@ -243,8 +274,8 @@ func TestLockedFolder(t *testing.T) {
 	}
 	select {
 	case err := <-looked:
-		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EACCES) {
-			t.Errorf("what was in the way: %v", err)
+		if !errors.Is(err, unix.EACCES) {
+			t.Errorf("a path into the mount: %v", err)
 		}
 	case <-time.After(patience):
 		t.Error("the server waits for its own mount")
@@ -254,6 +285,56 @@ func TestLockedFolder(t *testing.T) {
 	}
 	for _, cmd := range clients {
 		_ = cmd.Wait() // one of them has no file to write to
+	}
+}
+
+// Elsewhere the helper goes where open(2) would.
+func TestHelperPaths(t *testing.T) {
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := helper.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	err = errors.Join(
+		os.WriteFile(file, []byte("text"), 0o600), os.Mkdir(filepath.Join(dir, "sub"), 0o700),
+		os.Symlink("../sub/../file", filepath.Join(dir, "sub/relative")), os.Symlink(file, filepath.Join(dir, "absolute")),
+		os.Symlink("loop", filepath.Join(dir, "loop")), os.Symlink("sub", filepath.Join(dir, "folder")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path string
+		err  error
+	}{
+		{"file", nil},
+		{"sub/relative", nil},
+		{"folder//relative", nil},
+		{"./sub/../absolute", nil},
+		{"none", unix.ENOENT},
+		{"file/below", unix.ENOTDIR},
+		{"loop", unix.ELOOP},
+	} {
+		f, err := helper.Open(dir+"/"+c.path, unix.O_RDONLY)
+		if !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, want %v", c.path, err, c.err)
+		}
+		if err != nil {
+			continue
+		}
+		if text, err := io.ReadAll(f); err != nil || string(text) != "text" {
+			t.Errorf("%s: %q, %v", c.path, text, err)
+		}
+		f.Close()
+		if info, err := helper.Stat(dir + "/" + c.path); err != nil || info.Size != 4 {
+			t.Errorf("%s: %+v, %v", c.path, info, err)
+		}
 	}
 }
 

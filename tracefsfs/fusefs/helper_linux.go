@@ -41,7 +41,6 @@ type job struct {
 	Op     operation
 	Path   string
 	Flags  []int  // of open, one for each file
-	Once   bool   // of open: nobody shall find Path again
 	Source string // of mount
 	Type   string
 	Data   string
@@ -61,7 +60,9 @@ type operation uint8
 
 const (
 	opOpen operation = iota + 1
+	opOpenHost
 	opStat
+	opLook
 	opPoll
 	opMount
 	opForget
@@ -271,7 +272,7 @@ func closeAll(files []int) {
 // Open opens a file, which may be on any file system but the mounts of this process
 // (EACCES). The descriptor may be used without asking the mounts anything.
 func (h *Helper) Open(path string, flags int) (*os.File, error) {
-	r, err := h.look(job{Op: opOpen, Path: path, Flags: []int{flags}})
+	r, err := h.look(job{Op: opOpenHost, Path: path, Flags: []int{flags}})
 	if err != nil {
 		return nil, err
 	}
@@ -288,17 +289,11 @@ func (h *Helper) Stat(path string) (FileInfo, error) {
 const lookTime = 2 * time.Second
 
 // look is do for a path that a client gave, which fails with EINTR when it takes too
-// long. Whoever asks may hold a lock that the server needs to answer others; and a path
-// that leads into a folder of the mount may have to wait for one of these, who holds the
-// lock of the folder. So it is not waited for without end.
+// long. The helper does not go into the mounts of this process, but the path may lead to a
+// server elsewhere that does not answer; and whoever asks may hold a lock that this one
+// needs to answer others.
 func (h *Helper) look(j job) (reply, error) {
 	tooLong := make(chan struct{})
 	defer time.AfterFunc(lookTime, func() { close(tooLong) }).Stop()
 	return h.do(tooLong, j)
-}
-
-// strays says that a thread is the helper's. In the tree it then is because a path led
-// there that a client gave (Open, Stat).
-func (h *Helper) strays(tid uint32) bool {
-	return h != nil && unix.Tgkill(h.cmd.Process.Pid, int(tid), 0) == nil
 }

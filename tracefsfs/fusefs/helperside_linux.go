@@ -25,8 +25,9 @@ type helperSide struct {
 
 // held is a mount that the helper takes away in the end.
 type held struct {
-	id    uint64 // of mountOf
-	abort int    // the connection's switch, see abortSwitch; -1: there is none
+	id           uint64 // of mountOf
+	major, minor uint32 // of its files
+	abort        int    // the connection's switch, see abortSwitch; -1: there is none
 }
 
 // helperMain is a helper's whole life: until its server, or who holds the leash, ends.
@@ -127,8 +128,13 @@ func (s *helperSide) run(j job, files []int, r *reply) error {
 	switch j.Op {
 	case opOpen:
 		return open(j, r)
+	case opOpenHost:
+		return s.openHost(j, r)
 	case opStat:
-		return stat(j.Path, &r.Info)
+		return s.stat(j.Path, &r.Info)
+	case opLook:
+		look(j.Path)
+		return nil
 	case opPoll:
 		return os.NewSyscallError("poll", pollOnce(j.Path))
 	case opMount:
@@ -140,14 +146,35 @@ func (s *helperSide) run(j job, files []int, r *reply) error {
 	return syscall.ENOSYS
 }
 
-// open opens a file as often as there are flags. All but the first opening go by what a
-// descriptor stands for, which looks no name up.
+// open opens a file of the mount, whose name is good for once, as often as there are flags.
+// All but the first opening go by what a descriptor stands for, which looks no name up.
 func open(j job, r *reply) (err error) {
 	at, err := unix.Open(j.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("open", err)
 	}
 	defer unix.Close(at)
+	if err := reopen(at, j, r); err != nil {
+		return err
+	}
+	// The name is no longer good, which the kernel has to hear: what it remembers of it
+	// would keep the file, and all that it stands for, with the server.
+	look(j.Path)
+	return nil
+}
+
+// openHost opens a file outside of the mounts.
+func (s *helperSide) openHost(j job, r *reply) error {
+	at, err := s.reach(j.Path)
+	if err != nil {
+		return os.NewSyscallError("open", err)
+	}
+	defer unix.Close(at)
+	return reopen(at, j, r)
+}
+
+// reopen opens what a descriptor stands for.
+func reopen(at int, j job, r *reply) error {
 	for _, flags := range j.Flags {
 		fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), flags|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -157,17 +184,18 @@ func open(j job, r *reply) (err error) {
 		}
 		r.files = append(r.files, fd)
 	}
-	if j.Once {
-		// The name is no longer good, which the kernel has to hear: what it remembers
-		// of it would keep the file, and all that it stands for, with the server.
-		var st unix.Stat_t
-		_ = unix.Lstat(j.Path, &st)
-	}
 	return nil
 }
 
-func stat(path string, info *FileInfo) error {
-	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+// look looks a name up.
+func look(path string) {
+	var st unix.Stat_t
+	_ = unix.Lstat(path, &st)
+}
+
+// stat looks at a file outside of the mounts.
+func (s *helperSide) stat(path string, info *FileInfo) error {
+	at, err := s.reach(path)
 	if err != nil {
 		return os.NewSyscallError("stat", err)
 	}
@@ -207,11 +235,11 @@ func (s *helperSide) mount(j job, files []int) error {
 	if err := unix.Mount(j.Source, j.Path, j.Type, unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
 		return os.NewSyscallError("mount", err)
 	}
-	id, err := mountOf(j.Path)
+	st, err := statMount(j.Path)
 	if err != nil {
 		return errors.Join(err, unix.Unmount(j.Path, unix.MNT_FORCE|unix.MNT_DETACH))
 	}
-	s.mounts[j.Path] = &held{id: id, abort: abortSwitch(j.Path)}
+	s.mounts[j.Path] = &held{id: st.Mnt_id, major: st.Dev_major, minor: st.Dev_minor, abort: abortSwitch(j.Path)}
 	return nil
 }
 

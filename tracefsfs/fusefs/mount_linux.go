@@ -72,9 +72,8 @@ type Mount struct {
 	aliases   map[string]*node // names by which the helper finds FIFOs, each once
 	nextAlias uint64
 
-	stale    bool   // folders of dynamic events may have gone, see sweepPassing
-	sweeping bool   // somebody finds out
-	telling  string // see tell
+	stale    bool // folders of dynamic events may have gone, see sweepPassing
+	sweeping bool // somebody finds out
 
 	closing map[*file]bool // see awaitReleases
 	ending  chan struct{}  // closed: Close has begun

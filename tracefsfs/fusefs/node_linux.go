@@ -125,9 +125,6 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 	if strings.HasPrefix(p, hidden) {
 		return m.lookupHidden(h, p, out)
 	}
-	if m.helper.strays(h.Pid) && !m.told(p) {
-		return fuse.EACCES // the tree may be locked until it is back
-	}
 	entry, err := m.resolve(parent, name, p)
 	if err != nil {
 		m.vanished(p)

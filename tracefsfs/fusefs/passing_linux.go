@@ -59,21 +59,7 @@ func (m *Mount) sweepPassing() {
 
 // tell lets the kernel ask for what has gone.
 func (m *Mount) tell(p string) {
-	if m.helper == nil {
-		return
+	if m.helper != nil {
+		_, _ = m.helper.do(m.ending, job{Op: opLook, Path: filepath.Join(m.dir, p)}) // or the mount ends
 	}
-	m.mu.Lock()
-	m.telling = p
-	m.mu.Unlock()
-	_, _ = m.helper.do(m.ending, job{Op: opStat, Path: filepath.Join(m.dir, p)}) // it fails
-	m.mu.Lock()
-	m.telling = ""
-	m.mu.Unlock()
-}
-
-// told says that the helper is on its way to a path that it shall ask for.
-func (m *Mount) told(p string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.telling == p || strings.HasPrefix(m.telling, p+"/")
 }
