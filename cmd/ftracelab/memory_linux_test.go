@@ -104,6 +104,9 @@ var (
 // TestPeakMemory runs the commands on inputs that are smaller than the bound and would
 // take more.
 func TestPeakMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("peak memory is measured in the long tests: with the race detector its inputs take minutes to make")
+	}
 	command := buildCommand(t)
 	for _, h := range slices.Concat(datBombs(), folderBombs(), textBombs(), dumpBombs()) {
 		t.Run(h.name, func(t *testing.T) {
