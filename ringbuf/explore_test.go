@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ftracelab/internal/explore"
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 )
 
@@ -79,7 +80,7 @@ func TestEveryInterleaving(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			limit := 0
 			switch {
-			case underRace:
+			case testutil.UnderRace:
 				limit = 50
 			case testing.Short():
 				limit = 2000
@@ -125,7 +126,7 @@ func tapeOf(err error) string {
 // Bugs that a writer could have, put into one that runs: each is found, and its
 // tape fails again, the same way, but not without the bug.
 func TestBugsAreFound(t *testing.T) {
-	if underRace {
+	if testutil.UnderRace {
 		t.Skip("one goroutine")
 	}
 	for bug, sabotage := range ringbuf.Bugs {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 )
 
@@ -44,7 +45,7 @@ func recovered(image []byte, cfg ringbuf.Config) ([]string, error) {
 // absolute stamps.
 func crashRun(t *testing.T, crash func(b *ringbuf.Buffer)) {
 	runs := 3 * ringbuf.Points
-	if underRace {
+	if testutil.UnderRace {
 		runs = 3
 	}
 	for run := range runs {

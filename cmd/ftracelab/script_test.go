@@ -15,6 +15,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// A program built with the race detector sleeps for a second before it exits,
+	// which is as long as the supervisor of a mount waits for it.
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
 	testscript.Main(m, map[string]func(){"ftracelab": main, "escapes": tryEscapes})
 }
 

@@ -1,5 +1,0 @@
-//go:build !race
-
-package ringbuf_test
-
-const underRace = false
