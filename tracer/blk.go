@@ -77,13 +77,13 @@ var blkMasks = [16]string{
 //
 // Kernel: blk_add_trace_bio, blk_add_trace_rq, blk_add_trace_plug and
 // blk_add_trace_unplug.
-func blkTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
+func blkTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
 	b, ok := tp.(*machine.Block)
-	if !ok || !i.ft.blk.on {
+	if !ok || !tr.ft.blk.on {
 		return
 	}
 	r := b.Request
-	rec := &i.ft.blk.rec
+	rec := &tr.ft.blk.rec
 	*rec = events.BlkRecord{Sector: b.Sector, Bytes: b.Bytes, Device: r.Dev}
 	op := r.Op
 	switch b.ID {
@@ -101,12 +101,12 @@ func blkTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
 		op, rec.Action, rec.Sector, rec.Bytes = 0, blkPlug, 0, 0
 	case machine.EvBlockUnplug:
 		op, rec.Action, rec.Sector, rec.Bytes = 0, blkUnplugIO, 0, 0
-		i.blkData[0] = bits.ReverseBytes64(uint64(b.Depth)) // big-endian
-		rec.PDU = i.blkData[:]
+		tr.blkData[0] = bits.ReverseBytes64(uint64(b.Depth)) // big-endian
+		rec.PDU = tr.blkData[:]
 	default:
 		return
 	}
-	i.blkAdd(c, rec, op, b.ID)
+	tr.blkAdd(c, rec, op, b.ID)
 }
 
 // rootCgroup is the id of the cgroup that all tasks of the machine are in.
@@ -117,8 +117,8 @@ const rootCgroup = 1
 // Departure: the field time, which the kernel leaves as it was in the page, is 0.
 //
 // Kernel: __blk_add_trace and act_log_check.
-func (i *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e machine.Event) {
-	bt := &i.ft.blk
+func (tr *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e machine.Event) {
+	bt := &tr.ft.blk
 	category := uint32(blkTCRead)
 	if op&machine.ReqOp == machine.ReqWrite {
 		category = blkTCWrite
@@ -135,10 +135,10 @@ func (i *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e ma
 		}
 	}
 	rec.Action |= category << blkTCShift
-	if i.opts.Has(OptBlkCgroup) && e != machine.EvBlockPlug && e != machine.EvBlockUnplug {
+	if tr.opts.Has(OptBlkCgroup) && e != machine.EvBlockPlug && e != machine.EvBlockUnplug {
 		rec.Action |= blkCgroup
-		i.blkData[0] = rootCgroup
-		rec.PDU = i.blkData[:]
+		tr.blkData[0] = rootCgroup
+		rec.PDU = tr.blkData[:]
 	}
 	rec.PID, rec.CPU, rec.PDULen = uint32(c.Current.PID), uint32(c.ID), uint16(8*len(rec.PDU))
 	switch {
@@ -151,8 +151,8 @@ func (i *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e ma
 	}
 	h := unpreemptible(common(c)) // the tracepoint has preemption off around it
 	h.Flags |= flagIRQsOff        // which the tracer asks for
-	i.scratch = events.Blk.Append(i.scratch[:0], h, rec)
-	i.record(i.rec, c, contextOf(c), events.Blk.Type, h, i.scratch)
+	tr.scratch = events.Blk.Append(tr.scratch[:0], h, rec)
+	tr.record(tr.rec, c, contextOf(c), events.Blk.Type, h, tr.scratch)
 }
 
 // BlockFiles are the files of the folder trace in the sysfs folder of a block device

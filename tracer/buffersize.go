@@ -40,15 +40,15 @@ func (ft *Ftrace) bufferRoom(cpu int, size uint64, but ...*ringbuf.Buffer) error
 				total += uint64(buf.Size(n))
 			}
 		}
-		for _, i := range append([]*Instance{ft.top}, ft.instances...) {
-			if i == nil {
+		for _, tr := range append([]*Instance{ft.top}, ft.instances...) {
+			if tr == nil {
 				continue // the top instance is just being made
 			}
-			if i.expanded {
-				count(i.buf)
+			if tr.expanded {
+				count(tr.buf)
 			}
-			if i.snap.allocated {
-				count(i.snap.buf)
+			if tr.snap.allocated {
+				count(tr.snap.buf)
 			}
 		}
 		if size > maxBufferSizeKB<<10 || total > maxBufferSizeKB<<10 {
@@ -61,23 +61,23 @@ func (ft *Ftrace) bufferRoom(cpu int, size uint64, but ...*ringbuf.Buffer) error
 // expand gives the buffer its configured size when it is first used.
 //
 // Kernel: tracing_update_buffers, kernel/trace/trace.c.
-func (i *Instance) expand() error {
-	if i.expanded {
+func (tr *Instance) expand() error {
+	if tr.expanded {
 		return nil
 	}
-	i.expanded = true
-	return i.resizeBuffer(-1, uint64(i.ft.cfg.BufferSizeKB)<<10)
+	tr.expanded = true
+	return tr.resizeBuffer(-1, uint64(tr.ft.cfg.BufferSizeKB)<<10)
 }
 
 // expanding is a file that is a use of the buffer as soon as something is written to it.
-func (i *Instance) expanding(file *tracefile.File) *tracefile.File {
+func (tr *Instance) expanding(file *tracefile.File) *tracefile.File {
 	f := *file
 	f.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		h, err := file.Open(ctx, flags)
 		if err != nil {
 			return nil, err
 		}
-		return &expander{h, i}, nil
+		return &expander{h, tr}, nil
 	}
 	return &f
 }
@@ -85,12 +85,12 @@ func (i *Instance) expanding(file *tracefile.File) *tracefile.File {
 // expander is an open file of that kind.
 type expander struct {
 	tracefile.Handle
-	i *Instance
+	tr *Instance
 }
 
 func (f *expander) Write(ctx context.Context, p []byte) (int, error) {
 	if len(p) > 0 {
-		if err := f.i.locked(f.i.expand); err != nil {
+		if err := f.tr.locked(f.tr.expand); err != nil {
 			return 0, err
 		}
 	}
@@ -100,39 +100,39 @@ func (f *expander) Write(ctx context.Context, p []byte) (int, error) {
 // showSize is the text of buffer_size_kb; X if the CPUs differ.
 //
 // Kernel: tracing_entries_read, kernel/trace/trace.c.
-func (i *Instance) showSize(cpu int) string {
+func (tr *Instance) showSize(cpu int) string {
 	if cpu >= 0 {
-		return strconv.Itoa(i.buf.SizeKB(cpu)) + "\n"
+		return strconv.Itoa(tr.buf.SizeKB(cpu)) + "\n"
 	}
-	for n := range i.buf.CPUs() {
-		if i.buf.SizeKB(n) != i.buf.SizeKB(0) {
+	for n := range tr.buf.CPUs() {
+		if tr.buf.SizeKB(n) != tr.buf.SizeKB(0) {
 			return "X\n"
 		}
 	}
-	return strconv.Itoa(i.buf.SizeKB(0)) + i.showExpanded(1) + "\n"
+	return strconv.Itoa(tr.buf.SizeKB(0)) + tr.showExpanded(1) + "\n"
 }
 
 // showTotalSize is the text of buffer_total_size_kb.
-func (i *Instance) showTotalSize() string {
+func (tr *Instance) showTotalSize() string {
 	total := 0
-	for cpu := range i.buf.CPUs() {
-		total += i.buf.SizeKB(cpu)
+	for cpu := range tr.buf.CPUs() {
+		total += tr.buf.SizeKB(cpu)
 	}
-	return strconv.Itoa(total) + i.showExpanded(i.buf.CPUs()) + "\n"
+	return strconv.Itoa(total) + tr.showExpanded(tr.buf.CPUs()) + "\n"
 }
 
 // showExpanded says what so many CPUs' buffers will be when they are used.
-func (i *Instance) showExpanded(cpus int) string {
-	if i.expanded {
+func (tr *Instance) showExpanded(cpus int) string {
+	if tr.expanded {
 		return ""
 	}
-	return fmt.Sprintf(" (expanded: %d)", cpus*i.ft.cfg.BufferSizeKB)
+	return fmt.Sprintf(" (expanded: %d)", cpus*tr.ft.cfg.BufferSizeKB)
 }
 
 // writeSize is a write to buffer_size_kb; cpu < 0 means all.
 //
 // Kernel: tracing_entries_write, kernel/trace/trace.c.
-func (i *Instance) writeSize(cpu int, s string) error {
+func (tr *Instance) writeSize(cpu int, s string) error {
 	kb, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("buffer_size_kb: %w", err)
@@ -140,24 +140,24 @@ func (i *Instance) writeSize(cpu int, s string) error {
 	if kb == 0 {
 		return fmt.Errorf("buffer_size_kb 0: %w", syscall.EINVAL)
 	}
-	return i.resizeBuffer(cpu, kb<<10) // bits that are shifted out are gone, as in the kernel
+	return tr.resizeBuffer(cpu, kb<<10) // bits that are shifted out are gone, as in the kernel
 }
 
 // resizeBuffer gives one CPU's buffer, or with cpu < 0 all, room for size bytes.
 //
 // Kernel: __tracing_resize_ring_buffer, kernel/trace/trace.c.
-func (i *Instance) resizeBuffer(cpu int, size uint64) error {
-	i.expanded = true
+func (tr *Instance) resizeBuffer(cpu int, size uint64) error {
+	tr.expanded = true
 	// The kernel rounds up to whole sub-buffers, which can wrap around to none.
-	room := uint64(i.buf.SubbufSize() - ringbuf.PageHeaderSize)
+	room := uint64(tr.buf.SubbufSize() - ringbuf.PageHeaderSize)
 	if size+room-1 < size {
 		size = minBufferSize
 	}
-	bufs := []*ringbuf.Buffer{i.buf}
-	if i.snap.allocated {
-		bufs = append(bufs, i.snap.buf)
+	bufs := []*ringbuf.Buffer{tr.buf}
+	if tr.snap.allocated {
+		bufs = append(bufs, tr.snap.buf)
 	}
-	if err := i.ft.bufferRoom(cpu, size, bufs...); err != nil {
+	if err := tr.ft.bufferRoom(cpu, size, bufs...); err != nil {
 		return err
 	}
 	for _, buf := range bufs {
@@ -178,13 +178,13 @@ func (i *Instance) resizeBuffer(cpu int, size uint64) error {
 const maxSubbufPages = 128
 
 // showSubbufSize is the text of buffer_subbuf_size_kb.
-func (i *Instance) showSubbufSize() string { return strconv.Itoa(i.buf.SubbufSize()>>10) + "\n" }
+func (tr *Instance) showSubbufSize() string { return strconv.Itoa(tr.buf.SubbufSize()>>10) + "\n" }
 
 // writeSubbufSize is a write to buffer_subbuf_size_kb: a size in kB, of which
 // the next power of two pages is taken. A change empties the buffer.
 //
 // Kernel: buffer_subbuf_size_write, kernel/trace/trace.c.
-func (i *Instance) writeSubbufSize(s string) error {
+func (tr *Instance) writeSubbufSize(s string) error {
 	kb, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("buffer_subbuf_size_kb: %w", err)
@@ -194,14 +194,14 @@ func (i *Instance) writeSubbufSize(s string) error {
 		return fmt.Errorf("buffer_subbuf_size_kb %d: want 1 to %d: %w", kb, maxSubbufPages*pageSize>>10, syscall.EINVAL)
 	}
 	size := pageSize << bits.Len32(uint32(pages-1))
-	if size == i.buf.SubbufSize() {
+	if size == tr.buf.SubbufSize() {
 		return nil
 	}
-	if err := i.buf.SetSubbufSize(size); err != nil {
+	if err := tr.buf.SetSubbufSize(size); err != nil {
 		return fmt.Errorf("buffer_subbuf_size_kb: %w", err)
 	}
-	if i.snap.allocated {
-		return i.snap.buf.SetSubbufSize(size)
+	if tr.snap.allocated {
+		return tr.snap.buf.SetSubbufSize(size)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ const defaultPercent = 50
 // Departure: only splice and poll heed it, which nothing here does.
 //
 // Kernel: buffer_percent_write, kernel/trace/trace.c.
-func (i *Instance) writePercent(s string) error {
+func (tr *Instance) writePercent(s string) error {
 	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("buffer_percent: %w", err)
@@ -222,15 +222,15 @@ func (i *Instance) writePercent(s string) error {
 	if n > 100 {
 		return fmt.Errorf("buffer_percent %d: %w", n, syscall.EINVAL)
 	}
-	i.percent = n
+	tr.percent = n
 	return nil
 }
 
 // showTimestampMode is the text of timestamp_mode.
 //
 // Kernel: tracing_time_stamp_mode_show, kernel/trace/trace.c.
-func (i *Instance) showTimestampMode() string {
-	if i.buf.AbsoluteTime() {
+func (tr *Instance) showTimestampMode() string {
+	if tr.buf.AbsoluteTime() {
 		return "delta [absolute]\n"
 	}
 	return "[delta] absolute\n"
@@ -240,7 +240,7 @@ func (i *Instance) showTimestampMode() string {
 // options/disable_on_free stops the recording first.
 //
 // Kernel: tracing_free_buffer_release, kernel/trace/trace.c.
-func (i *Instance) freeBuffer() tracefile.Node {
+func (tr *Instance) freeBuffer() tracefile.Node {
 	file := tracefile.Marker("free_buffer", 0o200, func(_ context.Context, p []byte) (int, error) { return len(p), nil })
 	return &tracefile.File{Name: file.Name, Mode: file.Mode, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		h, err := file.Open(ctx, flags)
@@ -248,11 +248,11 @@ func (i *Instance) freeBuffer() tracefile.Node {
 			return nil, err
 		}
 		return &openFile{h, func() {
-			_ = i.locked(func() error {
-				if i.opts.Has(OptDisableOnFree) {
-					i.buf.SetRecording(false)
+			_ = tr.locked(func() error {
+				if tr.opts.Has(OptDisableOnFree) {
+					tr.buf.SetRecording(false)
 				}
-				return i.resizeBuffer(-1, 0)
+				return tr.resizeBuffer(-1, 0)
 			})
 		}}, nil
 	}}

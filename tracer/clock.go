@@ -54,11 +54,11 @@ var clocks = []clock{
 }
 
 // showClock is the text of trace_clock.
-func (i *Instance) showClock() string {
+func (tr *Instance) showClock() string {
 	words := make([]string, len(clocks))
 	for n := range clocks {
 		words[n] = clocks[n].name
-		if &clocks[n] == i.clock {
+		if &clocks[n] == tr.clock {
 			words[n] = "[" + words[n] + "]"
 		}
 	}
@@ -71,24 +71,24 @@ const clockWord = 64
 // writeClock is a write to trace_clock, blanks around the name allowed.
 //
 // Kernel: tracing_clock_write, kernel/trace/trace.c.
-func (i *Instance) writeClock(s string) error {
+func (tr *Instance) writeClock(s string) error {
 	if len(s) >= clockWord {
 		return fmt.Errorf("trace_clock: %d bytes: %w", len(s), syscall.EINVAL)
 	}
-	return i.setClock(strings.TrimSpace(s))
+	return tr.setClock(strings.TrimSpace(s))
 }
 
 // setClock switches to another clock. Old stamps would make no sense beside
 // new ones, so the buffer is emptied.
 //
 // Kernel: tracing_set_clock, kernel/trace/trace.c.
-func (i *Instance) setClock(name string) error {
+func (tr *Instance) setClock(name string) error {
 	for n := range clocks {
 		if clocks[n].name == name {
-			i.clock = &clocks[n]
-			i.clockCalls = 0
-			i.resetBuffer()
-			i.resetSnapshot()
+			tr.clock = &clocks[n]
+			tr.clockCalls = 0
+			tr.resetBuffer()
+			tr.resetSnapshot()
 			return nil
 		}
 	}
@@ -96,6 +96,6 @@ func (i *Instance) setClock(name string) error {
 }
 
 // now is the buffer's clock on cpu.
-func (i *Instance) now(cpu int) uint64 {
-	return i.clock.read(i.ft.cpuTime(cpu), &i.clockCalls)
+func (tr *Instance) now(cpu int) uint64 {
+	return tr.clock.read(tr.ft.cpuTime(cpu), &tr.clockCalls)
 }

@@ -160,11 +160,11 @@ func (s *cmdlines) showTGIDs() ([]byte, error) {
 
 // cmdlineFiles are the files of the saved names.
 func (ft *Ftrace) cmdlineFiles() []tracefile.Node {
-	i := ft.top
+	tr := ft.top
 	return []tracefile.Node{
-		i.seq("saved_cmdlines", 0o440, func() ([]byte, error) { return []byte(ft.cmdlines.show()), nil }),
-		i.value("saved_cmdlines_size", 0o640, func() string { return strconv.Itoa(len(ft.cmdlines.pids)) + "\n" }, ft.resizeCmdlines),
-		i.seq("saved_tgids", 0o440, func() ([]byte, error) { return ft.cmdlines.showTGIDs() }),
+		tr.seq("saved_cmdlines", 0o440, func() ([]byte, error) { return []byte(ft.cmdlines.show()), nil }),
+		tr.value("saved_cmdlines_size", 0o640, func() string { return strconv.Itoa(len(ft.cmdlines.pids)) + "\n" }, ft.resizeCmdlines),
+		tr.seq("saved_tgids", 0o440, func() ([]byte, error) { return ft.cmdlines.showTGIDs() }),
 	}
 }
 

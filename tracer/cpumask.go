@@ -76,21 +76,21 @@ func parseCPUMask(s string, n int) (cpuMask, error) {
 	return m, nil
 }
 
-func (i *Instance) showCPUMask() string { return i.cpumask.String() + "\n" }
+func (tr *Instance) showCPUMask() string { return tr.cpumask.String() + "\n" }
 
 // writeCPUMask takes a mask; CPUs that leave it stop recording, those that
 // enter it start.
 //
 // Kernel: tracing_cpumask_write and tracing_set_cpumask, kernel/trace/trace.c.
-func (i *Instance) writeCPUMask(s string) error {
-	mask, err := parseCPUMask(s, i.buf.CPUs())
+func (tr *Instance) writeCPUMask(s string) error {
+	mask, err := parseCPUMask(s, tr.buf.CPUs())
 	if err != nil {
 		return err
 	}
-	i.cpumask = mask
+	tr.cpumask = mask
 	for cpu, on := range mask {
-		i.buf.SetCPURecording(cpu, on)
-		i.snap.buf.SetCPURecording(cpu, on)
+		tr.buf.SetCPURecording(cpu, on)
+		tr.snap.buf.SetCPURecording(cpu, on)
 	}
 	return nil
 }

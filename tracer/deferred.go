@@ -18,43 +18,43 @@ import (
 //
 // Kernel: the deferred unwinding series for ftrace, not merged; unwind explains
 // the mechanism.
-func (i *Instance) deferStacks(on bool) error {
+func (tr *Instance) deferStacks(on bool) error {
 	if !on {
-		i.ft.unwind.Cancel(i.deferred)
-		i.deferred = nil
+		tr.ft.unwind.Cancel(tr.deferred)
+		tr.deferred = nil
 		return nil
 	}
-	w := &unwind.Work{Func: i.deferredStack}
-	if err := i.ft.unwind.Init(w); err != nil {
+	w := &unwind.Work{Func: tr.deferredStack}
+	if err := tr.ft.unwind.Init(w); err != nil {
 		return fmt.Errorf("options/userstacktrace_delay: %w", err)
 	}
-	i.deferred = w
+	tr.deferred = w
 	return nil
 }
 
 // requestStack records the cookie of the present stay in the kernel.
-func (i *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Common) {
+func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Common) {
 	if c.Current.Kernel {
 		return
 	}
-	_, cookie, err := i.ft.unwind.Request(i.ft.unwindTask(c.Current), c.ID, i.deferred)
+	_, cookie, err := tr.ft.unwind.Request(tr.ft.unwindTask(c.Current), c.ID, tr.deferred)
 	if err != nil {
 		return // a task that exits has no user stack any more
 	}
-	i.scratch = events.UserUnwindCookie.Append(i.scratch[:0], h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
-	_ = w.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+	tr.scratch = events.UserUnwindCookie.Append(tr.scratch[:0], h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
+	_ = w.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
 }
 
 // deferredStack records the stack of a stay that ends. The simulated user
 // space has no files behind its addresses, so inode and device are those of
 // memory without one.
-func (i *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) {
-	c := i.ft.running
+func (tr *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) {
+	c := tr.ft.running
 	if c == nil {
 		return
 	}
-	i.stack.Common, i.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(i.stack.IPs[:0], stack...)
-	_ = i.rec.UnwindStack(c.ID, ringbuf.Normal, &i.stack, uint64(id))
+	tr.stack.Common, tr.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(tr.stack.IPs[:0], stack...)
+	_ = tr.rec.UnwindStack(c.ID, ringbuf.Normal, &tr.stack, uint64(id))
 }
 
 // userExit runs when c is about to return to user space.

@@ -16,20 +16,20 @@ type dynamicEvent struct {
 	refs int // who else needs it: it cannot go while there are any
 	// reg runs before the event is turned on in an instance, which it may refuse, and
 	// after it was turned off; nil for nothing to do.
-	reg func(i *Instance, on bool) error
+	reg func(tr *Instance, on bool) error
 }
 
 // onSwitch sets what runs when a dynamic event is turned on, if only softly, or off.
 //
 // Kernel: reg of struct trace_event_class, include/linux/trace_events.h.
-func (ft *Ftrace) onSwitch(t *event.Type, reg func(i *Instance, on bool) error) {
+func (ft *Ftrace) onSwitch(t *event.Type, reg func(tr *Instance, on bool) error) {
 	ft.dynamic[t].reg = reg
 }
 
 // switching tells a dynamic event that it is turned on or off.
-func (ft *Ftrace) switching(i *Instance, t *event.Type, on bool) error {
+func (ft *Ftrace) switching(tr *Instance, t *event.Type, on bool) error {
 	if d := ft.dynamic[t]; d != nil && d.reg != nil {
-		return d.reg(i, on)
+		return d.reg(tr, on)
 	}
 	return nil
 }
@@ -71,10 +71,10 @@ func (ft *Ftrace) addEvent(t *event.Type) error {
 	ft.listening = grown(ft.listening, ft.maxID)
 	ft.probes = grown(ft.probes, ft.maxID)
 	ft.listening[t.ID], ft.probes[t.ID] = false, 0
-	for i := range ft.all {
-		i.types = slices.Concat([]*event.Type{t}, i.types)
-		i.events = grown(i.events, ft.maxID)
-		i.events[t.ID] = eventState{}
+	for tr := range ft.all {
+		tr.types = slices.Concat([]*event.Type{t}, tr.types)
+		tr.events = grown(tr.events, ft.maxID)
+		tr.events[t.ID] = eventState{}
 	}
 	ft.createEventDirs(t)
 	return nil
@@ -86,8 +86,8 @@ func (ft *Ftrace) addEvent(t *event.Type) error {
 // Kernel: event_create_dir and event_subsystem_dir, kernel/trace/trace_events.c.
 func (ft *Ftrace) createEventDirs(t *event.Type) {
 	c := ft.machine.CPUs()[writerCPU]
-	for i := range ft.all {
-		if first := !slices.ContainsFunc(i.types, func(o *event.Type) bool { return o != t && o.System == t.System }); first {
+	for tr := range ft.all {
+		if first := !slices.ContainsFunc(tr.types, func(o *event.Type) bool { return o != t && o.System == t.System }); first {
 			c.CallWith("event_subsystem_dir", "eventfs_create_dir", t.System)
 		}
 		c.CallWith("event_create_dir", "eventfs_create_dir", t.Name)
@@ -101,8 +101,8 @@ func grown[T any](s []T, id int) []T {
 
 // enabledSomewhere reports whether an instance has the event enabled, if only softly.
 func (ft *Ftrace) enabledSomewhere(t *event.Type) bool {
-	for i := range ft.all {
-		if i.events[t.ID].enabled {
+	for tr := range ft.all {
+		if tr.events[t.ID].enabled {
 			return true
 		}
 	}
@@ -119,11 +119,11 @@ func (ft *Ftrace) removeEvent(t *event.Type) error {
 	if d := ft.dynamic[t]; d == nil || d.refs > 0 || ft.enabledSomewhere(t) {
 		return fmt.Errorf("event %s is in use: %w", t, syscall.EBUSY)
 	}
-	for i := range ft.all {
-		i.clearTrace = i.clearTrace || i.events[t.ID].wasEnabled
-		i.events[t.ID] = eventState{}
-		i.hists.Forget(t)
-		i.types = slices.DeleteFunc(slices.Clone(i.types), func(have *event.Type) bool { return have == t })
+	for tr := range ft.all {
+		tr.clearTrace = tr.clearTrace || tr.events[t.ID].wasEnabled
+		tr.events[t.ID] = eventState{}
+		tr.hists.Forget(t)
+		tr.types = slices.DeleteFunc(slices.Clone(tr.types), func(have *event.Type) bool { return have == t })
 	}
 	ft.types.Remove(t)
 	delete(ft.dynamic, t)
@@ -152,11 +152,11 @@ func (ft *Ftrace) releaseEvent(t *event.Type) {
 //
 // Kernel: tracing_reset_all_online_cpus, kernel/trace/trace.c.
 func (ft *Ftrace) resetCleared() {
-	for i := range ft.all {
-		if i.clearTrace {
-			i.clearTrace = false
-			i.resetBuffer()
-			i.resetSnapshot()
+	for tr := range ft.all {
+		if tr.clearTrace {
+			tr.clearTrace = false
+			tr.resetBuffer()
+			tr.resetSnapshot()
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (ft *Ftrace) resetCleared() {
 // finds ENODEV.
 //
 // Kernel: event_file_file, kernel/trace/trace_events.c.
-func (i *Instance) whileThere(t *event.Type, nodes []tracefile.Node) []tracefile.Node {
+func (tr *Instance) whileThere(t *event.Type, nodes []tracefile.Node) []tracefile.Node {
 	for n, node := range nodes {
 		file, ok := node.(*tracefile.File)
 		if !ok || file.Name == "id" {
@@ -173,14 +173,14 @@ func (i *Instance) whileThere(t *event.Type, nodes []tracefile.Node) []tracefile
 		}
 		guarded := *file
 		guarded.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
-			if err := i.there(t); err != nil {
+			if err := tr.there(t); err != nil {
 				return nil, err
 			}
 			h, err := file.Open(ctx, flags)
 			if err != nil {
 				return nil, err
 			}
-			return &eventHandle{h, func() error { return i.there(t) }}, nil
+			return &eventHandle{h, func() error { return tr.there(t) }}, nil
 		}
 		nodes[n] = &guarded
 	}
@@ -188,9 +188,9 @@ func (i *Instance) whileThere(t *event.Type, nodes []tracefile.Node) []tracefile
 }
 
 // there is ENODEV once the event is gone.
-func (i *Instance) there(t *event.Type) error {
-	return i.locked(func() error {
-		if i.ft.isDynamic(t) {
+func (tr *Instance) there(t *event.Type) error {
+	return tr.locked(func() error {
+		if tr.ft.isDynamic(t) {
 			return nil
 		}
 		return fmt.Errorf("event %s is gone: %w", t, syscall.ENODEV)

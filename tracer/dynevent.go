@@ -123,10 +123,10 @@ func (ft *Ftrace) createDynEvent(command string) error {
 // Kernel: dynamic_events_ops, kernel/trace/trace_dynevent.c; kprobe_events_ops,
 // kernel/trace/trace_kprobe.c; and those of the other kinds.
 func (ft *Ftrace) dynEventsFile(name string, kind *dynKind, run func(command string) error) tracefile.Node {
-	i := ft.top
-	return i.seq(name, 0o640, func() ([]byte, error) { return ft.showDynEvents(kind), nil }).
-		OnTrunc(func() error { return i.locked(func() error { return ft.releaseAllDynEvents(kind) }) }).
-		OnWrite(func(p []byte) error { return i.locked(func() error { return runCommands(string(p), run) }) })
+	tr := ft.top
+	return tr.seq(name, 0o640, func() ([]byte, error) { return ft.showDynEvents(kind), nil }).
+		OnTrunc(func() error { return tr.locked(func() error { return ft.releaseAllDynEvents(kind) }) }).
+		OnWrite(func(p []byte) error { return tr.locked(func() error { return runCommands(string(p), run) }) })
 }
 
 func (ft *Ftrace) showDynEvents(kind *dynKind) []byte {

@@ -282,7 +282,7 @@ func TestDynamicEventSwitch(t *testing.T) {
 	var calls []string
 	refuse := false
 	for _, name := range []string{"a", "b"} {
-		l.ft.onSwitch(l.ft.types.ByName("g", name), func(i *Instance, on bool) error {
+		l.ft.onSwitch(l.ft.types.ByName("g", name), func(tr *Instance, on bool) error {
 			calls = append(calls, fmt.Sprint(name, on))
 			if refuse && on && name == "a" {
 				return syscall.ENOMEM

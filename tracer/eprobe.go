@@ -94,7 +94,7 @@ func (e *eprobe) free() error {
 // enabled first, and is recorded there even when it is disabled there. It stops when it
 // is disabled in the last one; the kernel looks for it in the last instance only, and
 // may leave it behind.
-func (e *eprobe) switched(i *Instance, on bool) error {
+func (e *eprobe) switched(tr *Instance, on bool) error {
 	if e.ft.enabledSomewhere(e.typ) {
 		return nil
 	}
@@ -108,14 +108,14 @@ func (e *eprobe) switched(i *Instance, on bool) error {
 	}
 	if e.def.Filter != "" {
 		var err error
-		if e.filter, err = filter.Parse(t, e.def.Filter, i.filterEnv()); err != nil {
+		if e.filter, err = filter.Parse(t, e.def.Filter, tr.filterEnv()); err != nil {
 			return err
 		}
 	}
-	s := &i.events[t.ID]
+	s := &tr.events[t.ID]
 	s.eprobes = append(slices.Clone(s.eprobes), e)
-	e.in = i
-	i.softEnableEvent(t, true)
+	e.in = tr
+	tr.softEnableEvent(t, true)
 	return nil
 }
 
@@ -126,8 +126,8 @@ func (e *eprobe) switched(i *Instance, on bool) error {
 // Departure: an event that comes about by what it causes itself ends there; the kernel
 // ends it where its ring buffer finds it too deep.
 func (e *eprobe) fire(c *machine.CPU, h event.Common, rec []byte) {
-	i := e.in
-	s := &i.events[e.typ.ID]
+	tr := e.in
+	s := &tr.events[e.typ.ID]
 	if e.firing || s.softDisabled || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
 		return
 	}
@@ -138,7 +138,7 @@ func (e *eprobe) fire(c *machine.CPU, h event.Common, rec []byte) {
 	e.record = e.def.Append(e.record[:0], h, probe.Hit{}, &e.source)
 	atRegs := e.ft.atRegs
 	e.ft.atRegs = false
-	i.happen(c, e.typ, h, e.record)
+	tr.happen(c, e.typ, h, e.record)
 	e.ft.atRegs, e.firing = atRegs, false
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // filterOf is the filter of an event in this instance.
-func (i *Instance) filterOf(t *event.Type) *filter.File {
-	s := &i.events[t.ID]
+func (tr *Instance) filterOf(t *event.Type) *filter.File {
+	s := &tr.events[t.ID]
 	if s.filter == nil {
 		s.filter = new(filter.File)
 	}
@@ -22,17 +22,17 @@ func (i *Instance) filterOf(t *event.Type) *filter.File {
 // task that is not ignored, and let through by its filter.
 //
 // Kernel: __event_trigger_test_discard, kernel/trace/trace.c.
-func (i *Instance) wanted(c *machine.CPU, t *event.Type, rec []byte) bool {
-	s := &i.events[t.ID]
-	if s.softDisabled || i.ignores(c, t) {
+func (tr *Instance) wanted(c *machine.CPU, t *event.Type, rec []byte) bool {
+	s := &tr.events[t.ID]
+	if s.softDisabled || tr.ignores(c, t) {
 		return false
 	}
 	return s.filter == nil || s.filter.Filter().Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm})
 }
 
 // filterEnv is what a filter may ask when it is written.
-func (i *Instance) filterEnv() filter.Env {
-	return filter.Env{CPUs: i.buf.CPUs(), Symbols: symbols{i.ft.machine.Kallsyms()}}
+func (tr *Instance) filterEnv() filter.Env {
+	return filter.Env{CPUs: tr.buf.CPUs(), Symbols: symbols{tr.ft.machine.Kallsyms()}}
 }
 
 // symbols is kallsyms with the way back from a name.
@@ -46,14 +46,14 @@ func (s symbols) Address(name string) (uint64, bool) {
 // eventFilterFile is events/SYSTEM/EVENT/filter.
 //
 // Kernel: event_filter_write, kernel/trace/trace_events.c.
-func (i *Instance) eventFilterFile(t *event.Type) tracefile.Node {
-	return i.value("filter", 0o640,
-		func() string { return i.filterOf(t).Show() },
+func (tr *Instance) eventFilterFile(t *event.Type) tracefile.Node {
+	return tr.value("filter", 0o640,
+		func() string { return tr.filterOf(t).Show() },
 		func(s string) error {
-			err := i.filterOf(t).Write(t, s, i.filterEnv())
+			err := tr.filterOf(t).Write(t, s, tr.filterEnv())
 			var fault *filter.Error
 			if errors.As(err, &fault) {
-				i.logFilterFault(fault)
+				tr.logFilterFault(fault)
 			}
 			return err
 		})
@@ -63,29 +63,29 @@ func (i *Instance) eventFilterFile(t *event.Type) tracefile.Node {
 // system that have the fields.
 //
 // Kernel: subsystem_filter_write, kernel/trace/trace_events.c.
-func (i *Instance) systemFilterFile(system string) tracefile.Node {
-	return i.value("filter", 0o640,
+func (tr *Instance) systemFilterFile(system string) tracefile.Node {
+	return tr.value("filter", 0o640,
 		func() string { return filter.SystemText },
 		func(s string) error {
 			var members []filter.Member
-			for _, t := range i.types {
+			for _, t := range tr.types {
 				if t.System != system {
 					continue
 				}
-				members = append(members, filter.Member{Type: t, File: i.filterOf(t)})
+				members = append(members, filter.Member{Type: t, File: tr.filterOf(t)})
 			}
-			faults, err := filter.WriteSystem(members, s, i.filterEnv())
+			faults, err := filter.WriteSystem(members, s, tr.filterEnv())
 			for _, fault := range faults {
-				i.logFilterFault(fault)
+				tr.logFilterFault(fault)
 			}
 			return err
 		})
 }
 
 // logFilterFault puts a fault into error_log.
-func (i *Instance) logFilterFault(fault *filter.Error) {
-	i.errors.add(errorEntry{
-		ns: i.ft.machine.Now(), location: filter.Location,
+func (tr *Instance) logFilterFault(fault *filter.Error) {
+	tr.errors.add(errorEntry{
+		ns: tr.ft.machine.Now(), location: filter.Location,
 		message: fault.Msg, command: fault.Command, pos: fault.Pos,
 	})
 }

@@ -27,18 +27,18 @@ func (e *eventPIDs) ignore(t *machine.Task) bool {
 //
 // Kernel: trace_event_ignore_this_pid and the probes of register_pid_events,
 // kernel/trace/trace_events.c.
-func (i *Instance) ignores(c *machine.CPU, t *event.Type) bool {
-	if i.pids.only == nil && i.pids.not == nil {
+func (tr *Instance) ignores(c *machine.CPU, t *event.Type) bool {
+	if tr.pids.only == nil && tr.pids.not == nil {
 		return false
 	}
-	other := i.ft.concerned
+	other := tr.ft.concerned
 	if other == nil {
-		return i.pids.ignore(c.Current)
+		return tr.pids.ignore(c.Current)
 	}
 	if t != events.SchedSwitch.Type {
-		return i.pids.ignore(c.Current) && i.pids.ignore(other)
+		return tr.pids.ignore(c.Current) && tr.pids.ignore(other)
 	}
-	only, not := eventPIDs{only: i.pids.only}, eventPIDs{not: i.pids.not}
+	only, not := eventPIDs{only: tr.pids.only}, eventPIDs{not: tr.pids.not}
 	return not.ignore(c.Current) && not.ignore(other) || only.ignore(c.Current) && only.ignore(other)
 }
 

@@ -11,25 +11,25 @@ import (
 // setEvent is a write to an event's enable file.
 //
 // Kernel: event_enable_write, kernel/trace/trace_events.c.
-func (i *Instance) setEvent(t *event.Type, on bool) error {
-	if err := i.expand(); err != nil {
+func (tr *Instance) setEvent(t *event.Type, on bool) error {
+	if err := tr.expand(); err != nil {
 		return err
 	}
-	err := i.enableEvent(t, on)
-	i.ft.hooksChanged()
+	err := tr.enableEvent(t, on)
+	tr.ft.hooksChanged()
 	return err
 }
 
 // disableAllEvents is what set_event does when it is opened with >.
 //
 // Kernel: ftrace_clear_events, kernel/trace/trace_events.c.
-func (i *Instance) disableAllEvents() {
-	for _, t := range i.types {
+func (tr *Instance) disableAllEvents() {
+	for _, t := range tr.types {
 		if switchable(t) {
-			_ = i.enableEvent(t, false) // which does not fail
+			_ = tr.enableEvent(t, false) // which does not fail
 		}
 	}
-	i.ft.hooksChanged()
+	tr.ft.hooksChanged()
 }
 
 // switchable reports whether t may be enabled by hand. The ftrace system holds
@@ -41,22 +41,22 @@ func switchable(t *event.Type) bool { return t.System != "ftrace" }
 // not be switched.
 //
 // Kernel: __ftrace_set_clr_event_nolock, kernel/trace/trace_events.c.
-func (i *Instance) setEvents(system, name string, on bool) error {
-	if err := i.expand(); err != nil {
+func (tr *Instance) setEvents(system, name string, on bool) error {
+	if err := tr.expand(); err != nil {
 		return err
 	}
 	found := false
 	var failed error
-	for _, t := range i.types {
+	for _, t := range tr.types {
 		if !switchable(t) || system != "" && t.System != system || name != "" && t.Name != name {
 			continue
 		}
-		if err := i.enableEvent(t, on); err != nil && failed == nil {
+		if err := tr.enableEvent(t, on); err != nil && failed == nil {
 			failed = err
 		}
 		found = true
 	}
-	i.ft.hooksChanged()
+	tr.ft.hooksChanged()
 	if !found {
 		return fmt.Errorf("no event %s:%s: %w", system, name, syscall.EINVAL)
 	}
@@ -68,27 +68,27 @@ func (i *Instance) setEvents(system, name string, on bool) error {
 // disables.
 //
 // Kernel: ftrace_set_clr_event, kernel/trace/trace_events.c.
-func (i *Instance) setEventWord(word string) error {
+func (tr *Instance) setEventWord(word string) error {
 	word, off := strings.CutPrefix(word, "!")
 	system, name, pair := strings.Cut(word, ":")
 	if pair {
-		return i.setEvents(wildcard(system), wildcard(name), !off)
+		return tr.setEvents(wildcard(system), wildcard(name), !off)
 	}
 	if wildcard(word) == "" {
-		return i.setEvents("", "", !off)
+		return tr.setEvents("", "", !off)
 	}
 	// A bare name selects the events of that name and the system of that name.
 	found := false
 	var failed error
-	for _, t := range i.types {
+	for _, t := range tr.types {
 		if switchable(t) && (t.System == word || t.Name == word) {
-			if err := i.enableEvent(t, !off); err != nil && failed == nil {
+			if err := tr.enableEvent(t, !off); err != nil && failed == nil {
 				failed = err
 			}
 			found = true
 		}
 	}
-	i.ft.hooksChanged()
+	tr.ft.hooksChanged()
 	if !found {
 		return fmt.Errorf("set_event: no system or event %q: %w", word, syscall.EINVAL)
 	}
@@ -103,10 +103,10 @@ func wildcard(s string) string {
 }
 
 // showSetEvent is the text of set_event: what is enabled, if only softly.
-func (i *Instance) showSetEvent() string {
+func (tr *Instance) showSetEvent() string {
 	var text strings.Builder
-	for _, t := range i.types {
-		if i.events[t.ID].enabled && switchable(t) {
+	for _, t := range tr.types {
+		if tr.events[t.ID].enabled && switchable(t) {
 			fmt.Fprintf(&text, "%s:%s\n", t.System, t.Name)
 		}
 	}
@@ -128,11 +128,11 @@ func (ft *Ftrace) showAvailableEvents() string {
 // for a set that is empty.
 //
 // Kernel: system_enable_read, kernel/trace/trace_events.c.
-func (i *Instance) state(system string) string {
+func (tr *Instance) state(system string) string {
 	on, off := false, false
-	for _, t := range i.types {
+	for _, t := range tr.types {
 		if switchable(t) && (system == "" || t.System == system) {
-			on, off = on || i.events[t.ID].enabled, off || !i.events[t.ID].enabled
+			on, off = on || tr.events[t.ID].enabled, off || !tr.events[t.ID].enabled
 		}
 	}
 	switch {

@@ -11,16 +11,16 @@ import (
 )
 
 // stacks writes the stacks that the options want behind an event.
-func (i *Instance) stacks(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
-	if i.opts.Has(OptStacktrace) {
-		i.stack.IPs = i.ft.eventStack(i.stack.IPs[:0], c, t)
-		i.kernelStack(w, c, ctx, h)
+func (tr *Instance) stacks(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
+	if tr.opts.Has(OptStacktrace) {
+		tr.stack.IPs = tr.ft.eventStack(tr.stack.IPs[:0], c, t)
+		tr.kernelStack(w, c, ctx, h)
 	}
 	switch {
-	case i.deferred != nil:
-		i.requestStack(w, c, h)
-	case i.opts.Has(OptUserStacktrace) && !c.InNMI:
-		i.userStack(w, c, ctx, h)
+	case tr.deferred != nil:
+		tr.requestStack(w, c, h)
+	case tr.opts.Has(OptUserStacktrace) && !c.InNMI:
+		tr.userStack(w, c, ctx, h)
 	}
 }
 
@@ -47,22 +47,22 @@ func (ft *Ftrace) eventStack(dst []uint64, c *machine.CPU, t *event.Type) []uint
 
 // kernelStack records i.stack.IPs as the kernel stack of the event just
 // recorded. A buffer that has no room for it says so in its counters.
-func (i *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
-	i.stack.Common = h
-	_, _ = w.KernelStack(c.ID, ctx, &i.stack)
+func (tr *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
+	tr.stack.Common = h
+	_, _ = w.KernelStack(c.ID, ctx, &tr.stack)
 }
 
 // userStack walks the user stack and records it: an empty one for a task that
 // has none.
 //
 // Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
-func (i *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
-	i.stack.IPs = i.stack.IPs[:0]
+func (tr *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
+	tr.stack.IPs = tr.stack.IPs[:0]
 	if !c.Current.Kernel {
-		i.stack.IPs, _ = unwind.Walk(i.stack.IPs, c.Current.User, c.Current.Memory, userStackFrames)
+		tr.stack.IPs, _ = unwind.Walk(tr.stack.IPs, c.Current.User, c.Current.Memory, userStackFrames)
 	}
-	i.stack.Common, i.stack.TGID = h, uint32(c.Current.TGID)
-	_, _ = w.UserStack(c.ID, ctx, &i.stack)
+	tr.stack.Common, tr.stack.TGID = h, uint32(c.Current.TGID)
+	_, _ = w.UserStack(c.ID, ctx, &tr.stack)
 }
 
 // userStackFrames is how many addresses a user_stack record holds.

@@ -40,30 +40,30 @@ func (s *eventState) softly() bool { return s.softRefs > 0 }
 //
 // Kernel: __ftrace_event_enable_disable with soft_disable 0,
 // kernel/trace/trace_events.c.
-func (i *Instance) enableEvent(t *event.Type, on bool) error {
-	s := &i.events[t.ID]
+func (tr *Instance) enableEvent(t *event.Type, on bool) error {
+	s := &tr.events[t.ID]
 	switch {
 	case on:
-		if err := i.turnOn(t); err != nil {
+		if err := tr.turnOn(t); err != nil {
 			return err
 		}
 		s.softDisabled = false
 	case s.softly():
 		s.softDisabled = true
 	default:
-		i.turnOff(t)
+		tr.turnOff(t)
 		s.softDisabled = false
 	}
 	return nil
 }
 
 // turnOn turns the event's tracepoint on, if it is not.
-func (i *Instance) turnOn(t *event.Type) error {
-	s := &i.events[t.ID]
+func (tr *Instance) turnOn(t *event.Type) error {
+	s := &tr.events[t.ID]
 	if s.enabled {
 		return nil
 	}
-	if err := i.ft.switching(i, t, true); err != nil {
+	if err := tr.ft.switching(tr, t, true); err != nil {
 		return err
 	}
 	s.enabled, s.wasEnabled = true, true
@@ -71,11 +71,11 @@ func (i *Instance) turnOn(t *event.Type) error {
 }
 
 // turnOff turns the event's tracepoint off, if it is on.
-func (i *Instance) turnOff(t *event.Type) {
-	s := &i.events[t.ID]
+func (tr *Instance) turnOff(t *event.Type) {
+	s := &tr.events[t.ID]
 	if s.enabled {
 		s.enabled = false
-		_ = i.ft.switching(i, t, false) // the kernel warns, too
+		_ = tr.ft.switching(tr, t, false) // the kernel warns, too
 	}
 }
 
@@ -84,24 +84,24 @@ func (i *Instance) turnOff(t *event.Type) {
 //
 // Kernel: __ftrace_event_enable_disable with soft_disable 1,
 // kernel/trace/trace_events.c.
-func (i *Instance) softEnableEvent(t *event.Type, on bool) {
-	s := &i.events[t.ID]
+func (tr *Instance) softEnableEvent(t *event.Type, on bool) {
+	s := &tr.events[t.ID]
 	if on {
 		s.softRefs++
 		if s.softRefs == 1 && !s.enabled {
 			s.softDisabled = true
-			_ = i.turnOn(t) // what fails stays off
+			_ = tr.turnOn(t) // what fails stays off
 		}
 	} else {
 		s.softRefs--
 		if !s.softly() {
 			if s.softDisabled {
-				i.turnOff(t)
+				tr.turnOff(t)
 			}
 			s.softDisabled = false
 		}
 	}
-	i.ft.hooksChanged()
+	tr.ft.hooksChanged()
 }
 
 // enableFileOf is events/SYSTEM/EVENT/enable: 0 or 1, with a * while the event
@@ -109,9 +109,9 @@ func (i *Instance) softEnableEvent(t *event.Type, on bool) {
 //
 // Kernel: event_enable_read and event_enable_write,
 // kernel/trace/trace_events.c.
-func (i *Instance) enableFileOf(t *event.Type) tracefile.Node {
-	return i.value("enable", 0o640, func() string {
-		s := &i.events[t.ID]
+func (tr *Instance) enableFileOf(t *event.Type) tracefile.Node {
+	return tr.value("enable", 0o640, func() string {
+		s := &tr.events[t.ID]
 		text := "0"
 		if s.enabled && !s.softDisabled {
 			text = "1"
@@ -128,6 +128,6 @@ func (i *Instance) enableFileOf(t *event.Type) tracefile.Node {
 		if n > 1 {
 			return tracefile.Errorf(syscall.EINVAL, "events/%s/%s/enable: %d is neither 0 nor 1", t.System, t.Name, n)
 		}
-		return i.setEvent(t, n == 1)
+		return tr.setEvent(t, n == 1)
 	})
 }

@@ -17,50 +17,50 @@ import (
 //
 // Kernel: event_trigger_fops and event_trigger_regex_open,
 // kernel/trace/trace_events_trigger.c.
-func (i *Instance) triggerFile(t *event.Type) tracefile.Node {
-	return i.seq("trigger", 0o640, func() ([]byte, error) { return i.showTriggers(t), nil }).
-		OnTrunc(func() error { return i.locked(func() error { i.dropHists(t); return nil }) }).
-		OnWrite(func(p []byte) error { return i.locked(func() error { return i.writeTrigger(t, string(p)) }) })
+func (tr *Instance) triggerFile(t *event.Type) tracefile.Node {
+	return tr.seq("trigger", 0o640, func() ([]byte, error) { return tr.showTriggers(t), nil }).
+		OnTrunc(func() error { return tr.locked(func() error { tr.dropHists(t); return nil }) }).
+		OnWrite(func(p []byte) error { return tr.locked(func() error { return tr.writeTrigger(t, string(p)) }) })
 }
 
 // showTriggers is the text of a trigger file. An eprobe on the event is a trigger that
 // has no line, but the commands there are do not stand there then.
-func (i *Instance) showTriggers(t *event.Type) []byte {
-	s := &i.events[t.ID]
+func (tr *Instance) showTriggers(t *event.Type) []byte {
+	s := &tr.events[t.ID]
 	if s.triggers.Len() == 0 && !s.records() {
 		return []byte(trigger.Available())
 	}
 	return s.hists.AppendLines([]byte(s.triggers.Show()))
 }
 
-func (i *Instance) writeTrigger(t *event.Type, text string) error {
+func (tr *Instance) writeTrigger(t *event.Type, text string) error {
 	if text == "" {
 		return nil
 	}
 	name, rest, remove, err := trigger.Cut(text)
 	if err == nil && name == trigger.Hist {
-		return i.hists.Command(t, rest, remove)
+		return tr.hists.Command(t, rest, remove)
 	}
-	tr, remove, err := trigger.Parse(text, trigger.Env{Type: t, Filter: i.filterEnv(), Event: i.switchableEvent})
+	trig, remove, err := trigger.Parse(text, trigger.Env{Type: t, Filter: tr.filterEnv(), Event: tr.switchableEvent})
 	var fault *filter.Error
 	if errors.As(err, &fault) {
-		i.logFilterFault(fault)
+		tr.logFilterFault(fault)
 	}
 	switch {
 	case err != nil:
 		return err
 	case remove:
-		if found := i.events[t.ID].triggers.Remove(tr); found != nil {
-			i.dropTrigger(t, found)
+		if found := tr.events[t.ID].triggers.Remove(trig); found != nil {
+			tr.dropTrigger(t, found)
 		}
 		return nil
 	}
-	return i.addTrigger(t, tr)
+	return tr.addTrigger(t, trig)
 }
 
 // switchableEvent finds an event that can be enabled by hand.
-func (i *Instance) switchableEvent(system, name string) *event.Type {
-	if t := i.ft.types.ByName(system, name); t != nil && switchable(t) {
+func (tr *Instance) switchableEvent(system, name string) *event.Type {
+	if t := tr.ft.types.ByName(system, name); t != nil && switchable(t) {
 		return t
 	}
 	return nil
@@ -71,49 +71,49 @@ func (i *Instance) switchableEvent(system, name string) *event.Type {
 //
 // Kernel: register_trigger and register_snapshot_trigger,
 // kernel/trace/trace_events_trigger.c.
-func (i *Instance) addTrigger(t *event.Type, tr *trigger.Trigger) error {
-	if tr.TakesSnapshots() {
-		if err := i.armSnapshot(); err != nil {
+func (tr *Instance) addTrigger(t *event.Type, trig *trigger.Trigger) error {
+	if trig.TakesSnapshots() {
+		if err := tr.armSnapshot(); err != nil {
 			return err
 		}
 	}
-	if err := i.events[t.ID].triggers.Add(tr); err != nil {
-		if tr.TakesSnapshots() {
-			i.disarmSnapshot()
+	if err := tr.events[t.ID].triggers.Add(trig); err != nil {
+		if trig.TakesSnapshots() {
+			tr.disarmSnapshot()
 		}
 		return err
 	}
-	i.softEnableEvent(t, true)
-	if target := tr.Target(); target != nil {
-		i.ft.holdEvent(target)
-		i.softEnableEvent(target, true)
+	tr.softEnableEvent(t, true)
+	if target := trig.Target(); target != nil {
+		tr.ft.holdEvent(target)
+		tr.softEnableEvent(target, true)
 	}
 	return nil
 }
 
 // dropTrigger undoes addTrigger for a trigger that was removed.
-func (i *Instance) dropTrigger(t *event.Type, tr *trigger.Trigger) {
-	if tr.TakesSnapshots() {
-		i.disarmSnapshot()
+func (tr *Instance) dropTrigger(t *event.Type, trig *trigger.Trigger) {
+	if trig.TakesSnapshots() {
+		tr.disarmSnapshot()
 	}
-	i.softEnableEvent(t, false)
-	if target := tr.Target(); target != nil {
-		i.softEnableEvent(target, false)
-		i.ft.releaseEvent(target)
+	tr.softEnableEvent(t, false)
+	if target := trig.Target(); target != nil {
+		tr.softEnableEvent(target, false)
+		tr.ft.releaseEvent(target)
 	}
 }
 
 // dropTriggers removes the triggers of all events.
 //
 // Kernel: clear_event_triggers, kernel/trace/trace_events_trigger.c.
-func (i *Instance) dropTriggers() {
-	for _, t := range i.types {
-		list := &i.events[t.ID].triggers
-		for tr := range list.All {
-			i.dropTrigger(t, tr)
+func (tr *Instance) dropTriggers() {
+	for _, t := range tr.types {
+		list := &tr.events[t.ID].triggers
+		for trig := range list.All {
+			tr.dropTrigger(t, trig)
 		}
 		*list = trigger.List{}
-		i.events[t.ID].hists.Clear()
+		tr.events[t.ID].hists.Clear()
 	}
 }
 
@@ -161,36 +161,36 @@ func (m *moment) PauseHists(t *event.Type, off bool) { m.events[t.ID].hists.Paus
 // one are not taken; the kernel follows a null pointer.
 //
 // Kernel: tracing_snapshot_instance_cond and update_max_tr, kernel/trace/trace.c.
-func (i *Instance) triggerSnapshot(m *moment, take func() bool) {
+func (tr *Instance) triggerSnapshot(m *moment, take func() bool) {
 	switch {
 	case m.ctx == ringbuf.NMI:
-		i.puts(m, "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n")
-		i.puts(m, "*** snapshot is being ignored        ***\n")
-	case !i.snap.allocated:
-		i.puts(m, "*** SNAPSHOT NOT ALLOCATED ***\n")
-		i.puts(m, "*** stopping trace here!   ***\n")
-		i.buf.SetRecording(false)
-	case i.current.maxBuffer:
-		i.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
-		i.puts(m, "*** Can not use snapshot (sorry) ***\n")
-	case take == nil && i.hists.TakesSnapshots():
+		tr.puts(m, "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n")
+		tr.puts(m, "*** snapshot is being ignored        ***\n")
+	case !tr.snap.allocated:
+		tr.puts(m, "*** SNAPSHOT NOT ALLOCATED ***\n")
+		tr.puts(m, "*** stopping trace here!   ***\n")
+		tr.buf.SetRecording(false)
+	case tr.current.maxBuffer:
+		tr.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
+		tr.puts(m, "*** Can not use snapshot (sorry) ***\n")
+	case take == nil && tr.hists.TakesSnapshots():
 	case take == nil || take():
 		// It fails only while a buffer is resized, which no event sees.
-		_ = i.takeSnapshot(-1)
+		_ = tr.takeSnapshot(-1)
 	}
 }
 
 // puts records a text of the kernel's own.
 //
 // Kernel: __trace_array_puts, kernel/trace/trace.c.
-func (i *Instance) puts(m *moment, text string) {
-	if !i.opts.Has(OptPrintk) {
+func (tr *Instance) puts(m *moment, text string) {
+	if !tr.opts.Has(OptPrintk) {
 		return
 	}
-	s, _ := i.ft.machine.Kallsyms().ByName("tracing_snapshot_instance_cond")
+	s, _ := tr.ft.machine.Kallsyms().ByName("tracing_snapshot_instance_cond")
 	rec := events.PrintRecord{IP: s.Addr, Buf: text}
-	i.scratch = events.Print.Append(i.scratch[:0], m.h, &rec)
-	i.rec.Nested(m.cpu.ID, func() {
-		_ = i.rec.Event(m.cpu.ID, m.ctx, i.scratch) // the buffer counts what it refuses
+	tr.scratch = events.Print.Append(tr.scratch[:0], m.h, &rec)
+	tr.rec.Nested(m.cpu.ID, func() {
+		_ = tr.rec.Event(m.cpu.ID, m.ctx, tr.scratch) // the buffer counts what it refuses
 	})
 }

@@ -4,14 +4,14 @@ import "ftracelab/tracer/output"
 
 // Render is the text of raw sub-buffers, one image for each CPU, as the
 // instance's trace would show them, without the header.
-func (i *Instance) Render(images [][]byte) (string, error) {
-	p, err := i.printer(i.buf)
+func (tr *Instance) Render(images [][]byte) (string, error) {
+	p, err := tr.printer(tr.buf)
 	if err != nil {
 		return "", err
 	}
 	var readers []output.Reader
 	for cpu, image := range images {
-		pages, err := output.NewPages(cpu, image, i.buf.SubbufSize())
+		pages, err := output.NewPages(cpu, image, tr.buf.SubbufSize())
 		if err != nil {
 			return "", err
 		}

@@ -38,8 +38,8 @@ func (ft *Ftrace) instanceDirs() []tracefile.Node {
 	ft.mu.Lock()
 	defer ft.mu.Unlock()
 	var dirs []tracefile.Node
-	for _, i := range ft.instances {
-		dirs = append(dirs, i.dir())
+	for _, tr := range ft.instances {
+		dirs = append(dirs, tr.dir())
 	}
 	return dirs
 }
@@ -54,14 +54,14 @@ func (ft *Ftrace) instanceDir(name string) tracefile.Node {
 }
 
 // dir is instances/NAME.
-func (i *Instance) dir() tracefile.Node {
-	return i.heldNode(topDir(i.name, 0o750, i.files, i.eventsDir()))
+func (tr *Instance) dir() tracefile.Node {
+	return tr.heldNode(topDir(tr.name, 0o750, tr.files, tr.eventsDir()))
 }
 
 // globalFiles are the files that only the root has.
 func (ft *Ftrace) globalFiles() []tracefile.Node {
-	i := ft.top
-	nodes := append(i.stackmapFiles(), ft.profilerFiles()...)
+	tr := ft.top
+	nodes := append(tr.stackmapFiles(), ft.profilerFiles()...)
 	nodes = append(nodes, ft.stackTracerFiles()...)
 	nodes = append(nodes, ft.cmdlineFiles()...)
 	if !ft.cfg.NoLatencyTracers {
@@ -72,70 +72,70 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 		ft.formatsFile(),
 		ft.dynInfoFile(),
 		ft.dynEventsFile("kprobe_events", kprobeEvents, ft.writeKprobeEvent),
-		i.seq("kprobe_profile", 0o440, ft.showKprobeProfile),
+		tr.seq("kprobe_profile", 0o440, ft.showKprobeProfile),
 		ft.dynEventsFile("dynamic_events", nil, ft.createDynEvent),
 		ft.syntheticEventsFile(),
-		i.value("README", 0o440, func() string { return readme }, nil),
-		i.value("available_events", 0o440, ft.showAvailableEvents, nil),
-		i.seq("available_filter_functions", 0o440, ft.showFunctions),
-		i.seq("available_filter_functions_addrs", 0o440, ft.showFunctionAddresses),
-		i.seq("enabled_functions", 0o440, ft.showEnabledFunctions),
-		i.seq("touched_functions", 0o440, ft.showTouchedFunctions),
-		i.graphFilterFile("set_graph_function", &ft.graphFilter, "#### all functions enabled ####\n"),
-		i.graphFilterFile("set_graph_notrace", &ft.graphNotrace, "#### no functions disabled ####\n"),
-		i.value("max_graph_depth", 0o640, func() string { return strconv.FormatUint(uint64(ft.maxDepth), 10) + "\n" }, ft.setMaxDepth),
-		i.value("tracing_thresh", 0o640, ft.showThresh, ft.setThresh),
+		tr.value("README", 0o440, func() string { return readme }, nil),
+		tr.value("available_events", 0o440, ft.showAvailableEvents, nil),
+		tr.seq("available_filter_functions", 0o440, ft.showFunctions),
+		tr.seq("available_filter_functions_addrs", 0o440, ft.showFunctionAddresses),
+		tr.seq("enabled_functions", 0o440, ft.showEnabledFunctions),
+		tr.seq("touched_functions", 0o440, ft.showTouchedFunctions),
+		tr.graphFilterFile("set_graph_function", &ft.graphFilter, "#### all functions enabled ####\n"),
+		tr.graphFilterFile("set_graph_notrace", &ft.graphNotrace, "#### no functions disabled ####\n"),
+		tr.value("max_graph_depth", 0o640, func() string { return strconv.FormatUint(uint64(ft.maxDepth), 10) + "\n" }, ft.setMaxDepth),
+		tr.value("tracing_thresh", 0o640, ft.showThresh, ft.setThresh),
 	)
 }
 
 // files are the files every instance has.
-func (i *Instance) files() []tracefile.Node {
+func (tr *Instance) files() []tracefile.Node {
 	return []tracefile.Node{
-		i.value("available_tracers", 0o440, i.showTracers, nil),
-		i.value("current_tracer", 0o640, func() string { return i.current.Name + "\n" }, i.writeTracer),
-		i.value("tracing_on", 0o640, i.showTracingOn, i.writeTracingOn),
-		i.traceFile(-1),
-		i.textPipe(-1),
-		i.snapshotFile(-1),
-		i.marker("trace_marker", i.writeMarker),
-		i.marker("trace_marker_raw", i.writeRawMarker),
-		i.value("trace_options", 0o640, i.showOptions, i.writeOptions),
-		&tracefile.Dir{Name: "options", Mode: 0o750, Children: i.optionFiles},
-		i.filter.file("set_ftrace_filter"),
-		i.notrace.file("set_ftrace_notrace"),
-		i.pidFile("set_ftrace_pid", &i.functionPIDs, "no pid\n"),
-		i.pidFile("set_ftrace_notrace_pid", &i.functionNoPIDs, "no pid\n"),
-		i.setEventFile(),
-		i.expanding(i.pidFile("set_event_pid", &i.pids.only, "")),
-		i.expanding(i.pidFile("set_event_notrace_pid", &i.pids.not, "")),
-		i.eventsDir(),
-		i.value("buffer_size_kb", 0o640, func() string { return i.showSize(-1) }, func(s string) error { return i.writeSize(-1, s) }),
-		i.value("buffer_total_size_kb", 0o440, i.showTotalSize, nil),
-		i.value("buffer_subbuf_size_kb", 0o640, i.showSubbufSize, i.writeSubbufSize),
-		i.value("buffer_percent", 0o640, func() string { return strconv.FormatUint(i.percent, 10) + "\n" }, i.writePercent),
-		i.value("timestamp_mode", 0o440, i.showTimestampMode, nil),
-		&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: i.cpuDirs},
-		i.freeBuffer(),
-		i.value("trace_clock", 0o640, i.showClock, i.writeClock),
-		i.value("tracing_cpumask", 0o640, i.showCPUMask, i.writeCPUMask),
-		i.microseconds("tracing_max_latency", &i.latency.max),
-		i.clearable("error_log", 0o640, i.errors.show, i.errors.clear),
+		tr.value("available_tracers", 0o440, tr.showTracers, nil),
+		tr.value("current_tracer", 0o640, func() string { return tr.current.Name + "\n" }, tr.writeTracer),
+		tr.value("tracing_on", 0o640, tr.showTracingOn, tr.writeTracingOn),
+		tr.traceFile(-1),
+		tr.textPipe(-1),
+		tr.snapshotFile(-1),
+		tr.marker("trace_marker", tr.writeMarker),
+		tr.marker("trace_marker_raw", tr.writeRawMarker),
+		tr.value("trace_options", 0o640, tr.showOptions, tr.writeOptions),
+		&tracefile.Dir{Name: "options", Mode: 0o750, Children: tr.optionFiles},
+		tr.filter.file("set_ftrace_filter"),
+		tr.notrace.file("set_ftrace_notrace"),
+		tr.pidFile("set_ftrace_pid", &tr.functionPIDs, "no pid\n"),
+		tr.pidFile("set_ftrace_notrace_pid", &tr.functionNoPIDs, "no pid\n"),
+		tr.setEventFile(),
+		tr.expanding(tr.pidFile("set_event_pid", &tr.pids.only, "")),
+		tr.expanding(tr.pidFile("set_event_notrace_pid", &tr.pids.not, "")),
+		tr.eventsDir(),
+		tr.value("buffer_size_kb", 0o640, func() string { return tr.showSize(-1) }, func(s string) error { return tr.writeSize(-1, s) }),
+		tr.value("buffer_total_size_kb", 0o440, tr.showTotalSize, nil),
+		tr.value("buffer_subbuf_size_kb", 0o640, tr.showSubbufSize, tr.writeSubbufSize),
+		tr.value("buffer_percent", 0o640, func() string { return strconv.FormatUint(tr.percent, 10) + "\n" }, tr.writePercent),
+		tr.value("timestamp_mode", 0o440, tr.showTimestampMode, nil),
+		&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: tr.cpuDirs},
+		tr.freeBuffer(),
+		tr.value("trace_clock", 0o640, tr.showClock, tr.writeClock),
+		tr.value("tracing_cpumask", 0o640, tr.showCPUMask, tr.writeCPUMask),
+		tr.microseconds("tracing_max_latency", &tr.latency.max),
+		tr.clearable("error_log", 0o640, tr.errors.show, tr.errors.clear),
 	}
 }
 
 // cpuDirs are the folders below per_cpu.
-func (i *Instance) cpuDirs() []tracefile.Node {
+func (tr *Instance) cpuDirs() []tracefile.Node {
 	var dirs []tracefile.Node
-	for cpu := range i.buf.CPUs() {
+	for cpu := range tr.buf.CPUs() {
 		dirs = append(dirs, &tracefile.Dir{Name: fmt.Sprintf("cpu%d", cpu), Mode: 0o750, Children: func() []tracefile.Node {
 			return []tracefile.Node{
-				i.traceFile(cpu),
-				i.textPipe(cpu),
-				i.rawPipe(cpu),
-				i.snapshotFile(cpu),
-				i.rawSnapshot(cpu),
-				i.value("stats", 0o440, func() string { return i.showStats(cpu) }, nil),
-				i.value("buffer_size_kb", 0o640, func() string { return i.showSize(cpu) }, func(s string) error { return i.writeSize(cpu, s) }),
+				tr.traceFile(cpu),
+				tr.textPipe(cpu),
+				tr.rawPipe(cpu),
+				tr.snapshotFile(cpu),
+				tr.rawSnapshot(cpu),
+				tr.value("stats", 0o440, func() string { return tr.showStats(cpu) }, nil),
+				tr.value("buffer_size_kb", 0o640, func() string { return tr.showSize(cpu) }, func(s string) error { return tr.writeSize(cpu, s) }),
 			}
 		}})
 	}
@@ -144,45 +144,45 @@ func (i *Instance) cpuDirs() []tracefile.Node {
 
 // optionFiles are the files below options: those of every tracer, not only of
 // the current one.
-func (i *Instance) optionFiles() []tracefile.Node {
+func (tr *Instance) optionFiles() []tracefile.Node {
 	var files []tracefile.Node
 	for o := range numOptions {
-		if !i.hasFile(o) {
+		if !tr.hasFile(o) {
 			continue
 		}
-		files = append(files, i.flag(options[o].name,
-			func() bool { return i.opts.Has(o) },
-			func(on bool) error { return i.setOption(o, on) }))
+		files = append(files, tr.flag(options[o].name,
+			func() bool { return tr.opts.Has(o) },
+			func(on bool) error { return tr.setOption(o, on) }))
 	}
 	return files
 }
 
 // writeTracer takes the name of a tracer, blanks around it allowed.
-func (i *Instance) writeTracer(s string) error { return i.setTracer(strings.TrimSpace(s)) }
+func (tr *Instance) writeTracer(s string) error { return tr.setTracer(strings.TrimSpace(s)) }
 
-func (i *Instance) showTracingOn() string {
-	if i.buf.Recording() {
+func (tr *Instance) showTracingOn() string {
+	if tr.buf.Recording() {
 		return "1\n"
 	}
 	return "0\n"
 }
 
 // Kernel: rb_simple_write, kernel/trace/trace.c.
-func (i *Instance) writeTracingOn(s string) error {
+func (tr *Instance) writeTracingOn(s string) error {
 	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("tracing_on: %w", err)
 	}
 	on := n != 0
-	if on == i.buf.Recording() {
+	if on == tr.buf.Recording() {
 		return nil
 	}
-	i.buf.SetRecording(on)
-	if on && i.current.start != nil {
-		i.current.start(i)
+	tr.buf.SetRecording(on)
+	if on && tr.current.start != nil {
+		tr.current.start(tr)
 	}
-	if !on && i.current.stop != nil {
-		i.current.stop(i)
+	if !on && tr.current.stop != nil {
+		tr.current.stop(tr)
 	}
 	return nil
 }
@@ -190,16 +190,16 @@ func (i *Instance) writeTracingOn(s string) error {
 // showStats is the text of per_cpu/cpuN/stats.
 //
 // Kernel: tracing_stats_read, kernel/trace/trace.c.
-func (i *Instance) showStats(cpu int) string {
-	s := i.buf.Stats(cpu)
+func (tr *Instance) showStats(cpu int) string {
+	s := tr.buf.Stats(cpu)
 	return fmt.Sprintf("entries: %d\noverrun: %d\ncommit overrun: %d\nbytes: %d\noldest event ts: %s\nnow ts: %s\ndropped events: %d\nread events: %d\n",
-		s.Entries, s.Overrun, s.CommitOverrun, s.Bytes, i.stamp(s.OldestTS), i.stamp(i.now(cpu)), s.Dropped, s.Read)
+		s.Entries, s.Overrun, s.CommitOverrun, s.Bytes, tr.stamp(s.OldestTS), tr.stamp(tr.now(cpu)), s.Dropped, s.Read)
 }
 
 // stamp prints a time as the stats do: seconds, or the bare number of a clock
 // that does not count nanoseconds.
-func (i *Instance) stamp(ts uint64) string {
-	if !i.clock.inNS {
+func (tr *Instance) stamp(ts uint64) string {
+	if !tr.clock.inNS {
 		return strconv.FormatUint(ts, 10)
 	}
 	us := (ts + 500) / 1000

@@ -247,11 +247,11 @@ func (ft *Ftrace) mkdir(name string) error {
 	if exists {
 		return fmt.Errorf("instances/%s: %w", name, syscall.EEXIST)
 	}
-	i, err := ft.newInstance(name)
+	tr, err := ft.newInstance(name)
 	if err != nil {
 		return err
 	}
-	ft.instances = slices.Insert(ft.instances, at, i)
+	ft.instances = slices.Insert(ft.instances, at, tr)
 	return nil
 }
 
@@ -265,23 +265,23 @@ func (ft *Ftrace) rmdir(name string) error {
 	if !exists {
 		return fmt.Errorf("instances/%s: %w", name, syscall.ENOENT)
 	}
-	i := ft.instances[at]
-	if i.refs > 0 {
+	tr := ft.instances[at]
+	if tr.refs > 0 {
 		return fmt.Errorf("instances/%s has open files: %w", name, syscall.EBUSY)
 	}
-	if i.hists.HasVariables() {
+	if tr.hists.HasVariables() {
 		return fmt.Errorf("instances/%s has hist triggers with variables: %w", name, syscall.EBUSY)
 	}
-	i.dropTriggers()
-	i.disableAllEvents()
-	if err := i.setTracer("nop"); err != nil {
+	tr.dropTriggers()
+	tr.disableAllEvents()
+	if err := tr.setTracer("nop"); err != nil {
 		return err
 	}
-	i.clearProbes()
-	if err := i.setOption(OptPrintkDest, false); err != nil {
+	tr.clearProbes()
+	if err := tr.setOption(OptPrintkDest, false); err != nil {
 		return err
 	}
-	if err := i.setOption(OptUserStacktraceDelay, false); err != nil {
+	if err := tr.setOption(OptUserStacktraceDelay, false); err != nil {
 		return err
 	}
 	ft.instances = slices.Delete(ft.instances, at, at+1)
@@ -290,11 +290,11 @@ func (ft *Ftrace) rmdir(name string) error {
 }
 
 func (ft *Ftrace) findInstance(name string) (int, bool) {
-	return slices.BinarySearchFunc(ft.instances, name, func(i *Instance, name string) int {
+	return slices.BinarySearchFunc(ft.instances, name, func(tr *Instance, name string) int {
 		switch {
-		case i.name < name:
+		case tr.name < name:
 			return -1
-		case i.name > name:
+		case tr.name > name:
 			return 1
 		}
 		return 0
@@ -309,8 +309,8 @@ func (ft *Ftrace) all(yield func(*Instance) bool) {
 	if !yield(ft.top) {
 		return
 	}
-	for _, i := range ft.instances {
-		if !yield(i) {
+	for _, tr := range ft.instances {
+		if !yield(tr) {
 			return
 		}
 	}

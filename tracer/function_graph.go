@@ -33,22 +33,22 @@ var graphPrintOptions = []struct {
 // function's entry, one at its return.
 //
 // Kernel: graph_trace_init, kernel/trace/trace_functions_graph.c.
-func graphInit(i *Instance) error {
-	i.graph = &fgraph.Ops{
-		Entry:  i.graphEntry,
-		Return: i.graphReturn,
+func graphInit(tr *Instance) error {
+	tr.graph = &fgraph.Ops{
+		Entry:  tr.graphEntry,
+		Return: tr.graphReturn,
 	}
-	if err := i.ft.registerGraph(i.graph, &i.functions); err != nil {
-		i.graph = nil
+	if err := tr.ft.registerGraph(tr.graph, &tr.functions); err != nil {
+		tr.graph = nil
 		return fmt.Errorf("function_graph: %w: %w", err, syscall.ENOSPC)
 	}
 	return nil
 }
 
 // Kernel: graph_trace_reset, kernel/trace/trace_functions_graph.c.
-func graphReset(i *Instance) {
-	i.ft.unregisterGraph(i.graph)
-	i.graph = nil
+func graphReset(tr *Instance) {
+	tr.ft.unregisterGraph(tr.graph)
+	tr.graph = nil
 }
 
 // graphEntry records a call, if the filters, the pids and the depth let it
@@ -58,8 +58,8 @@ func graphReset(i *Instance) {
 //
 // Kernel: trace_graph_entry, kernel/trace/trace_functions_graph.c, under the
 // recursion lock of function_graph_enter, kernel/trace/fgraph.c.
-func (i *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
-	ft, word := i.ft, s.Var(i.graph)
+func (tr *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+	ft, word := tr.ft, s.Var(tr.graph)
 	if *word&graphNotrace != 0 {
 		return false
 	}
@@ -67,19 +67,19 @@ func (i *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call)
 		*word |= graphNotrace // until its return, which is why that is wanted
 		return true
 	}
-	if !i.followsTask(c) || !ft.graphSelects(c, word, call) || ft.maxDepth > 0 && uint32(call.Depth) >= ft.maxDepth {
+	if !tr.followsTask(c) || !ft.graphSelects(c, word, call) || ft.maxDepth > 0 && uint32(call.Depth) >= ft.maxDepth {
 		return false
 	}
-	if c.InHardIRQ && !i.opts.Has(OptGraphIRQs) && !ft.data(c.Current).graphIRQ {
+	if c.InHardIRQ && !tr.opts.Has(OptGraphIRQs) && !ft.data(c.Current).graphIRQ {
 		return false
 	}
 	if ft.thresh > 0 {
 		return true
 	}
-	if !i.records(c) {
+	if !tr.records(c) {
 		return false
 	}
-	if !i.recordCall(c, call) {
+	if !tr.recordCall(c, call) {
 		return false
 	}
 	return true
@@ -89,55 +89,55 @@ func (i *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call)
 //
 // Kernel: trace_graph_return and trace_graph_thresh_return,
 // kernel/trace/trace_functions_graph.c.
-func (i *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
-	word := s.Var(i.graph)
+func (tr *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+	word := s.Var(tr.graph)
 	graphLeaves(word, ret)
 	if *word&graphNotrace != 0 {
 		*word &^= graphNotrace
 		return
 	}
-	if ret.Rettime-ret.Calltime < i.ft.thresh || !i.records(c) {
+	if ret.Rettime-ret.Calltime < tr.ft.thresh || !tr.records(c) {
 		return
 	}
-	i.recordReturn(c, ret)
+	tr.recordReturn(c, ret)
 }
 
 // recordCall writes a call's entry, recordReturn its return.
 //
 // Kernel: __trace_graph_entry and __trace_graph_return.
-func (i *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
-	return i.recordEntry(c, unpreemptible(common(c)), call)
+func (tr *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
+	return tr.recordEntry(c, unpreemptible(common(c)), call)
 }
 
 // recordEntry says whether there was room.
-func (i *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call) bool {
+func (tr *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call) bool {
 	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
-	i.scratch = events.FuncgraphEntry.Append(i.scratch[:0], h, &rec)
-	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
+	tr.scratch = events.FuncgraphEntry.Append(tr.scratch[:0], h, &rec)
+	if tr.rec.Event(c.ID, contextOf(c), tr.scratch) != nil {
 		return false // the buffer counts what it refuses
 	}
-	i.ft.recorded[c.ID] = true
-	i.ft.remember(c.Current)
+	tr.ft.recorded[c.ID] = true
+	tr.ft.remember(c.Current)
 	return true
 }
 
-func (i *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
-	if i.ft.cfg.FunctionGraphRetval {
+func (tr *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
+	if tr.ft.cfg.FunctionGraphRetval {
 		rec := events.FuncgraphExitRetvalRecord{
 			Func: ret.Func, Retval: ret.Value, Depth: int32(ret.Depth), Overrun: ret.Overrun,
 			Calltime: ret.Calltime, Rettime: ret.Rettime,
 		}
-		i.scratch = events.FuncgraphExitRetval.Append(i.scratch[:0], common(c), &rec)
+		tr.scratch = events.FuncgraphExitRetval.Append(tr.scratch[:0], common(c), &rec)
 	} else {
 		rec := events.FuncgraphExitRecord{
 			Func: ret.Func, Depth: int32(ret.Depth), Overrun: ret.Overrun,
 			Calltime: ret.Calltime, Rettime: ret.Rettime,
 		}
-		i.scratch = events.FuncgraphExit.Append(i.scratch[:0], common(c), &rec)
+		tr.scratch = events.FuncgraphExit.Append(tr.scratch[:0], common(c), &rec)
 	}
-	if i.rec.Event(c.ID, contextOf(c), i.scratch) == nil {
-		i.ft.recorded[c.ID] = true
-		i.ft.remember(c.Current)
+	if tr.rec.Event(c.ID, contextOf(c), tr.scratch) == nil {
+		tr.ft.recorded[c.ID] = true
+		tr.ft.remember(c.Current)
 	}
 }
 
@@ -154,9 +154,9 @@ func (ft *Ftrace) setThresh(s string) error {
 		return fmt.Errorf("tracing_thresh: %w", err)
 	}
 	ft.thresh = n * 1000
-	if i := ft.top; i.graph != nil {
-		graphReset(i)
-		return graphInit(i)
+	if tr := ft.top; tr.graph != nil {
+		graphReset(tr)
+		return graphInit(tr)
 	}
 	return nil
 }

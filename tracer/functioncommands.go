@@ -9,12 +9,12 @@ import (
 
 // functionCommands are the commands of set_ftrace_filter, mod apart.
 var functionCommands = []functionCommand{
-	{name: "traceon", fire: func(i *Instance, _ *machine.CPU, d *probeData) { i.switchTracing(d, true) }},
-	{name: "traceoff", fire: func(i *Instance, _ *machine.CPU, d *probeData) { i.switchTracing(d, false) }},
+	{name: "traceon", fire: func(tr *Instance, _ *machine.CPU, d *probeData) { tr.switchTracing(d, true) }},
+	{name: "traceoff", fire: func(tr *Instance, _ *machine.CPU, d *probeData) { tr.switchTracing(d, false) }},
 	{name: "stacktrace", fire: stackCommand},
 	{name: "snapshot", fire: snapshotCommand, arm: (*Instance).armSnapshot, disarm: (*Instance).disarmSnapshot},
-	{name: "dump", once: true, fire: func(i *Instance, c *machine.CPU, d *probeData) { i.ft.dumpCommand(d, -1) }},
-	{name: "cpudump", never: true, fire: func(i *Instance, c *machine.CPU, d *probeData) { i.ft.dumpCommand(d, c.ID) }},
+	{name: "dump", once: true, fire: func(tr *Instance, c *machine.CPU, d *probeData) { tr.ft.dumpCommand(d, -1) }},
+	{name: "cpudump", never: true, fire: func(tr *Instance, c *machine.CPU, d *probeData) { tr.ft.dumpCommand(d, c.ID) }},
 	{name: "enable_event", event: true, fire: switchEvent},
 	{name: "disable_event", event: true, fire: switchEvent},
 }
@@ -23,11 +23,11 @@ var functionCommands = []functionCommand{
 // A count that is used up, or was none, switches nothing.
 //
 // Kernel: ftrace_traceon and update_traceon_count, kernel/trace/trace_functions.c.
-func (i *Instance) switchTracing(d *probeData, on bool) {
-	if d != nil && d.count <= 0 || i.buf.Recording() == on {
+func (tr *Instance) switchTracing(d *probeData, on bool) {
+	if d != nil && d.count <= 0 || tr.buf.Recording() == on {
 		return
 	}
-	i.buf.SetRecording(on)
+	tr.buf.SetRecording(on)
 	if d != nil {
 		d.count--
 	}
@@ -37,19 +37,19 @@ func (i *Instance) switchTracing(d *probeData, on bool) {
 // instance's tracing_on, and without the instance's own the buffer refuses it.
 //
 // Kernel: ftrace_stacktrace_count, kernel/trace/trace_functions.c.
-func stackCommand(i *Instance, c *machine.CPU, d *probeData) {
+func stackCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	if d != nil {
-		if !i.ft.top.buf.Recording() || d.count == 0 {
+		if !tr.ft.top.buf.Recording() || d.count == 0 {
 			return
 		}
 		d.count--
 	}
-	if !i.records(c) {
+	if !tr.records(c) {
 		return
 	}
-	i.ft.remember(c.Current)
-	i.stack.IPs = c.KernelStack(i.stack.IPs[:0])
-	i.kernelStack(i.rec, c, contextOf(c), common(c))
+	tr.ft.remember(c.Current)
+	tr.stack.IPs = c.KernelStack(tr.stack.IPs[:0])
+	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
 }
 
 // fires takes one off a count and reports whether there was one; no count is no
@@ -69,11 +69,11 @@ func (d *probeData) fires() bool {
 
 // Kernel: ftrace_count_snapshot and tracing_snapshot_instance,
 // kernel/trace/trace.c.
-func snapshotCommand(i *Instance, c *machine.CPU, d *probeData) {
+func snapshotCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	if d.fires() {
-		m := &i.moment
-		*m = moment{Instance: i, cpu: c, ctx: contextOf(c), h: common(c)}
-		i.triggerSnapshot(m, nil)
+		m := &tr.moment
+		*m = moment{Instance: tr, cpu: c, ctx: contextOf(c), h: common(c)}
+		tr.triggerSnapshot(m, nil)
 	}
 }
 
@@ -86,13 +86,13 @@ func (ft *Ftrace) dumpCommand(d *probeData, cpu int) {
 	if !d.fires() {
 		return
 	}
-	i := ft.top
-	i.buf.SetRecording(false)
-	opts := i.opts
-	i.opts.set(OptLatencyFormat, true)
-	p := &pipe{i: i, cpu: cpu}
+	tr := ft.top
+	tr.buf.SetRecording(false)
+	opts := tr.opts
+	tr.opts.set(OptLatencyFormat, true)
+	p := &pipe{tr: tr, cpu: cpu}
 	p.open()
-	i.opts = opts
+	tr.opts = opts
 	const rule = "---------------------------------"
 	ft.printk("Dumping ftrace buffer:")
 	entries := 0

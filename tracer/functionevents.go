@@ -24,18 +24,18 @@ type eventProbe struct {
 // eventCommand is FUNCTIONS:enable_event:SYSTEM:EVENT[:COUNT] or disable_event.
 //
 // Kernel: event_enable_func, kernel/trace/trace_events.c.
-func (i *Instance) eventCommand(cmd *functionCommand, functions, param string, hasParam bool) error {
+func (tr *Instance) eventCommand(cmd *functionCommand, functions, param string, hasParam bool) error {
 	system, rest, ok := strings.Cut(param, ":")
 	if !hasParam || !ok {
 		return fmt.Errorf("%s:%s: no event: %w", functions, cmd.name, syscall.EINVAL)
 	}
 	name, number, counted := strings.Cut(rest, ":")
-	t := i.switchableEvent(system, name)
+	t := tr.switchableEvent(system, name)
 	if t == nil {
 		return fmt.Errorf("%s:%s: no event %s:%s: %w", functions, cmd.name, system, name, syscall.EINVAL)
 	}
 	if functions, out := strings.CutPrefix(functions, "!"); out {
-		return i.removeProbe(cmd, counted, functions)
+		return tr.removeProbe(cmd, counted, functions)
 	}
 	e := &eventProbe{event: t, enable: cmd.name == "enable_event", count: -1}
 	if counted {
@@ -46,10 +46,10 @@ func (i *Instance) eventCommand(cmd *functionCommand, functions, param string, h
 		}
 		e.count = int64(n)
 	}
-	i.softEnableEvent(t, true)
-	err := i.addProbe(cmd, counted, functions, func() *probeData { e.refs++; return &probeData{event: e} })
+	tr.softEnableEvent(t, true)
+	err := tr.addProbe(cmd, counted, functions, func() *probeData { e.refs++; return &probeData{event: e} })
 	if err != nil {
-		i.softEnableEvent(t, false)
+		tr.softEnableEvent(t, false)
 	}
 	return err
 }
@@ -58,19 +58,19 @@ func (i *Instance) eventCommand(cmd *functionCommand, functions, param string, h
 // them the event is given free.
 //
 // Kernel: free_probe_data, kernel/trace/trace_events.c.
-func (i *Instance) putEventProbe(e *eventProbe) {
+func (tr *Instance) putEventProbe(e *eventProbe) {
 	e.refs--
 	if e.refs == 0 {
-		i.softEnableEvent(e.event, false)
+		tr.softEnableEvent(e.event, false)
 	}
 }
 
 // switchEvent switches the event, if it is not so yet and the count allows it.
 //
 // Kernel: event_enable_count_probe, kernel/trace/trace_events.c.
-func switchEvent(i *Instance, _ *machine.CPU, d *probeData) {
+func switchEvent(tr *Instance, _ *machine.CPU, d *probeData) {
 	e := d.event
-	off := &i.events[e.event.ID].softDisabled
+	off := &tr.events[e.event.ID].softDisabled
 	if e.count == 0 || *off != e.enable {
 		return
 	}

@@ -85,7 +85,7 @@ func moduleMatch(pattern string) func(machine.Symbol) bool {
 
 // functionFilter is set_ftrace_filter or set_ftrace_notrace of an instance.
 type functionFilter struct {
-	i       *Instance
+	tr      *Instance
 	set     *functionHash // a part of the instance's filterHash
 	pending []pendingModule
 	notrace bool
@@ -111,9 +111,9 @@ func (f *functionFilter) word(edit *functionHash, word string) error {
 		if name == "mod" {
 			return f.module(edit, functions, param, hasParam)
 		}
-		return f.i.functionCommand(functions, name, param, hasParam, f.notrace)
+		return f.tr.functionCommand(functions, name, param, hasParam, f.notrace)
 	}
-	if f.i.ft.matchInto(edit, functions, nil) == 0 {
+	if f.tr.ft.matchInto(edit, functions, nil) == 0 {
 		return fmt.Errorf("no function matches %q: %w", word, syscall.EINVAL)
 	}
 	return nil
@@ -128,7 +128,7 @@ func (f *functionFilter) module(edit *functionHash, functions, module string, gi
 	if given {
 		match = moduleMatch(module)
 	}
-	if f.i.ft.matchInto(edit, functions, match) > 0 {
+	if f.tr.ft.matchInto(edit, functions, match) > 0 {
 		return nil
 	}
 	functions, out := strings.CutPrefix(functions, "!")
@@ -145,7 +145,7 @@ func (f *functionFilter) module(edit *functionHash, functions, module string, gi
 		f.pending = kept
 		return nil
 	}
-	if !given || f.i.ft.hasModule(module) || len(f.pending) >= maxPending {
+	if !given || f.tr.ft.hasModule(module) || len(f.pending) >= maxPending {
 		return fmt.Errorf("no function matches %s:mod:%s: %w", functions, module, syscall.EINVAL)
 	}
 	f.pending = append([]pendingModule{{functions, module}}, f.pending...)
@@ -178,7 +178,7 @@ func (f *functionFilter) settle(edit *functionHash) {
 		edit.modules = len(f.pending) > 0
 	}
 	*f.set = edit.settled()
-	f.i.ft.opsChanged()
+	f.tr.ft.opsChanged()
 }
 
 // show is the text of the file: the functions in their order, what waits for
@@ -190,7 +190,7 @@ func (f *functionFilter) show() ([]byte, error) {
 	switch {
 	case !f.set.empty():
 		if f.set.count > 0 {
-			for s := range f.i.ft.functions {
+			for s := range f.tr.ft.functions {
 				if f.set.has(s.IP()) {
 					text = append(appendFunction(text, s), '\n')
 				}
@@ -205,7 +205,7 @@ func (f *functionFilter) show() ([]byte, error) {
 		text = fmt.Appendf(text, "%s:mod:%s\n", p.functions, p.module)
 	}
 	if !f.notrace && !f.bare {
-		text = f.i.appendProbes(text)
+		text = f.tr.appendProbes(text)
 	}
 	return text, nil
 }
@@ -227,7 +227,7 @@ type filterFile struct {
 
 // files are set_ftrace_filter and set_ftrace_notrace.
 func (f *functionFilter) file(name string) tracefile.Node {
-	return f.i.editFile(name, filterFile{
+	return f.tr.editFile(name, filterFile{
 		show: f.show,
 		edit: func(trunc bool) functionHash {
 			if !trunc {
@@ -240,15 +240,15 @@ func (f *functionFilter) file(name string) tracefile.Node {
 	})
 }
 
-func (i *Instance) editFile(name string, f filterFile) tracefile.Node {
-	shown := i.seq(name, 0o640, f.show)
+func (tr *Instance) editFile(name string, f filterFile) tracefile.Node {
+	shown := tr.seq(name, 0o640, f.show)
 	return &tracefile.File{Name: name, Mode: 0o640, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		h, err := shown.Open(ctx, flags)
 		if err != nil || flags&tracefile.Write == 0 {
 			return h, err
 		}
-		w := &filterWriter{Handle: h, i: i, file: f, parser: tracefile.Parser{Size: filterWord}}
-		_ = i.locked(func() error { w.edit = f.edit(flags&tracefile.Trunc != 0); return nil })
+		w := &filterWriter{Handle: h, tr: tr, file: f, parser: tracefile.Parser{Size: filterWord}}
+		_ = tr.locked(func() error { w.edit = f.edit(flags&tracefile.Trunc != 0); return nil })
 		return w, nil
 	}}
 }
@@ -259,7 +259,7 @@ func (i *Instance) editFile(name string, f filterFile) tracefile.Node {
 // kernel/trace/ftrace.c.
 type filterWriter struct {
 	tracefile.Handle
-	i       *Instance
+	tr      *Instance
 	file    filterFile
 	edit    functionHash
 	parser  tracefile.Parser
@@ -274,7 +274,7 @@ func (w *filterWriter) Write(_ context.Context, p []byte) (int, error) {
 	if err != nil || word == "" {
 		return n, err
 	}
-	if err := w.i.locked(func() error { return w.file.word(&w.edit, word) }); err != nil {
+	if err := w.tr.locked(func() error { return w.file.word(&w.edit, word) }); err != nil {
 		return 0, err
 	}
 	return n, nil
@@ -291,7 +291,7 @@ func (w *filterWriter) Flush() error {
 
 // settle takes the word that no blank ended; nobody is left to hear of its fault.
 func (w *filterWriter) settle() {
-	_ = w.i.locked(func() error {
+	_ = w.tr.locked(func() error {
 		if word := w.parser.Rest(); word != "" {
 			_ = w.file.word(&w.edit, word)
 		}

@@ -7,9 +7,9 @@ import "ftracelab/workload/machine"
 //
 // Kernel: ftrace_pid_func and trace_ignore_this_task, kernel/trace/ftrace.c and
 // trace.c.
-func (i *Instance) followsTask(c *machine.CPU) bool {
-	if i.functionPIDs == nil && i.functionNoPIDs == nil {
+func (tr *Instance) followsTask(c *machine.CPU) bool {
+	if tr.functionPIDs == nil && tr.functionNoPIDs == nil {
 		return true
 	}
-	return (i.functionPIDs == nil || i.functionPIDs.has(c.Current)) && !i.functionNoPIDs.has(c.Current)
+	return (tr.functionPIDs == nil || tr.functionPIDs.has(c.Current)) && !tr.functionNoPIDs.has(c.Current)
 }

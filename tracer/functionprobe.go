@@ -26,13 +26,13 @@ import (
 type functionCommand struct {
 	name string
 	// fire runs at the function's entry; d is nil if nothing is kept with it.
-	fire func(i *Instance, c *machine.CPU, d *probeData)
+	fire func(tr *Instance, c *machine.CPU, d *probeData)
 	// once counts from 1 whatever is written; never counts not at all.
 	once, never bool
 	// arm runs before functions get the command, disarm when it failed or they
 	// are taken away again; nil for nothing to do.
-	arm    func(i *Instance) error
-	disarm func(i *Instance)
+	arm    func(tr *Instance) error
+	disarm func(tr *Instance)
 	// event says that the parameter is SYSTEM:EVENT[:COUNT].
 	event bool
 }
@@ -59,20 +59,20 @@ type functionProbe struct {
 // functionCommand is FUNCTIONS:NAME[:PARAM]; the notrace file has no commands.
 //
 // Kernel: ftrace_trace_probe_callback, kernel/trace/trace_functions.c.
-func (i *Instance) functionCommand(functions, name, param string, hasParam, notrace bool) error {
+func (tr *Instance) functionCommand(functions, name, param string, hasParam, notrace bool) error {
 	at := slices.IndexFunc(functionCommands, func(c functionCommand) bool { return c.name == name })
 	if at < 0 || notrace {
 		return fmt.Errorf("no function command %q here: %w", name, syscall.EINVAL)
 	}
 	cmd := &functionCommands[at]
 	if cmd.event {
-		return i.eventCommand(cmd, functions, param, hasParam)
+		return tr.eventCommand(cmd, functions, param, hasParam)
 	}
 	counted := (hasParam || cmd.once) && !cmd.never
 	if functions, out := strings.CutPrefix(functions, "!"); out {
-		err := i.removeProbe(cmd, counted, functions)
+		err := tr.removeProbe(cmd, counted, functions)
 		if err == nil && cmd.disarm != nil {
-			cmd.disarm(i)
+			cmd.disarm(tr)
 		}
 		return err
 	}
@@ -87,19 +87,19 @@ func (i *Instance) functionCommand(functions, name, param string, hasParam, notr
 		count = int64(n)
 	}
 	if cmd.arm != nil {
-		if err := cmd.arm(i); err != nil {
+		if err := cmd.arm(tr); err != nil {
 			return err
 		}
 	}
-	err := i.addProbe(cmd, counted, functions, func() *probeData { return &probeData{count: count} })
+	err := tr.addProbe(cmd, counted, functions, func() *probeData { return &probeData{count: count} })
 	if err != nil && cmd.disarm != nil {
-		cmd.disarm(i)
+		cmd.disarm(tr)
 	}
 	return err
 }
 
-func (i *Instance) findProbe(cmd *functionCommand, counted bool) *functionProbe {
-	for _, p := range i.probes {
+func (tr *Instance) findProbe(cmd *functionCommand, counted bool) *functionProbe {
+	for _, p := range tr.probes {
 		if p.command == cmd && p.counted == counted {
 			return p
 		}
@@ -111,17 +111,17 @@ func (i *Instance) findProbe(cmd *functionCommand, counted bool) *functionProbe 
 // and if all have it that is an error. make is called once for each new one.
 //
 // Kernel: register_ftrace_function_probe, kernel/trace/ftrace.c.
-func (i *Instance) addProbe(cmd *functionCommand, counted bool, functions string, make func() *probeData) error {
-	p := i.findProbe(cmd, counted)
+func (tr *Instance) addProbe(cmd *functionCommand, counted bool, functions string, make func() *probeData) error {
+	p := tr.findProbe(cmd, counted)
 	fresh := p == nil
 	if fresh {
 		p = &functionProbe{command: cmd, counted: counted, data: map[uint64]*probeData{}}
 		p.ops = functionOps{hash: &p.hash, handler: "function_trace_probe_call", call: func(c *machine.CPU, f *machine.Frame) {
-			cmd.fire(i, c, p.data[f.IP])
+			cmd.fire(tr, c, p.data[f.IP])
 		}}
 	}
 	edit := p.hash.filter.edit()
-	if i.ft.matchInto(&edit, functions, nil) == 0 {
+	if tr.ft.matchInto(&edit, functions, nil) == 0 {
 		return fmt.Errorf("no function matches %q: %w", functions, syscall.EINVAL)
 	}
 	if edit.count == p.hash.filter.count {
@@ -136,10 +136,10 @@ func (i *Instance) addProbe(cmd *functionCommand, counted bool, functions string
 	}
 	p.hash.filter = edit.settled()
 	if fresh {
-		i.probes = slices.Insert(i.probes, 0, p)
-		i.ft.registerOps(&p.ops)
+		tr.probes = slices.Insert(tr.probes, 0, p)
+		tr.ft.registerOps(&p.ops)
 	} else {
-		i.ft.opsChanged()
+		tr.ft.opsChanged()
 	}
 	return nil
 }
@@ -147,12 +147,12 @@ func (i *Instance) addProbe(cmd *functionCommand, counted bool, functions string
 // removeProbe takes a command away from functions: all if none are named.
 //
 // Kernel: unregister_ftrace_function_probe_func, kernel/trace/ftrace.c.
-func (i *Instance) removeProbe(cmd *functionCommand, counted bool, functions string) error {
-	p := i.findProbe(cmd, counted)
+func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, functions string) error {
+	p := tr.findProbe(cmd, counted)
 	if p == nil {
 		return fmt.Errorf("no function has %s: %w", cmd.name, syscall.ENODEV)
 	}
-	k := i.ft.machine.Kallsyms()
+	k := tr.ft.machine.Kallsyms()
 	edit := p.hash.filter.edit()
 	var gone []uint64
 	for ip := range p.hash.filter.all {
@@ -168,31 +168,31 @@ func (i *Instance) removeProbe(cmd *functionCommand, counted bool, functions str
 	p.hash.filter = edit.settled()
 	for _, ip := range gone {
 		if d := p.data[ip]; d != nil && d.event != nil {
-			i.putEventProbe(d.event)
+			tr.putEventProbe(d.event)
 		}
 		delete(p.data, ip)
 	}
 	if edit.count > 0 {
-		i.ft.opsChanged()
+		tr.ft.opsChanged()
 		return nil
 	}
 	for _, d := range p.data { // of functions whose module went
 		if d.event != nil {
-			i.putEventProbe(d.event)
+			tr.putEventProbe(d.event)
 		}
 	}
-	i.probes = slices.DeleteFunc(i.probes, func(other *functionProbe) bool { return other == p })
-	i.ft.unregisterOps(&p.ops)
+	tr.probes = slices.DeleteFunc(tr.probes, func(other *functionProbe) bool { return other == p })
+	tr.ft.unregisterOps(&p.ops)
 	return nil
 }
 
 // clearProbes takes all commands away.
 //
 // Kernel: clear_ftrace_function_probes, kernel/trace/ftrace.c.
-func (i *Instance) clearProbes() {
-	for len(i.probes) > 0 {
-		p := i.probes[0]
-		if err := i.removeProbe(p.command, p.counted, ""); err != nil {
+func (tr *Instance) clearProbes() {
+	for len(tr.probes) > 0 {
+		p := tr.probes[0]
+		if err := tr.removeProbe(p.command, p.counted, ""); err != nil {
 			panic("tracer: invariant: " + err.Error())
 		}
 	}
@@ -203,13 +203,13 @@ func (i *Instance) clearProbes() {
 //
 // Kernel: t_probe_next and ftrace_probe_print, kernel/trace/ftrace.c and
 // trace_functions.c.
-func (i *Instance) appendProbes(text []byte) []byte {
-	for _, p := range i.probes {
+func (tr *Instance) appendProbes(text []byte) []byte {
+	for _, p := range tr.probes {
 		for ip := range p.hash.filter.all {
 			if p.command.event && p.data[ip] == nil {
 				continue // its module went; the kernel warns
 			}
-			text = i.ft.appendFunctionAt(text, ip)
+			text = tr.ft.appendFunctionAt(text, ip)
 			text = append(append(text, ':'), p.command.name...)
 			switch d := p.data[ip]; {
 			case d == nil:

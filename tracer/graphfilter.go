@@ -14,16 +14,16 @@ import (
 // call. The sets are the kernel's, not an instance's.
 //
 // Kernel: ftrace_graph_open and ftrace_graph_set_hash, kernel/trace/ftrace.c.
-func (i *Instance) graphFilterFile(name string, set *functionHash, none string) tracefile.Node {
-	return i.editFile(name, filterFile{
-		show: func() ([]byte, error) { return i.ft.showGraphFilter(set, none), nil },
+func (tr *Instance) graphFilterFile(name string, set *functionHash, none string) tracefile.Node {
+	return tr.editFile(name, filterFile{
+		show: func() ([]byte, error) { return tr.ft.showGraphFilter(set, none), nil },
 		edit: func(trunc bool) functionHash {
 			if trunc {
 				return functionHash{}
 			}
 			return set.edit()
 		},
-		word:   i.ft.graphFilterWord,
+		word:   tr.ft.graphFilterWord,
 		settle: func(edit *functionHash) { *set = edit.settled() },
 	})
 }

@@ -34,9 +34,9 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 
 // emitBytes is emit for a record that is already encoded.
 func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
-	for i := range ft.all {
-		if i.events[t.ID].enabled {
-			i.happen(c, t, h, rec)
+	for tr := range ft.all {
+		if tr.events[t.ID].enabled {
+			tr.happen(c, t, h, rec)
 		}
 	}
 }
@@ -53,48 +53,48 @@ func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec [
 // Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
 // trace_event_buffer_commit with __event_trigger_test_discard,
 // kernel/trace/trace.c.
-func (i *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
-	s := &i.events[t.ID]
+func (tr *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
+	s := &tr.events[t.ID]
 	ctx := contextOf(c)
 	if s.triggers.Len() == 0 && !s.records() {
-		i.recordWanted(c, ctx, t, h, rec)
+		tr.recordWanted(c, ctx, t, h, rec)
 		return
 	}
-	m, outer := &i.moment, i.moment
-	*m = moment{Instance: i, cpu: c, ctx: ctx, h: h, t: t}
+	m, outer := &tr.moment, tr.moment
+	*m = moment{Instance: tr, cpu: c, ctx: ctx, h: h, t: t}
 	defer func() { *m = outer }()
 	if !s.triggers.Conditional() && !s.records() {
 		s.triggers.CallAlways(m)
-		i.recordWanted(c, ctx, t, h, rec)
+		tr.recordWanted(c, ctx, t, h, rec)
 		return
 	}
-	if i.ignores(c, t) {
+	if tr.ignores(c, t) {
 		return
 	}
 	// Room for the record is taken before the triggers act: what they switch on
 	// comes too late for it, and a snapshot takes it along.
-	room := i.reserve(c, ctx, t, rec)
+	room := tr.reserve(c, ctx, t, rec)
 	due := s.triggers.Call(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}, m)
 	if s.hists.Len() > 0 {
-		i.callHists(m, s.hists, rec, i.timeOf(&room, c.ID), c.Current.PID, c.Current.Comm)
+		tr.callHists(m, s.hists, rec, tr.timeOf(&room, c.ID), c.Current.PID, c.Current.Comm)
 	}
 	for _, e := range s.eprobes {
 		e.fire(c, h, rec)
 	}
-	i.fill(&room, i.wanted(c, t, rec), c, ctx, t, h, rec)
+	tr.fill(&room, tr.wanted(c, t, rec), c, ctx, t, h, rec)
 	s.triggers.CallDue(due, m)
 }
 
 // recordWanted records an event that no trigger waits for.
-func (i *Instance) recordWanted(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
+func (tr *Instance) recordWanted(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
 	switch {
-	case i.wanted(c, t, rec):
-		if i.records(c) {
-			i.record(i.rec, c, ctx, t, h, rec)
+	case tr.wanted(c, t, rec):
+		if tr.records(c) {
+			tr.record(tr.rec, c, ctx, t, h, rec)
 		}
-	case i.unbuffered > 0 && !i.events[t.ID].softDisabled && !i.ignores(c, t):
-		room := i.reserve(c, ctx, t, rec)
-		i.fill(&room, false, c, ctx, t, h, rec)
+	case tr.unbuffered > 0 && !tr.events[t.ID].softDisabled && !tr.ignores(c, t):
+		room := tr.reserve(c, ctx, t, rec)
+		tr.fill(&room, false, c, ctx, t, h, rec)
 	}
 }
 
@@ -113,15 +113,15 @@ type room struct {
 // cannot be exchanged while an event is open.
 //
 // Kernel: trace_event_buffer_lock_reserve, kernel/trace/trace.c.
-func (i *Instance) reserve(c *machine.CPU, ctx ringbuf.Context, t *event.Type, rec []byte) room {
-	s := &i.events[t.ID]
-	r := room{none: !i.records(c), swaps: i.snap.taken}
+func (tr *Instance) reserve(c *machine.CPU, ctx ringbuf.Context, t *event.Type, rec []byte) room {
+	s := &tr.events[t.ID]
+	r := room{none: !tr.records(c), swaps: tr.snap.taken}
 	droppable := s.softDisabled || s.filter != nil && s.filter.Filter() != nil
-	if r.none || i.snap.allocated || droppable && i.unbuffered == 0 {
+	if r.none || tr.snap.allocated || droppable && tr.unbuffered == 0 {
 		return r
 	}
 	var err error
-	if r.slot, err = i.rec.Open(c.ID, ctx, len(rec)); err != nil {
+	if r.slot, err = tr.rec.Open(c.ID, ctx, len(rec)); err != nil {
 		r.none = true
 		return r
 	}
@@ -130,24 +130,24 @@ func (i *Instance) reserve(c *machine.CPU, ctx ringbuf.Context, t *event.Type, r
 }
 
 // timeOf is the time of an event: that of the buffer, if it has its room there.
-func (i *Instance) timeOf(r *room, cpu int) uint64 {
+func (tr *Instance) timeOf(r *room, cpu int) uint64 {
 	if r.slot.IsOpen() {
 		return r.slot.Time()
 	}
-	return i.now(cpu)
+	return tr.now(cpu)
 }
 
 // fill records the event that there is room for, or gives the room back.
-func (i *Instance) fill(r *room, wanted bool, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
+func (tr *Instance) fill(r *room, wanted bool, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
 	switch {
 	case r.none:
 	case r.slot.IsOpen() && wanted:
 		r.slot.Commit()
-		i.afterRecord(i.rec, c, ctx, t, h)
+		tr.afterRecord(tr.rec, c, ctx, t, h)
 	case r.slot.IsOpen():
 		r.slot.Discard()
 	case wanted:
-		i.record(i.recorderAt(r.swaps), c, ctx, t, h, rec)
+		tr.record(tr.recorderAt(r.swaps), c, ctx, t, h, rec)
 	}
 }
 
@@ -155,35 +155,35 @@ func (i *Instance) fill(r *room, wanted bool, c *machine.CPU, ctx ringbuf.Contex
 // be dropped; the calls are counted.
 //
 // Kernel: tracing_set_filter_buffering, kernel/trace/trace.c.
-func (i *Instance) keepUnbuffered(on bool) {
+func (tr *Instance) keepUnbuffered(on bool) {
 	if on {
-		i.unbuffered++
+		tr.unbuffered++
 	} else {
-		i.unbuffered--
+		tr.unbuffered--
 	}
 }
 
 // recorderAt writes to the buffer that was live when so many snapshots had been
 // taken.
-func (i *Instance) recorderAt(swaps uint64) *record.Recorder {
-	if (i.snap.taken-swaps)&1 == 1 {
-		return i.snap.rec
+func (tr *Instance) recorderAt(swaps uint64) *record.Recorder {
+	if (tr.snap.taken-swaps)&1 == 1 {
+		return tr.snap.rec
 	}
-	return i.rec
+	return tr.rec
 }
 
 // record writes an event through w, and what comes after it.
 //
 // Kernel: trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
-func (i *Instance) record(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
+func (tr *Instance) record(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
 	if w.Event(c.ID, ctx, rec) == nil {
-		i.afterRecord(w, c, ctx, t, h)
+		tr.afterRecord(w, c, ctx, t, h)
 	}
 }
 
 // afterRecord notes the task's name and records the stacks that belong to an event.
-func (i *Instance) afterRecord(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
-	i.ft.recorded[c.ID] = true
-	i.ft.remember(c.Current)
-	i.stacks(w, c, ctx, t, h)
+func (tr *Instance) afterRecord(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
+	tr.ft.recorded[c.ID] = true
+	tr.ft.remember(c.Current)
+	tr.stacks(w, c, ctx, t, h)
 }

@@ -18,8 +18,8 @@ import (
 // Departure: it cannot be polled.
 //
 // Kernel: event_hist_fops, kernel/trace/trace_events_hist.c.
-func (i *Instance) histFile(t *event.Type) tracefile.Node {
-	return i.seq("hist", 0o440, func() ([]byte, error) { return i.hists.File(t).Show(), nil })
+func (tr *Instance) histFile(t *event.Type) tracefile.Node {
+	return tr.seq("hist", 0o440, func() ([]byte, error) { return tr.hists.File(t).Show(), nil })
 }
 
 // histEnv is an instance as its hist triggers see it.
@@ -116,26 +116,26 @@ func (m *moment) histStack(dst []uint64) []uint64 {
 }
 
 // dropHists is what opening a trigger file with > does.
-func (i *Instance) dropHists(t *event.Type) {
-	s := &i.events[t.ID]
+func (tr *Instance) dropHists(t *event.Type) {
+	s := &tr.events[t.ID]
 	s.hists.RemoveAll()
-	for _, tr := range s.triggers.RemoveHistSwitches() {
-		i.dropTrigger(t, tr)
+	for _, trig := range s.triggers.RemoveHistSwitches() {
+		tr.dropTrigger(t, trig)
 	}
 }
 
 // callHists counts the event of m in the hists of its event; at is the time that the
 // buffer gives it.
-func (i *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64, pid int, comm string) {
-	if len(i.histMoments) == i.histDepth {
-		i.histMoments = append(i.histMoments, new(hist.Moment))
+func (tr *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64, pid int, comm string) {
+	if len(tr.histMoments) == tr.histDepth {
+		tr.histMoments = append(tr.histMoments, new(hist.Moment))
 	}
-	h := i.histMoments[i.histDepth]
-	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: i.histStack}
-	i.histDepth++
-	outer := i.ft.synthetic.open
-	i.ft.synthetic.open = m.h
+	h := tr.histMoments[tr.histDepth]
+	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: tr.histStack}
+	tr.histDepth++
+	outer := tr.ft.synthetic.open
+	tr.ft.synthetic.open = m.h
 	hists.Happen(h, filter.Context{CPU: m.cpu.ID, Comm: comm})
-	i.ft.synthetic.open = outer
-	i.histDepth--
+	tr.ft.synthetic.open = outer
+	tr.histDepth--
 }

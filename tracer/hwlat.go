@@ -48,31 +48,31 @@ func hwlatTracer() Tracer {
 		init:  (*Instance).hwlatInit,
 		reset: (*Instance).hwlatReset,
 		start: (*Instance).hwlatStart,
-		stop:  func(i *Instance) { i.ft.hwlat.end(i.ft.machine) },
+		stop:  func(tr *Instance) { tr.ft.hwlat.end(tr.ft.machine) },
 	}
 }
 
 // Kernel: hwlat_tracer_init.
-func (i *Instance) hwlatInit() error {
-	s := &i.ft.hwlat
+func (tr *Instance) hwlatInit() error {
+	s := &tr.ft.hwlat
 	if s.of != nil {
 		return fmt.Errorf("current_tracer: instance %q looks already: %w", s.of.name, syscall.EBUSY)
 	}
-	s.of, s.found, i.latency.max, s.saved = i, 0, 0, i.ft.thresh
-	if i.ft.thresh == 0 {
-		i.ft.thresh = s.last
+	s.of, s.found, tr.latency.max, s.saved = tr, 0, 0, tr.ft.thresh
+	if tr.ft.thresh == 0 {
+		tr.ft.thresh = s.last
 	}
-	if i.buf.Recording() {
-		i.hwlatStart()
+	if tr.buf.Recording() {
+		tr.hwlatStart()
 	}
 	return nil
 }
 
 // Kernel: hwlat_tracer_reset.
-func (i *Instance) hwlatReset() {
-	s := &i.ft.hwlat
-	s.end(i.ft.machine)
-	s.last, i.ft.thresh, s.of = i.ft.thresh, s.saved, nil
+func (tr *Instance) hwlatReset() {
+	s := &tr.ft.hwlat
+	s.end(tr.ft.machine)
+	s.last, tr.ft.thresh, s.of = tr.ft.thresh, s.saved, nil
 }
 
 func (s *hwlat) end(m *machine.Machine) {
@@ -85,18 +85,18 @@ func (s *hwlat) end(m *machine.Machine) {
 // hwlatStart starts one thread, or one on every CPU of tracing_cpumask.
 //
 // Kernel: hwlat_tracer_start.
-func (i *Instance) hwlatStart() {
-	ft := i.ft
+func (tr *Instance) hwlatStart() {
+	ft := tr.ft
 	if len(ft.hwlat.threads) > 0 {
 		return
 	}
 	for _, c := range ft.machine.CPUs() {
 		switch {
-		case !c.Online() || !i.cpumask[c.ID]:
+		case !c.Online() || !tr.cpumask[c.ID]:
 		case ft.hwlat.mode == hwlatPerCPU:
-			i.hwlatStartOn(c)
+			tr.hwlatStartOn(c)
 		case len(ft.hwlat.threads) == 0:
-			w := &hwlatThread{i: i}
+			w := &hwlatThread{tr: tr}
 			w.sampler = ft.startSampler(c, "hwlatd", machine.TaskConfig{}, w.next)
 			ft.hwlat.threads = append(ft.hwlat.threads, w)
 		}
@@ -106,10 +106,10 @@ func (i *Instance) hwlatStart() {
 // hwlatStartOn starts the thread of a CPU.
 //
 // Kernel: start_cpu_kthread.
-func (i *Instance) hwlatStartOn(c *machine.CPU) {
-	w := &hwlatThread{i: i}
-	w.sampler = i.ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
-	i.ft.hwlat.threads = append(i.ft.hwlat.threads, w)
+func (tr *Instance) hwlatStartOn(c *machine.CPU) {
+	w := &hwlatThread{tr: tr}
+	w.sampler = tr.ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
+	tr.ft.hwlat.threads = append(tr.ft.hwlat.threads, w)
 }
 
 // hotplug ends the thread of a CPU that goes, and starts one where it comes back. The
@@ -144,7 +144,7 @@ func (s *hwlat) hotplug(m *machine.Machine, c *machine.CPU, online bool) {
 // hwlatThread is a thread of hwlat.
 type hwlatThread struct {
 	*sampler
-	i       *Instance
+	tr      *Instance
 	sampled bool         // this window
 	step    machine.Time // between two looks
 	last    machine.Time
@@ -161,7 +161,7 @@ const maxHwlatLooks = 20_000
 //
 // Kernel: kthread_fn and get_sample.
 func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
-	ft := w.i.ft
+	ft := w.tr.ft
 	s := &ft.hwlat
 	w.sampled = !w.sampled
 	if !w.sampled {
@@ -192,9 +192,9 @@ func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
 //
 // Kernel: move_to_next_cpu.
 func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
-	cpus := w.i.ft.machine.CPUs()
+	cpus := w.tr.ft.machine.CPUs()
 	for n := 1; n <= len(cpus); n++ {
-		if next := cpus[(c.ID+n)%len(cpus)]; next.Online() && w.i.cpumask[next.ID] {
+		if next := cpus[(c.ID+n)%len(cpus)]; next.Online() && w.tr.cpumask[next.ID] {
 			return next
 		}
 	}
@@ -204,7 +204,7 @@ func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
 // look is one look at the clock. Whether time went missing within a look or
 // between two is a matter of chance.
 func (w *hwlatThread) look(c *machine.CPU) {
-	ft := w.i.ft
+	ft := w.tr.ft
 	w.looks--
 	if gap := uint64(c.Time-w.last-w.step) / 1000; w.last != 0 && c.Time > w.last+w.step {
 		longest := &w.rec.Duration
@@ -225,16 +225,16 @@ func (w *hwlatThread) look(c *machine.CPU) {
 		ft.hwlat.sampling = false
 		w.rec.NMITotalTS /= 1000
 	}
-	if w.looks > 0 || w.rec.Count == 0 || ft.hwlat.of != w.i {
+	if w.looks > 0 || w.rec.Count == 0 || ft.hwlat.of != w.tr {
 		return
 	}
 	ft.running = c
 	ft.hwlat.found++
 	w.rec.Seqnum = ft.hwlat.found
-	w.i.scratch = events.Hwlat.Append(w.i.scratch[:0], common(c), &w.rec)
-	_ = w.i.rec.Event(c.ID, contextOf(c), w.i.scratch) // the buffer counts what it refuses
+	w.tr.scratch = events.Hwlat.Append(w.tr.scratch[:0], common(c), &w.rec)
+	_ = w.tr.rec.Event(c.ID, contextOf(c), w.tr.scratch) // the buffer counts what it refuses
 	// In µs, where tracing_max_latency takes it for ns: as in the kernel.
-	w.i.latency.max = max(w.i.latency.max, w.rec.Duration, w.rec.OuterDuration)
+	w.tr.latency.max = max(w.tr.latency.max, w.rec.Duration, w.rec.OuterDuration)
 	ft.running = nil
 }
 
@@ -260,12 +260,12 @@ func (s *hwlat) nmi(c *machine.CPU, enter bool) {
 
 // hwlatFiles are hwlat_detector.
 func (ft *Ftrace) hwlatFiles() tracefile.Node {
-	i, s := ft.top, &ft.hwlat
+	tr, s := ft.top, &ft.hwlat
 	return &tracefile.Dir{Name: "hwlat_detector", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{
-			i.value("mode", 0o640, s.showMode, s.setMode),
-			i.bounded("width", &s.width, nil, &s.window),
-			i.bounded("window", &s.window, &s.width, nil),
+			tr.value("mode", 0o640, s.showMode, s.setMode),
+			tr.bounded("width", &s.width, nil, &s.window),
+			tr.bounded("window", &s.window, &s.width, nil),
 		}
 	}}
 }

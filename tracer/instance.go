@@ -64,7 +64,7 @@ type Instance struct {
 
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	cpus := len(ft.machine.CPUs())
-	i := &Instance{
+	tr := &Instance{
 		ft:       ft,
 		name:     name,
 		opts:     ft.newOptions(name == ""),
@@ -78,53 +78,53 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		expanded: name != "",
 		percent:  defaultPercent,
 	}
-	i.hists = hist.NewInstance(histEnv{i}, &ft.hists)
-	i.histStack = i.moment.histStack
-	i.filter = functionFilter{i: i, set: &i.functions.filter}
-	i.notrace = functionFilter{i: i, set: &i.functions.notrace, notrace: true}
+	tr.hists = hist.NewInstance(histEnv{tr}, &ft.hists)
+	tr.histStack = tr.moment.histStack
+	tr.filter = functionFilter{tr: tr, set: &tr.functions.filter}
+	tr.notrace = functionFilter{tr: tr, set: &tr.functions.notrace, notrace: true}
 	size := minBufferSize
-	if i.expanded {
+	if tr.expanded {
 		size = ft.cfg.BufferSizeKB << 10
 		if err := ft.bufferRoom(-1, uint64(size)); err != nil {
 			return nil, fmt.Errorf("instance %q: %w", name, err)
 		}
 	}
-	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: size, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now})
+	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: size, NoOverwrite: !tr.opts.Has(OptOverwrite), Clock: tr.now})
 	if err != nil {
 		return nil, fmt.Errorf("instance %q: %w", name, err)
 	}
-	i.buf = buf
-	if i.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !i.opts.Has(OptOverwrite), Clock: i.now}); err != nil {
+	tr.buf = buf
+	if tr.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !tr.opts.Has(OptOverwrite), Clock: tr.now}); err != nil {
 		return nil, fmt.Errorf("instance %q: snapshot: %w", name, err)
 	}
-	i.rec = record.NewRecorder(i.buf, ft.newStacks())
-	i.snap.rec = record.NewRecorder(i.snap.buf, i.rec.Stacks())
-	return i, nil
+	tr.rec = record.NewRecorder(tr.buf, ft.newStacks())
+	tr.snap.rec = record.NewRecorder(tr.snap.buf, tr.rec.Stacks())
+	return tr, nil
 }
 
-func (i *Instance) top() bool { return i.name == "" }
+func (tr *Instance) top() bool { return tr.name == "" }
 
 // Buffer returns the instance's ring buffer.
 // Name is that of its folder below instances; empty: the top.
-func (i *Instance) Name() string { return i.name }
+func (tr *Instance) Name() string { return tr.name }
 
-func (i *Instance) Buffer() *ringbuf.Buffer { return i.buf }
+func (tr *Instance) Buffer() *ringbuf.Buffer { return tr.buf }
 
 // Recorder returns the instance's recorder.
-func (i *Instance) Recorder() *record.Recorder { return i.rec }
+func (tr *Instance) Recorder() *record.Recorder { return tr.rec }
 
 // resetBuffer empties the buffer on all CPUs (echo > trace).
 //
 // Kernel: tracing_reset_online_cpus, kernel/trace/trace.c.
-func (i *Instance) resetBuffer() {
-	resetCPUs(i.buf, -1)
-	i.start = i.now(0)
+func (tr *Instance) resetBuffer() {
+	resetCPUs(tr.buf, -1)
+	tr.start = tr.now(0)
 }
 
 // resetSnapshot empties the snapshot on all CPUs.
-func (i *Instance) resetSnapshot() {
-	resetCPUs(i.snap.buf, -1)
-	i.latency.of = longest{began: i.now(0)}
+func (tr *Instance) resetSnapshot() {
+	resetCPUs(tr.snap.buf, -1)
+	tr.latency.of = longest{began: tr.now(0)}
 }
 
 // resetCPUs empties a buffer on one CPU, or with cpu < 0 on all.
@@ -194,6 +194,6 @@ func contextOf(c *machine.CPU) ringbuf.Context {
 
 // records reports whether the instance records on c at all; tracing_cpumask,
 // tracing_on and readers of trace with options/pause-on-trace decide.
-func (i *Instance) records(c *machine.CPU) bool {
-	return i.cpumask[c.ID] && i.buf.Enabled()
+func (tr *Instance) records(c *machine.CPU) bool {
+	return tr.cpumask[c.ID] && tr.buf.Enabled()
 }

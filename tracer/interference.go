@@ -27,10 +27,10 @@ const (
 // Kernel: trace_irqentry_callback, trace_softirq_entry_callback,
 // trace_sched_switch_callback and their counterparts; trace_intel_irq_entry,
 // arch/x86/kernel/trace.c.
-func osnoiseTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
-	ft := i.ft
+func osnoiseTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
+	ft := tr.ft
 	s := &ft.osnoise
-	if len(s.instances) == 0 || s.instances[0] != i {
+	if len(s.instances) == 0 || s.instances[0] != tr {
 		return
 	}
 	v := &s.vars[c.ID]

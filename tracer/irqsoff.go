@@ -24,42 +24,42 @@ type irqsoff struct {
 func irqsoffTracer(name string) Tracer {
 	return Tracer{
 		Name: name, instances: true, maxBuffer: true, keepsOverwrite: true,
-		init: func(i *Instance) error { return i.irqsoffInit(name != "preemptoff", name != "irqsoff") },
-		reset: func(i *Instance) {
-			_ = i.latencyFunctions(false, "", nil) // stopping cannot fail
-			i.ft.irqsoff = irqsoff{}
-			i.latencyReset(OptPauseOnTrace)
+		init: func(tr *Instance) error { return tr.irqsoffInit(name != "preemptoff", name != "irqsoff") },
+		reset: func(tr *Instance) {
+			_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
+			tr.ft.irqsoff = irqsoff{}
+			tr.latencyReset(OptPauseOnTrace)
 		},
 		changed: irqsoffChanged,
 	}
 }
 
 // Kernel: __irqsoff_tracer_init.
-func (i *Instance) irqsoffInit(irqs, preempts bool) error {
-	if i.ft.irqsoff.of != nil {
-		return fmt.Errorf("current_tracer: instance %q measures already: %w", i.ft.irqsoff.of.name, syscall.EBUSY)
+func (tr *Instance) irqsoffInit(irqs, preempts bool) error {
+	if tr.ft.irqsoff.of != nil {
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", tr.ft.irqsoff.of.name, syscall.EBUSY)
 	}
-	if err := i.latencyInit(OptPauseOnTrace); err != nil {
+	if err := tr.latencyInit(OptPauseOnTrace); err != nil {
 		return err
 	}
-	i.ft.irqsoff = irqsoff{of: i, irqs: irqs, preempts: preempts, measuring: make([]bool, i.buf.CPUs())}
-	return i.latencyFunctions(true, irqsoffHandler, i.ft.irqsoff.inSection)
+	tr.ft.irqsoff = irqsoff{of: tr, irqs: irqs, preempts: preempts, measuring: make([]bool, tr.buf.CPUs())}
+	return tr.latencyFunctions(true, irqsoffHandler, tr.ft.irqsoff.inSection)
 }
 
 // irqsoffChanged is a change of function-trace or display-graph; the latter
 // begins anew.
 //
 // Kernel: irqsoff_flag_changed.
-func irqsoffChanged(i *Instance, o Option) {
+func irqsoffChanged(tr *Instance, o Option) {
 	if o != OptFunctionTrace && o != OptDisplayGraph {
 		return
 	}
 	if o == OptDisplayGraph {
-		clear(i.ft.irqsoff.measuring)
-		i.latency.max = 0
-		i.resetBuffer()
+		clear(tr.ft.irqsoff.measuring)
+		tr.latency.max = 0
+		tr.resetBuffer()
 	}
-	_ = i.latencyFunctions(true, irqsoffHandler, i.ft.irqsoff.inSection) // without room for it there is no graph, as in the kernel
+	_ = tr.latencyFunctions(true, irqsoffHandler, tr.ft.irqsoff.inSection) // without room for it there is no graph, as in the kernel
 }
 
 // irqsoffHandler is the function that records the functions called in a section.
@@ -132,12 +132,12 @@ func (s *irqsoff) begin(c *machine.CPU, ip, parent uint64) {
 	if !s.enabled() || s.measuring[c.ID] {
 		return
 	}
-	i := s.of
-	i.latency.sections[c.ID] = section{began: i.now(c.ID), start: parent, sequence: s.sequence}
+	tr := s.of
+	tr.latency.sections[c.ID] = section{began: tr.now(c.ID), start: parent, sequence: s.sequence}
 	if parent == 0 {
-		i.latency.sections[c.ID].start = ip
+		tr.latency.sections[c.ID].start = ip
 	}
-	i.mark(c, ip, parent)
+	tr.mark(c, ip, parent)
 	s.measuring[c.ID] = true
 }
 
@@ -150,25 +150,25 @@ func (s *irqsoff) end(c *machine.CPU, ip, parent, by uint64) {
 		return
 	}
 	s.measuring[c.ID] = false
-	i := s.of
-	at := &i.latency.sections[c.ID]
+	tr := s.of
+	at := &tr.latency.sections[c.ID]
 	if !s.enabled() || at.start == 0 {
 		return
 	}
-	i.mark(c, ip, parent)
+	tr.mark(c, ip, parent)
 	at.end = parent
 	if parent == 0 {
 		at.end = ip
 	}
-	if delta := i.now(c.ID) - at.began; i.reports(delta) {
-		i.mark(c, by, at.end)
-		i.stackHere(c, 1)
+	if delta := tr.now(c.ID) - at.began; tr.reports(delta) {
+		tr.mark(c, by, at.end)
+		tr.stackHere(c, 1)
 		if at.sequence == s.sequence {
-			i.keepLongest(c.ID, delta, c.Current, c.ID)
+			tr.keepLongest(c.ID, delta, c.Current, c.ID)
 			s.sequence++
 		}
 	}
-	i.mark(c, by, at.end)
+	tr.mark(c, by, at.end)
 	at.start = 0
 }
 

@@ -99,16 +99,16 @@ const noKretprobe = "__switch_to"
 //
 // Kernel: debugfs_kprobe_init, kernel/kprobes.c.
 func (ft *Ftrace) KprobesDir() *tracefile.Dir {
-	i := ft.top
+	tr := ft.top
 	nodes := []tracefile.Node{
-		i.seq("list", 0o400, ft.showKprobes),
-		i.value("enabled", 0o600, func() string {
+		tr.seq("list", 0o400, ft.showKprobes),
+		tr.value("enabled", 0o600, func() string {
 			if ft.kprobes.disarmed {
 				return "0\n"
 			}
 			return "1\n"
 		}, ft.armKprobes),
-		i.seq("blacklist", 0o400, func() (text []byte, err error) {
+		tr.seq("blacklist", 0o400, func() (text []byte, err error) {
 			for _, r := range ft.kprobeBlacklist() {
 				name, _, _, _, _ := ft.machine.Kallsyms().Lookup(r.start)
 				text = fmt.Appendf(text, "0x%016x-0x%016x\t%s\n", r.start, r.end, name)

@@ -42,11 +42,11 @@ type longest struct {
 // tracing_thresh each that is not shorter.
 //
 // Kernel: report_latency, kernel/trace/trace_irqsoff.c.
-func (i *Instance) reports(delta uint64) bool {
-	if i.ft.thresh != 0 {
-		return delta >= i.ft.thresh
+func (tr *Instance) reports(delta uint64) bool {
+	if tr.ft.thresh != 0 {
+		return delta >= tr.ft.thresh
 	}
-	return delta > i.latency.max
+	return delta > tr.latency.max
 }
 
 // keepLongest makes the buffer the snapshot, of one CPU or with cpu < 0 of all:
@@ -54,18 +54,18 @@ func (i *Instance) reports(delta uint64) bool {
 //
 // Kernel: update_max_tr, update_max_tr_single and __update_max_tr,
 // kernel/trace/trace.c.
-func (i *Instance) keepLongest(cpu int, delta uint64, t *machine.Task, at int) {
-	i.latency.max = delta
-	if err := i.takeSnapshot(cpu); err != nil {
+func (tr *Instance) keepLongest(cpu int, delta uint64, t *machine.Task, at int) {
+	tr.latency.max = delta
+	if err := tr.takeSnapshot(cpu); err != nil {
 		return // somebody reads it just now; the next maximum will do
 	}
-	s := &i.latency.sections[at]
-	i.latency.of = longest{began: s.began, header: output.Latency{
+	s := &tr.latency.sections[at]
+	tr.latency.of = longest{began: s.began, header: output.Latency{
 		Microseconds: microseconds(delta), CPU: at, Comm: t.Comm, PID: int32(t.PID), UID: uint32(t.UID),
 		Nice: int64(t.Nice()), Policy: int64(t.Policy), RTPriority: int64(t.RTPriority()),
 		Start: s.start, End: s.end,
 	}}
-	i.ft.remember(t)
+	tr.ft.remember(t)
 }
 
 // microseconds rounds ns.
@@ -76,8 +76,8 @@ func microseconds(ns uint64) uint64 { return (ns + 500) / 1000 }
 // microseconds is a file with a time in ns that reads and writes microseconds.
 //
 // Kernel: tracing_nsecs_read and tracing_nsecs_write, kernel/trace/trace.c.
-func (i *Instance) microseconds(name string, ns *uint64) tracefile.Node {
-	return i.value(name, 0o640,
+func (tr *Instance) microseconds(name string, ns *uint64) tracefile.Node {
+	return tr.value(name, 0o640,
 		func() string { return strconv.FormatUint(microseconds(*ns), 10) + "\n" },
 		func(s string) error {
 			n, err := tracefile.ParseUserUlong(s, 10)
@@ -94,22 +94,22 @@ func (i *Instance) microseconds(name string, ns *uint64) tracefile.Node {
 //
 // Kernel: __irqsoff_tracer_init, kernel/trace/trace_irqsoff.c, and
 // __wakeup_tracer_init, kernel/trace/trace_sched_wakeup.c.
-func (i *Instance) latencyInit(opts ...Option) error {
-	i.latency = latency{options: i.opts, sections: make([]section, i.buf.CPUs())}
+func (tr *Instance) latencyInit(opts ...Option) error {
+	tr.latency = latency{options: tr.opts, sections: make([]section, tr.buf.CPUs())}
 	for _, o := range append(opts, OptOverwrite, OptLatencyFormat) {
-		if err := i.setOption(o, true); err != nil {
+		if err := tr.setOption(o, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *Instance) latencyReset(opts ...Option) {
+func (tr *Instance) latencyReset(opts ...Option) {
 	for _, o := range append(opts, OptOverwrite, OptLatencyFormat) {
 		// The options have no way to fail, and the kernel would not tell.
-		_ = i.setOption(o, i.latency.options.Has(o))
+		_ = tr.setOption(o, tr.latency.options.Has(o))
 	}
-	i.latency = latency{}
+	tr.latency = latency{}
 }
 
 // latencyFunctions registers for the functions called while measured says so, or
@@ -118,39 +118,39 @@ func (i *Instance) latencyReset(opts ...Option) {
 //
 // Kernel: start_irqsoff_tracer and irqsoff_display_graph,
 // kernel/trace/trace_irqsoff.c.
-func (i *Instance) latencyFunctions(on bool, handler string, measured func(*machine.CPU) bool) error {
-	i.ft.unregisterOps(&i.ops)
-	if i.latency.graph != nil {
-		i.ft.unregisterGraph(i.latency.graph)
-		i.latency.graph = nil
+func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*machine.CPU) bool) error {
+	tr.ft.unregisterOps(&tr.ops)
+	if tr.latency.graph != nil {
+		tr.ft.unregisterGraph(tr.latency.graph)
+		tr.latency.graph = nil
 	}
-	if !on || !i.opts.Has(OptFunctionTrace) {
+	if !on || !tr.opts.Has(OptFunctionTrace) {
 		return nil
 	}
-	if !i.top() || !i.opts.Has(OptDisplayGraph) {
-		i.ops = functionOps{hash: &i.functions, pids: i, handler: handler, call: func(c *machine.CPU, f *machine.Frame) {
-			if measured(c) && i.records(c) {
-				i.recordFunction(c, f.IP, f.Parent())
+	if !tr.top() || !tr.opts.Has(OptDisplayGraph) {
+		tr.ops = functionOps{hash: &tr.functions, pids: tr, handler: handler, call: func(c *machine.CPU, f *machine.Frame) {
+			if measured(c) && tr.records(c) {
+				tr.recordFunction(c, f.IP, f.Parent())
 			}
 		}}
-		i.ft.registerOps(&i.ops)
+		tr.ft.registerOps(&tr.ops)
 		return nil
 	}
 	g := new(fgraph.Ops)
 	g.Entry = func(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
-		return measured(c) && i.ft.graphSelects(c, s.Var(g), call) && !i.ft.graphNotrace.has(call.Func) &&
-			i.records(c) && i.recordCall(c, call)
+		return measured(c) && tr.ft.graphSelects(c, s.Var(g), call) && !tr.ft.graphNotrace.has(call.Func) &&
+			tr.records(c) && tr.recordCall(c, call)
 	}
 	g.Return = func(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
 		graphLeaves(s.Var(g), ret)
-		if measured(c) && i.records(c) {
-			i.recordReturn(c, ret)
+		if measured(c) && tr.records(c) {
+			tr.recordReturn(c, ret)
 		}
 	}
-	if err := i.ft.registerGraph(g, &i.functions); err != nil {
+	if err := tr.ft.registerGraph(g, &tr.functions); err != nil {
 		return err
 	}
-	i.latency.graph = g
+	tr.latency.graph = g
 	return nil
 }
 
@@ -159,32 +159,32 @@ func (i *Instance) latencyFunctions(on bool, handler string, measured func(*mach
 //
 // Kernel: __trace_function, kernel/trace/trace_irqsoff.c, and
 // trace_graph_function, kernel/trace/trace_functions_graph.c.
-func (i *Instance) mark(c *machine.CPU, ip, parent uint64) {
-	if !i.opts.Has(OptDisplayGraph) {
-		i.recordFunction(c, ip, parent)
+func (tr *Instance) mark(c *machine.CPU, ip, parent uint64) {
+	if !tr.opts.Has(OptDisplayGraph) {
+		tr.recordFunction(c, ip, parent)
 		return
 	}
-	if !i.recordEntry(c, common(c), fgraph.Call{Func: ip}) {
+	if !tr.recordEntry(c, common(c), fgraph.Call{Func: ip}) {
 		return
 	}
-	now := i.now(c.ID)
-	i.recordReturn(c, fgraph.Ret{Func: ip, Calltime: now, Rettime: now})
+	now := tr.now(c.ID)
+	tr.recordReturn(c, fgraph.Ret{Func: ip, Calltime: now, Rettime: now})
 }
 
-func (i *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
-	i.ft.remember(c.Current)
-	i.scratch = events.Function.Append(i.scratch[:0], common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
+	tr.ft.remember(c.Current)
+	tr.scratch = events.Function.Append(tr.scratch[:0], common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
+	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
 }
 
 // stackHere records the kernel stack with a probe's own functions on top, or
 // with none and some of the innermost functions left out.
-func (i *Instance) stackHere(c *machine.CPU, skip int, probe ...uint64) {
-	i.stack.IPs = c.KernelStack(append(i.stack.IPs[:0], probe...))
+func (tr *Instance) stackHere(c *machine.CPU, skip int, probe ...uint64) {
+	tr.stack.IPs = c.KernelStack(append(tr.stack.IPs[:0], probe...))
 	if skip > 0 {
-		i.stack.IPs = i.stack.IPs[min(skip, len(i.stack.IPs)):]
+		tr.stack.IPs = tr.stack.IPs[min(skip, len(tr.stack.IPs)):]
 	}
-	i.kernelStack(i.rec, c, contextOf(c), common(c))
+	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
 }
 
 // inside is an address in a function of the kernel, by name; 0 if there is none.

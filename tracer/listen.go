@@ -10,16 +10,16 @@ import (
 func (ft *Ftrace) listen() {
 	clear(ft.listening)
 	names := map[string]bool{}
-	for i := range ft.all {
-		for _, t := range i.types {
-			if i.events[t.ID].enabled {
+	for tr := range ft.all {
+		for _, t := range tr.types {
+			if tr.events[t.ID].enabled {
 				ft.listening[t.ID] = true
 				if !ft.isDynamic(t) {
 					names[tracepointOf(t)] = true
 				}
 			}
 		}
-		for _, name := range i.current.points {
+		for _, name := range tr.current.points {
 			names[name] = true
 		}
 	}

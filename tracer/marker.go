@@ -46,11 +46,11 @@ const faulted = len("<faulted>")
 // room for a newline, which is added if it is missing, and a NUL.
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
-func (i *Instance) writeMarker(p []byte) (int, error) {
-	if !i.opts.Has(OptMarkers) {
+func (tr *Instance) writeMarker(p []byte) (int, error) {
+	if !tr.opts.Has(OptMarkers) {
 		return 0, fmt.Errorf("trace_marker: options/markers is off: %w", syscall.EINVAL)
 	}
-	text := p[:min(len(p), maxMarker, i.buf.MaxEventSize()-printSize-2)]
+	text := p[:min(len(p), maxMarker, tr.buf.MaxEventSize()-printSize-2)]
 	buf := append(make([]byte, 0, len(text)+faulted+1), text...)
 	if !bytes.HasSuffix(text, []byte{'\n'}) {
 		buf = append(buf, '\n')
@@ -59,37 +59,37 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 		buf = append(buf, 0)
 	}
 	// The last NUL is the encoder's.
-	rec := events.PrintRecord{IP: i.ft.markerIP(), Buf: string(buf)}
-	h := event.Common{PID: int32(i.ft.writer.pid)}
-	s := &i.events[events.Print.ID]
+	rec := events.PrintRecord{IP: tr.ft.markerIP(), Buf: string(buf)}
+	h := event.Common{PID: int32(tr.ft.writer.pid)}
+	s := &tr.events[events.Print.ID]
 	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
-		i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
-		return len(text), i.recordMarker(i.rec, "trace_marker")
+		tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec)
+		return len(text), tr.recordMarker(tr.rec, "trace_marker")
 	}
-	if !i.buf.Enabled() || !i.cpumask[writerCPU] {
+	if !tr.buf.Enabled() || !tr.cpumask[writerCPU] {
 		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
 	}
 	// Triggers see the text without the newline that is added.
 	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
-	m := &i.moment
-	*m = moment{Instance: i, cpu: i.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
+	m := &tr.moment
+	*m = moment{Instance: tr, cpu: tr.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
 	record := events.Print.Append(nil, h, &seen)
-	i.scratch = events.Print.Append(i.scratch[:0], h, &rec)
-	place, err := i.reserveMarker(len(i.scratch))
+	tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec)
+	place, err := tr.reserveMarker(len(tr.scratch))
 	if err != nil {
 		return 0, err
 	}
-	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: i.ft.writer.comm}, m)
+	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: tr.ft.writer.comm}, m)
 	if s.hists.Len() > 0 {
-		i.callHists(m, s.hists, record, i.timeOf(&place, writerCPU), i.ft.writer.pid, i.ft.writer.comm)
+		tr.callHists(m, s.hists, record, tr.timeOf(&place, writerCPU), tr.ft.writer.pid, tr.ft.writer.comm)
 	}
-	i.scratch = events.Print.Append(i.scratch[:0], h, &rec) // a trigger may have used it
+	tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec) // a trigger may have used it
 	if place.slot.IsOpen() {
-		place.slot.Fill(i.scratch)
+		place.slot.Fill(tr.scratch)
 		place.slot.Commit()
-		i.ft.cmdlines.setComm(int32(i.ft.writer.pid), i.ft.writer.comm)
+		tr.ft.cmdlines.setComm(int32(tr.ft.writer.pid), tr.ft.writer.comm)
 	} else {
-		err = i.recordMarker(i.recorderAt(place.swaps), "trace_marker")
+		err = tr.recordMarker(tr.recorderAt(place.swaps), "trace_marker")
 	}
 	s.triggers.CallDue(due, m)
 	return len(text), err
@@ -97,13 +97,13 @@ func (i *Instance) writeMarker(p []byte) (int, error) {
 
 // reserveMarker takes room for a marker before its triggers act, if a snapshot buffer
 // does not forbid it; see reserve.
-func (i *Instance) reserveMarker(size int) (room, error) {
-	r := room{swaps: i.snap.taken}
-	if i.snap.allocated {
+func (tr *Instance) reserveMarker(size int) (room, error) {
+	r := room{swaps: tr.snap.taken}
+	if tr.snap.allocated {
 		return r, nil
 	}
 	var err error
-	if r.slot, err = i.rec.Open(writerCPU, ringbuf.Normal, size); err != nil {
+	if r.slot, err = tr.rec.Open(writerCPU, ringbuf.Normal, size); err != nil {
 		return r, fmt.Errorf("trace_marker: %w: %w", err, syscall.EBADF)
 	}
 	return r, nil
@@ -124,27 +124,27 @@ const (
 // data. The kernel counts the id twice, so four bytes more follow the data.
 //
 // Kernel: tracing_mark_raw_write, kernel/trace/trace.c.
-func (i *Instance) writeRawMarker(p []byte) (int, error) {
+func (tr *Instance) writeRawMarker(p []byte) (int, error) {
 	size := rawDataSize + max(len(p), faulted+4)
 	switch {
-	case !i.opts.Has(OptMarkers):
+	case !tr.opts.Has(OptMarkers):
 		return 0, fmt.Errorf("trace_marker_raw: options/markers is off: %w", syscall.EINVAL)
-	case len(p) < 4 || size > i.buf.MaxEventSize():
+	case len(p) < 4 || size > tr.buf.MaxEventSize():
 		return 0, fmt.Errorf("trace_marker_raw: %d bytes: %w", len(p), syscall.EINVAL)
 	}
 	id := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16 | uint32(p[3])<<24
 	buf := make([]byte, size-rawDataSize)
 	copy(buf, p[4:])
-	i.scratch = events.RawData.Append(i.scratch[:0], event.Common{PID: int32(i.ft.writer.pid)}, &events.RawDataRecord{ID: id, Buf: buf})
-	return len(p), i.recordMarker(i.rec, "trace_marker_raw")
+	tr.scratch = events.RawData.Append(tr.scratch[:0], event.Common{PID: int32(tr.ft.writer.pid)}, &events.RawDataRecord{ID: id, Buf: buf})
+	return len(p), tr.recordMarker(tr.rec, "trace_marker_raw")
 }
 
 // recordMarker records i.scratch on behalf of the task that writes to the tracefs.
-func (i *Instance) recordMarker(w *record.Recorder, file string) error {
-	if err := w.Event(writerCPU, ringbuf.Normal, i.scratch); err != nil {
+func (tr *Instance) recordMarker(w *record.Recorder, file string) error {
+	if err := w.Event(writerCPU, ringbuf.Normal, tr.scratch); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
-	i.ft.cmdlines.setComm(int32(i.ft.writer.pid), i.ft.writer.comm)
+	tr.ft.cmdlines.setComm(int32(tr.ft.writer.pid), tr.ft.writer.comm)
 	return nil
 }
 

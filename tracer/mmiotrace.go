@@ -38,24 +38,24 @@ func mmioTracer() Tracer {
 	return Tracer{
 		Name:  "mmiotrace",
 		start: (*Instance).mmioResetData,
-		init: func(i *Instance) error {
-			i.mmioResetData()
-			i.ft.enterUniprocessor()
-			i.ft.mmio.of = i
+		init: func(tr *Instance) error {
+			tr.mmioResetData()
+			tr.ft.enterUniprocessor()
+			tr.ft.mmio.of = tr
 			return nil
 		},
-		reset: func(i *Instance) {
-			i.ft.mmio.of, i.ft.mmio.maps = nil, nil
-			i.ft.leaveUniprocessor()
-			i.mmioResetData()
+		reset: func(tr *Instance) {
+			tr.ft.mmio.of, tr.ft.mmio.maps = nil, nil
+			tr.ft.leaveUniprocessor()
+			tr.mmioResetData()
 		},
 	}
 }
 
 // Kernel: mmio_reset_data.
-func (i *Instance) mmioResetData() {
-	i.ft.mmio.overruns, i.ft.mmio.dropped = 0, 0
-	i.resetBuffer()
+func (tr *Instance) mmioResetData() {
+	tr.ft.mmio.overruns, tr.ft.mmio.dropped = 0, 0
+	tr.resetBuffer()
 }
 
 // maxHotplug is how long CPUs may take to go.
@@ -117,9 +117,9 @@ func (ft *Ftrace) mmioAccess(c *machine.CPU, a *machine.MMIO) {
 
 func (ft *Ftrace) mmioMapping(c *machine.CPU, rec events.MmiotraceMapRecord) {
 	h := mmioContext(c)
-	i := ft.mmio.of
+	tr := ft.mmio.of
 	ft.mmio.mapping = rec
-	i.scratch = events.MmiotraceMap.Append(i.scratch[:0], h, &ft.mmio.mapping)
+	tr.scratch = events.MmiotraceMap.Append(tr.scratch[:0], h, &ft.mmio.mapping)
 	ft.mmioRecord(c, events.MmiotraceMap.Type, h)
 }
 
@@ -135,12 +135,12 @@ func mmioContext(c *machine.CPU) event.Common {
 //
 // Kernel: __trace_mmiotrace_rw and __trace_mmiotrace_map.
 func (ft *Ftrace) mmioRecord(c *machine.CPU, t *event.Type, h event.Common) {
-	i := ft.mmio.of
+	tr := ft.mmio.of
 	ft.running = c
-	if i.rec.Event(c.ID, contextOf(c), i.scratch) != nil {
+	if tr.rec.Event(c.ID, contextOf(c), tr.scratch) != nil {
 		ft.mmio.dropped++
 	} else {
-		i.stacks(i.rec, c, contextOf(c), t, h)
+		tr.stacks(tr.rec, c, contextOf(c), t, h)
 	}
 	ft.running = nil
 }
@@ -158,15 +158,15 @@ const mmioVersion = "VERSION 20070824\n"
 // and that records were lost, as soon as it is known.
 //
 // Kernel: mmio_pipe_open and mmio_read.
-func (p *mmioPipe) next(dst []byte, i *Instance) []byte {
+func (p *mmioPipe) next(dst []byte, tr *Instance) []byte {
 	if !p.version {
 		p.version, p.devices = true, machine.PCIDevices()
 		return append(dst, mmioVersion...)
 	}
-	s := &i.ft.mmio
+	s := &tr.ft.mmio
 	lost, over := s.dropped, uint64(0)
-	for cpu := range i.buf.CPUs() {
-		over += i.buf.Stats(cpu).Overrun
+	for cpu := range tr.buf.CPUs() {
+		over += tr.buf.Stats(cpu).Overrun
 	}
 	if over > s.overruns {
 		lost += over - s.overruns

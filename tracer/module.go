@@ -30,15 +30,15 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	if loaded {
 		ft.hold(mod)
 	}
-	for i := range ft.all {
-		for _, f := range []*functionFilter{&i.filter, &i.notrace} {
+	for tr := range ft.all {
+		for _, f := range []*functionFilter{&tr.filter, &tr.notrace} {
 			if loaded {
 				f.moduleLoaded(name)
 			}
 		}
 		if !loaded {
-			ft.forgetModule(name, &i.functions.filter, &i.functions.notrace)
-			for _, p := range i.probes {
+			ft.forgetModule(name, &tr.functions.filter, &tr.functions.notrace)
+			for _, p := range tr.probes {
 				ft.forgetModule(name, &p.hash.filter, &p.hash.notrace)
 			}
 		}
@@ -57,7 +57,7 @@ func (f *functionFilter) moduleLoaded(name string) {
 	kept := f.pending[:0]
 	for _, p := range f.pending {
 		if p.module == name {
-			f.i.ft.matchInto(&edit, p.functions, moduleMatch(name))
+			f.tr.ft.matchInto(&edit, p.functions, moduleMatch(name))
 		} else {
 			kept = append(kept, p)
 		}

@@ -14,43 +14,43 @@ import (
 // lock.
 
 // value is a file of one short text. A nil store makes it read only.
-func (i *Instance) value(name string, mode fs.FileMode, show func() string, store func(string) error) tracefile.Node {
+func (tr *Instance) value(name string, mode fs.FileMode, show func() string, store func(string) error) tracefile.Node {
 	locked := func() string {
-		i.ft.mu.Lock()
-		defer i.ft.mu.Unlock()
+		tr.ft.mu.Lock()
+		defer tr.ft.mu.Unlock()
 		return show()
 	}
 	if store == nil {
 		return tracefile.Value(name, mode, locked, nil)
 	}
-	return tracefile.Value(name, mode, locked, func(s string) error { return i.locked(func() error { return store(s) }) })
+	return tracefile.Value(name, mode, locked, func(s string) error { return tr.locked(func() error { return store(s) }) })
 }
 
 // seq is a text of the moment at which it is first read.
-func (i *Instance) seq(name string, mode fs.FileMode, show func() ([]byte, error)) *tracefile.File {
+func (tr *Instance) seq(name string, mode fs.FileMode, show func() ([]byte, error)) *tracefile.File {
 	return tracefile.Seq(name, mode, func() (text []byte, err error) {
-		err = i.locked(func() error { text, err = show(); return err })
+		err = tr.locked(func() error { text, err = show(); return err })
 		return text, err
 	})
 }
 
-func (i *Instance) locked(do func() error) error {
-	i.ft.mu.Lock()
-	defer i.ft.mu.Unlock()
+func (tr *Instance) locked(do func() error) error {
+	tr.ft.mu.Lock()
+	defer tr.ft.mu.Unlock()
 	return do()
 }
 
-func (i *Instance) flag(name string, get func() bool, set func(bool) error) tracefile.Node {
+func (tr *Instance) flag(name string, get func() bool, set func(bool) error) tracefile.Node {
 	return tracefile.Flag(name, 0o640,
-		func() (on bool) { _ = i.locked(func() error { on = get(); return nil }); return on },
-		func(on bool) error { return i.locked(func() error { return set(on) }) })
+		func() (on bool) { _ = tr.locked(func() error { on = get(); return nil }); return on },
+		func(on bool) error { return tr.locked(func() error { return set(on) }) })
 }
 
 // marker is a file of which each write is one record of the task that writes.
-func (i *Instance) marker(name string, write func([]byte) (int, error)) tracefile.Node {
+func (tr *Instance) marker(name string, write func([]byte) (int, error)) tracefile.Node {
 	return tracefile.Marker(name, 0o220, func(ctx context.Context, p []byte) (n int, err error) {
-		err = i.locked(func() error {
-			i.ft.writer = i.ft.writerOf(tracefile.PIDOf(ctx))
+		err = tr.locked(func() error {
+			tr.ft.writer = tr.ft.writerOf(tracefile.PIDOf(ctx))
 			n, err = write(p)
 			return err
 		})
@@ -59,9 +59,9 @@ func (i *Instance) marker(name string, write func([]byte) (int, error)) tracefil
 }
 
 // clearable is a text that any write empties.
-func (i *Instance) clearable(name string, mode fs.FileMode, show func() string, clear func()) tracefile.Node {
-	empty := func() error { return i.locked(func() error { clear(); return nil }) }
-	return i.seq(name, mode, func() ([]byte, error) { return []byte(show()), nil }).
+func (tr *Instance) clearable(name string, mode fs.FileMode, show func() string, clear func()) tracefile.Node {
+	empty := func() error { return tr.locked(func() error { clear(); return nil }) }
+	return tr.seq(name, mode, func() ([]byte, error) { return []byte(show()), nil }).
 		OnTrunc(empty).OnWrite(func([]byte) error { return nil })
 }
 
@@ -72,10 +72,10 @@ const wordSize = 128
 
 // setEventFile is set_event: opening it with > disables all, each word enables
 // or disables some.
-func (i *Instance) setEventFile() tracefile.Node {
-	return i.expanding(i.seq("set_event", 0o640, func() ([]byte, error) { return []byte(i.showSetEvent()), nil }).
-		OnTrunc(func() error { return i.locked(func() error { i.disableAllEvents(); return nil }) }).
-		OnWord(wordSize, func(word string) error { return i.locked(func() error { return i.setEventWord(word) }) }))
+func (tr *Instance) setEventFile() tracefile.Node {
+	return tr.expanding(tr.seq("set_event", 0o640, func() ([]byte, error) { return []byte(tr.showSetEvent()), nil }).
+		OnTrunc(func() error { return tr.locked(func() error { tr.disableAllEvents(); return nil }) }).
+		OnWord(wordSize, func(word string) error { return tr.locked(func() error { return tr.setEventWord(word) }) }))
 }
 
 // traceFile is trace: reading shows the buffer and takes nothing, > empties it.
@@ -85,10 +85,10 @@ func (i *Instance) setEventFile() tracefile.Node {
 // buffer from being resized; in the kernel that is EBUSY.
 //
 // Kernel: __tracing_open and tracing_release, kernel/trace/trace.c.
-func (i *Instance) traceFile(cpu int) tracefile.Node {
-	file := i.seq("trace", 0o640, func() ([]byte, error) { return i.text(cpu) }).
+func (tr *Instance) traceFile(cpu int) tracefile.Node {
+	file := tr.seq("trace", 0o640, func() ([]byte, error) { return tr.text(cpu) }).
 		OnTrunc(func() error {
-			return i.locked(func() error { i.emptyShown(cpu); return nil })
+			return tr.locked(func() error { tr.emptyShown(cpu); return nil })
 		}).
 		OnWrite(func([]byte) error { return nil })
 	paused := *file
@@ -97,17 +97,17 @@ func (i *Instance) traceFile(cpu int) tracefile.Node {
 		if err != nil || flags&tracefile.Read == 0 {
 			return h, err
 		}
-		_ = i.locked(func() error { i.pause(); return nil })
-		return &openFile{h, func() { _ = i.locked(func() error { i.unpause(); return nil }) }}, nil
+		_ = tr.locked(func() error { tr.pause(); return nil })
+		return &openFile{h, func() { _ = tr.locked(func() error { tr.unpause(); return nil }) }}, nil
 	}
 	return &paused
 }
 
 // stackMapFile is stack_map: its text, and writes that reset it. Opening it
 // with > does nothing by itself.
-func (i *Instance) stackMapFile() tracefile.Node {
-	return i.seq("stack_map", 0o640, i.showStackmap).
-		OnWrite(func(p []byte) error { return i.locked(func() error { return i.resetStackmap(p) }) })
+func (tr *Instance) stackMapFile() tracefile.Node {
+	return tr.seq("stack_map", 0o640, tr.showStackmap).
+		OnWrite(func(p []byte) error { return tr.locked(func() error { return tr.resetStackmap(p) }) })
 }
 
 // optionWords bounds a write to trace_options.
@@ -116,11 +116,11 @@ const optionWords = 64
 // writeOptions is a write to trace_options: one option, blanks around it allowed.
 //
 // Kernel: tracing_trace_options_write, kernel/trace/trace.c.
-func (i *Instance) writeOptions(s string) error {
+func (tr *Instance) writeOptions(s string) error {
 	if len(s) >= optionWords {
 		return fmt.Errorf("trace_options: %d bytes: %w", len(s), syscall.EINVAL)
 	}
-	return i.writeOption(strings.TrimSpace(s))
+	return tr.writeOption(strings.TrimSpace(s))
 }
 
 // openFile is a handle that says when it is closed.
@@ -141,20 +141,20 @@ func (h *openFile) Close() error {
 // be removed while there are any.
 //
 // Kernel: trace_array_get and trace_array_put, kernel/trace/trace.c.
-func (i *Instance) held(nodes []tracefile.Node) []tracefile.Node {
+func (tr *Instance) held(nodes []tracefile.Node) []tracefile.Node {
 	for n, node := range nodes {
-		nodes[n] = i.heldNode(node)
+		nodes[n] = tr.heldNode(node)
 	}
 	return nodes
 }
 
-func (i *Instance) heldNode(node tracefile.Node) tracefile.Node {
+func (tr *Instance) heldNode(node tracefile.Node) tracefile.Node {
 	switch node := node.(type) {
 	case *tracefile.Dir:
 		dir := *node
-		dir.Children = func() []tracefile.Node { return i.held(node.Children()) }
+		dir.Children = func() []tracefile.Node { return tr.held(node.Children()) }
 		if node.Find != nil {
-			dir.Find = func(name string) tracefile.Node { return i.heldNode(node.Find(name)) }
+			dir.Find = func(name string) tracefile.Node { return tr.heldNode(node.Find(name)) }
 		}
 		return &dir
 	case *tracefile.File:
@@ -164,8 +164,8 @@ func (i *Instance) heldNode(node tracefile.Node) tracefile.Node {
 			if err != nil {
 				return nil, err
 			}
-			_ = i.locked(func() error { i.refs++; return nil })
-			return &openFile{h, func() { _ = i.locked(func() error { i.refs--; return nil }) }}, nil
+			_ = tr.locked(func() error { tr.refs++; return nil })
+			return &openFile{h, func() { _ = tr.locked(func() error { tr.refs--; return nil }) }}, nil
 		}
 		return &file
 	}

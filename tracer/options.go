@@ -192,33 +192,33 @@ func (ft *Ftrace) built(o Option) bool {
 
 // hasFile reports whether options has a file for o: those of every tracer, also
 // of one that is not current.
-func (i *Instance) hasFile(o Option) bool {
+func (tr *Instance) hasFile(o Option) bool {
 	switch {
-	case !i.ft.built(o):
+	case !tr.ft.built(o):
 		return false
 	case o == OptStackmap:
-		return i.top() || !i.ft.cfg.Stackmap.TopLevelOnly
+		return tr.top() || !tr.ft.cfg.Stackmap.TopLevelOnly
 	}
-	return i.top() || !options[o].top
+	return tr.top() || !options[o].top
 }
 
 // listed reports whether trace_options shows o: tracers' own options are shown
 // while their tracer is current.
-func (i *Instance) listed(o Option) bool {
+func (tr *Instance) listed(o Option) bool {
 	// v4 hides the file in an instance but the text still says nostackmap.
-	return i.ft.built(o) && (options[o].tracer == "" || options[o].tracer == i.current.Name)
+	return tr.ft.built(o) && (options[o].tracer == "" || options[o].tracer == tr.current.Name)
 }
 
 // showOptions is the text of trace_options.
 //
 // Kernel: tracing_trace_options_show, kernel/trace/trace.c.
-func (i *Instance) showOptions() string {
+func (tr *Instance) showOptions() string {
 	var text []byte
 	for o := range numOptions {
-		if !i.listed(o) {
+		if !tr.listed(o) {
 			continue
 		}
-		if !i.opts.Has(o) {
+		if !tr.opts.Has(o) {
 			text = append(text, "no"...)
 		}
 		text = append(append(text, options[o].name...), '\n')
@@ -229,14 +229,14 @@ func (i *Instance) showOptions() string {
 // writeOption does what a word written to trace_options says: NAME or noNAME.
 //
 // Kernel: trace_set_options, kernel/trace/trace.c.
-func (i *Instance) writeOption(word string) error {
+func (tr *Instance) writeOption(word string) error {
 	name, on := word, true
 	if len(word) > 2 && word[:2] == "no" {
 		name, on = word[2:], false
 	}
 	for o := range numOptions {
-		if options[o].name == name && i.listed(o) {
-			return i.setOption(o, on)
+		if options[o].name == name && tr.listed(o) {
+			return tr.setOption(o, on)
 		}
 	}
 	return fmt.Errorf("trace_options: no option %q: %w", name, syscall.EINVAL)
@@ -245,55 +245,55 @@ func (i *Instance) writeOption(word string) error {
 // setOption turns an option on or off, with the effects it has.
 //
 // Kernel: set_tracer_flag and __set_tracer_option, kernel/trace/trace.c.
-func (i *Instance) setOption(o Option, on bool) error {
-	if i.opts.Has(o) == on {
+func (tr *Instance) setOption(o Option, on bool) error {
+	if tr.opts.Has(o) == on {
 		return nil
 	}
 	switch o {
 	case OptStackmap:
-		if on && !i.top() && i.ft.cfg.Stackmap.TopLevelOnly {
+		if on && !tr.top() && tr.ft.cfg.Stackmap.TopLevelOnly {
 			return fmt.Errorf("options/stackmap belongs to the top instance: %w", syscall.EINVAL)
 		}
 	case OptNopRefuse:
 		return fmt.Errorf("test_nop_refuse: the nop tracer refuses: %w", syscall.EINVAL)
 	case OptPrintkDest:
-		return i.setPrintkDest(on)
+		return tr.setPrintkDest(on)
 	case OptBlkClassic: // blk_tracer_set_flag, kernel/trace/blktrace.c
-		i.opts.set(OptContextInfo, !on)
+		tr.opts.set(OptContextInfo, !on)
 	case OptOverwrite:
-		if !on && i.current.keepsOverwrite {
-			return fmt.Errorf("overwrite: tracer %s needs it: %w", i.current.Name, syscall.EINVAL)
+		if !on && tr.current.keepsOverwrite {
+			return fmt.Errorf("overwrite: tracer %s needs it: %w", tr.current.Name, syscall.EINVAL)
 		}
-		i.buf.SetOverwrite(on)
-		i.snap.buf.SetOverwrite(on)
+		tr.buf.SetOverwrite(on)
+		tr.snap.buf.SetOverwrite(on)
 	case OptUserStacktraceDelay:
-		if err := i.deferStacks(on); err != nil {
+		if err := tr.deferStacks(on); err != nil {
 			return err
 		}
 	}
-	i.opts.set(o, on)
+	tr.opts.set(o, on)
 	if options[o].tracer != "" {
 		// A tracer's options are the kernel's, not an instance's.
-		for other := range i.ft.all {
+		for other := range tr.ft.all {
 			other.opts.set(o, on)
 		}
 	}
 	if o == OptFunctionFork || o == OptEventFork {
-		i.ft.listen()
+		tr.ft.listen()
 	}
-	i.ft.optionChanged(i)
-	if i.current.changed != nil {
-		i.current.changed(i, o)
+	tr.ft.optionChanged(tr)
+	if tr.current.changed != nil {
+		tr.current.changed(tr, o)
 	}
 	return nil
 }
 
 // optionChanged brings what depends on an instance's options up to date.
-func (ft *Ftrace) optionChanged(i *Instance) {
+func (ft *Ftrace) optionChanged(tr *Instance) {
 	// v2 lets an instance set the option, but only the top one has a map.
-	i.rec.Stacks().Kernel = record.FullStack
-	if i.top() && i.opts.Has(OptStackmap) && ft.mapped {
-		i.rec.Stacks().Kernel = record.StackID
+	tr.rec.Stacks().Kernel = record.FullStack
+	if tr.top() && tr.opts.Has(OptStackmap) && ft.mapped {
+		tr.rec.Stacks().Kernel = record.StackID
 	}
 	ft.recordTGID = false
 	for other := range ft.all {

@@ -51,7 +51,7 @@ type osnoiseCPU struct {
 func osnoiseTracer(name string) Tracer {
 	return Tracer{
 		Name: name, instances: true, sampler: true,
-		init:  func(i *Instance) error { return i.osnoiseInit(name == "timerlat") },
+		init:  func(tr *Instance) error { return tr.osnoiseInit(name == "timerlat") },
 		reset: (*Instance).osnoiseReset,
 		start: (*Instance).osnoiseStart,
 		stop:  (*Instance).osnoiseStop,
@@ -66,34 +66,34 @@ func osnoiseTracer(name string) Tracer {
 }
 
 // Kernel: osnoise_tracer_init and timerlat_tracer_init.
-func (i *Instance) osnoiseInit(timerlat bool) error {
-	s := &i.ft.osnoise
+func (tr *Instance) osnoiseInit(timerlat bool) error {
+	s := &tr.ft.osnoise
 	if s.timerlat && !timerlat || timerlat && !s.timerlat && len(s.instances) > 0 {
 		return fmt.Errorf("current_tracer: osnoise and timerlat do not run at once: %w", syscall.EBUSY)
 	}
 	s.timerlat = timerlat
-	i.latency.max = 0
-	i.osnoiseStart()
+	tr.latency.max = 0
+	tr.osnoiseStart()
 	return nil
 }
 
 // osnoiseStart begins to record; the first instance starts the threads.
 //
 // Kernel: osnoise_tracer_start and timerlat_tracer_start.
-func (i *Instance) osnoiseStart() {
-	s := &i.ft.osnoise
-	if slices.Contains(s.instances, i) {
+func (tr *Instance) osnoiseStart() {
+	s := &tr.ft.osnoise
+	if slices.Contains(s.instances, tr) {
 		return // a threshold has stopped it, or nobody
 	}
-	if s.instances = append(s.instances, i); len(s.instances) == 1 {
-		s.start(i.ft)
+	if s.instances = append(s.instances, tr); len(s.instances) == 1 {
+		s.start(tr.ft)
 	}
 }
 
 // Kernel: osnoise_tracer_reset and timerlat_tracer_reset.
-func (i *Instance) osnoiseReset() {
-	i.osnoiseStop()
-	if s := &i.ft.osnoise; len(s.instances) == 0 {
+func (tr *Instance) osnoiseReset() {
+	tr.osnoiseStop()
+	if s := &tr.ft.osnoise; len(s.instances) == 0 {
 		s.timerlat = false
 	}
 }
@@ -101,14 +101,14 @@ func (i *Instance) osnoiseReset() {
 // osnoiseStop ends the recording; with the last instance the threads end.
 //
 // Kernel: osnoise_tracer_stop and timerlat_tracer_stop.
-func (i *Instance) osnoiseStop() {
-	s := &i.ft.osnoise
-	if !slices.Contains(s.instances, i) {
+func (tr *Instance) osnoiseStop() {
+	s := &tr.ft.osnoise
+	if !slices.Contains(s.instances, tr) {
 		return
 	}
-	s.instances = slices.DeleteFunc(s.instances, func(o *Instance) bool { return o == i })
+	s.instances = slices.DeleteFunc(s.instances, func(o *Instance) bool { return o == tr })
 	if len(s.instances) == 0 {
-		s.end(i.ft.machine)
+		s.end(tr.ft.machine)
 	}
 }
 
@@ -177,16 +177,16 @@ func (s *osnoise) has(o osnoiseOption) bool { return s.options>>o&1 != 0 }
 //
 // Kernel: osnoise_has_tracing_on.
 func (s *osnoise) recording() bool {
-	return slices.ContainsFunc(s.instances, func(i *Instance) bool { return i.buf.Recording() })
+	return slices.ContainsFunc(s.instances, func(tr *Instance) bool { return tr.buf.Recording() })
 }
 
 // longest keeps the largest noise or latency.
 //
 // Kernel: notify_new_max_latency.
 func (s *osnoise) longest(ns machine.Time) {
-	for _, i := range s.instances {
-		if i.buf.Recording() {
-			i.latency.max = max(i.latency.max, ns)
+	for _, tr := range s.instances {
+		if tr.buf.Recording() {
+			tr.latency.max = max(tr.latency.max, ns)
 		}
 	}
 }
@@ -197,8 +197,8 @@ func (s *osnoise) longest(ns machine.Time) {
 //
 // Kernel: osnoise_stop_tracing.
 func (s *osnoise) stopTracing(c *machine.CPU, from string) {
-	for _, i := range s.instances {
-		i.print(c, from, fmt.Sprintf("stop tracing hit on cpu %d\n", c.ID))
-		i.buf.SetRecording(false)
+	for _, tr := range s.instances {
+		tr.print(c, from, fmt.Sprintf("stop tracing hit on cpu %d\n", c.ID))
+		tr.buf.SetRecording(false)
 	}
 }

@@ -27,17 +27,17 @@ var osnoiseOptions = [...]string{"DEFAULTS", "OSNOISE_WORKLOAD", "PANIC_ON_STOP"
 //
 // Kernel: init_tracefs and init_timerlat_tracefs, kernel/trace/trace_osnoise.c.
 func (ft *Ftrace) osnoiseFiles() tracefile.Node {
-	i, s := ft.top, &ft.osnoise
+	tr, s := ft.top, &ft.osnoise
 	return &tracefile.Dir{Name: "osnoise", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{
-			i.bounded("period_us", &s.period, &s.runtime, nil),
-			i.bounded("runtime_us", &s.runtime, nil, &s.period),
-			i.bounded("stop_tracing_us", &s.stopIn, nil, nil),
-			i.bounded("stop_tracing_total_us", &s.stopTotal, nil, nil),
-			i.value("cpus", 0o640, func() string { return s.cpus.list() + "\n" }, ft.setOsnoiseCPUs),
-			i.value("options", 0o640, s.showOptions, ft.setOsnoiseOption),
-			i.bounded("print_stack", &s.printStack, nil, nil),
-			i.bounded("timerlat_period_us", &s.timerPeriod, &s.minPeriod, &s.maxPeriod),
+			tr.bounded("period_us", &s.period, &s.runtime, nil),
+			tr.bounded("runtime_us", &s.runtime, nil, &s.period),
+			tr.bounded("stop_tracing_us", &s.stopIn, nil, nil),
+			tr.bounded("stop_tracing_total_us", &s.stopTotal, nil, nil),
+			tr.value("cpus", 0o640, func() string { return s.cpus.list() + "\n" }, ft.setOsnoiseCPUs),
+			tr.value("options", 0o640, s.showOptions, ft.setOsnoiseOption),
+			tr.bounded("print_stack", &s.printStack, nil, nil),
+			tr.bounded("timerlat_period_us", &s.timerPeriod, &s.minPeriod, &s.maxPeriod),
 			&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: ft.osnoiseCPUDirs},
 		}
 	}}

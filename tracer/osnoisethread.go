@@ -113,9 +113,9 @@ func (ft *Ftrace) osnoiseDone(c *machine.CPU, v *osnoiseCPU) {
 	}
 	h := common(c)
 	h.PreemptCount |= 1 << 4 // the thread may not migrate
-	for _, i := range s.instances {
-		i.scratch = events.Osnoise.Append(i.scratch[:0], h, &rec)
-		_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
+	for _, tr := range s.instances {
+		tr.scratch = events.Osnoise.Append(tr.scratch[:0], h, &rec)
+		_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
 	}
 	s.longest(r.longest)
 	if s.stopTotal > 0 && rec.Noise > s.stopTotal {

@@ -4,12 +4,12 @@ package tracer
 // recorded until it is done.
 //
 // Kernel: tracing_stop_tr, kernel/trace/trace.c.
-func (i *Instance) pause() {
-	if !i.opts.Has(OptPauseOnTrace) {
+func (tr *Instance) pause() {
+	if !tr.opts.Has(OptPauseOnTrace) {
 		return
 	}
-	if i.pauses++; i.pauses == 1 {
-		i.disable()
+	if tr.pauses++; tr.pauses == 1 {
+		tr.disable()
 	}
 }
 
@@ -17,21 +17,21 @@ func (i *Instance) pause() {
 // be another's: the option was not set when this one opened.
 //
 // Kernel: tracing_release and tracing_start_tr, kernel/trace/trace.c.
-func (i *Instance) unpause() {
-	if i.pauses == 0 {
+func (tr *Instance) unpause() {
+	if tr.pauses == 0 {
 		return
 	}
-	if i.pauses--; i.pauses == 0 {
-		i.enable()
+	if tr.pauses--; tr.pauses == 0 {
+		tr.enable()
 	}
 }
 
-func (i *Instance) disable() {
-	i.buf.Disable()
-	i.snap.buf.Disable()
+func (tr *Instance) disable() {
+	tr.buf.Disable()
+	tr.snap.buf.Disable()
 }
 
-func (i *Instance) enable() {
-	i.buf.Enable()
-	i.snap.buf.Enable()
+func (tr *Instance) enable() {
+	tr.buf.Enable()
+	tr.snap.buf.Enable()
 }

@@ -91,12 +91,12 @@ func (l pidList) forked(parent, child *machine.Task) {
 func (l pidList) freed(pid int) { delete(l, int32(pid)) }
 
 // pidFile is a file of pids: > empties it, each write adds.
-func (i *Instance) pidFile(name string, l *pidList, none string) *tracefile.File {
-	set := func(next pidList) { *l = next; i.ft.hooksChanged() }
-	return i.seq(name, 0o640, func() ([]byte, error) { return l.show(none), nil }).
-		OnTrunc(func() error { return i.locked(func() error { set(nil); return nil }) }).
+func (tr *Instance) pidFile(name string, l *pidList, none string) *tracefile.File {
+	set := func(next pidList) { *l = next; tr.ft.hooksChanged() }
+	return tr.seq(name, 0o640, func() ([]byte, error) { return l.show(none), nil }).
+		OnTrunc(func() error { return tr.locked(func() error { set(nil); return nil }) }).
 		OnWrite(func(p []byte) error {
-			return i.locked(func() error {
+			return tr.locked(func() error {
 				next, err := l.written(p)
 				if err == nil {
 					set(next)
@@ -125,11 +125,11 @@ func (ft *Ftrace) taskFreed(pid int) {
 // followed yields the lists that follow forks: those of functions with
 // options/function-fork, those of events with options/event-fork.
 func (ft *Ftrace) followed(yield func(pidList) bool) {
-	for i := range ft.all {
-		if i.opts.Has(OptFunctionFork) && (!yield(i.functionPIDs) || !yield(i.functionNoPIDs)) {
+	for tr := range ft.all {
+		if tr.opts.Has(OptFunctionFork) && (!yield(tr.functionPIDs) || !yield(tr.functionNoPIDs)) {
 			return
 		}
-		if i.opts.Has(OptEventFork) && (!yield(i.pids.only) || !yield(i.pids.not)) {
+		if tr.opts.Has(OptEventFork) && (!yield(tr.pids.only) || !yield(tr.pids.not)) {
 			return
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // pipe is an open trace_pipe or trace_pipe_raw: it takes events out of the
 // buffer as they are read.
 type pipe struct {
-	i        *Instance
+	tr       *Instance
 	cpu      int  // -1: all CPUs
 	snapshot bool // of the snapshot instead of the buffer
 	nonBlock bool // an empty buffer is EAGAIN, whatever the state
@@ -31,34 +31,34 @@ type pipe struct {
 // textPipe is trace_pipe, of which one at a time may be open for each CPU.
 //
 // Kernel: tracing_open_pipe and open_pipe_on_cpu, kernel/trace/trace.c.
-func (i *Instance) textPipe(cpu int) tracefile.Node {
-	return pipe{i: i, cpu: cpu}.file("trace_pipe", takeText, func() error { return i.claimPipe(cpu) }, func() { i.releasePipe(cpu) })
+func (tr *Instance) textPipe(cpu int) tracefile.Node {
+	return pipe{tr: tr, cpu: cpu}.file("trace_pipe", takeText, func() error { return tr.claimPipe(cpu) }, func() { tr.releasePipe(cpu) })
 }
 
 // rawPipe is trace_pipe_raw, of which any number may be open.
 //
 // Kernel: tracing_buffers_open, kernel/trace/trace.c.
-func (i *Instance) rawPipe(cpu int) tracefile.Node {
-	return pipe{i: i, cpu: cpu}.file("trace_pipe_raw", takePage, func() error { return nil }, func() {})
+func (tr *Instance) rawPipe(cpu int) tracefile.Node {
+	return pipe{tr: tr, cpu: cpu}.file("trace_pipe_raw", takePage, func() error { return nil }, func() {})
 }
 
 // file is a file that takes what it reads out of the buffer; each open gets a
 // pipe like p. While one is open the tracer cannot be changed. claim and release
 // run under the lock.
 func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, release func()) tracefile.Node {
-	i := p.i
+	tr := p.tr
 	return &tracefile.File{Name: name, Mode: 0o440, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
-		err := i.locked(func() error {
+		err := tr.locked(func() error {
 			if err := claim(); err != nil {
 				return err
 			}
-			i.readers++
+			tr.readers++
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		close := func() { _ = i.locked(func() error { release(); i.readers--; return nil }) }
+		close := func() { _ = tr.locked(func() error { release(); tr.readers--; return nil }) }
 		p := p
 		p.nonBlock = flags&tracefile.NonBlock != 0
 		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait).Open(ctx, flags)
@@ -71,22 +71,22 @@ func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, rel
 }
 
 // claimPipe takes the trace_pipe of one CPU, or with cpu < 0 of all.
-func (i *Instance) claimPipe(cpu int) error {
-	for n := range i.piped {
-		if i.piped[n] && (cpu < 0 || cpu == n) {
+func (tr *Instance) claimPipe(cpu int) error {
+	for n := range tr.piped {
+		if tr.piped[n] && (cpu < 0 || cpu == n) {
 			return fmt.Errorf("trace_pipe is open: %w", syscall.EBUSY)
 		}
 	}
-	i.markPipe(cpu, true)
+	tr.markPipe(cpu, true)
 	return nil
 }
 
-func (i *Instance) releasePipe(cpu int) { i.markPipe(cpu, false) }
+func (tr *Instance) releasePipe(cpu int) { tr.markPipe(cpu, false) }
 
-func (i *Instance) markPipe(cpu int, open bool) {
-	for n := range i.piped {
+func (tr *Instance) markPipe(cpu int, open bool) {
+	for n := range tr.piped {
 		if cpu < 0 || cpu == n {
-			i.piped[n] = open
+			tr.piped[n] = open
 		}
 	}
 }
@@ -99,10 +99,10 @@ func (i *Instance) markPipe(cpu int, open bool) {
 //
 // Kernel: tracing_wait_pipe, kernel/trace/trace.c.
 func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
-	p.i.ft.mu.Lock()
-	defer p.i.ft.mu.Unlock()
+	p.tr.ft.mu.Lock()
+	defer p.tr.ft.mu.Unlock()
 	data := from(p)
-	if len(data) == 0 && !p.nonBlock && (p.snapshot || p.took && !p.i.buf.Recording()) {
+	if len(data) == 0 && !p.nonBlock && (p.snapshot || p.took && !p.tr.buf.Recording()) {
 		return nil, io.EOF
 	}
 	p.took = p.took || len(data) > 0 && !p.aside
@@ -122,10 +122,10 @@ func (p *pipe) wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return syscall.EINTR
 	}
-	if live := p.i.ft.cfg.Wait; live != nil {
+	if live := p.tr.ft.cfg.Wait; live != nil {
 		return live(ctx)
 	}
-	p.i.ft.Run(idleStep)
+	p.tr.ft.Run(idleStep)
 	return nil
 }
 
@@ -139,13 +139,13 @@ func takeText(p *pipe) []byte {
 	if p.printer == nil {
 		p.open()
 	}
-	if n := p.i.ft.types.Changes(); n != p.types {
+	if n := p.tr.ft.types.Changes(); n != p.types {
 		p.types = n
 		p.printer.ForgetTypes()
 	}
 	p.text = p.text[:0]
-	if p.i.current.Name == "mmiotrace" {
-		p.text = p.mmio.next(p.text, p.i)
+	if p.tr.current.Name == "mmiotrace" {
+		p.text = p.mmio.next(p.text, p.tr)
 	}
 	if p.aside = len(p.text) > 0; p.aside {
 		return p.text
@@ -157,14 +157,14 @@ func takeText(p *pipe) []byte {
 }
 
 func (p *pipe) open() {
-	printer, err := p.i.printer(p.i.buf)
+	printer, err := p.tr.printer(p.tr.buf)
 	if err != nil {
 		panic(fmt.Sprintf("tracer: invariant: the catalogue prints: %v", err))
 	}
 	var readers []output.Reader
-	for cpu := range p.i.buf.CPUs() {
+	for cpu := range p.tr.buf.CPUs() {
 		if p.cpu < 0 || p.cpu == cpu {
-			readers = append(readers, output.Consumer(p.i.buf, cpu))
+			readers = append(readers, output.Consumer(p.tr.buf, cpu))
 		}
 	}
 	p.printer, p.merge = printer, output.NewLiveMerge(readers...)
@@ -174,9 +174,9 @@ func (p *pipe) open() {
 //
 // Kernel: tracing_buffers_read, kernel/trace/trace.c.
 func takePage(p *pipe) []byte {
-	buf := p.i.buf
+	buf := p.tr.buf
 	if p.snapshot {
-		buf = p.i.snap.buf
+		buf = p.tr.snap.buf
 	}
 	page := make([]byte, buf.SubbufSize())
 	if buf.ReadPage(p.cpu, page, false) {
@@ -186,42 +186,42 @@ func takePage(p *pipe) []byte {
 }
 
 // Stop is echo 0 > tracing_on.
-func (i *Instance) Stop() {
-	i.ft.mu.Lock()
-	defer i.ft.mu.Unlock()
-	i.buf.SetRecording(false)
+func (tr *Instance) Stop() {
+	tr.ft.mu.Lock()
+	defer tr.ft.mu.Unlock()
+	tr.buf.SetRecording(false)
 }
 
 // TakePages takes all sub-buffers of cpu as they lie, one behind the other, as
 // reading per_cpu/cpuN/trace_pipe_raw to its end would.
-func (i *Instance) TakePages(cpu int) []byte { return i.take(cpu, false) }
+func (tr *Instance) TakePages(cpu int) []byte { return tr.take(cpu, false) }
 
 // TakeShown is TakePages of the buffer that trace shows. Of a latency tracer that is
 // the one of the longest latency, which no file of a kernel gives as pages.
-func (i *Instance) TakeShown(cpu int) []byte { return i.take(cpu, i.ShowsLongest()) }
+func (tr *Instance) TakeShown(cpu int) []byte { return tr.take(cpu, tr.ShowsLongest()) }
 
 // ShowsLongest says whether trace shows the buffer of a latency tracer's longest
 // latency instead of the one that is written.
-func (i *Instance) ShowsLongest() bool {
-	i.ft.mu.Lock()
-	defer i.ft.mu.Unlock()
-	return i.shown() != i.buf
+func (tr *Instance) ShowsLongest() bool {
+	tr.ft.mu.Lock()
+	defer tr.ft.mu.Unlock()
+	return tr.shown() != tr.buf
 }
 
 // Moment tells of the buffer that trace shows what only the latency format shows of
 // it: when it begins, and of which latency it is.
-func (i *Instance) Moment() (began uint64, latency output.Latency) {
-	i.ft.mu.Lock()
-	defer i.ft.mu.Unlock()
-	l := i.shows(i.shown())
+func (tr *Instance) Moment() (began uint64, latency output.Latency) {
+	tr.ft.mu.Lock()
+	defer tr.ft.mu.Unlock()
+	l := tr.shows(tr.shown())
 	return l.began, l.header
 }
 
-func (i *Instance) take(cpu int, snapshot bool) []byte {
-	i.ft.mu.Lock()
-	defer i.ft.mu.Unlock()
+func (tr *Instance) take(cpu int, snapshot bool) []byte {
+	tr.ft.mu.Lock()
+	defer tr.ft.mu.Unlock()
 	var pages []byte
-	p := &pipe{i: i, cpu: cpu, snapshot: snapshot}
+	p := &pipe{tr: tr, cpu: cpu, snapshot: snapshot}
 	for page := takePage(p); page != nil; page = takePage(p) {
 		pages = append(pages, page...)
 	}

@@ -126,9 +126,9 @@ func (ft *Ftrace) formatsFile() tracefile.Node {
 //
 // Kernel: printk_trace, kernel/trace/trace.c.
 func (ft *Ftrace) printkDest() *Instance {
-	for i := range ft.all {
-		if i.opts.Has(OptPrintkDest) {
-			return i
+	for tr := range ft.all {
+		if tr.opts.Has(OptPrintkDest) {
+			return tr
 		}
 	}
 	return ft.top
@@ -138,14 +138,14 @@ func (ft *Ftrace) printkDest() *Instance {
 // the top one if no other does.
 //
 // Kernel: set_tracer_flag and update_printk_trace, kernel/trace/trace.c.
-func (i *Instance) setPrintkDest(on bool) error {
-	to := i
+func (tr *Instance) setPrintkDest(on bool) error {
+	to := tr
 	if !on {
-		if to = i.ft.top; to == i {
+		if to = tr.ft.top; to == tr {
 			return fmt.Errorf("trace_printk_dest: another instance has to take it: %w", syscall.EINVAL)
 		}
 	}
-	for other := range i.ft.all {
+	for other := range tr.ft.all {
 		other.opts.set(OptPrintkDest, other == to)
 	}
 	return nil
@@ -155,8 +155,8 @@ func (i *Instance) setPrintkDest(on bool) error {
 //
 // Kernel: __trace_array_puts, __trace_bputs and trace_vbprintk, kernel/trace/trace.c.
 func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
-	i := ft.printkDest()
-	if !i.opts.Has(OptPrintk) || !i.records(c) {
+	tr := ft.printkDest()
+	if !tr.opts.Has(OptPrintk) || !tr.records(c) {
 		return
 	}
 	ft.running = c
@@ -187,7 +187,7 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 		ft.scratch = events.Print.Append(ft.scratch[:0], h, &events.PrintRecord{IP: p.IP, Buf: text})
 	}
 	ft.remember(c.Current)
-	i.record(i.rec, c, contextOf(c), t, h, ft.scratch)
+	tr.record(tr.rec, c, contextOf(c), t, h, ft.scratch)
 }
 
 // binaryArgs are arguments as vbin_printf keeps them: strings with their NULs, and

@@ -99,11 +99,11 @@ func (e probeEnv) Event(system, name string) *event.Type {
 
 // Filter parses a filter as the event's own file would.
 func (e probeEnv) Filter(t *event.Type, text string) error {
-	i := e.ft.top
-	err := new(filter.File).Write(t, text, i.filterEnv())
+	tr := e.ft.top
+	err := new(filter.File).Write(t, text, tr.filterEnv())
 	var fault *filter.Error
 	if errors.As(err, &fault) {
-		i.logFilterFault(fault)
+		tr.logFilterFault(fault)
 	}
 	return err
 }

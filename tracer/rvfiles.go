@@ -13,35 +13,35 @@ import (
 // Kernel: rv_init_interface and create_monitor_dir, kernel/trace/rv/rv.c;
 // init_rv_reactors, rv_reactors.c.
 func (ft *Ftrace) rvFiles() tracefile.Node {
-	i, r := ft.top, &ft.rv
+	tr, r := ft.top, &ft.rv
 	text := func(name, s string) tracefile.Node {
-		return i.value(name, 0o440, func() string { return s }, nil)
+		return tr.value(name, 0o440, func() string { return s }, nil)
 	}
 	return &tracefile.Dir{Name: "rv", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{
 			text("available_monitors", "wwnr\n"),
 			text("available_reactors", "nop\n"),
-			i.seq("enabled_monitors", 0o640, func() ([]byte, error) {
+			tr.seq("enabled_monitors", 0o640, func() ([]byte, error) {
 				if r.enabled {
 					return []byte("wwnr\n"), nil
 				}
 				return nil, nil
 			}).OnTrunc(func() error {
-				return i.locked(func() error { ft.enableMonitor(false); return nil })
-			}).OnWrite(func(p []byte) error { return i.locked(func() error { return ft.writeMonitors(string(p)) }) }),
-			i.boolean("monitoring_on", func() bool { return !r.off }, func(on bool) {
+				return tr.locked(func() error { ft.enableMonitor(false); return nil })
+			}).OnWrite(func(p []byte) error { return tr.locked(func() error { return ft.writeMonitors(string(p)) }) }),
+			tr.boolean("monitoring_on", func() bool { return !r.off }, func(on bool) {
 				if on && r.off {
 					r.reset()
 				}
 				r.off = !on
 			}),
-			i.boolean("reacting_on", func() bool { return !r.quiet }, func(on bool) { r.quiet = !on }),
+			tr.boolean("reacting_on", func() bool { return !r.quiet }, func(on bool) { r.quiet = !on }),
 			&tracefile.Dir{Name: "monitors", Mode: 0o750, Children: func() []tracefile.Node {
 				return []tracefile.Node{&tracefile.Dir{Name: "wwnr", Mode: 0o750, Children: func() []tracefile.Node {
 					return []tracefile.Node{
-						i.boolean("enable", func() bool { return r.enabled }, ft.enableMonitor),
+						tr.boolean("enable", func() bool { return r.enabled }, ft.enableMonitor),
 						text("desc", "wakeup while not running per-task testing model.\n\x00"),
-						i.seq("reactors", 0o640, func() ([]byte, error) { return []byte("[nop]\n"), nil }).OnWrite(writeReactor),
+						tr.seq("reactors", 0o640, func() ([]byte, error) { return []byte("[nop]\n"), nil }).OnWrite(writeReactor),
 					}
 				}}}
 			}},
@@ -50,14 +50,14 @@ func (ft *Ftrace) rvFiles() tracefile.Node {
 }
 
 // boolean is a file of a yes or no.
-func (i *Instance) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
+func (tr *Instance) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
 	show := func() string {
 		if get() {
 			return "1\n\x00"
 		}
 		return "0\n\x00"
 	}
-	return i.value(name, 0o640, show, func(text string) error {
+	return tr.value(name, 0o640, show, func(text string) error {
 		on, err := tracefile.ParseBool(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

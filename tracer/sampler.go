@@ -109,19 +109,19 @@ func (ft *Ftrace) napCode(main string) machine.Code {
 // print records a text as trace_printk does, from a function of the tracer.
 //
 // Kernel: trace_array_printk_buf, kernel/trace/trace.c.
-func (i *Instance) print(c *machine.CPU, from, text string) {
-	rec := events.PrintRecord{IP: i.ft.inside(from), Buf: text}
-	i.scratch = events.Print.Append(i.scratch[:0], common(c), &rec)
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
-	i.ft.remember(c.Current)
+func (tr *Instance) print(c *machine.CPU, from, text string) {
+	rec := events.PrintRecord{IP: tr.ft.inside(from), Buf: text}
+	tr.scratch = events.Print.Append(tr.scratch[:0], common(c), &rec)
+	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	tr.ft.remember(c.Current)
 }
 
 // bounded is a file with a number that has to lie between two others, where they
 // are not nil.
 //
 // Kernel: trace_min_max_read and trace_min_max_write, kernel/trace/trace.c.
-func (i *Instance) bounded(name string, val, lo, hi *uint64) tracefile.Node {
-	return i.value(name, 0o640,
+func (tr *Instance) bounded(name string, val, lo, hi *uint64) tracefile.Node {
+	return tr.value(name, 0o640,
 		func() string { return strconv.FormatUint(*val, 10) + "\n" },
 		func(s string) error {
 			n, err := tracefile.ParseUserUlong(s, 10)

@@ -32,22 +32,22 @@ func (ft *Ftrace) perCPUSwap() bool { return ft.hasTracer(tracerByName("irqsoff"
 // allocSnapshot makes the snapshot as large as the buffer.
 //
 // Kernel: tracing_alloc_snapshot_instance, kernel/trace/trace.c.
-func (i *Instance) allocSnapshot() error {
-	if i.snap.allocated {
+func (tr *Instance) allocSnapshot() error {
+	if tr.snap.allocated {
 		return nil
 	}
-	for n := range i.buf.CPUs() {
-		if err := i.ft.bufferRoom(n, uint64(i.buf.Size(n)), i.snap.buf); err != nil {
+	for n := range tr.buf.CPUs() {
+		if err := tr.ft.bufferRoom(n, uint64(tr.buf.Size(n)), tr.snap.buf); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	if err := i.snap.buf.SetSubbufSize(i.buf.SubbufSize()); err != nil {
+	if err := tr.snap.buf.SetSubbufSize(tr.buf.SubbufSize()); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if err := i.matchSnapshot(-1); err != nil {
+	if err := tr.matchSnapshot(-1); err != nil {
 		return err
 	}
-	i.snap.allocated = true
+	tr.snap.allocated = true
 	return nil
 }
 
@@ -55,12 +55,12 @@ func (i *Instance) allocSnapshot() error {
 // of the buffer.
 //
 // Kernel: resize_buffer_duplicate_size, kernel/trace/trace.c.
-func (i *Instance) matchSnapshot(cpu int) error {
-	for n := range i.buf.CPUs() {
+func (tr *Instance) matchSnapshot(cpu int) error {
+	for n := range tr.buf.CPUs() {
 		if cpu >= 0 && n != cpu {
 			continue
 		}
-		if err := i.snap.buf.Resize(n, i.buf.Size(n)); err != nil {
+		if err := tr.snap.buf.Resize(n, tr.buf.Size(n)); err != nil {
 			return fmt.Errorf("snapshot of CPU %d: %w", n, err)
 		}
 	}
@@ -70,15 +70,15 @@ func (i *Instance) matchSnapshot(cpu int) error {
 // freeSnapshot empties the snapshot and gives its memory back.
 //
 // Kernel: free_snapshot, kernel/trace/trace.c.
-func (i *Instance) freeSnapshot() error {
-	if err := i.snap.buf.SetSubbufSize(pageSize); err != nil {
+func (tr *Instance) freeSnapshot() error {
+	if err := tr.snap.buf.SetSubbufSize(pageSize); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if err := i.snap.buf.ResizeAll(minBufferSize); err != nil {
+	if err := tr.snap.buf.ResizeAll(minBufferSize); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	resetCPUs(i.snap.buf, -1)
-	i.snap.allocated = false
+	resetCPUs(tr.snap.buf, -1)
+	tr.snap.allocated = false
 	return nil
 }
 
@@ -86,19 +86,19 @@ func (i *Instance) freeSnapshot() error {
 // until as many disarmSnapshot follow.
 //
 // Kernel: tracing_arm_snapshot_locked, kernel/trace/trace.c.
-func (i *Instance) armSnapshot() error {
-	if i.snap.armed == math.MaxUint32 {
+func (tr *Instance) armSnapshot() error {
+	if tr.snap.armed == math.MaxUint32 {
 		return fmt.Errorf("snapshot: %w", syscall.EBUSY)
 	}
-	if err := i.allocSnapshot(); err != nil {
+	if err := tr.allocSnapshot(); err != nil {
 		return err
 	}
-	i.snap.armed++
+	tr.snap.armed++
 	return nil
 }
 
 // Kernel: tracing_disarm_snapshot, kernel/trace/trace.c.
-func (i *Instance) disarmSnapshot() { i.snap.armed-- }
+func (tr *Instance) disarmSnapshot() { tr.snap.armed-- }
 
 // takeSnapshot exchanges the buffer and the snapshot, for one CPU or with
 // cpu < 0 for all. Nothing happens while none is allocated.
@@ -108,35 +108,35 @@ func (i *Instance) disarmSnapshot() { i.snap.armed-- }
 // half written.
 //
 // Kernel: update_max_tr and update_max_tr_single, kernel/trace/trace.c.
-func (i *Instance) takeSnapshot(cpu int) error {
-	if !i.snap.allocated {
+func (tr *Instance) takeSnapshot(cpu int) error {
+	if !tr.snap.allocated {
 		return nil
 	}
 	// A ring that does not record cannot be exchanged alone, a whole buffer can.
-	if i.pauses > 0 {
-		i.enable()
-		defer i.disable()
+	if tr.pauses > 0 {
+		tr.enable()
+		defer tr.disable()
 	}
-	on := i.buf.Recording()
-	i.setRecordable(true, allCPUs(i.buf.CPUs()))
-	defer i.setRecordable(on, i.cpumask)
+	on := tr.buf.Recording()
+	tr.setRecordable(true, allCPUs(tr.buf.CPUs()))
+	defer tr.setRecordable(on, tr.cpumask)
 	var err error
 	if cpu < 0 {
-		err = ringbuf.Swap(i.buf, i.snap.buf)
+		err = ringbuf.Swap(tr.buf, tr.snap.buf)
 	} else {
-		err = ringbuf.SwapCPU(i.buf, i.snap.buf, cpu)
+		err = ringbuf.SwapCPU(tr.buf, tr.snap.buf, cpu)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	i.snap.taken++
-	i.latency.of = longest{}
+	tr.snap.taken++
+	tr.latency.of = longest{}
 	return nil
 }
 
 // setRecordable switches both buffers, as a whole and by CPU.
-func (i *Instance) setRecordable(on bool, mask cpuMask) {
-	for _, b := range []*ringbuf.Buffer{i.buf, i.snap.buf} {
+func (tr *Instance) setRecordable(on bool, mask cpuMask) {
+	for _, b := range []*ringbuf.Buffer{tr.buf, tr.snap.buf} {
 		b.SetRecording(on)
 		for cpu, on := range mask {
 			b.SetCPURecording(cpu, on)
@@ -146,48 +146,48 @@ func (i *Instance) setRecordable(on bool, mask cpuMask) {
 
 // shown is the buffer that trace shows and empties: the snapshot of a tracer
 // that keeps its longest latency there.
-func (i *Instance) shown() *ringbuf.Buffer {
-	if i.current.maxBuffer {
-		return i.snap.buf
+func (tr *Instance) shown() *ringbuf.Buffer {
+	if tr.current.maxBuffer {
+		return tr.snap.buf
 	}
-	return i.buf
+	return tr.buf
 }
 
 // emptyShown empties the buffer that trace shows, of one CPU or with cpu < 0 of
 // all, after which its times begin anew.
 //
 // Kernel: tracing_open, kernel/trace/trace.c.
-func (i *Instance) emptyShown(cpu int) {
+func (tr *Instance) emptyShown(cpu int) {
 	switch {
 	case cpu >= 0:
-		resetCPUs(i.shown(), cpu)
-	case i.current.maxBuffer:
-		i.resetSnapshot()
+		resetCPUs(tr.shown(), cpu)
+	case tr.current.maxBuffer:
+		tr.resetSnapshot()
 	default:
-		i.resetBuffer()
+		tr.resetBuffer()
 	}
 }
 
 // snapshotFile is snapshot: reading shows it, 0 frees it, 1 takes one, any other
 // number empties it.
-func (i *Instance) snapshotFile(cpu int) tracefile.Node {
-	return i.seq("snapshot", 0o640, func() ([]byte, error) { return i.snapshotText(cpu) }).
-		OnWrite(func(p []byte) error { return i.locked(func() error { return i.writeSnapshot(cpu, string(p)) }) })
+func (tr *Instance) snapshotFile(cpu int) tracefile.Node {
+	return tr.seq("snapshot", 0o640, func() ([]byte, error) { return tr.snapshotText(cpu) }).
+		OnWrite(func(p []byte) error { return tr.locked(func() error { return tr.writeSnapshot(cpu, string(p)) }) })
 }
 
 // Kernel: tracing_snapshot_write, kernel/trace/trace.c.
-func (i *Instance) writeSnapshot(cpu int, s string) error {
-	if err := i.expand(); err != nil {
+func (tr *Instance) writeSnapshot(cpu int, s string) error {
+	if err := tr.expand(); err != nil {
 		return err
 	}
 	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if i.current.maxBuffer {
-		return fmt.Errorf("snapshot: tracer %s uses it: %w", i.current.Name, syscall.EBUSY)
+	if tr.current.maxBuffer {
+		return fmt.Errorf("snapshot: tracer %s uses it: %w", tr.current.Name, syscall.EBUSY)
 	}
-	if i.hists.TakesSnapshots() {
+	if tr.hists.TakesSnapshots() {
 		return fmt.Errorf("snapshot: a hist trigger uses it: %w", syscall.EBUSY)
 	}
 	switch n {
@@ -195,56 +195,56 @@ func (i *Instance) writeSnapshot(cpu int, s string) error {
 		if cpu >= 0 {
 			return fmt.Errorf("snapshot of CPU %d: it is freed for all: %w", cpu, syscall.EINVAL)
 		}
-		if i.snap.allocated {
-			return i.freeSnapshot()
+		if tr.snap.allocated {
+			return tr.freeSnapshot()
 		}
 	case 1:
-		if cpu >= 0 && !i.ft.perCPUSwap() {
+		if cpu >= 0 && !tr.ft.perCPUSwap() {
 			return fmt.Errorf("snapshot of CPU %d: no tracer swaps one CPU: %w", cpu, syscall.EINVAL)
 		}
-		return i.snapshotNow(cpu)
+		return tr.snapshotNow(cpu)
 	default:
-		if i.snap.allocated {
-			resetCPUs(i.snap.buf, cpu)
+		if tr.snap.allocated {
+			resetCPUs(tr.snap.buf, cpu)
 		}
 	}
 	return nil
 }
 
-func (i *Instance) snapshotNow(cpu int) error {
-	if i.snap.allocated {
-		if err := i.matchSnapshot(cpu); err != nil {
+func (tr *Instance) snapshotNow(cpu int) error {
+	if tr.snap.allocated {
+		if err := tr.matchSnapshot(cpu); err != nil {
 			return err
 		}
 	}
-	if err := i.armSnapshot(); err != nil {
+	if err := tr.armSnapshot(); err != nil {
 		return err
 	}
-	defer i.disarmSnapshot()
-	return i.takeSnapshot(cpu)
+	defer tr.disarmSnapshot()
+	return tr.takeSnapshot(cpu)
 }
 
 // snapshotText is the text of the snapshot, or what can be done with it.
 //
 // Kernel: s_show and print_snapshot_help, kernel/trace/trace.c.
-func (i *Instance) snapshotText(cpu int) ([]byte, error) {
-	for n := range i.snap.buf.CPUs() {
-		if (cpu < 0 || cpu == n) && !i.snap.buf.Empty(n) {
-			return i.textOf(i.snap.buf, cpu)
+func (tr *Instance) snapshotText(cpu int) ([]byte, error) {
+	for n := range tr.snap.buf.CPUs() {
+		if (cpu < 0 || cpu == n) && !tr.snap.buf.Empty(n) {
+			return tr.textOf(tr.snap.buf, cpu)
 		}
 	}
 	state := "freed"
-	if i.snap.allocated {
+	if tr.snap.allocated {
 		state = "allocated"
 	}
 	help := snapshotHelp
 	switch {
-	case cpu >= 0 && i.ft.perCPUSwap():
+	case cpu >= 0 && tr.ft.perCPUSwap():
 		help = snapshotHelpCPUSwap
 	case cpu >= 0:
 		help = snapshotHelpCPU
 	}
-	return fmt.Appendf(nil, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n%s", i.current.Name, state, help), nil
+	return fmt.Appendf(nil, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n%s", tr.current.Name, state, help), nil
 }
 
 const (
@@ -274,13 +274,13 @@ const (
 // one.
 //
 // Kernel: snapshot_raw_open and tracing_buffers_read, kernel/trace/trace.c.
-func (i *Instance) rawSnapshot(cpu int) tracefile.Node {
-	return pipe{i: i, cpu: cpu, snapshot: true}.file("snapshot_raw", takePage, i.snapshotIsOurs, func() {})
+func (tr *Instance) rawSnapshot(cpu int) tracefile.Node {
+	return pipe{tr: tr, cpu: cpu, snapshot: true}.file("snapshot_raw", takePage, tr.snapshotIsOurs, func() {})
 }
 
-func (i *Instance) snapshotIsOurs() error {
-	if i.current.maxBuffer {
-		return fmt.Errorf("snapshot_raw: tracer %s uses the snapshot: %w", i.current.Name, syscall.EBUSY)
+func (tr *Instance) snapshotIsOurs() error {
+	if tr.current.maxBuffer {
+		return fmt.Errorf("snapshot_raw: tracer %s uses the snapshot: %w", tr.current.Name, syscall.EBUSY)
 	}
 	return nil
 }

@@ -12,21 +12,21 @@ import (
 // instance has a map and so the files.
 //
 // Kernel: the stackmap patches' trace_stackmap.c; modes as measured.
-func (i *Instance) stackmapFiles() []tracefile.Node {
-	m := i.ft.stackmap
-	if m == nil || !i.top() || !i.madeMap() {
+func (tr *Instance) stackmapFiles() []tracefile.Node {
+	m := tr.ft.stackmap
+	if m == nil || !tr.top() || !tr.madeMap() {
 		return nil
 	}
 	return []tracefile.Node{
-		i.stackMapFile(),
-		i.seq("stack_map_stat", 0o440, func() ([]byte, error) { return m.AppendStat(nil), nil }),
-		i.seq("stack_map_bin", 0o440, func() ([]byte, error) { return m.AppendBinary(nil), nil }),
+		tr.stackMapFile(),
+		tr.seq("stack_map_stat", 0o440, func() ([]byte, error) { return m.AppendStat(nil), nil }),
+		tr.seq("stack_map_bin", 0o440, func() ([]byte, error) { return m.AppendBinary(nil), nil }),
 	}
 }
 
 // madeMap reports whether the boot has come so far that there is a map.
-func (i *Instance) madeMap() (made bool) {
-	_ = i.locked(func() error { made = i.ft.mapped; return nil })
+func (tr *Instance) madeMap() (made bool) {
+	_ = tr.locked(func() error { made = tr.ft.mapped; return nil })
 	return made
 }
 
@@ -41,9 +41,9 @@ func (ft *Ftrace) newStacks() *record.Stacks {
 }
 
 // showStackmap is the text of stack_map.
-func (i *Instance) showStackmap() ([]byte, error) {
+func (tr *Instance) showStackmap() ([]byte, error) {
 	var text bytes.Buffer
-	err := i.ft.stackmap.WriteText(&text, i.ft.appendSymbol)
+	err := tr.ft.stackmap.WriteText(&text, tr.ft.appendSymbol)
 	return text.Bytes(), err
 }
 
@@ -64,10 +64,10 @@ func (ft *Ftrace) appendSymbol(dst []byte, addr uint64) []byte {
 
 // resetStackmap does what was written to stack_map. A kernel of the v4 kind
 // empties the buffer first, so that no id in it can outlive its stack.
-func (i *Instance) resetStackmap(p []byte) error {
+func (tr *Instance) resetStackmap(p []byte) error {
 	var before func()
-	if i.ft.cfg.Stackmap.ClearBufferOnReset {
-		before = i.resetBuffer
+	if tr.ft.cfg.Stackmap.ClearBufferOnReset {
+		before = tr.resetBuffer
 	}
-	return i.ft.stackmap.ResetWrite(p, i.buf.Recording(), before)
+	return tr.ft.stackmap.ResetWrite(p, tr.buf.Recording(), before)
 }

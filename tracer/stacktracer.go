@@ -30,7 +30,7 @@ const stackTracerFrame = 48
 
 func (ft *Ftrace) newStackTracer() {
 	s := &ft.stackTracer
-	s.filter = functionFilter{i: ft.top, set: &s.hash.filter, bare: true}
+	s.filter = functionFilter{tr: ft.top, set: &s.hash.filter, bare: true}
 	s.ops = functionOps{hash: &s.hash, call: ft.checkStack, handler: "stack_trace_call"}
 }
 

@@ -160,10 +160,12 @@ func (ft *Ftrace) syntheticEventsFile() tracefile.Node {
 		}
 		return text, nil
 	}
-	i := ft.top
-	return i.seq("synthetic_events", 0o640, show).
-		OnTrunc(func() error { return i.locked(func() error { return ft.releaseAllDynEvents(ft.synthetic.kind) }) }).
-		OnWrite(func(p []byte) error { return i.locked(func() error { return runCommands(string(p), ft.synthCommand) }) })
+	tr := ft.top
+	return tr.seq("synthetic_events", 0o640, show).
+		OnTrunc(func() error { return tr.locked(func() error { return ft.releaseAllDynEvents(ft.synthetic.kind) }) }).
+		OnWrite(func(p []byte) error {
+			return tr.locked(func() error { return runCommands(string(p), ft.synthCommand) })
+		})
 }
 
 // What a histogram's action asks.
@@ -215,15 +217,15 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 	h := ft.synthCommon()
 	h.Type = uint16(e.typ.ID)
 	l.rec = e.def.Append(l.rec[:0], h, l.values)
-	for i := range ft.all {
-		if !i.events[e.typ.ID].enabled {
+	for tr := range ft.all {
+		if !tr.events[e.typ.ID].enabled {
 			continue
 		}
-		if i.snap.allocated { // no event is open, and the rings may be exchanged
-			i.happen(c, e.typ, h, l.rec)
+		if tr.snap.allocated { // no event is open, and the rings may be exchanged
+			tr.happen(c, e.typ, h, l.rec)
 			continue
 		}
-		i.rec.Nested(c.ID, func() { i.happen(c, e.typ, h, l.rec) })
+		tr.rec.Nested(c.ID, func() { tr.happen(c, e.typ, h, l.rec) })
 	}
 	s.depth--
 }

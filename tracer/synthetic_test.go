@@ -123,23 +123,23 @@ func TestSyntheticEventOrder(t *testing.T) {
 		l := newDynLab(t)
 		l.must("synthetic_events", "e u64 lat")
 		l.must("events/synthetic/e/enable", "1")
-		i, cpu, typ := l.ft.top, l.ft.machine.CPUs()[0], events.SchedWakeup.Type
+		tr, cpu, typ := l.ft.top, l.ft.machine.CPUs()[0], events.SchedWakeup.Type
 		if c.unbuffered {
-			i.keepUnbuffered(true)
+			tr.keepUnbuffered(true)
 		}
 		if c.soft {
-			i.softEnableEvent(typ, true)
+			tr.softEnableEvent(typ, true)
 		}
 		h := event.Common{Type: uint16(typ.ID), PID: 1}
 		rec := make([]byte, 16)
 		h.Put(rec)
-		room := i.reserve(cpu, ringbuf.Normal, typ, rec)
+		room := tr.reserve(cpu, ringbuf.Normal, typ, rec)
 		const lat = 0x1122334455667788
 		l.ft.findSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: lat}}, []int{0})
-		i.fill(&room, !c.soft, cpu, ringbuf.Normal, typ, h, rec)
+		tr.fill(&room, !c.soft, cpu, ringbuf.Normal, typ, h, rec)
 
 		page := make([]byte, 4096)
-		if !i.buf.ReadPage(0, page, false) {
+		if !tr.buf.ReadPage(0, page, false) {
 			t.Fatal("nothing is in the buffer")
 		}
 		if got := page[16] & 31; got != c.first {

@@ -56,13 +56,13 @@ func (ft *Ftrace) DeleteSynthEvent(name string) error {
 //
 // Kernel: trace_get_event_file, kernel/trace/trace_events.c; synth_event_trace_array,
 // kernel/trace/trace_events_synth.c.
-func (i *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
-	return i.locked(func() (err error) {
-		e := i.ft.findSynth(name)
+func (tr *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
+	return tr.locked(func() (err error) {
+		e := tr.ft.findSynth(name)
 		if e == nil {
 			return fmt.Errorf("there is no synthetic event %q: %w", name, syscall.EINVAL)
 		}
-		if !i.events[e.typ.ID].enabled {
+		if !tr.events[e.typ.ID].enabled {
 			return nil
 		}
 		if want := len(e.def.Fields); len(values) != want {
@@ -70,8 +70,8 @@ func (i *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
 			values = nil
 		}
 		h := event.Common{Type: uint16(e.typ.ID), PID: int32(outsider.pid)}
-		i.happen(i.ft.machine.CPUs()[writerCPU], e.typ, h, e.def.Append(nil, h, values))
-		i.ft.cmdlines.setComm(int32(outsider.pid), outsider.comm)
+		tr.happen(tr.ft.machine.CPUs()[writerCPU], e.typ, h, e.def.Append(nil, h, values))
+		tr.ft.cmdlines.setComm(int32(outsider.pid), outsider.comm)
 		return err
 	})
 }

@@ -114,17 +114,17 @@ func (ft *Ftrace) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 // Kernel: trace_timerlat_sample.
 func (s *osnoise) timerlatSample(c *machine.CPU, count uint32, context int32, late machine.Time) {
 	rec := events.TimerlatRecord{Seqnum: count, Context: context, TimerLatency: late}
-	for _, i := range s.instances {
-		i.scratch = events.Timerlat.Append(i.scratch[:0], common(c), &rec)
-		_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
-		i.ft.remember(c.Current)
+	for _, tr := range s.instances {
+		tr.scratch = events.Timerlat.Append(tr.scratch[:0], common(c), &rec)
+		_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+		tr.ft.remember(c.Current)
 	}
 }
 
 // Kernel: timerlat_dump_stack.
 func (s *osnoise) dumpStack(c *machine.CPU, ips []uint64) {
-	for _, i := range s.instances {
-		i.stack.IPs = append(i.stack.IPs[:0], ips...)
-		i.kernelStack(i.rec, c, contextOf(c), common(c))
+	for _, tr := range s.instances {
+		tr.stack.IPs = append(tr.stack.IPs[:0], ips...)
+		tr.kernelStack(tr.rec, c, contextOf(c), common(c))
 	}
 }

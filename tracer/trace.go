@@ -38,10 +38,10 @@ var printOptions = []struct {
 }
 
 // printer returns a printer for one reading of a buffer of the instance.
-func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
+func (tr *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 	var opts output.Options
 	for _, row := range printOptions {
-		if i.opts.Has(row.opt) {
+		if tr.opts.Has(row.opt) {
 			opts |= row.bit
 		}
 	}
@@ -49,13 +49,13 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 	for cpu := range buf.CPUs() {
 		overrun = overrun || buf.Stats(cpu).Overrun > 0
 	}
-	ft := i.ft
+	ft := tr.ft
 	irqStart, _ := ft.machine.Kallsyms().Address("__irqentry_text_start")
 	irqEnd, _ := ft.machine.Kallsyms().Address("__irqentry_text_end")
 	return output.New(output.Config{
-		Tracer:       i.current.Name,
+		Tracer:       tr.current.Name,
 		Options:      opts,
-		Graph:        i.graphOptions(),
+		Graph:        tr.graphOptions(),
 		Types:        ft.types,
 		Symbols:      ft.machine.Kallsyms(),
 		HashPtr:      ft.hashPtr,
@@ -66,10 +66,10 @@ func (i *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		ProbedEvent:  ft.probedEvent,
 		CPUs:         ft.machine.OnlineCPUs(),
 		PossibleCPUs: buf.CPUs(),
-		CounterClock: !i.clock.inNS,
+		CounterClock: !tr.clock.inNS,
 		Overrun:      overrun,
-		TimeStart:    i.shows(buf).began,
-		Latency:      i.shows(buf).header,
+		TimeStart:    tr.shows(buf).began,
+		Latency:      tr.shows(buf).header,
 		IRQStart:     irqStart,
 		IRQEnd:       irqEnd,
 	})
@@ -96,10 +96,10 @@ func (ft *Ftrace) userFile(tgid int32, ip uint64) (path string, start uint64) {
 // when they belong to it.
 //
 // Kernel: print_trace_header, kernel/trace/trace.c.
-func (i *Instance) shows(buf *ringbuf.Buffer) longest {
-	l := longest{began: i.start}
-	if buf == i.snap.buf {
-		l = i.latency.of
+func (tr *Instance) shows(buf *ringbuf.Buffer) longest {
+	l := longest{began: tr.start}
+	if buf == tr.snap.buf {
+		l = tr.latency.of
 	}
 	l.header.Release, l.header.Model = machine.Release, machine.PreemptModel
 	return l
@@ -121,10 +121,10 @@ func skip(it *ringbuf.Iter, since uint64) (n uint64) {
 }
 
 // graphOptions are the funcgraph options as the printer wants them.
-func (i *Instance) graphOptions() fgraph.Options {
+func (tr *Instance) graphOptions() fgraph.Options {
 	var opts fgraph.Options
 	for _, row := range graphPrintOptions {
-		if i.opts.Has(row.opt) {
+		if tr.opts.Has(row.opt) {
 			opts |= row.bit
 		}
 	}
@@ -133,19 +133,19 @@ func (i *Instance) graphOptions() fgraph.Options {
 
 // text is the content of trace, or of per_cpu/cpuN/trace for a cpu ≥ 0.
 // Reading it takes nothing out of the buffer.
-func (i *Instance) text(cpu int) ([]byte, error) { return i.textOf(i.shown(), cpu) }
+func (tr *Instance) text(cpu int) ([]byte, error) { return tr.textOf(tr.shown(), cpu) }
 
 // textOf is the text of one of the instance's buffers.
 //
 // Kernel: tracing_open and s_show, kernel/trace/trace.c.
-func (i *Instance) textOf(buf *ringbuf.Buffer, cpu int) ([]byte, error) {
-	p, err := i.printer(buf)
+func (tr *Instance) textOf(buf *ringbuf.Buffer, cpu int) ([]byte, error) {
+	p, err := tr.printer(buf)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
 	var readers []output.Reader
 	var n output.Counts
-	began := i.shows(buf).began
+	began := tr.shows(buf).began
 	for c := range buf.CPUs() {
 		it, s := buf.Iter(c), buf.Stats(c) // the header counts all CPUs, whichever is shown
 		if old := skip(it, began); old > 0 {

@@ -10,9 +10,9 @@ import (
 // current tracers see it first, then probes, then the event of that name is made.
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	ft.running, ft.concerned = c, concernedBy(tp)
-	for i := range ft.all {
-		if i.current.trace != nil {
-			i.current.trace(i, c, tp)
+	for tr := range ft.all {
+		if tr.current.trace != nil {
+			tr.current.trace(tr, c, tp)
 		}
 	}
 	ft.hitTracepoint(c, tp)

@@ -137,8 +137,8 @@ func (e *probeEvent) drop(p *traceProbe) {
 // probes are enabled, or none; with the last they are disabled.
 //
 // Kernel: enable_trace_kprobe and disable_trace_kprobe, kernel/trace/trace_kprobe.c.
-func (e *probeEvent) switched(i *Instance, on bool) error {
-	if e.enabled(i.ft) {
+func (e *probeEvent) switched(tr *Instance, on bool) error {
+	if e.enabled(tr.ft) {
 		return nil
 	}
 	for n, p := range e.probes {

@@ -77,10 +77,10 @@ func (ft *Ftrace) hasTracer(t *Tracer) bool {
 // select.
 //
 // Kernel: show_traces_open and t_show, kernel/trace/trace.c.
-func (i *Instance) showTracers() string {
+func (tr *Instance) showTracers() string {
 	var names []string
 	for n := range tracers {
-		if i.ft.hasTracer(&tracers[n]) && (i.top() || tracers[n].instances) {
+		if tr.ft.hasTracer(&tracers[n]) && (tr.top() || tracers[n].instances) {
 			names = append(names, tracers[n].Name)
 		}
 	}
@@ -91,65 +91,65 @@ func (i *Instance) showTracers() string {
 // where a design promises that a switch to nop keeps what was traced, it does.
 //
 // Kernel: tracing_set_tracer, kernel/trace/trace.c.
-func (i *Instance) setTracer(name string) error {
-	if err := i.expand(); err != nil {
+func (tr *Instance) setTracer(name string) error {
+	if err := tr.expand(); err != nil {
 		return err
 	}
 	t := tracerByName(name)
 	switch {
-	case !i.ft.hasTracer(t):
+	case !tr.ft.hasTracer(t):
 		return fmt.Errorf("current_tracer: no tracer %q: %w", name, syscall.EINVAL)
-	case t == i.current:
+	case t == tr.current:
 		return nil
-	case t.maxBuffer && i.hists.TakesSnapshots():
+	case t.maxBuffer && tr.hists.TakesSnapshots():
 		return fmt.Errorf("current_tracer: a hist trigger takes snapshots: %w", syscall.EBUSY)
-	case i.readers > 0:
+	case tr.readers > 0:
 		return fmt.Errorf("current_tracer: trace_pipe is open: %w", syscall.EBUSY)
-	case !i.top() && !t.instances:
+	case !tr.top() && !t.instances:
 		return fmt.Errorf("current_tracer: %s is for the top instance: %w", name, syscall.EINVAL)
 	}
-	old := i.current
-	i.current = tracerByName("nop")
-	i.ft.unregisterOps(&i.ops)
+	old := tr.current
+	tr.current = tracerByName("nop")
+	tr.ft.unregisterOps(&tr.ops)
 	if old.reset != nil {
-		old.reset(i)
+		old.reset(tr)
 	}
-	if !i.keepsBuffer(old, t) {
-		i.resetBuffer()
+	if !tr.keepsBuffer(old, t) {
+		tr.resetBuffer()
 	}
 	switch {
 	case old.maxBuffer && !t.maxBuffer:
-		if err := i.freeSnapshot(); err != nil {
+		if err := tr.freeSnapshot(); err != nil {
 			return err
 		}
-		i.disarmSnapshot()
+		tr.disarmSnapshot()
 	case t.maxBuffer && !old.maxBuffer:
-		if err := i.armSnapshot(); err != nil {
-			i.ft.hooksChanged()
+		if err := tr.armSnapshot(); err != nil {
+			tr.ft.hooksChanged()
 			return err
 		}
 	}
 	if t.init != nil {
-		if err := t.init(i); err != nil {
+		if err := t.init(tr); err != nil {
 			if t.maxBuffer {
-				i.disarmSnapshot()
+				tr.disarmSnapshot()
 			}
-			i.ft.hooksChanged()
+			tr.ft.hooksChanged()
 			return err
 		}
 	}
-	i.current = t
+	tr.current = t
 	if t.call != nil {
-		i.ops = functionOps{hash: &i.functions, pids: i, handler: t.handler, call: func(c *machine.CPU, f *machine.Frame) { t.call(i, c, f) }}
-		i.ft.registerOps(&i.ops)
+		tr.ops = functionOps{hash: &tr.functions, pids: tr, handler: t.handler, call: func(c *machine.CPU, f *machine.Frame) { t.call(tr, c, f) }}
+		tr.ft.registerOps(&tr.ops)
 	}
-	i.ft.hooksChanged()
+	tr.ft.hooksChanged()
 	return nil
 }
 
 // keepsBuffer is the documented preset's promise: with options/stackmap on, a
 // switch to nop leaves the buffer as it is.
-func (i *Instance) keepsBuffer(from, to *Tracer) bool {
-	return to.Name == "nop" && from.Name != "nop" && i.opts.Has(OptStackmap) &&
-		i.ft.cfg.Stackmap.KeepBufferOnNop
+func (tr *Instance) keepsBuffer(from, to *Tracer) bool {
+	return to.Name == "nop" && from.Name != "nop" && tr.opts.Has(OptStackmap) &&
+		tr.ft.cfg.Stackmap.KeepBufferOnNop
 }

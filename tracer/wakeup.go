@@ -30,45 +30,45 @@ func wakeupTracer(name string) Tracer {
 		Name: name, instances: true, maxBuffer: true, keepsOverwrite: true,
 		trace:  wakeupTrace,
 		points: []string{"sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_switch", "sched:sched_migrate_task"},
-		init:   func(i *Instance) error { return i.wakeupInit(name == "wakeup_rt", name == "wakeup_dl") },
-		reset: func(i *Instance) {
-			_ = i.latencyFunctions(false, "", nil) // stopping cannot fail
-			i.ft.wakeup = wakeup{}
-			i.resetBuffer()
-			i.latencyReset()
+		init:   func(tr *Instance) error { return tr.wakeupInit(name == "wakeup_rt", name == "wakeup_dl") },
+		reset: func(tr *Instance) {
+			_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
+			tr.ft.wakeup = wakeup{}
+			tr.resetBuffer()
+			tr.latencyReset()
 		},
-		start: func(i *Instance) {
-			i.resetBuffer()
-			i.ft.wakeup.forget()
+		start: func(tr *Instance) {
+			tr.resetBuffer()
+			tr.ft.wakeup.forget()
 		},
 		changed: wakeupChanged,
 	}
 }
 
 // Kernel: __wakeup_tracer_init.
-func (i *Instance) wakeupInit(rt, dl bool) error {
-	if i.ft.wakeup.of != nil {
-		return fmt.Errorf("current_tracer: instance %q measures already: %w", i.ft.wakeup.of.name, syscall.EBUSY)
+func (tr *Instance) wakeupInit(rt, dl bool) error {
+	if tr.ft.wakeup.of != nil {
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", tr.ft.wakeup.of.name, syscall.EBUSY)
 	}
-	if err := i.latencyInit(); err != nil {
+	if err := tr.latencyInit(); err != nil {
 		return err
 	}
-	i.ft.wakeup = wakeup{of: i, rt: rt, dl: dl}
-	i.ft.wakeup.forget()
-	return i.latencyFunctions(true, wakeupHandler, i.ft.wakeup.follows)
+	tr.ft.wakeup = wakeup{of: tr, rt: rt, dl: dl}
+	tr.ft.wakeup.forget()
+	return tr.latencyFunctions(true, wakeupHandler, tr.ft.wakeup.follows)
 }
 
 // Kernel: wakeup_flag_changed.
-func wakeupChanged(i *Instance, o Option) {
+func wakeupChanged(tr *Instance, o Option) {
 	if o != OptFunctionTrace && o != OptDisplayGraph {
 		return
 	}
 	if o == OptDisplayGraph {
-		i.resetBuffer()
-		i.ft.wakeup.forget()
-		i.latency.max = 0
+		tr.resetBuffer()
+		tr.ft.wakeup.forget()
+		tr.latency.max = 0
 	}
-	_ = i.latencyFunctions(true, wakeupHandler, i.ft.wakeup.follows) // without room for it there is no graph, as in the kernel
+	_ = tr.latencyFunctions(true, wakeupHandler, tr.ft.wakeup.follows) // without room for it there is no graph, as in the kernel
 }
 
 // wakeupHandler is the function that records the functions called on the CPU
@@ -81,8 +81,8 @@ func (s *wakeup) follows(c *machine.CPU) bool { return s.task != nil && s.curren
 // Kernel: __wakeup_reset.
 func (s *wakeup) forget() { s.task, s.cpu, s.prio, s.deadline = nil, -1, math.MaxInt, false }
 
-func wakeupTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
-	s := &i.ft.wakeup
+func wakeupTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
+	s := &tr.ft.wakeup
 	switch tp := tp.(type) {
 	case *machine.SchedWakeup:
 		if tp.ID != machine.EvSchedWaking {
@@ -101,12 +101,12 @@ func wakeupTrace(i *Instance, c *machine.CPU, tp machine.Tracepoint) {
 //
 // Kernel: probe_wakeup.
 func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
-	i := s.of
-	if !i.buf.Recording() {
+	tr := s.of
+	if !tr.buf.Recording() {
 		return
 	}
-	i.ft.remember(t)
-	i.ft.remember(c.Current)
+	tr.ft.remember(t)
+	tr.ft.remember(c.Current)
 	dl := t.DeadlineTask()
 	switch {
 	case s.deadline, s.dl && !dl, s.rt && !dl && !t.RealTime():
@@ -114,31 +114,31 @@ func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
 	case !dl && (t.Prio >= s.prio || t.Prio >= c.Current.Prio):
 		return
 	}
-	*s = wakeup{of: i, rt: s.rt, dl: s.dl, task: t, cpu: cpu, current: cpu, prio: t.Prio, deadline: dl}
-	i.latency.sections[cpu] = section{began: i.now(c.ID)}
+	*s = wakeup{of: tr, rt: s.rt, dl: s.dl, task: t, cpu: cpu, current: cpu, prio: t.Prio, deadline: dl}
+	tr.latency.sections[cpu] = section{began: tr.now(c.ID)}
 	rec := switchRecord(c.Current, t, cpu)
-	i.scratch = events.Wakeup.Append(i.scratch[:0], common(c), &rec)
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
-	i.stackHere(c, 0, i.ft.inside("__ftrace_trace_stack"), i.ft.inside("probe_wakeup"))
-	i.mark(c, 0, 0) // the callers' addresses, which a kernel without frame pointers does not know
+	tr.scratch = events.Wakeup.Append(tr.scratch[:0], common(c), &rec)
+	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	tr.stackHere(c, 0, tr.ft.inside("__ftrace_trace_stack"), tr.ft.inside("probe_wakeup"))
+	tr.mark(c, 0, 0) // the callers' addresses, which a kernel without frame pointers does not know
 }
 
 // switched ends the wait of the task followed.
 //
 // Kernel: probe_wakeup_sched_switch.
 func (s *wakeup) switched(c *machine.CPU, tp *machine.SchedSwitch) {
-	i := s.of
-	i.ft.remember(tp.Prev)
-	if !i.buf.Recording() || tp.Next != s.task || s.task == nil {
+	tr := s.of
+	tr.ft.remember(tp.Prev)
+	if !tr.buf.Recording() || tp.Next != s.task || s.task == nil {
 		return
 	}
-	i.mark(c, i.ft.inside("__schedule"), 0)
+	tr.mark(c, tr.ft.inside("__schedule"), 0)
 	rec := switchRecord(tp.Prev, tp.Next, c.ID)
-	i.scratch = events.ContextSwitch.Append(i.scratch[:0], common(c), &rec)
-	_ = i.rec.Event(c.ID, contextOf(c), i.scratch) // the buffer counts what it refuses
-	i.stackHere(c, 0, i.ft.inside("__ftrace_trace_stack"), i.ft.inside("probe_wakeup_sched_switch"))
-	if delta := i.now(c.ID) - i.latency.sections[s.cpu].began; i.reports(delta) {
-		i.keepLongest(-1, delta, s.task, s.cpu)
+	tr.scratch = events.ContextSwitch.Append(tr.scratch[:0], common(c), &rec)
+	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	tr.stackHere(c, 0, tr.ft.inside("__ftrace_trace_stack"), tr.ft.inside("probe_wakeup_sched_switch"))
+	if delta := tr.now(c.ID) - tr.latency.sections[s.cpu].began; tr.reports(delta) {
+		tr.keepLongest(-1, delta, s.task, s.cpu)
 	}
 	s.forget()
 }
