@@ -3,6 +3,7 @@ package tracer
 import (
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
+	"ftracelab/tracer/option"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 )
@@ -70,7 +71,7 @@ func (ft *Ftrace) taskExit(t *machine.Task) {
 //
 // Kernel: ftrace_graph_probe_sched_switch, kernel/trace/fgraph.c.
 func (ft *Ftrace) switched(c *machine.CPU, prev, next *machine.Task) {
-	if !ft.top.opts.Has(OptSleepTime) {
+	if !ft.top.opts.Has(option.SleepTime) {
 		ft.graph.Sleep(c.Time, ft.shadowStack(prev), ft.shadowStack(next))
 	}
 }

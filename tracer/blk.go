@@ -9,6 +9,7 @@ import (
 
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -135,7 +136,7 @@ func (tr *Instance) blkAdd(c *machine.CPU, rec *events.BlkRecord, op uint32, e m
 		}
 	}
 	rec.Action |= category << blkTCShift
-	if tr.opts.Has(OptBlkCgroup) && e != machine.EvBlockPlug && e != machine.EvBlockUnplug {
+	if tr.opts.Has(option.BlkCgroup) && e != machine.EvBlockPlug && e != machine.EvBlockUnplug {
 		rec.Action |= blkCgroup
 		tr.blkData[0] = rootCgroup
 		rec.PDU = tr.blkData[:]

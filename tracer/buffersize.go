@@ -10,6 +10,7 @@ import (
 
 	"ftracelab/ringbuf"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 )
 
 // A buffer begins with the smallest size there is and gets the one it was
@@ -249,7 +250,7 @@ func (tr *Instance) freeBuffer() tracefile.Node {
 		}
 		return &openFile{h, func() {
 			_ = tr.locked(func() error {
-				if tr.opts.Has(OptDisableOnFree) {
+				if tr.opts.Has(option.DisableOnFree) {
 					tr.buf.SetRecording(false)
 				}
 				return tr.resizeBuffer(-1, 0)

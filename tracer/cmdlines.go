@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -67,7 +68,7 @@ func (ft *Ftrace) remember(t *machine.Task) {
 	if t.PID == 0 {
 		return
 	}
-	if ft.top.opts.Has(OptRecordCmd) {
+	if ft.top.opts.Has(option.RecordCmd) {
 		ft.cmdlines.setComm(int32(t.PID), t.Comm)
 	}
 	if ft.recordTGID {

@@ -5,6 +5,7 @@ import (
 
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
@@ -12,14 +13,14 @@ import (
 
 // stacks writes the stacks that the options want behind an event.
 func (tr *Instance) stacks(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
-	if tr.opts.Has(OptStacktrace) {
+	if tr.opts.Has(option.Stacktrace) {
 		tr.stack.IPs = tr.ft.eventStack(tr.stack.IPs[:0], c, t)
 		tr.kernelStack(w, c, ctx, h)
 	}
 	switch {
 	case tr.deferred != nil:
 		tr.requestStack(w, c, h)
-	case tr.opts.Has(OptUserStacktrace) && !c.InNMI:
+	case tr.opts.Has(option.UserStacktrace) && !c.InNMI:
 		tr.userStack(w, c, ctx, h)
 	}
 }

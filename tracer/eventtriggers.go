@@ -9,6 +9,7 @@ import (
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/trigger"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -184,7 +185,7 @@ func (tr *Instance) triggerSnapshot(m *moment, take func() bool) {
 //
 // Kernel: __trace_array_puts, kernel/trace/trace.c.
 func (tr *Instance) puts(m *moment, text string) {
-	if !tr.opts.Has(OptPrintk) {
+	if !tr.opts.Has(option.Printk) {
 		return
 	}
 	s, _ := tr.ft.machine.Kallsyms().ByName("tracing_snapshot_instance_cond")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 )
 
 // Root returns the tree of the tracefs. Its files lock the Ftrace for as long
@@ -146,11 +147,11 @@ func (tr *Instance) cpuDirs() []tracefile.Node {
 // the current one.
 func (tr *Instance) optionFiles() []tracefile.Node {
 	var files []tracefile.Node
-	for o := range numOptions {
+	for o := range option.Count {
 		if !tr.hasFile(o) {
 			continue
 		}
-		files = append(files, tr.flag(options[o].name,
+		files = append(files, tr.flag(option.Table[o].Name,
 			func() bool { return tr.opts.Has(o) },
 			func(on bool) error { return tr.setOption(o, on) }))
 	}

@@ -13,6 +13,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
@@ -278,10 +279,10 @@ func (ft *Ftrace) rmdir(name string) error {
 		return err
 	}
 	tr.clearProbes()
-	if err := tr.setOption(OptPrintkDest, false); err != nil {
+	if err := tr.setOption(option.PrintkDest, false); err != nil {
 		return err
 	}
-	if err := tr.setOption(OptUserStacktraceDelay, false); err != nil {
+	if err := tr.setOption(option.UserStacktraceDelay, false); err != nil {
 		return err
 	}
 	ft.instances = slices.Delete(ft.instances, at, at+1)

@@ -6,6 +6,7 @@ import (
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -24,11 +25,11 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 		return
 	}
 	parent := f.Parent()
-	if tr.opts.Has(OptFuncNoRepeats) && tr.repeated(c.ID, f.IP, parent) {
+	if tr.opts.Has(option.FuncNoRepeats) && tr.repeated(c.ID, f.IP, parent) {
 		return
 	}
 	h, ctx := common(c), contextOf(c)
-	if tr.opts.Has(OptFuncNoRepeats) {
+	if tr.opts.Has(option.FuncNoRepeats) {
 		tr.recordRepeats(c.ID, ctx, h, f.IP, parent)
 	}
 	tr.scratch = events.Function.Append(tr.scratch[:0], h, &events.FunctionRecord{IP: f.IP, ParentIP: parent})
@@ -46,10 +47,10 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 // 6.12 only func_stack_trace asks for them; the documented stackmap promises
 // that options/stacktrace covers the function tracer too while it is on.
 func (tr *Instance) functionStacks() bool {
-	if tr.opts.Has(OptFuncStackTrace) {
+	if tr.opts.Has(option.FuncStackTrace) {
 		return true
 	}
-	return tr.opts.Has(OptStacktrace) && tr.opts.Has(OptStackmap) && tr.ft.cfg.Stackmap.FunctionStacks
+	return tr.opts.Has(option.Stacktrace) && tr.opts.Has(option.Stackmap) && tr.ft.cfg.Stackmap.FunctionStacks
 }
 
 // trampoline stands in a stack for the address of an ftrace trampoline, which

@@ -9,24 +9,25 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
 // graphPrintOptions pairs the funcgraph options with the printer's.
 var graphPrintOptions = []struct {
-	opt Option
+	opt option.Option
 	bit fgraph.Options
 }{
-	{OptGraphOverrun, fgraph.Overrun},
-	{OptGraphCPU, fgraph.ShowCPU},
-	{OptGraphOverhead, fgraph.Overhead},
-	{OptGraphProc, fgraph.Proc},
-	{OptGraphDuration, fgraph.Duration},
-	{OptGraphAbstime, fgraph.AbsTime},
-	{OptGraphIRQs, fgraph.IRQs},
-	{OptGraphTail, fgraph.Tail},
-	{OptGraphRetval, fgraph.Retval},
-	{OptGraphRetvalHex, fgraph.RetvalHex},
+	{option.GraphOverrun, fgraph.Overrun},
+	{option.GraphCPU, fgraph.ShowCPU},
+	{option.GraphOverhead, fgraph.Overhead},
+	{option.GraphProc, fgraph.Proc},
+	{option.GraphDuration, fgraph.Duration},
+	{option.GraphAbstime, fgraph.AbsTime},
+	{option.GraphIRQs, fgraph.IRQs},
+	{option.GraphTail, fgraph.Tail},
+	{option.GraphRetval, fgraph.Retval},
+	{option.GraphRetvalHex, fgraph.RetvalHex},
 }
 
 // graphInit registers the instance with the shadow stacks: one record at a
@@ -70,7 +71,7 @@ func (tr *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call
 	if !tr.followsTask(c) || !ft.graphSelects(c, word, call) || ft.maxDepth > 0 && uint32(call.Depth) >= ft.maxDepth {
 		return false
 	}
-	if c.InHardIRQ && !tr.opts.Has(OptGraphIRQs) && !ft.data(c.Current).graphIRQ {
+	if c.InHardIRQ && !tr.opts.Has(option.GraphIRQs) && !ft.data(c.Current).graphIRQ {
 		return false
 	}
 	if ft.thresh > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -89,7 +90,7 @@ func (ft *Ftrace) dumpCommand(d *probeData, cpu int) {
 	tr := ft.top
 	tr.buf.SetRecording(false)
 	opts := tr.opts
-	tr.opts.set(OptLatencyFormat, true)
+	tr.opts.Set(option.LatencyFormat, true)
 	p := &pipe{tr: tr, cpu: cpu}
 	p.open()
 	tr.opts = opts

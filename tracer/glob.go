@@ -75,3 +75,6 @@ func matchClass(pattern string, c byte) (width int, ok, isClass bool) {
 	}
 	return 0, false, false
 }
+
+// Kernel: isspace, include/linux/ctype.h.
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }

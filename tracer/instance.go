@@ -5,8 +5,10 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
+	"ftracelab/tracer/cpumask"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
@@ -25,11 +27,11 @@ type Instance struct {
 	snap       snapshot
 	latency    latency
 	start      uint64 // when the buffer was last emptied, by the trace clock
-	opts       Options
+	opts       option.Set
 	current    *Tracer
 	clock      *clock
 	clockCalls uint64
-	cpumask    cpuMask
+	cpumask    cpumask.Mask
 	percent    uint64        // buffer_percent
 	expanded   bool          // the buffer has its size
 	types      []*event.Type // the events in the order of set_event; see eventTypes
@@ -70,7 +72,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		opts:     ft.newOptions(name == ""),
 		current:  tracerByName("nop"),
 		clock:    &clocks[0],
-		cpumask:  allCPUs(cpus),
+		cpumask:  cpumask.All(cpus),
 		types:    ft.registered(),
 		events:   make([]eventState, ft.maxID+1),
 		repeats:  make([]funcRepeat, cpus),
@@ -89,12 +91,12 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 			return nil, fmt.Errorf("instance %q: %w", name, err)
 		}
 	}
-	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: size, NoOverwrite: !tr.opts.Has(OptOverwrite), Clock: tr.now})
+	buf, err := ringbuf.New(ringbuf.Config{CPUs: cpus, Size: size, NoOverwrite: !tr.opts.Has(option.Overwrite), Clock: tr.now})
 	if err != nil {
 		return nil, fmt.Errorf("instance %q: %w", name, err)
 	}
 	tr.buf = buf
-	if tr.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !tr.opts.Has(OptOverwrite), Clock: tr.now}); err != nil {
+	if tr.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !tr.opts.Has(option.Overwrite), Clock: tr.now}); err != nil {
 		return nil, fmt.Errorf("instance %q: snapshot: %w", name, err)
 	}
 	tr.rec = record.NewRecorder(tr.buf, ft.newStacks())

@@ -6,6 +6,7 @@ import (
 
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -28,7 +29,7 @@ func irqsoffTracer(name string) Tracer {
 		reset: func(tr *Instance) {
 			_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
 			tr.ft.irqsoff = irqsoff{}
-			tr.latencyReset(OptPauseOnTrace)
+			tr.latencyReset(option.PauseOnTrace)
 		},
 		changed: irqsoffChanged,
 	}
@@ -39,7 +40,7 @@ func (tr *Instance) irqsoffInit(irqs, preempts bool) error {
 	if tr.ft.irqsoff.of != nil {
 		return fmt.Errorf("current_tracer: instance %q measures already: %w", tr.ft.irqsoff.of.name, syscall.EBUSY)
 	}
-	if err := tr.latencyInit(OptPauseOnTrace); err != nil {
+	if err := tr.latencyInit(option.PauseOnTrace); err != nil {
 		return err
 	}
 	tr.ft.irqsoff = irqsoff{of: tr, irqs: irqs, preempts: preempts, measuring: make([]bool, tr.buf.CPUs())}
@@ -50,11 +51,11 @@ func (tr *Instance) irqsoffInit(irqs, preempts bool) error {
 // begins anew.
 //
 // Kernel: irqsoff_flag_changed.
-func irqsoffChanged(tr *Instance, o Option) {
-	if o != OptFunctionTrace && o != OptDisplayGraph {
+func irqsoffChanged(tr *Instance, o option.Option) {
+	if o != option.FunctionTrace && o != option.DisplayGraph {
 		return
 	}
-	if o == OptDisplayGraph {
+	if o == option.DisplayGraph {
 		clear(tr.ft.irqsoff.measuring)
 		tr.latency.max = 0
 		tr.resetBuffer()

@@ -7,6 +7,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/output"
 	"ftracelab/workload/machine"
 )
@@ -21,7 +22,7 @@ type latency struct {
 	max      uint64      // tracing_max_latency, in units of the trace clock
 	sections []section   // by CPU: what is being measured there
 	of       longest     // what the snapshot holds
-	options  Options     // before the tracer set its own
+	options  option.Set  // before the tracer set its own
 	graph    *fgraph.Ops // while options/display-graph is on
 }
 
@@ -94,9 +95,9 @@ func (tr *Instance) microseconds(name string, ns *uint64) tracefile.Node {
 //
 // Kernel: __irqsoff_tracer_init, kernel/trace/trace_irqsoff.c, and
 // __wakeup_tracer_init, kernel/trace/trace_sched_wakeup.c.
-func (tr *Instance) latencyInit(opts ...Option) error {
+func (tr *Instance) latencyInit(opts ...option.Option) error {
 	tr.latency = latency{options: tr.opts, sections: make([]section, tr.buf.CPUs())}
-	for _, o := range append(opts, OptOverwrite, OptLatencyFormat) {
+	for _, o := range append(opts, option.Overwrite, option.LatencyFormat) {
 		if err := tr.setOption(o, true); err != nil {
 			return err
 		}
@@ -104,8 +105,8 @@ func (tr *Instance) latencyInit(opts ...Option) error {
 	return nil
 }
 
-func (tr *Instance) latencyReset(opts ...Option) {
-	for _, o := range append(opts, OptOverwrite, OptLatencyFormat) {
+func (tr *Instance) latencyReset(opts ...option.Option) {
+	for _, o := range append(opts, option.Overwrite, option.LatencyFormat) {
 		// The options have no way to fail, and the kernel would not tell.
 		_ = tr.setOption(o, tr.latency.options.Has(o))
 	}
@@ -124,10 +125,10 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 		tr.ft.unregisterGraph(tr.latency.graph)
 		tr.latency.graph = nil
 	}
-	if !on || !tr.opts.Has(OptFunctionTrace) {
+	if !on || !tr.opts.Has(option.FunctionTrace) {
 		return nil
 	}
-	if !tr.top() || !tr.opts.Has(OptDisplayGraph) {
+	if !tr.top() || !tr.opts.Has(option.DisplayGraph) {
 		tr.ops = functionOps{hash: &tr.functions, pids: tr, handler: handler, call: func(c *machine.CPU, f *machine.Frame) {
 			if measured(c) && tr.records(c) {
 				tr.recordFunction(c, f.IP, f.Parent())
@@ -160,7 +161,7 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 // Kernel: __trace_function, kernel/trace/trace_irqsoff.c, and
 // trace_graph_function, kernel/trace/trace_functions_graph.c.
 func (tr *Instance) mark(c *machine.CPU, ip, parent uint64) {
-	if !tr.opts.Has(OptDisplayGraph) {
+	if !tr.opts.Has(option.DisplayGraph) {
 		tr.recordFunction(c, ip, parent)
 		return
 	}

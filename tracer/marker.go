@@ -9,6 +9,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
 )
 
@@ -47,7 +48,7 @@ const faulted = len("<faulted>")
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
 func (tr *Instance) writeMarker(p []byte) (int, error) {
-	if !tr.opts.Has(OptMarkers) {
+	if !tr.opts.Has(option.Markers) {
 		return 0, fmt.Errorf("trace_marker: options/markers is off: %w", syscall.EINVAL)
 	}
 	text := p[:min(len(p), maxMarker, tr.buf.MaxEventSize()-printSize-2)]
@@ -127,7 +128,7 @@ const (
 func (tr *Instance) writeRawMarker(p []byte) (int, error) {
 	size := rawDataSize + max(len(p), faulted+4)
 	switch {
-	case !tr.opts.Has(OptMarkers):
+	case !tr.opts.Has(option.Markers):
 		return 0, fmt.Errorf("trace_marker_raw: options/markers is off: %w", syscall.EINVAL)
 	case len(p) < 4 || size > tr.buf.MaxEventSize():
 		return 0, fmt.Errorf("trace_marker_raw: %d bytes: %w", len(p), syscall.EINVAL)

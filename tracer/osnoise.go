@@ -5,6 +5,7 @@ import (
 	"slices"
 	"syscall"
 
+	"ftracelab/tracer/cpumask"
 	"ftracelab/workload/machine"
 )
 
@@ -19,7 +20,7 @@ type osnoise struct {
 	timerPeriod          uint64 // µs, of timerlat
 	printStack           uint64 // µs; timerlat shows the stack of an interrupt so late, 0: never
 	options              uint8  // bits by osnoiseOption
-	cpus                 cpuMask
+	cpus                 cpumask.Mask
 	instances            []*Instance
 	timerlat             bool // it is timerlat that runs
 	vars                 []osnoiseCPU
@@ -29,7 +30,7 @@ type osnoise struct {
 func newOsnoise(cpus int) osnoise {
 	return osnoise{
 		period: 1_000_000, runtime: 1_000_000, timerPeriod: 1000, options: 1 << osnoiseWorkload,
-		cpus: allCPUs(cpus), vars: make([]osnoiseCPU, cpus), minPeriod: 100, maxPeriod: 1_000_000,
+		cpus: cpumask.All(cpus), vars: make([]osnoiseCPU, cpus), minPeriod: 100, maxPeriod: 1_000_000,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/cpumask"
 )
 
 // osnoiseOption is one of osnoise/options.
@@ -34,7 +35,7 @@ func (ft *Ftrace) osnoiseFiles() tracefile.Node {
 			tr.bounded("runtime_us", &s.runtime, nil, &s.period),
 			tr.bounded("stop_tracing_us", &s.stopIn, nil, nil),
 			tr.bounded("stop_tracing_total_us", &s.stopTotal, nil, nil),
-			tr.value("cpus", 0o640, func() string { return s.cpus.list() + "\n" }, ft.setOsnoiseCPUs),
+			tr.value("cpus", 0o640, func() string { return s.cpus.List() + "\n" }, ft.setOsnoiseCPUs),
 			tr.value("options", 0o640, s.showOptions, ft.setOsnoiseOption),
 			tr.bounded("print_stack", &s.printStack, nil, nil),
 			tr.bounded("timerlat_period_us", &s.timerPeriod, &s.minPeriod, &s.maxPeriod),
@@ -110,7 +111,7 @@ func (ft *Ftrace) setOsnoiseCPUs(text string) error {
 	if len(text) >= maxOsnoiseWrite {
 		return fmt.Errorf("osnoise/cpus: %d bytes: %w", len(text), syscall.EINVAL)
 	}
-	mask, err := parseCPUList(text, len(ft.machine.CPUs()))
+	mask, err := cpumask.ParseList(text, len(ft.machine.CPUs()))
 	if err != nil {
 		return fmt.Errorf("osnoise/cpus: %w", err)
 	}

@@ -1,11 +1,13 @@
 package tracer
 
+import "ftracelab/tracer/option"
+
 // pause is a reader that opens trace: with options/pause-on-trace nothing is
 // recorded until it is done.
 //
 // Kernel: tracing_stop_tr, kernel/trace/trace.c.
 func (tr *Instance) pause() {
-	if !tr.opts.Has(OptPauseOnTrace) {
+	if !tr.opts.Has(option.PauseOnTrace) {
 		return
 	}
 	if tr.pauses++; tr.pauses == 1 {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -126,10 +127,10 @@ func (ft *Ftrace) taskFreed(pid int) {
 // options/function-fork, those of events with options/event-fork.
 func (ft *Ftrace) followed(yield func(pidList) bool) {
 	for tr := range ft.all {
-		if tr.opts.Has(OptFunctionFork) && (!yield(tr.functionPIDs) || !yield(tr.functionNoPIDs)) {
+		if tr.opts.Has(option.FunctionFork) && (!yield(tr.functionPIDs) || !yield(tr.functionNoPIDs)) {
 			return
 		}
-		if tr.opts.Has(OptEventFork) && (!yield(tr.pids.only) || !yield(tr.pids.not)) {
+		if tr.opts.Has(option.EventFork) && (!yield(tr.pids.only) || !yield(tr.pids.not)) {
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -127,7 +128,7 @@ func (ft *Ftrace) formatsFile() tracefile.Node {
 // Kernel: printk_trace, kernel/trace/trace.c.
 func (ft *Ftrace) printkDest() *Instance {
 	for tr := range ft.all {
-		if tr.opts.Has(OptPrintkDest) {
+		if tr.opts.Has(option.PrintkDest) {
 			return tr
 		}
 	}
@@ -146,7 +147,7 @@ func (tr *Instance) setPrintkDest(on bool) error {
 		}
 	}
 	for other := range tr.ft.all {
-		other.opts.set(OptPrintkDest, other == to)
+		other.opts.Set(option.PrintkDest, other == to)
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (tr *Instance) setPrintkDest(on bool) error {
 // Kernel: __trace_array_puts, __trace_bputs and trace_vbprintk, kernel/trace/trace.c.
 func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 	tr := ft.printkDest()
-	if !tr.opts.Has(OptPrintk) || !tr.records(c) {
+	if !tr.opts.Has(option.Printk) || !tr.records(c) {
 		return
 	}
 	ft.running = c

@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -51,7 +52,7 @@ func (ft *Ftrace) profileEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call
 // Kernel: profile_graph_return, kernel/trace/ftrace.c.
 func (ft *Ftrace) profileReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
 	took := ret.Rettime - ret.Calltime
-	if !ft.top.opts.Has(OptGraphTime) {
+	if !ft.top.opts.Has(option.GraphTime) {
 		if caller := ft.graph.Subtime(s, 1); caller != nil {
 			*caller += took
 		}

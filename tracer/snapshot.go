@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/ringbuf"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/cpumask"
 	"ftracelab/tracer/record"
 )
 
@@ -118,7 +119,7 @@ func (tr *Instance) takeSnapshot(cpu int) error {
 		defer tr.disable()
 	}
 	on := tr.buf.Recording()
-	tr.setRecordable(true, allCPUs(tr.buf.CPUs()))
+	tr.setRecordable(true, cpumask.All(tr.buf.CPUs()))
 	defer tr.setRecordable(on, tr.cpumask)
 	var err error
 	if cpu < 0 {
@@ -135,7 +136,7 @@ func (tr *Instance) takeSnapshot(cpu int) error {
 }
 
 // setRecordable switches both buffers, as a whole and by CPU.
-func (tr *Instance) setRecordable(on bool, mask cpuMask) {
+func (tr *Instance) setRecordable(on bool, mask cpumask.Mask) {
 	for _, b := range []*ringbuf.Buffer{tr.buf, tr.snap.buf} {
 		b.SetRecording(on)
 		for cpu, on := range mask {

@@ -6,35 +6,36 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/output"
 	"ftracelab/workload/machine"
 )
 
 // printOptions pairs our options with those of the printer.
 var printOptions = []struct {
-	opt Option
+	opt option.Option
 	bit output.Options
 }{
-	{OptPrintParent, output.PrintParent},
-	{OptSymOffset, output.SymOffset},
-	{OptSymAddr, output.SymAddr},
-	{OptVerbose, output.Verbose},
-	{OptRaw, output.Raw},
-	{OptHex, output.Hex},
-	{OptBin, output.Bin},
-	{OptFields, output.Fields},
-	{OptPrintk, output.TracePrintk},
-	{OptAnnotate, output.Annotate},
-	{OptSymUserobj, output.SymUserObj},
-	{OptPrintkMsgOnly, output.PrintkMsgOnly},
-	{OptContextInfo, output.ContextInfo},
-	{OptLatencyFormat, output.LatencyFormat},
-	{OptRecordTGID, output.RecordTGID},
-	{OptIRQInfo, output.IRQInfo},
-	{OptHashPtr, output.HashPtr},
-	{OptDisplayGraph, output.DisplayGraph},
-	{OptBlkClassic, output.BlkClassic},
-	{OptBlkCgname, output.BlkCgname},
+	{option.PrintParent, output.PrintParent},
+	{option.SymOffset, output.SymOffset},
+	{option.SymAddr, output.SymAddr},
+	{option.Verbose, output.Verbose},
+	{option.Raw, output.Raw},
+	{option.Hex, output.Hex},
+	{option.Bin, output.Bin},
+	{option.Fields, output.Fields},
+	{option.Printk, output.TracePrintk},
+	{option.Annotate, output.Annotate},
+	{option.SymUserobj, output.SymUserObj},
+	{option.PrintkMsgOnly, output.PrintkMsgOnly},
+	{option.ContextInfo, output.ContextInfo},
+	{option.LatencyFormat, output.LatencyFormat},
+	{option.RecordTGID, output.RecordTGID},
+	{option.IRQInfo, output.IRQInfo},
+	{option.HashPtr, output.HashPtr},
+	{option.DisplayGraph, output.DisplayGraph},
+	{option.BlkClassic, output.BlkClassic},
+	{option.BlkCgname, output.BlkCgname},
 }
 
 // printer returns a printer for one reading of a buffer of the instance.

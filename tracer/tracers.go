@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -37,7 +38,7 @@ type Tracer struct {
 	points []string
 	// changed runs after an option changed; keepsOverwrite says that overwrite may
 	// not be switched off.
-	changed        func(*Instance, Option)
+	changed        func(*Instance, option.Option)
 	keepsOverwrite bool
 }
 
@@ -150,6 +151,6 @@ func (tr *Instance) setTracer(name string) error {
 // keepsBuffer is the documented preset's promise: with options/stackmap on, a
 // switch to nop leaves the buffer as it is.
 func (tr *Instance) keepsBuffer(from, to *Tracer) bool {
-	return to.Name == "nop" && from.Name != "nop" && tr.opts.Has(OptStackmap) &&
+	return to.Name == "nop" && from.Name != "nop" && tr.opts.Has(option.Stackmap) &&
 		tr.ft.cfg.Stackmap.KeepBufferOnNop
 }

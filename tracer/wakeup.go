@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
 	"ftracelab/workload/machine"
 )
 
@@ -59,11 +60,11 @@ func (tr *Instance) wakeupInit(rt, dl bool) error {
 }
 
 // Kernel: wakeup_flag_changed.
-func wakeupChanged(tr *Instance, o Option) {
-	if o != OptFunctionTrace && o != OptDisplayGraph {
+func wakeupChanged(tr *Instance, o option.Option) {
+	if o != option.FunctionTrace && o != option.DisplayGraph {
 		return
 	}
-	if o == OptDisplayGraph {
+	if o == option.DisplayGraph {
 		tr.resetBuffer()
 		tr.ft.wakeup.forget()
 		tr.latency.max = 0

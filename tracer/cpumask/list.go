@@ -1,4 +1,4 @@
-package tracer
+package cpumask
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// list is the mask as numbers and ranges, 0-2,5.
+// List is the mask as numbers and ranges, 0-2,5.
 //
 // Kernel: bitmap_list_string, lib/vsprintf.c.
-func (m cpuMask) list() string {
+func (m Mask) List() string {
 	var parts []string
 	for from := 0; from < len(m); from++ {
 		if !m[from] {
@@ -37,7 +37,7 @@ func (m cpuMask) list() string {
 // Kernel: struct region, lib/bitmap-str.c.
 type cpuRegion struct{ start, end, used, group uint32 }
 
-// parseCPUList reads a list of n CPUs:
+// ParseList reads a list of n CPUs:
 //
 //	2,5     two of them; blanks are as good as commas
 //	0-3     a range
@@ -50,9 +50,9 @@ type cpuRegion struct{ start, end, used, group uint32 }
 // than 32 bits.
 //
 // Kernel: bitmap_parselist, lib/bitmap-str.c.
-func parseCPUList(s string, n int) (cpuMask, error) {
+func ParseList(s string, n int) (Mask, error) {
 	s, _, _ = strings.Cut(s, "\x00")
-	m := make(cpuMask, n)
+	m := make(Mask, n)
 	for {
 		for s != "" && betweenRegions(s[0]) {
 			s = s[1:]

@@ -1,4 +1,6 @@
-package tracer
+// Package cpumask reads and prints masks of CPUs, as digits (tracing_cpumask) and as
+// lists (osnoise/cpus).
+package cpumask
 
 import (
 	"fmt"
@@ -6,11 +8,12 @@ import (
 	"syscall"
 )
 
-// cpuMask says which CPUs record: tracing_cpumask, by number.
-type cpuMask []bool
+// Mask says of each CPU, by number, whether it is meant.
+type Mask []bool
 
-func allCPUs(n int) cpuMask {
-	m := make(cpuMask, n)
+// All is the mask of n CPUs.
+func All(n int) Mask {
+	m := make(Mask, n)
 	for cpu := range m {
 		m[cpu] = true
 	}
@@ -20,7 +23,7 @@ func allCPUs(n int) cpuMask {
 // String is the mask as hexadecimal digits, in groups of 32 bits.
 //
 // Kernel: bitmap_string, lib/vsprintf.c.
-func (m cpuMask) String() string {
+func (m Mask) String() string {
 	var text strings.Builder
 	for word := (len(m) - 1) / 32; word >= 0; word-- {
 		var bits uint32
@@ -38,14 +41,14 @@ func (m cpuMask) String() string {
 	return text.String()
 }
 
-// parseCPUMask reads a mask of n CPUs: groups of up to 8 hexadecimal digits
+// Parse reads a mask of n CPUs: groups of up to 8 hexadecimal digits
 // with commas between, blanks around a group allowed. Bits beyond n are
 // EOVERFLOW.
 //
 // Kernel: bitmap_parse, lib/bitmap-str.c.
-func parseCPUMask(s string, n int) (cpuMask, error) {
+func Parse(s string, n int) (Mask, error) {
 	s, _, _ = strings.Cut(s, "\n")
-	m := make(cpuMask, n)
+	m := make(Mask, n)
 	groups := strings.Split(s, ",")
 	for g, group := range groups {
 		digits := strings.TrimSpace(group)
@@ -74,23 +77,4 @@ func parseCPUMask(s string, n int) (cpuMask, error) {
 		}
 	}
 	return m, nil
-}
-
-func (tr *Instance) showCPUMask() string { return tr.cpumask.String() + "\n" }
-
-// writeCPUMask takes a mask; CPUs that leave it stop recording, those that
-// enter it start.
-//
-// Kernel: tracing_cpumask_write and tracing_set_cpumask, kernel/trace/trace.c.
-func (tr *Instance) writeCPUMask(s string) error {
-	mask, err := parseCPUMask(s, tr.buf.CPUs())
-	if err != nil {
-		return err
-	}
-	tr.cpumask = mask
-	for cpu, on := range mask {
-		tr.buf.SetCPURecording(cpu, on)
-		tr.snap.buf.SetCPURecording(cpu, on)
-	}
-	return nil
 }

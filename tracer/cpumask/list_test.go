@@ -1,4 +1,4 @@
-package tracer
+package cpumask
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 func TestParseCPUList(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		want string // as cpuMask.list
+		want string // as Mask.list
 		err  error
 	}{
 		{"0", "0", nil},
@@ -71,9 +71,9 @@ func TestParseCPUList(t *testing.T) {
 		{"1:4294967296/2", "", syscall.EINVAL},
 		{"0-1:4294967296/2", "", syscall.EOVERFLOW},
 	} {
-		m, err := parseCPUList(c.text, 32)
-		if !errors.Is(err, c.err) || c.err != nil && m != nil || err == nil && m.list() != c.want {
-			t.Errorf("%q: %q, %v; want %q, %v", c.text, m.list(), err, c.want, c.err)
+		m, err := ParseList(c.text, 32)
+		if !errors.Is(err, c.err) || c.err != nil && m != nil || err == nil && m.List() != c.want {
+			t.Errorf("%q: %q, %v; want %q, %v", c.text, m.List(), err, c.want, c.err)
 		}
 	}
 }
@@ -86,18 +86,18 @@ func FuzzParseCPUList(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, cpus uint8) {
 		n := int(cpus) + 1
-		m, err := parseCPUList(text, n)
+		m, err := ParseList(text, n)
 		if err != nil {
 			if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ERANGE) && !errors.Is(err, syscall.EOVERFLOW) {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return
 		}
-		if again, err := parseCPUList(m.list(), n); err != nil || !slices.Equal(again, m) {
-			t.Errorf("%q is %q, which reads as %q, %v", text, m.list(), again.list(), err)
+		if again, err := ParseList(m.List(), n); err != nil || !slices.Equal(again, m) {
+			t.Errorf("%q is %q, which reads as %q, %v", text, m.List(), again.List(), err)
 		}
-		if strings.Trim(m.list(), "0123456789,-") != "" {
-			t.Errorf("%q is %q", text, m.list())
+		if strings.Trim(m.List(), "0123456789,-") != "" {
+			t.Errorf("%q is %q", text, m.List())
 		}
 	})
 }

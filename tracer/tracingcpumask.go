@@ -1,0 +1,22 @@
+package tracer
+
+import "ftracelab/tracer/cpumask"
+
+func (tr *Instance) showCPUMask() string { return tr.cpumask.String() + "\n" }
+
+// writeCPUMask takes a mask; CPUs that leave it stop recording, those that
+// enter it start.
+//
+// Kernel: tracing_cpumask_write and tracing_set_cpumask, kernel/trace/trace.c.
+func (tr *Instance) writeCPUMask(s string) error {
+	mask, err := cpumask.Parse(s, tr.buf.CPUs())
+	if err != nil {
+		return err
+	}
+	tr.cpumask = mask
+	for cpu, on := range mask {
+		tr.buf.SetCPURecording(cpu, on)
+		tr.snap.buf.SetCPURecording(cpu, on)
+	}
+	return nil
+}
