@@ -19,13 +19,11 @@ func (ft *Ftrace) hooksChanged() {
 	h.Return, h.Trace, h.Exit = ft.leave, ft.tracepoint, ft.taskExit
 	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
 	h.NMI, h.Hotplug = ft.nmi, ft.hotplug
-	h.Critical, h.Idle = nil, nil
-	if ft.irqsoff.of != nil {
-		h.Critical, h.Idle = ft.critical, ft.idle
-	}
-	h.MMIO = nil
-	if ft.mmio.of != nil {
-		h.MMIO = ft.mmioAccess
+	h.Critical, h.Idle, h.MMIO = nil, nil, nil
+	for n := range ft.tracers {
+		if hook := ft.tracers[n].Hook; hook != nil {
+			hook(h)
+		}
 	}
 	h.User = nil
 	if ft.listenUsers() {
@@ -58,6 +56,7 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 func (ft *Ftrace) taskExit(t *machine.Task) {
 	d := ft.data(t)
 	d.rethooks.Flush()
+	ft.rv.Forget(t)
 	if d.graph != nil {
 		ft.graph.Forget(d.graph)
 	}
@@ -84,7 +83,6 @@ type taskData struct {
 	graphIRQ bool
 	rethooks rethook.Task
 	unwind   *unwind.Task // in a kernel with deferred unwinding
-	rv       rvTask
 }
 
 func (ft *Ftrace) shadowStack(t *machine.Task) *fgraph.Stack {

@@ -132,7 +132,7 @@ func (e *eprobe) fire(c *machine.CPU, h event.Common, rec []byte) {
 		return
 	}
 	e.firing = true
-	h = unpreemptible(h) // since room for the other one is taken
+	h = h.Unpreemptible() // since room for the other one is taken
 	h.Type = uint16(e.typ.ID)
 	e.source.seen(e.ft, c, rec)
 	e.record = e.def.Append(e.record[:0], h, probe.Hit{}, &e.source)

@@ -171,7 +171,7 @@ func (tr *Instance) triggerSnapshot(m *moment, take func() bool) {
 		tr.puts(m, "*** SNAPSHOT NOT ALLOCATED ***\n")
 		tr.puts(m, "*** stopping trace here!   ***\n")
 		tr.buf.SetRecording(false)
-	case tr.current.maxBuffer:
+	case tr.current.MaxBuffer:
 		tr.puts(m, "*** LATENCY TRACER ACTIVE ***\n")
 		tr.puts(m, "*** Can not use snapshot (sorry) ***\n")
 	case take == nil && tr.hists.TakesSnapshots():

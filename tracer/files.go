@@ -66,7 +66,12 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	nodes = append(nodes, ft.stackTracerFiles()...)
 	nodes = append(nodes, ft.cmdlineFiles()...)
 	if !ft.cfg.NoLatencyTracers {
-		nodes = append(nodes, ft.hwlatFiles(), ft.osnoiseFiles(), ft.rvFiles())
+		nodes = append(nodes, ft.rv.Files())
+	}
+	for n := range ft.tracers {
+		if t := &ft.tracers[n]; t.Files != nil && ft.hasTracer(t) {
+			nodes = append(nodes, t.Files()...)
+		}
 	}
 	nodes = append(nodes, ft.uprobeFiles()...)
 	return append(nodes,
@@ -179,11 +184,11 @@ func (tr *Instance) writeTracingOn(s string) error {
 		return nil
 	}
 	tr.buf.SetRecording(on)
-	if on && tr.current.start != nil {
-		tr.current.start(tr)
+	if on && tr.current.Start != nil {
+		tr.current.Start(tr.trace())
 	}
-	if !on && tr.current.stop != nil {
-		tr.current.stop(tr)
+	if !on && tr.current.Stop != nil {
+		tr.current.Stop(tr.trace())
 	}
 	return nil
 }

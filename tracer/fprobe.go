@@ -147,7 +147,7 @@ func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bo
 	f.source.enter(f.ft, c, frame, frame.IP+callSize)
 	h := common(c)
 	if f.shared(frame.IP) {
-		h = unpreemptible(h) // by arch_ftrace_ops_list_func
+		h = h.Unpreemptible() // by arch_ftrace_ops_list_func
 	}
 	f.record(c, h, probe.Hit{IP: frame.IP}, &f.source, frame.IP+callSize)
 	return true
@@ -174,7 +174,7 @@ func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) 
 // Kernel: fexit_dispatcher, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) leave(c *machine.CPU, fn, ret uint64, frame *machine.Frame, data []uint64) {
 	f.source.leave(f.ft, c, frame, ret)
-	f.record(c, unpreemptible(common(c)), probe.Hit{IP: fn, RetIP: ret, Entry: data}, &f.source, 0)
+	f.record(c, common(c).Unpreemptible(), probe.Hit{IP: fn, RetIP: ret, Entry: data}, &f.source, 0)
 }
 
 // fprobes yields the fprobes.
@@ -209,9 +209,9 @@ func (ft *Ftrace) hitTracepoint(c *machine.CPU, tp machine.Tracepoint) {
 		if f.point != name {
 			continue
 		}
-		h := unpreemptible(common(c))
+		h := common(c).Unpreemptible()
 		if f.shared(f.stub.IP()) {
-			h = unpreemptible(h)
+			h = h.Unpreemptible()
 		}
 		f.source.pass(f.ft, c, tp)
 		f.write(c, h, probe.Hit{IP: f.stub.IP()}, &f.source)

@@ -10,11 +10,15 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/stackmap"
+	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/blk"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/hist"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/plugin"
 	"ftracelab/tracer/record"
+	"ftracelab/tracer/rv"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
 	"ftracelab/workload/machine/memory"
@@ -93,15 +97,10 @@ type Ftrace struct {
 	touched          map[uint64]bool // functions that were ever traced
 	touchedAll       bool            // all were, but for untouched
 	untouched        map[uint64]bool // functions of modules that came after that
-	irqsoff          irqsoff
-	wakeup           wakeup
-	hwlat            hwlat
-	osnoise          osnoise
-	rv               rv
-	blk              blktrace
-	mmio             mmiotrace
-	code             map[string]machine.Code // of the samplers, by name
-	functionsEnabled int32                   // kernel.ftrace_enabled
+	tracers          []plugin.Tracer // the rows of available_tracers
+	blk              *blk.Blk
+	rv               *rv.RV
+	functionsEnabled int32 // kernel.ftrace_enabled
 	kprobes          kprobes
 	mem              *memory.Memory // nil until a probe reads it
 	tprobes          []*traceFprobe // on tracepoints, those that are enabled
@@ -172,7 +171,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	}
 	ft.synthetic.kind = synthKind()
 	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, kprobeEvents, fprobeEvents, uprobeEvents}
-	ft.hwlat, ft.osnoise = newHwlat(), newOsnoise(len(m.CPUs()))
+	ft.blk, ft.rv = blk.New((*host)(ft)), rv.New((*host)(ft))
+	ft.tracers = ft.newTracers()
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = newSyscallEvents(types)
 	ft.findProbes()
@@ -275,7 +275,7 @@ func (ft *Ftrace) rmdir(name string) error {
 	}
 	tr.dropTriggers()
 	tr.disableAllEvents()
-	if err := tr.setTracer("nop"); err != nil {
+	if err := tr.setTracer(nopTracer); err != nil {
 		return err
 	}
 	tr.clearProbes()
@@ -316,3 +316,7 @@ func (ft *Ftrace) all(yield func(*Instance) bool) {
 		}
 	}
 }
+
+// BlockFiles are the files of the folder trace in the sysfs folder of a block device
+// that has so many sectors.
+func (ft *Ftrace) BlockFiles(sectors uint64) []*tracefile.File { return ft.blk.Files(sectors) }

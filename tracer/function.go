@@ -10,6 +10,18 @@ import (
 	"ftracelab/workload/machine"
 )
 
+// functionInit registers the function tracer of the instance.
+//
+// Kernel: function_trace_init, kernel/trace/trace_functions.c.
+func (tr *Instance) functionInit() error {
+	tr.ops = functionOps{
+		hash: &tr.functions, pids: tr, handler: "function_trace_call",
+		call: func(c *machine.CPU, f *machine.Frame) { functionCall(tr, c, f) },
+	}
+	tr.ft.registerOps(&tr.ops)
+	return nil
+}
+
 // functionCall is the function tracer: one record for each entry, and its stack
 // if stacks are wanted. The stack is recorded whether the entry was or not: where
 // the map is asked before the buffer, it moves even while tracing is off.

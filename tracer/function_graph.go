@@ -107,7 +107,7 @@ func (tr *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret)
 //
 // Kernel: __trace_graph_entry and __trace_graph_return.
 func (tr *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
-	return tr.recordEntry(c, unpreemptible(common(c)), call)
+	return tr.recordEntry(c, common(c).Unpreemptible(), call)
 }
 
 // recordEntry says whether there was room.

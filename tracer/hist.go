@@ -83,7 +83,7 @@ func (e histEnv) Enable(t *event.Type, on bool) {
 
 // ArmSnapshot is tracing_snapshot_cond_enable, kernel/trace/trace.c.
 func (e histEnv) ArmSnapshot() error {
-	if e.current.maxBuffer {
+	if e.current.MaxBuffer {
 		return fmt.Errorf("snapshot: tracer %s uses it: %w", e.current.Name, syscall.EBUSY)
 	}
 	return e.armSnapshot()

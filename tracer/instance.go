@@ -9,6 +9,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/hist"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/plugin"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
@@ -28,7 +29,7 @@ type Instance struct {
 	latency    latency
 	start      uint64 // when the buffer was last emptied, by the trace clock
 	opts       option.Set
-	current    *Tracer
+	current    *plugin.Tracer
 	clock      *clock
 	clockCalls uint64
 	cpumask    cpumask.Mask
@@ -70,7 +71,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		ft:       ft,
 		name:     name,
 		opts:     ft.newOptions(name == ""),
-		current:  tracerByName("nop"),
+		current:  ft.tracerByName(nopTracer),
 		clock:    &clocks[0],
 		cpumask:  cpumask.All(cpus),
 		types:    ft.registered(),
@@ -150,36 +151,14 @@ func common(c *machine.CPU) event.Common {
 			h.Flags |= bit
 		}
 	}
-	flag(c.IRQsOff, flagIRQsOff)
-	flag(c.BHOff, flagBHOff)
-	flag(c.NeedResched, flagNeedResched|flagPreemptResched)
-	flag(c.InHardIRQ, flagHardIRQ)
-	flag(c.InSoftIRQ, flagSoftIRQ)
-	flag(c.InNMI, flagNMI)
+	flag(c.IRQsOff, event.FlagIRQsOff)
+	flag(c.BHOff, event.FlagBHOff)
+	flag(c.NeedResched, event.FlagNeedResched|event.FlagPreemptResched)
+	flag(c.InHardIRQ, event.FlagHardIRQ)
+	flag(c.InSoftIRQ, event.FlagSoftIRQ)
+	flag(c.InNMI, event.FlagNMI)
 	return h
 }
-
-// unpreemptible is h where preemption is off once more than the machine knows of: by
-// the tracer or by what calls it.
-func unpreemptible(h event.Common) event.Common {
-	if h.PreemptCount&0xf < 0xf {
-		h.PreemptCount++
-	}
-	return h
-}
-
-// Bits of common_flags.
-//
-// Kernel: enum trace_flag_type, include/linux/trace_events.h.
-const (
-	flagIRQsOff        = 0x01
-	flagNeedResched    = 0x04
-	flagHardIRQ        = 0x08
-	flagSoftIRQ        = 0x10
-	flagPreemptResched = 0x20
-	flagNMI            = 0x40
-	flagBHOff          = 0x80
-)
 
 // contextOf is the ring buffer's view of where c is.
 func contextOf(c *machine.CPU) ringbuf.Context {

@@ -7,6 +7,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
@@ -15,52 +16,65 @@ import (
 //
 // Kernel: kernel/trace/trace_irqsoff.c.
 type irqsoff struct {
+	ft             *Ftrace
 	of             *Instance // nil: nobody
 	irqs, preempts bool      // what is measured
 	measuring      []bool    // by CPU: in a section
 	sequence       uint64    // maxima so far
 }
 
-// irqsoffTracer is the row of irqsoff, preemptoff or preemptirqsoff.
-func irqsoffTracer(name string) Tracer {
-	return Tracer{
-		Name: name, instances: true, maxBuffer: true, keepsOverwrite: true,
-		init: func(tr *Instance) error { return tr.irqsoffInit(name != "preemptoff", name != "irqsoff") },
-		reset: func(tr *Instance) {
-			_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
-			tr.ft.irqsoff = irqsoff{}
-			tr.latencyReset(option.PauseOnTrace)
-		},
-		changed: irqsoffChanged,
+// irqsoffTracers are the rows of irqsoff, preemptoff and preemptirqsoff.
+func irqsoffTracers(ft *Ftrace) (irqs, preempt, both plugin.Tracer) {
+	s := &irqsoff{ft: ft}
+	row := func(name string, irqs, preempts bool) plugin.Tracer {
+		return plugin.Tracer{
+			Name: name, Instances: true, MaxBuffer: true, Latency: true, KeepsOverwrite: true,
+			Init:    initWith(func(tr *Instance) error { return s.init(tr, irqs, preempts) }),
+			Reset:   with(s.reset),
+			Changed: func(t plugin.Trace, o option.Option) { s.changed(instanceOf(t), o) },
+		}
 	}
+	irqs, preempt, both = row("irqsoff", true, false), row("preemptoff", false, true), row("preemptirqsoff", true, true)
+	irqs.Hook = func(h *machine.Hooks) { // for all three
+		if s.of != nil {
+			h.Critical, h.Idle = s.critical, s.idle
+		}
+	}
+	return irqs, preempt, both
 }
 
 // Kernel: __irqsoff_tracer_init.
-func (tr *Instance) irqsoffInit(irqs, preempts bool) error {
-	if tr.ft.irqsoff.of != nil {
-		return fmt.Errorf("current_tracer: instance %q measures already: %w", tr.ft.irqsoff.of.name, syscall.EBUSY)
+func (s *irqsoff) init(tr *Instance, irqs, preempts bool) error {
+	if s.of != nil {
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", s.of.name, syscall.EBUSY)
 	}
 	if err := tr.latencyInit(option.PauseOnTrace); err != nil {
 		return err
 	}
-	tr.ft.irqsoff = irqsoff{of: tr, irqs: irqs, preempts: preempts, measuring: make([]bool, tr.buf.CPUs())}
-	return tr.latencyFunctions(true, irqsoffHandler, tr.ft.irqsoff.inSection)
+	*s = irqsoff{ft: s.ft, of: tr, irqs: irqs, preempts: preempts, measuring: make([]bool, tr.buf.CPUs())}
+	return tr.latencyFunctions(true, irqsoffHandler, s.inSection)
 }
 
-// irqsoffChanged is a change of function-trace or display-graph; the latter
-// begins anew.
+// Kernel: __irqsoff_tracer_reset.
+func (s *irqsoff) reset(tr *Instance) {
+	_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
+	*s = irqsoff{ft: s.ft}
+	tr.latencyReset(option.PauseOnTrace)
+}
+
+// changed is a change of function-trace or display-graph; the latter begins anew.
 //
 // Kernel: irqsoff_flag_changed.
-func irqsoffChanged(tr *Instance, o option.Option) {
+func (s *irqsoff) changed(tr *Instance, o option.Option) {
 	if o != option.FunctionTrace && o != option.DisplayGraph {
 		return
 	}
 	if o == option.DisplayGraph {
-		clear(tr.ft.irqsoff.measuring)
+		clear(s.measuring)
 		tr.latency.max = 0
 		tr.resetBuffer()
 	}
-	_ = tr.latencyFunctions(true, irqsoffHandler, tr.ft.irqsoff.inSection) // without room for it there is no graph, as in the kernel
+	_ = tr.latencyFunctions(true, irqsoffHandler, s.inSection) // without room for it there is no graph, as in the kernel
 }
 
 // irqsoffHandler is the function that records the functions called in a section.
@@ -80,8 +94,8 @@ func (s *irqsoff) preemptNow(c *machine.CPU) bool { return s.preempts && c.Unpre
 //
 // Kernel: tracer_hardirqs_off, tracer_hardirqs_on, tracer_preempt_off and
 // tracer_preempt_on.
-func (ft *Ftrace) critical(c *machine.CPU, p *machine.PreemptIRQ) {
-	s := &ft.irqsoff
+func (s *irqsoff) critical(c *machine.CPU, p *machine.PreemptIRQ) {
+	ft := s.ft
 	if s.of == nil {
 		return
 	}
@@ -110,8 +124,8 @@ func (ft *Ftrace) critical(c *machine.CPU, p *machine.PreemptIRQ) {
 // idle runs when the idle task begins or ends to wait.
 //
 // Kernel: stop_critical_timings and start_critical_timings.
-func (ft *Ftrace) idle(c *machine.CPU, halted bool, ip uint64) {
-	s := &ft.irqsoff
+func (s *irqsoff) idle(c *machine.CPU, halted bool, ip uint64) {
+	ft := s.ft
 	if s.of == nil || !s.irqsNow(c) && !s.preemptNow(c) {
 		return
 	}

@@ -19,13 +19,13 @@ func (ft *Ftrace) listen() {
 				}
 			}
 		}
-		for _, name := range tr.current.points {
+		for _, name := range tr.current.Points {
 			names[name] = true
 		}
 	}
 	ft.listenProbes(names)
-	if ft.rv.enabled {
-		names["sched:sched_switch"], names["sched:sched_wakeup"] = true, true
+	for _, name := range ft.rv.Points() {
+		names[name] = true
 	}
 	if ft.followsForks() {
 		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true

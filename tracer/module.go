@@ -43,8 +43,10 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 			}
 		}
 	}
-	if !loaded && mod.Block {
-		ft.blk = blktrace{} // blk_trace_shutdown, kernel/trace/blktrace.c
+	for n := range ft.tracers {
+		if goes := ft.tracers[n].ModuleGoes; goes != nil && !loaded {
+			goes(mod)
+		}
 	}
 	if !loaded {
 		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.filter)

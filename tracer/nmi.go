@@ -8,7 +8,19 @@ import "ftracelab/workload/machine"
 // Kernel: ftrace_nmi_enter and ftrace_nmi_exit, include/linux/ftrace_irq.h.
 func (ft *Ftrace) nmi(c *machine.CPU, enter bool) {
 	ft.running = c
-	ft.hwlat.nmi(c, enter)
-	ft.osnoiseNMI(c, enter)
+	for n := range ft.tracers {
+		if nmi := ft.tracers[n].NMI; nmi != nil {
+			nmi(c, enter)
+		}
+	}
 	ft.running = nil
+}
+
+// hotplug runs where a CPU is about to go, and where one has come.
+func (ft *Ftrace) hotplug(c *machine.CPU, online bool) {
+	for n := range ft.tracers {
+		if hotplug := ft.tracers[n].Hotplug; hotplug != nil {
+			hotplug(c, online)
+		}
+	}
 }

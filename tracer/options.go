@@ -120,7 +120,7 @@ func (tr *Instance) setOption(o option.Option, on bool) error {
 	case option.BlkClassic: // blk_tracer_set_flag, kernel/trace/blktrace.c
 		tr.opts.Set(option.ContextInfo, !on)
 	case option.Overwrite:
-		if !on && tr.current.keepsOverwrite {
+		if !on && tr.current.KeepsOverwrite {
 			return fmt.Errorf("overwrite: tracer %s needs it: %w", tr.current.Name, syscall.EINVAL)
 		}
 		tr.buf.SetOverwrite(on)
@@ -141,8 +141,8 @@ func (tr *Instance) setOption(o option.Option, on bool) error {
 		tr.ft.listen()
 	}
 	tr.ft.optionChanged(tr)
-	if tr.current.changed != nil {
-		tr.current.changed(tr, o)
+	if tr.current.Changed != nil {
+		tr.current.Changed(tr.trace(), o)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/output"
+	"ftracelab/tracer/plugin"
 )
 
 // pipe is an open trace_pipe or trace_pipe_raw: it takes events out of the
@@ -24,8 +25,10 @@ type pipe struct {
 	types   int // their changes, when the printer last heard of them
 	merge   *output.Merge
 	text    []byte
-	mmio    mmioPipe
-	aside   bool // text is of no records
+	// What the tracer says besides the records, and which tracer.
+	says  func(dst []byte) []byte
+	of    *plugin.Tracer
+	aside bool // text is of no records
 }
 
 // textPipe is trace_pipe, of which one at a time may be open for each CPU.
@@ -144,8 +147,11 @@ func takeText(p *pipe) []byte {
 		p.printer.ForgetTypes()
 	}
 	p.text = p.text[:0]
-	if p.tr.current.Name == "mmiotrace" {
-		p.text = p.mmio.next(p.text, p.tr)
+	if t := p.tr.current; t.Pipe != nil {
+		if p.says == nil || p.of != t {
+			p.says, p.of = t.Pipe(p.tr.trace()), t
+		}
+		p.text = p.says(p.text)
 	}
 	if p.aside = len(p.text) > 0; p.aside {
 		return p.text

@@ -28,7 +28,7 @@ type snapshot struct {
 // kernel is built with it if it has a tracer that needs it.
 //
 // Kernel: CONFIG_RING_BUFFER_ALLOW_SWAP, which IRQSOFF_TRACER selects.
-func (ft *Ftrace) perCPUSwap() bool { return ft.hasTracer(tracerByName("irqsoff")) }
+func (ft *Ftrace) perCPUSwap() bool { return !ft.cfg.NoLatencyTracers }
 
 // allocSnapshot makes the snapshot as large as the buffer.
 //
@@ -148,7 +148,7 @@ func (tr *Instance) setRecordable(on bool, mask cpumask.Mask) {
 // shown is the buffer that trace shows and empties: the snapshot of a tracer
 // that keeps its longest latency there.
 func (tr *Instance) shown() *ringbuf.Buffer {
-	if tr.current.maxBuffer {
+	if tr.current.MaxBuffer {
 		return tr.snap.buf
 	}
 	return tr.buf
@@ -162,7 +162,7 @@ func (tr *Instance) emptyShown(cpu int) {
 	switch {
 	case cpu >= 0:
 		resetCPUs(tr.shown(), cpu)
-	case tr.current.maxBuffer:
+	case tr.current.MaxBuffer:
 		tr.resetSnapshot()
 	default:
 		tr.resetBuffer()
@@ -185,7 +185,7 @@ func (tr *Instance) writeSnapshot(cpu int, s string) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if tr.current.maxBuffer {
+	if tr.current.MaxBuffer {
 		return fmt.Errorf("snapshot: tracer %s uses it: %w", tr.current.Name, syscall.EBUSY)
 	}
 	if tr.hists.TakesSnapshots() {
@@ -280,7 +280,7 @@ func (tr *Instance) rawSnapshot(cpu int) tracefile.Node {
 }
 
 func (tr *Instance) snapshotIsOurs() error {
-	if tr.current.maxBuffer {
+	if tr.current.MaxBuffer {
 		return fmt.Errorf("snapshot_raw: tracer %s uses the snapshot: %w", tr.current.Name, syscall.EBUSY)
 	}
 	return nil

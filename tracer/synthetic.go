@@ -239,11 +239,11 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 // kernel/trace/ring_buffer.c; get_hist_pad, kernel/trace/trace_events_hist.c;
 // tracing_gen_ctx_dec, include/linux/trace_events.h.
 func (ft *Ftrace) synthCommon() event.Common {
-	h := unpreemptible(unpreemptible(ft.synthetic.open))
+	h := ft.synthetic.open.Unpreemptible().Unpreemptible()
 	if ft.running == nil {
 		return h
 	}
-	return unpreemptible(h)
+	return h.Unpreemptible()
 }
 
 // appendStringAt appends the string at an address of the kernel or of the current

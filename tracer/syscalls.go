@@ -28,7 +28,7 @@ func (ft *Ftrace) exitSyscall(a *machine.SysExit) {
 // emitSyscall records a syscalls event: the number of the call and as many
 // words as the event has fields. Its probe has preemption off.
 func (ft *Ftrace) emitSyscall(c *machine.CPU, t *event.Type, nr int64, words []uint64) {
-	h := unpreemptible(common(c))
+	h := common(c).Unpreemptible()
 	ft.scratch = events.AppendSyscall(ft.scratch[:0], h, t, int32(nr), words)
 	ft.emitBytes(c, t, h, ft.scratch)
 }

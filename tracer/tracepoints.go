@@ -11,8 +11,8 @@ import (
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	ft.running, ft.concerned = c, concernedBy(tp)
 	for tr := range ft.all {
-		if tr.current.trace != nil {
-			tr.current.trace(tr, c, tp)
+		if tr.current.Trace != nil {
+			tr.current.Trace(tr.trace(), c, tp)
 		}
 	}
 	ft.hitTracepoint(c, tp)
@@ -20,9 +20,7 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 		fire(c, tp)
 	}
 	ft.concerned = nil
-	if ft.rv.enabled && !ft.rv.off {
-		ft.rvTrace(c, tp)
-	}
+	ft.rv.Trace(c, tp)
 	ft.running = nil
 }
 

@@ -5,73 +5,60 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/mmiotrace"
 	"ftracelab/tracer/option"
-	"ftracelab/workload/machine"
+	"ftracelab/tracer/plugin"
+	"ftracelab/tracer/sampler"
 )
 
-// Tracer is what current_tracer selects (struct tracer): one row of a table.
-//
-// Kernel: struct tracer, kernel/trace/trace.h.
-type Tracer struct {
-	Name string
-	// instances says that an instance other than the top one may select it.
-	instances bool
-	// maxBuffer says that it keeps its longest latency in the snapshot, which
-	// trace then shows (use_max_tr and print_max).
-	maxBuffer bool
-	// call runs at the entry of each function that the filter lets through;
-	// nil for a tracer that does not look at functions.
-	call func(*Instance, *machine.CPU, *machine.Frame)
-	// handler is the name of call in the kernel.
-	handler string
-	// init and reset run when it is selected and left; nil for nothing to do.
-	init  func(*Instance) error
-	reset func(*Instance)
-	// start runs when tracing_on is switched on again.
-	start func(*Instance)
-	// stop runs when tracing_on is switched off.
-	stop func(*Instance)
-	// sampler says that it has threads of its own.
-	sampler bool
-	// trace runs at the tracepoints named in points, before the events' own records.
-	trace  func(*Instance, *machine.CPU, machine.Tracepoint)
-	points []string
-	// changed runs after an option changed; keepsOverwrite says that overwrite may
-	// not be switched off.
-	changed        func(*Instance, option.Option)
-	keepsOverwrite bool
+// newTracers are the tracers in the order of available_tracers.
+func (ft *Ftrace) newTracers() []plugin.Tracer {
+	host := (*host)(ft)
+	timerlat, osnoise := sampler.Osnoise(host)
+	wakeup, wakeupRT, wakeupDL := wakeupTracers()
+	irqsoff, preemptoff, preemptirqsoff := irqsoffTracers(ft)
+	return []plugin.Tracer{
+		timerlat,
+		osnoise,
+		sampler.Hwlat(host),
+		ft.blk.Tracer(),
+		mmiotrace.Tracer(host),
+		{Name: "function_graph", Instances: true, Init: initWith(graphInit), Reset: with(graphReset)},
+		wakeupDL,
+		wakeupRT,
+		wakeup,
+		preemptirqsoff,
+		preemptoff,
+		irqsoff,
+		{Name: "function", Instances: true, Init: initWith((*Instance).functionInit), Start: with((*Instance).resetBuffer)},
+		{Name: nopTracer, Instances: true, KeepsBuffer: true},
+	}
 }
 
-// tracers lists them in the order of available_tracers.
-var tracers = []Tracer{
-	osnoiseTracer("timerlat"),
-	osnoiseTracer("osnoise"),
-	hwlatTracer(),
-	blkTracer(),
-	mmioTracer(),
-	{Name: "function_graph", instances: true, init: graphInit, reset: graphReset},
-	wakeupTracer("wakeup_dl"),
-	wakeupTracer("wakeup_rt"),
-	wakeupTracer("wakeup"),
-	irqsoffTracer("preemptirqsoff"),
-	irqsoffTracer("preemptoff"),
-	irqsoffTracer("irqsoff"),
-	{Name: "function", instances: true, call: functionCall, handler: "function_trace_call", start: (*Instance).resetBuffer},
-	{Name: "nop", instances: true},
-}
+// nopTracer is what an instance begins with, and has while another one is chosen.
+const nopTracer = "nop"
 
-func tracerByName(name string) *Tracer {
-	for n := range tracers {
-		if tracers[n].Name == name {
-			return &tracers[n]
+func (ft *Ftrace) tracerByName(name string) *plugin.Tracer {
+	for n := range ft.tracers {
+		if ft.tracers[n].Name == name {
+			return &ft.tracers[n]
 		}
 	}
 	return nil
 }
 
+// with and initWith make functions of a row of methods of the instance.
+func with(do func(*Instance)) func(plugin.Trace) {
+	return func(t plugin.Trace) { do(instanceOf(t)) }
+}
+
+func initWith(do func(*Instance) error) func(plugin.Trace) error {
+	return func(t plugin.Trace) error { return do(instanceOf(t)) }
+}
+
 // hasTracer reports whether the kernel was built with a tracer.
-func (ft *Ftrace) hasTracer(t *Tracer) bool {
-	return t != nil && !((t.maxBuffer || t.sampler) && ft.cfg.NoLatencyTracers)
+func (ft *Ftrace) hasTracer(t *plugin.Tracer) bool {
+	return t != nil && !(t.Latency && ft.cfg.NoLatencyTracers)
 }
 
 // showTracers is the text of available_tracers, in an instance those that it may
@@ -80,9 +67,9 @@ func (ft *Ftrace) hasTracer(t *Tracer) bool {
 // Kernel: show_traces_open and t_show, kernel/trace/trace.c.
 func (tr *Instance) showTracers() string {
 	var names []string
-	for n := range tracers {
-		if tr.ft.hasTracer(&tracers[n]) && (tr.top() || tracers[n].instances) {
-			names = append(names, tracers[n].Name)
+	for n := range tr.ft.tracers {
+		if tr.ft.hasTracer(&tr.ft.tracers[n]) && (tr.top() || tr.ft.tracers[n].Instances) {
+			names = append(names, tr.ft.tracers[n].Name)
 		}
 	}
 	return strings.Join(names, " ") + "\n"
@@ -96,43 +83,43 @@ func (tr *Instance) setTracer(name string) error {
 	if err := tr.expand(); err != nil {
 		return err
 	}
-	t := tracerByName(name)
+	t := tr.ft.tracerByName(name)
 	switch {
 	case !tr.ft.hasTracer(t):
 		return fmt.Errorf("current_tracer: no tracer %q: %w", name, syscall.EINVAL)
 	case t == tr.current:
 		return nil
-	case t.maxBuffer && tr.hists.TakesSnapshots():
+	case t.MaxBuffer && tr.hists.TakesSnapshots():
 		return fmt.Errorf("current_tracer: a hist trigger takes snapshots: %w", syscall.EBUSY)
 	case tr.readers > 0:
 		return fmt.Errorf("current_tracer: trace_pipe is open: %w", syscall.EBUSY)
-	case !tr.top() && !t.instances:
+	case !tr.top() && !t.Instances:
 		return fmt.Errorf("current_tracer: %s is for the top instance: %w", name, syscall.EINVAL)
 	}
 	old := tr.current
-	tr.current = tracerByName("nop")
+	tr.current = tr.ft.tracerByName(nopTracer)
 	tr.ft.unregisterOps(&tr.ops)
-	if old.reset != nil {
-		old.reset(tr)
+	if old.Reset != nil {
+		old.Reset(tr.trace())
 	}
 	if !tr.keepsBuffer(old, t) {
 		tr.resetBuffer()
 	}
 	switch {
-	case old.maxBuffer && !t.maxBuffer:
+	case old.MaxBuffer && !t.MaxBuffer:
 		if err := tr.freeSnapshot(); err != nil {
 			return err
 		}
 		tr.disarmSnapshot()
-	case t.maxBuffer && !old.maxBuffer:
+	case t.MaxBuffer && !old.MaxBuffer:
 		if err := tr.armSnapshot(); err != nil {
 			tr.ft.hooksChanged()
 			return err
 		}
 	}
-	if t.init != nil {
-		if err := t.init(tr); err != nil {
-			if t.maxBuffer {
+	if t.Init != nil {
+		if err := t.Init(tr.trace()); err != nil {
+			if t.MaxBuffer {
 				tr.disarmSnapshot()
 			}
 			tr.ft.hooksChanged()
@@ -140,17 +127,13 @@ func (tr *Instance) setTracer(name string) error {
 		}
 	}
 	tr.current = t
-	if t.call != nil {
-		tr.ops = functionOps{hash: &tr.functions, pids: tr, handler: t.handler, call: func(c *machine.CPU, f *machine.Frame) { t.call(tr, c, f) }}
-		tr.ft.registerOps(&tr.ops)
-	}
 	tr.ft.hooksChanged()
 	return nil
 }
 
 // keepsBuffer is the documented preset's promise: with options/stackmap on, a
 // switch to nop leaves the buffer as it is.
-func (tr *Instance) keepsBuffer(from, to *Tracer) bool {
-	return to.Name == "nop" && from.Name != "nop" && tr.opts.Has(option.Stackmap) &&
+func (tr *Instance) keepsBuffer(from, to *plugin.Tracer) bool {
+	return to.KeepsBuffer && !from.KeepsBuffer && tr.opts.Has(option.Stackmap) &&
 		tr.ft.cfg.Stackmap.KeepBufferOnNop
 }

@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
@@ -25,51 +26,55 @@ type wakeup struct {
 	deadline bool          // it is a deadline task: no other may take its place
 }
 
-// wakeupTracer is the row of wakeup, wakeup_rt or wakeup_dl.
-func wakeupTracer(name string) Tracer {
-	return Tracer{
-		Name: name, instances: true, maxBuffer: true, keepsOverwrite: true,
-		trace:  wakeupTrace,
-		points: []string{"sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_switch", "sched:sched_migrate_task"},
-		init:   func(tr *Instance) error { return tr.wakeupInit(name == "wakeup_rt", name == "wakeup_dl") },
-		reset: func(tr *Instance) {
-			_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
-			tr.ft.wakeup = wakeup{}
-			tr.resetBuffer()
-			tr.latencyReset()
-		},
-		start: func(tr *Instance) {
-			tr.resetBuffer()
-			tr.ft.wakeup.forget()
-		},
-		changed: wakeupChanged,
+// wakeupTracers are the rows of wakeup, wakeup_rt and wakeup_dl.
+func wakeupTracers() (any, rt, dl plugin.Tracer) {
+	s := new(wakeup)
+	row := func(name string, rt, dl bool) plugin.Tracer {
+		return plugin.Tracer{
+			Name: name, Instances: true, MaxBuffer: true, Latency: true, KeepsOverwrite: true,
+			Trace:  func(_ plugin.Trace, c *machine.CPU, tp machine.Tracepoint) { s.trace(c, tp) },
+			Points: []string{"sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_switch", "sched:sched_migrate_task"},
+			Init:   initWith(func(tr *Instance) error { return s.init(tr, rt, dl) }),
+			Reset: with(func(tr *Instance) {
+				_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
+				*s = wakeup{}
+				tr.resetBuffer()
+				tr.latencyReset()
+			}),
+			Start: with(func(tr *Instance) {
+				tr.resetBuffer()
+				s.forget()
+			}),
+			Changed: func(t plugin.Trace, o option.Option) { s.changed(instanceOf(t), o) },
+		}
 	}
+	return row("wakeup", false, false), row("wakeup_rt", true, false), row("wakeup_dl", false, true)
 }
 
 // Kernel: __wakeup_tracer_init.
-func (tr *Instance) wakeupInit(rt, dl bool) error {
-	if tr.ft.wakeup.of != nil {
-		return fmt.Errorf("current_tracer: instance %q measures already: %w", tr.ft.wakeup.of.name, syscall.EBUSY)
+func (s *wakeup) init(tr *Instance, rt, dl bool) error {
+	if s.of != nil {
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", s.of.name, syscall.EBUSY)
 	}
 	if err := tr.latencyInit(); err != nil {
 		return err
 	}
-	tr.ft.wakeup = wakeup{of: tr, rt: rt, dl: dl}
-	tr.ft.wakeup.forget()
-	return tr.latencyFunctions(true, wakeupHandler, tr.ft.wakeup.follows)
+	*s = wakeup{of: tr, rt: rt, dl: dl}
+	s.forget()
+	return tr.latencyFunctions(true, wakeupHandler, s.follows)
 }
 
 // Kernel: wakeup_flag_changed.
-func wakeupChanged(tr *Instance, o option.Option) {
+func (s *wakeup) changed(tr *Instance, o option.Option) {
 	if o != option.FunctionTrace && o != option.DisplayGraph {
 		return
 	}
 	if o == option.DisplayGraph {
 		tr.resetBuffer()
-		tr.ft.wakeup.forget()
+		s.forget()
 		tr.latency.max = 0
 	}
-	_ = tr.latencyFunctions(true, wakeupHandler, tr.ft.wakeup.follows) // without room for it there is no graph, as in the kernel
+	_ = tr.latencyFunctions(true, wakeupHandler, s.follows) // without room for it there is no graph, as in the kernel
 }
 
 // wakeupHandler is the function that records the functions called on the CPU
@@ -82,8 +87,7 @@ func (s *wakeup) follows(c *machine.CPU) bool { return s.task != nil && s.curren
 // Kernel: __wakeup_reset.
 func (s *wakeup) forget() { s.task, s.cpu, s.prio, s.deadline = nil, -1, math.MaxInt, false }
 
-func wakeupTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
-	s := &tr.ft.wakeup
+func (s *wakeup) trace(c *machine.CPU, tp machine.Tracepoint) {
 	switch tp := tp.(type) {
 	case *machine.SchedWakeup:
 		if tp.ID != machine.EvSchedWaking {

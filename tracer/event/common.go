@@ -46,3 +46,25 @@ func commonFields() []Field {
 		{Name: "common_pid", Decl: "int common_pid", Offset: 4, Size: 4, Signed: true},
 	}
 }
+
+// Bits of Flags.
+//
+// Kernel: enum trace_flag_type, include/linux/trace_events.h.
+const (
+	FlagIRQsOff        = 0x01
+	FlagNeedResched    = 0x04
+	FlagHardIRQ        = 0x08
+	FlagSoftIRQ        = 0x10
+	FlagPreemptResched = 0x20
+	FlagNMI            = 0x40
+	FlagBHOff          = 0x80
+)
+
+// Unpreemptible is c where preemption is off once more than the machine knows of: by
+// the tracer or by what calls it.
+func (c Common) Unpreemptible() Common {
+	if c.PreemptCount&0xf < 0xf {
+		c.PreemptCount++
+	}
+	return c
+}

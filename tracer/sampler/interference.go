@@ -1,9 +1,10 @@
-package tracer
+package sampler
 
 import (
 	"fmt"
 
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
@@ -22,20 +23,18 @@ const (
 	numNoises
 )
 
-// osnoiseTrace accounts the interferences, once for all instances.
+// trace accounts the interferences, once for all instances.
 //
 // Kernel: trace_irqentry_callback, trace_softirq_entry_callback,
 // trace_sched_switch_callback and their counterparts; trace_intel_irq_entry,
 // arch/x86/kernel/trace.c.
-func osnoiseTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
-	ft := tr.ft
-	s := &ft.osnoise
+func (s *osnoise) trace(tr plugin.Trace, c *machine.CPU, tp machine.Tracepoint) {
 	if len(s.instances) == 0 || s.instances[0] != tr {
 		return
 	}
 	v := &s.vars[c.ID]
 	if tp, ok := tp.(*machine.SchedWakeup); ok && tp.ID == machine.EvSchedWaking && s.timerlat {
-		ft.timerlatIRQ(c, tp.Task)
+		s.timerlatIRQ(c, tp.Task)
 		return
 	}
 	if !v.sampling {
@@ -47,12 +46,12 @@ func osnoiseTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
 		if entry {
 			v.enter(c, noiseIRQ)
 		} else {
-			ft.leaveIRQ(c, v, int(tp.Vector), name)
+			s.leaveIRQ(c, v, int(tp.Vector), name)
 		}
 	case *machine.IRQHandlerEntry:
 		v.enter(c, noiseIRQ)
 	case *machine.IRQHandlerExit:
-		ft.leaveIRQ(c, v, tp.IRQ, irqName(c, tp.IRQ))
+		s.leaveIRQ(c, v, tp.IRQ, irqName(c, tp.IRQ))
 	case *machine.SoftIRQ:
 		switch {
 		case tp.ID == machine.EvSoftIRQEntry:
@@ -62,11 +61,11 @@ func osnoiseTrace(tr *Instance, c *machine.CPU, tp machine.Tracepoint) {
 		case tp.ID == machine.EvSoftIRQExit:
 			rec := events.SoftirqNoiseRecord{Vector: int32(tp.Vec)}
 			rec.Start, rec.Duration = v.leave(c, noiseSoftIRQ)
-			emit(ft, c, events.SoftirqNoise, &rec)
+			plugin.Emit(s.ft, c, &s.scratch, events.SoftirqNoise, &rec)
 		}
 	case *machine.SchedSwitch:
 		if tp.Prev.PID != v.pid || !s.has(osnoiseWorkload) {
-			ft.leaveThread(c, v, tp.Prev)
+			s.leaveThread(c, v, tp.Prev)
 		}
 		if tp.Next.PID != v.pid || !s.has(osnoiseWorkload) {
 			v.enter(c, noiseThread)
@@ -82,14 +81,14 @@ func (v *osnoiseCPU) enter(c *machine.CPU, kind int) {
 	v.ints++
 }
 
-// osnoiseNMI accounts an NMI.
+// nmi accounts an NMI.
 //
 // Kernel: trace_osnoise_callback.
-func (ft *Ftrace) osnoiseNMI(c *machine.CPU, enter bool) {
-	if len(ft.osnoise.instances) == 0 {
+func (s *osnoise) nmi(c *machine.CPU, enter bool) {
+	if len(s.instances) == 0 {
 		return
 	}
-	v := &ft.osnoise.vars[c.ID]
+	v := &s.vars[c.ID]
 	switch {
 	case !v.sampling:
 	case enter:
@@ -97,7 +96,7 @@ func (ft *Ftrace) osnoiseNMI(c *machine.CPU, enter bool) {
 	case v.noises[noiseNMI].since != 0: // it came during the sampling
 		rec := events.NMINoiseRecord{}
 		rec.Start, rec.Duration = v.leave(c, noiseNMI)
-		emit(ft, c, events.NMINoise, &rec)
+		plugin.Emit(s.ft, c, &s.scratch, events.NMINoise, &rec)
 	}
 }
 
@@ -118,24 +117,25 @@ func (v *osnoiseCPU) leave(c *machine.CPU, kind int) (start, duration machine.Ti
 	return start, duration
 }
 
-func (ft *Ftrace) leaveIRQ(c *machine.CPU, v *osnoiseCPU, vector int, name string) {
+func (s *osnoise) leaveIRQ(c *machine.CPU, v *osnoiseCPU, vector int, name string) {
 	if v.noises[noiseIRQ].since == 0 {
 		return // it came before the sampling
 	}
 	rec := events.IRQNoiseRecord{Desc: name, Vector: int32(vector)}
 	rec.Start, rec.Duration = v.leave(c, noiseIRQ)
-	emit(ft, c, events.IRQNoise, &rec)
+	plugin.Emit(s.ft, c, &s.scratch, events.IRQNoise, &rec)
 }
 
-func (ft *Ftrace) leaveThread(c *machine.CPU, v *osnoiseCPU, t *machine.Task) {
+func (s *osnoise) leaveThread(c *machine.CPU, v *osnoiseCPU, t *machine.Task) {
 	n := &v.noises[noiseThread]
-	if ft.osnoise.timerlat && !v.timer.tracing || n.since == 0 {
+	if s.timerlat && !v.timer.tracing || n.since == 0 {
 		n.since, n.arrived = 0, 0
 		return
 	}
-	rec := events.ThreadNoiseRecord{Comm: comm16(t.Comm), PID: int32(t.PID)}
+	rec := events.ThreadNoiseRecord{PID: int32(t.PID)}
+	copy(rec.Comm[:len(rec.Comm)-1], t.Comm)
 	rec.Start, rec.Duration = v.leave(c, noiseThread)
-	emit(ft, c, events.ThreadNoise, &rec)
+	plugin.Emit(s.ft, c, &s.scratch, events.ThreadNoise, &rec)
 }
 
 // vectorName is what irq_noise calls an interrupt without a number, and whether it

@@ -1,7 +1,8 @@
-package tracer
+package sampler
 
 import (
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
@@ -20,18 +21,17 @@ type osnoiseRun struct {
 // sleep until the next period.
 //
 // Kernel: osnoise_main and run_osnoise.
-func (ft *Ftrace) osnoiseNext(c *machine.CPU) machine.Stay {
-	s := &ft.osnoise
+func (s *osnoise) osnoiseNext(c *machine.CPU) machine.Stay {
 	v := &s.vars[c.ID]
 	r := &v.run
 	switch {
 	case r.begun && r.last-r.start >= s.runtime*machine.Microsecond:
-		ft.osnoiseDone(c, v)
+		s.osnoiseDone(c, v)
 		if s.period > s.runtime {
-			return ft.osnoiseNap(s.period - s.runtime)
+			return s.osnoiseNap(s.period - s.runtime)
 		}
 	case !r.begun && !s.recording():
-		return ft.osnoiseNap(s.period)
+		return s.osnoiseNap(s.period)
 	}
 	name := "osnoise"
 	flags, preempt := uint8(0), 0
@@ -43,7 +43,7 @@ func (ft *Ftrace) osnoiseNext(c *machine.CPU) machine.Stay {
 	case c.NeedResched:
 		name = "osnoise yields"
 	}
-	code := ft.threadCode(name, func(a *machine.Assembler) {
+	code := s.threadCode(name, func(a *machine.Assembler) {
 		kthread(a, "osnoise_main").State(flags, preempt, 1).Wait(uint32(samplerStep)).Probe()
 		if name == "osnoise yields" {
 			a.Hide("__cond_resched").Call("schedule").State(machine.FlagIRQsOff, 1, 1).Hide("__schedule")
@@ -62,48 +62,45 @@ func (ft *Ftrace) osnoiseNext(c *machine.CPU) machine.Stay {
 		v.sampling = true
 		expected = 1 + before
 	}
-	return machine.Stay{Kind: machine.KernelWork, Code: code, Open: flags == 0, Probe: func(c *machine.CPU) { ft.osnoiseLook(c, v, expected) }}
+	return machine.Stay{Kind: machine.KernelWork, Code: code, Open: flags == 0, Probe: func(c *machine.CPU) { s.osnoiseLook(c, v, expected) }}
 }
 
-func (ft *Ftrace) osnoiseNap(us uint64) machine.Stay {
+func (s *osnoise) osnoiseNap(us uint64) machine.Stay {
 	return machine.Stay{
-		Kind: machine.KernelWork, Code: ft.napCode("osnoise_main"),
+		Kind: machine.KernelWork, Code: s.napCode("osnoise_main"),
 		Wait: machine.Wait{Timeout: us * machine.Microsecond, By: machine.Sleep},
 	}
 }
 
 // osnoiseLook is a look at the clock: what is missing is noise.
-func (ft *Ftrace) osnoiseLook(c *machine.CPU, v *osnoiseCPU, expected machine.Time) {
-	s, r := &ft.osnoise, &v.run
+func (s *osnoise) osnoiseLook(c *machine.CPU, v *osnoiseCPU, expected machine.Time) {
+	r := &v.run
 	missing := c.Time - r.last - expected
 	last := r.last + expected
 	ints := v.ints - r.ints
 	r.last, r.ints = c.Time, v.ints
-	threshold := ft.thresh
+	threshold := *s.ft.Threshold()
 	if threshold == 0 {
 		threshold = 1000
 	}
 	if c.Time < last || missing < threshold || len(s.instances) == 0 {
 		return
 	}
-	ft.running = c
 	r.longest = max(r.longest, missing)
 	r.sum += missing
 	if ints == 0 {
 		r.hw++
 	}
-	emit(ft, c, events.SampleThreshold, &events.SampleThresholdRecord{Start: last, Duration: missing, Interference: ints})
+	plugin.Emit(s.ft, c, &s.scratch, events.SampleThreshold, &events.SampleThresholdRecord{Start: last, Duration: missing, Interference: ints})
 	if s.stopIn > 0 && missing > s.stopIn*machine.Microsecond {
 		s.stopTracing(c, "run_osnoise")
 	}
-	ft.running = nil
 }
 
 // osnoiseDone reports a run.
-func (ft *Ftrace) osnoiseDone(c *machine.CPU, v *osnoiseCPU) {
-	s, r := &ft.osnoise, &v.run
+func (s *osnoise) osnoiseDone(c *machine.CPU, v *osnoiseCPU) {
+	r := &v.run
 	v.sampling, r.begun = false, false
-	ft.running = c
 	rec := events.OsnoiseRecord{
 		Noise: r.sum / 1000, Runtime: (r.last - r.start) / 1000, MaxSample: r.longest / 1000, HwCount: r.hw,
 		NMICount:     v.noises[noiseNMI].count - r.before[noiseNMI],
@@ -111,15 +108,14 @@ func (ft *Ftrace) osnoiseDone(c *machine.CPU, v *osnoiseCPU) {
 		SoftirqCount: v.noises[noiseSoftIRQ].count - r.before[noiseSoftIRQ],
 		ThreadCount:  v.noises[noiseThread].count - r.before[noiseThread],
 	}
-	h := common(c)
+	h := s.ft.Common(c)
 	h.PreemptCount |= 1 << 4 // the thread may not migrate
 	for _, tr := range s.instances {
-		tr.scratch = events.Osnoise.Append(tr.scratch[:0], h, &rec)
-		_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+		s.scratch = events.Osnoise.Append(s.scratch[:0], h, &rec)
+		_ = tr.Write(c, s.scratch) // the buffer counts what it refuses
 	}
 	s.longest(r.longest)
 	if s.stopTotal > 0 && rec.Noise > s.stopTotal {
 		s.stopTracing(c, "run_osnoise")
 	}
-	ft.running = nil
 }

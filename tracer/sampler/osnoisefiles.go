@@ -1,4 +1,4 @@
-package tracer
+package sampler
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/cpumask"
+	"ftracelab/tracer/plugin"
 )
 
 // osnoiseOption is one of osnoise/options.
@@ -24,34 +25,33 @@ const (
 
 var osnoiseOptions = [...]string{"DEFAULTS", "OSNOISE_WORKLOAD", "PANIC_ON_STOP", "OSNOISE_PREEMPT_DISABLE", "OSNOISE_IRQ_DISABLE"}
 
-// osnoiseFiles are the folder osnoise.
+// files is the folder osnoise.
 //
 // Kernel: init_tracefs and init_timerlat_tracefs, kernel/trace/trace_osnoise.c.
-func (ft *Ftrace) osnoiseFiles() tracefile.Node {
-	tr, s := ft.top, &ft.osnoise
-	return &tracefile.Dir{Name: "osnoise", Mode: 0o750, Children: func() []tracefile.Node {
+func (s *osnoise) files() []tracefile.Node {
+	return []tracefile.Node{&tracefile.Dir{Name: "osnoise", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{
-			tr.bounded("period_us", &s.period, &s.runtime, nil),
-			tr.bounded("runtime_us", &s.runtime, nil, &s.period),
-			tr.bounded("stop_tracing_us", &s.stopIn, nil, nil),
-			tr.bounded("stop_tracing_total_us", &s.stopTotal, nil, nil),
-			tr.value("cpus", 0o640, func() string { return s.cpus.List() + "\n" }, ft.setOsnoiseCPUs),
-			tr.value("options", 0o640, s.showOptions, ft.setOsnoiseOption),
-			tr.bounded("print_stack", &s.printStack, nil, nil),
-			tr.bounded("timerlat_period_us", &s.timerPeriod, &s.minPeriod, &s.maxPeriod),
-			&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: ft.osnoiseCPUDirs},
+			plugin.Bounded(s.ft, "period_us", &s.period, &s.runtime, nil),
+			plugin.Bounded(s.ft, "runtime_us", &s.runtime, nil, &s.period),
+			plugin.Bounded(s.ft, "stop_tracing_us", &s.stopIn, nil, nil),
+			plugin.Bounded(s.ft, "stop_tracing_total_us", &s.stopTotal, nil, nil),
+			s.ft.Value("cpus", 0o640, func() string { return s.cpus.List() + "\n" }, s.setCPUs),
+			s.ft.Value("options", 0o640, s.showOptions, s.setOption),
+			plugin.Bounded(s.ft, "print_stack", &s.printStack, nil, nil),
+			plugin.Bounded(s.ft, "timerlat_period_us", &s.timerPeriod, &s.minPeriod, &s.maxPeriod),
+			&tracefile.Dir{Name: "per_cpu", Mode: 0o750, Children: s.cpuDirs},
 		}
-	}}
+	}}}
 }
 
-// osnoiseCPUDirs are the folders below osnoise/per_cpu.
+// cpuDirs are the folders below osnoise/per_cpu.
 //
 // Kernel: osnoise_create_cpu_timerlat_fd.
-func (ft *Ftrace) osnoiseCPUDirs() []tracefile.Node {
+func (s *osnoise) cpuDirs() []tracefile.Node {
 	var dirs []tracefile.Node
-	for _, c := range ft.machine.CPUs() {
+	for _, c := range s.ft.Machine().CPUs() {
 		dirs = append(dirs, &tracefile.Dir{Name: fmt.Sprintf("cpu%d", c.ID), Mode: 0o750, Children: func() []tracefile.Node {
-			return []tracefile.Node{ft.timerlatFD(c)}
+			return []tracefile.Node{s.timerlatFD(c)}
 		}})
 	}
 	return dirs
@@ -76,17 +76,16 @@ func (s *osnoise) showOptions() string {
 // maxOsnoiseWrite bounds a write to osnoise/cpus and osnoise/options.
 const maxOsnoiseWrite = 256
 
-// setOsnoiseOption is NAME or NO_NAME; the threads start anew.
+// setOption is NAME or NO_NAME; the threads start anew.
 //
 // Kernel: osnoise_options_write.
-func (ft *Ftrace) setOsnoiseOption(text string) error {
+func (s *osnoise) setOption(text string) error {
 	name, off := strings.CutPrefix(text, "NO_")
 	name = strings.TrimSpace(name)
 	for o, have := range osnoiseOptions {
 		if have != name || len(text) >= maxOsnoiseWrite {
 			continue
 		}
-		s := &ft.osnoise
 		switch bit := osnoiseOption(o); {
 		case bit == osnoiseDefaults && off:
 			return fmt.Errorf("osnoise/options: NO_DEFAULTS: %w", syscall.EINVAL)
@@ -97,7 +96,7 @@ func (ft *Ftrace) setOsnoiseOption(text string) error {
 		default:
 			s.options |= 1 << bit
 		}
-		s.restart(ft)
+		s.restart()
 		return nil
 	}
 	return fmt.Errorf("osnoise/options: no option %q: %w", name, syscall.EINVAL)
@@ -107,23 +106,23 @@ func (ft *Ftrace) setOsnoiseOption(text string) error {
 // in whatever lies behind it.
 //
 // Kernel: osnoise_cpus_write.
-func (ft *Ftrace) setOsnoiseCPUs(text string) error {
+func (s *osnoise) setCPUs(text string) error {
 	if len(text) >= maxOsnoiseWrite {
 		return fmt.Errorf("osnoise/cpus: %d bytes: %w", len(text), syscall.EINVAL)
 	}
-	mask, err := cpumask.ParseList(text, len(ft.machine.CPUs()))
+	mask, err := cpumask.ParseList(text, len(s.ft.Machine().CPUs()))
 	if err != nil {
 		return fmt.Errorf("osnoise/cpus: %w", err)
 	}
-	ft.osnoise.cpus = mask
-	ft.osnoise.restart(ft)
+	s.cpus = mask
+	s.restart()
 	return nil
 }
 
 // restart starts the threads anew if there are any.
-func (s *osnoise) restart(ft *Ftrace) {
+func (s *osnoise) restart() {
 	if len(s.instances) > 0 {
-		s.end(ft.machine)
-		s.start(ft)
+		s.end()
+		s.startAll()
 	}
 }

@@ -1,4 +1,4 @@
-package tracer
+package sampler
 
 import (
 	"ftracelab/tracer/event/events"
@@ -28,8 +28,7 @@ const (
 // is and sleeps until the next period. A period that has passed is left out.
 //
 // Kernel: timerlat_main and wait_next_period.
-func (ft *Ftrace) timerlatNext(c *machine.CPU) machine.Stay {
-	s := &ft.osnoise
+func (s *osnoise) timerlatNext(c *machine.CPU) machine.Stay {
 	v := &s.vars[c.ID]
 	first := v.timer.due == 0
 	if first {
@@ -39,7 +38,7 @@ func (ft *Ftrace) timerlatNext(c *machine.CPU) machine.Stay {
 	for due <= c.Time {
 		due += s.timerPeriod * machine.Microsecond
 	}
-	code := ft.threadCode("timerlat", func(a *machine.Assembler) {
+	code := s.threadCode("timerlat", func(a *machine.Assembler) {
 		kthread(a, "timerlat_main").State(0, 0, 1).Probe().Call("schedule").State(machine.FlagIRQsOff, 1, 1).Hide("__schedule")
 		a.Switch(machine.StateInterruptible).State(0, 0, 1).Return(6)
 	})
@@ -48,16 +47,14 @@ func (ft *Ftrace) timerlatNext(c *machine.CPU) machine.Stay {
 		Probe: func(c *machine.CPU) {
 			v.sampling, v.timer.due = true, due
 			if !first {
-				ft.timerlatThread(c, v, c.Time-woken)
+				s.timerlatThread(c, v, c.Time-woken)
 			}
 		},
 	}
 }
 
 // timerlatThread reports how late the thread is.
-func (ft *Ftrace) timerlatThread(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
-	s := &ft.osnoise
-	ft.running = c
+func (s *osnoise) timerlatThread(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
 	s.timerlatSample(c, v.timer.count, timerlatThread, late)
 	s.longest(late)
 	if us := late / 1000; s.printStack > 0 && us >= s.printStack {
@@ -67,7 +64,6 @@ func (ft *Ftrace) timerlatThread(c *machine.CPU, v *osnoiseCPU, late machine.Tim
 	if s.stopTotal > 0 && late/1000 >= s.stopTotal {
 		s.stopTracing(c, "timerlat_main")
 	}
-	ft.running = nil
 }
 
 // waitsForTimer is the task that the timer will wake, or nil.
@@ -84,8 +80,7 @@ func (v *osnoiseCPU) waitsForTimer() *machine.Task {
 // timerlatIRQ runs when t is woken; if it is a thread of timerlat, by its timer.
 //
 // Kernel: timerlat_irq.
-func (ft *Ftrace) timerlatIRQ(c *machine.CPU, t *machine.Task) {
-	s := &ft.osnoise
+func (s *osnoise) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 	v := &s.vars[t.CPU().ID]
 	if v.waitsForTimer() != t {
 		return
@@ -100,7 +95,7 @@ func (ft *Ftrace) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 	v.timer.count++
 	s.timerlatSample(c, v.timer.count, timerlatIRQ, late)
 	if s.printStack > 0 {
-		v.timer.stack = c.KernelStack(append(v.timer.stack[:0], ft.inside("timerlat_irq")))
+		v.timer.stack = c.KernelStack(append(v.timer.stack[:0], s.ft.Inside("timerlat_irq")))
 	}
 	if us := late / 1000; s.stopIn > 0 && us >= s.stopIn {
 		if s.stopIn <= s.printStack && us >= s.printStack {
@@ -115,16 +110,15 @@ func (ft *Ftrace) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 func (s *osnoise) timerlatSample(c *machine.CPU, count uint32, context int32, late machine.Time) {
 	rec := events.TimerlatRecord{Seqnum: count, Context: context, TimerLatency: late}
 	for _, tr := range s.instances {
-		tr.scratch = events.Timerlat.Append(tr.scratch[:0], common(c), &rec)
-		_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
-		tr.ft.remember(c.Current)
+		s.scratch = events.Timerlat.Append(s.scratch[:0], s.ft.Common(c), &rec)
+		_ = tr.Write(c, s.scratch) // the buffer counts what it refuses
+		s.ft.Remember(c.Current)
 	}
 }
 
 // Kernel: timerlat_dump_stack.
 func (s *osnoise) dumpStack(c *machine.CPU, ips []uint64) {
 	for _, tr := range s.instances {
-		tr.stack.IPs = append(tr.stack.IPs[:0], ips...)
-		tr.kernelStack(tr.rec, c, contextOf(c), common(c))
+		tr.KernelStack(c, ips)
 	}
 }

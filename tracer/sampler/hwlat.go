@@ -1,4 +1,4 @@
-package tracer
+package sampler
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
@@ -18,10 +19,12 @@ import (
 //
 // Kernel: kernel/trace/trace_hwlat.c.
 type hwlat struct {
-	of            *Instance // nil: nobody
+	threads
+	scratch       []byte
+	of            plugin.Trace // nil: nobody
 	mode          hwlatMode
 	window, width uint64 // µs
-	threads       []*hwlatThread
+	running       []*hwlatThread
 	sampling      bool   // a thread samples, and none has ended since the last began
 	saved, last   uint64 // tracing_thresh before the tracer, and of its last time
 	found         uint32
@@ -37,104 +40,97 @@ const (
 
 var hwlatModes = [...]string{"none", "round-robin", "per-cpu"}
 
-func newHwlat() hwlat {
-	return hwlat{mode: hwlatRoundRobin, window: 1_000_000, width: 500_000, last: 10_000}
-}
-
-// hwlatTracer is the row of hwlat.
-func hwlatTracer() Tracer {
-	return Tracer{
-		Name: "hwlat", instances: true, sampler: true,
-		init:  (*Instance).hwlatInit,
-		reset: (*Instance).hwlatReset,
-		start: (*Instance).hwlatStart,
-		stop:  func(tr *Instance) { tr.ft.hwlat.end(tr.ft.machine) },
+// Hwlat is the row of hwlat.
+func Hwlat(ft plugin.Ftrace) plugin.Tracer {
+	s := &hwlat{threads: threads{ft: ft}, mode: hwlatRoundRobin, window: 1_000_000, width: 500_000, last: 10_000}
+	return plugin.Tracer{
+		Name: "hwlat", Instances: true, Latency: true,
+		Init: s.init, Reset: s.reset, Start: s.begin,
+		Stop: func(plugin.Trace) { s.end() },
+		NMI:  s.nmi, Hotplug: s.hotplug, Files: s.files,
 	}
 }
 
 // Kernel: hwlat_tracer_init.
-func (tr *Instance) hwlatInit() error {
-	s := &tr.ft.hwlat
+func (s *hwlat) init(tr plugin.Trace) error {
 	if s.of != nil {
-		return fmt.Errorf("current_tracer: instance %q looks already: %w", s.of.name, syscall.EBUSY)
+		return fmt.Errorf("current_tracer: instance %q looks already: %w", s.of.Name(), syscall.EBUSY)
 	}
-	s.of, s.found, tr.latency.max, s.saved = tr, 0, 0, tr.ft.thresh
-	if tr.ft.thresh == 0 {
-		tr.ft.thresh = s.last
+	threshold := s.ft.Threshold()
+	s.of, s.found, *tr.MaxLatency(), s.saved = tr, 0, 0, *threshold
+	if *threshold == 0 {
+		*threshold = s.last
 	}
-	if tr.buf.Recording() {
-		tr.hwlatStart()
+	if tr.Recording() {
+		s.begin(tr)
 	}
 	return nil
 }
 
 // Kernel: hwlat_tracer_reset.
-func (tr *Instance) hwlatReset() {
-	s := &tr.ft.hwlat
-	s.end(tr.ft.machine)
-	s.last, tr.ft.thresh, s.of = tr.ft.thresh, s.saved, nil
+func (s *hwlat) reset(plugin.Trace) {
+	s.end()
+	threshold := s.ft.Threshold()
+	s.last, *threshold, s.of = *threshold, s.saved, nil
 }
 
-func (s *hwlat) end(m *machine.Machine) {
-	for _, t := range s.threads {
-		t.end(m)
+func (s *hwlat) end() {
+	for _, t := range s.running {
+		t.end(s.ft.Machine())
 	}
-	s.threads = nil
+	s.running = nil
 }
 
-// hwlatStart starts one thread, or one on every CPU of tracing_cpumask.
+// begin starts one thread, or one on every CPU of tracing_cpumask.
 //
 // Kernel: hwlat_tracer_start.
-func (tr *Instance) hwlatStart() {
-	ft := tr.ft
-	if len(ft.hwlat.threads) > 0 {
+func (s *hwlat) begin(tr plugin.Trace) {
+	if len(s.running) > 0 {
 		return
 	}
-	for _, c := range ft.machine.CPUs() {
+	for _, c := range s.ft.Machine().CPUs() {
 		switch {
-		case !c.Online() || !tr.cpumask[c.ID]:
-		case ft.hwlat.mode == hwlatPerCPU:
-			tr.hwlatStartOn(c)
-		case len(ft.hwlat.threads) == 0:
-			w := &hwlatThread{tr: tr}
-			w.sampler = ft.startSampler(c, "hwlatd", machine.TaskConfig{}, w.next)
-			ft.hwlat.threads = append(ft.hwlat.threads, w)
+		case !c.Online() || !tr.Follows(c.ID):
+		case s.mode == hwlatPerCPU:
+			s.startOn(c, tr, fmt.Sprintf("hwlatd/%d", c.ID))
+		case len(s.running) == 0:
+			s.startOn(c, tr, "hwlatd")
 		}
 	}
 }
 
-// hwlatStartOn starts the thread of a CPU.
+// startOn starts a thread on a CPU.
 //
-// Kernel: start_cpu_kthread.
-func (tr *Instance) hwlatStartOn(c *machine.CPU) {
-	w := &hwlatThread{tr: tr}
-	w.sampler = tr.ft.startSampler(c, fmt.Sprintf("hwlatd/%d", c.ID), machine.TaskConfig{}, w.next)
-	tr.ft.hwlat.threads = append(tr.ft.hwlat.threads, w)
+// Kernel: start_cpu_kthread and start_single_kthread.
+func (s *hwlat) startOn(c *machine.CPU, tr plugin.Trace, comm string) {
+	w := &hwlatThread{s: s, tr: tr}
+	w.sampler = s.start(c, comm, machine.TaskConfig{}, w.next)
+	s.running = append(s.running, w)
 }
 
 // hotplug ends the thread of a CPU that goes, and starts one where it comes back. The
-// one that goes round leaves, too: it is on another CPU than it chose then, and stays
-// there from now on.
+// round-robin thread is migrated as well; it keeps its new CPU and the mode becomes
+// none.
 //
 // Kernel: hwlat_cpu_die and hwlat_hotplug_workfn; move_to_next_cpu.
-func (s *hwlat) hotplug(m *machine.Machine, c *machine.CPU, online bool) {
+func (s *hwlat) hotplug(c *machine.CPU, online bool) {
 	perCPU := s.mode == hwlatPerCPU
 	switch {
 	case s.of == nil || online && !perCPU:
 	case online:
-		if s.of.cpumask[c.ID] && len(s.threads) > 0 {
-			s.of.hwlatStartOn(c)
+		if s.of.Follows(c.ID) && len(s.running) > 0 {
+			s.startOn(c, s.of, fmt.Sprintf("hwlatd/%d", c.ID))
 		}
 	default:
-		for n, w := range s.threads {
+		for n, w := range s.running {
 			switch {
 			case w.task.CPU() != c:
 			case perCPU:
-				w.end(m)
-				s.threads = slices.Delete(s.threads, n, n+1)
+				w.end(s.ft.Machine())
+				s.running = slices.Delete(s.running, n, n+1)
 				return
 			default:
-				w.task.Bind(m.CPUs()[0])
+				w.task.Bind(s.ft.Machine().CPUs()[0])
 				s.mode = hwlatNone
 			}
 		}
@@ -144,7 +140,8 @@ func (s *hwlat) hotplug(m *machine.Machine, c *machine.CPU, online bool) {
 // hwlatThread is a thread of hwlat.
 type hwlatThread struct {
 	*sampler
-	tr      *Instance
+	s       *hwlat
+	tr      plugin.Trace
 	sampled bool         // this window
 	step    machine.Time // between two looks
 	last    machine.Time
@@ -161,8 +158,7 @@ const maxHwlatLooks = 20_000
 //
 // Kernel: kthread_fn and get_sample.
 func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
-	ft := w.tr.ft
-	s := &ft.hwlat
+	s := w.s
 	w.sampled = !w.sampled
 	if !w.sampled {
 		if s.mode == hwlatRoundRobin {
@@ -170,14 +166,14 @@ func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
 		}
 		nap := max((s.window-s.width)/1000, 1)
 		return machine.Stay{
-			Kind: machine.KernelWork, Code: ft.napCode("kthread_fn"),
+			Kind: machine.KernelWork, Code: s.napCode("kthread_fn"),
 			Wait: machine.Wait{Timeout: machine.Time(nap) * machine.Millisecond, By: machine.Sleep},
 		}
 	}
 	width := min(s.width, maxHwlatLooks*math.MaxUint32/machine.Microsecond) * machine.Microsecond
 	w.step = max(samplerStep, width/maxHwlatLooks)
 	looks := max(width/w.step, 2)
-	code := ft.threadCode(fmt.Sprintf("hwlat %d*%d", looks, w.step), func(a *machine.Assembler) {
+	code := s.threadCode(fmt.Sprintf("hwlat %d*%d", looks, w.step), func(a *machine.Assembler) {
 		kthread(a, "kthread_fn").State(machine.FlagIRQsOff, 0, 0)
 		for range looks {
 			a.Wait(uint32(w.step) - 1).Probe()
@@ -192,9 +188,9 @@ func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
 //
 // Kernel: move_to_next_cpu.
 func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
-	cpus := w.tr.ft.machine.CPUs()
+	cpus := w.s.ft.Machine().CPUs()
 	for n := 1; n <= len(cpus); n++ {
-		if next := cpus[(c.ID+n)%len(cpus)]; next.Online() && w.tr.cpumask[next.ID] {
+		if next := cpus[(c.ID+n)%len(cpus)]; next.Online() && w.tr.Follows(next.ID) {
 			return next
 		}
 	}
@@ -204,17 +200,17 @@ func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
 // look is one look at the clock. Whether time went missing within a look or
 // between two is a matter of chance.
 func (w *hwlatThread) look(c *machine.CPU) {
-	ft := w.tr.ft
+	s := w.s
 	w.looks--
 	if gap := uint64(c.Time-w.last-w.step) / 1000; w.last != 0 && c.Time > w.last+w.step {
 		longest := &w.rec.Duration
-		if ft.machine.Rand("hwlat").IntN(2) == 0 {
+		if s.ft.Machine().Rand("hwlat").IntN(2) == 0 {
 			longest = &w.rec.OuterDuration
 		}
 		*longest = max(*longest, gap)
-		if gap > ft.thresh/1000 {
+		if gap > *s.ft.Threshold()/1000 {
 			if w.rec.Count == 0 {
-				now := realTime(c.Time)
+				now := s.ft.WallClock(c.Time)
 				w.rec.TvSec, w.rec.TvNsec = int64(now/1e9), int64(now%1e9)
 			}
 			w.rec.Count++
@@ -222,20 +218,19 @@ func (w *hwlatThread) look(c *machine.CPU) {
 	}
 	w.last = c.Time
 	if w.looks == 0 {
-		ft.hwlat.sampling = false
+		s.sampling = false
 		w.rec.NMITotalTS /= 1000
 	}
-	if w.looks > 0 || w.rec.Count == 0 || ft.hwlat.of != w.tr {
+	if w.looks > 0 || w.rec.Count == 0 || s.of != w.tr {
 		return
 	}
-	ft.running = c
-	ft.hwlat.found++
-	w.rec.Seqnum = ft.hwlat.found
-	w.tr.scratch = events.Hwlat.Append(w.tr.scratch[:0], common(c), &w.rec)
-	_ = w.tr.rec.Event(c.ID, contextOf(c), w.tr.scratch) // the buffer counts what it refuses
+	s.found++
+	w.rec.Seqnum = s.found
+	s.scratch = events.Hwlat.Append(s.scratch[:0], s.ft.Common(c), &w.rec)
+	_ = w.tr.Write(c, s.scratch) // the buffer counts what it refuses
 	// In µs, where tracing_max_latency takes it for ns: as in the kernel.
-	w.tr.latency.max = max(w.tr.latency.max, w.rec.Duration, w.rec.OuterDuration)
-	ft.running = nil
+	longest := w.tr.MaxLatency()
+	*longest = max(*longest, w.rec.Duration, w.rec.OuterDuration)
 }
 
 // nmi counts an NMI while a thread samples. There is one count for each CPU's
@@ -246,7 +241,7 @@ func (s *hwlat) nmi(c *machine.CPU, enter bool) {
 	if !s.sampling {
 		return
 	}
-	for _, w := range s.threads {
+	for _, w := range s.running {
 		switch {
 		case s.mode == hwlatPerCPU && w.task.CPU() != c:
 		case enter:
@@ -258,16 +253,15 @@ func (s *hwlat) nmi(c *machine.CPU, enter bool) {
 	}
 }
 
-// hwlatFiles are hwlat_detector.
-func (ft *Ftrace) hwlatFiles() tracefile.Node {
-	tr, s := ft.top, &ft.hwlat
-	return &tracefile.Dir{Name: "hwlat_detector", Mode: 0o750, Children: func() []tracefile.Node {
+// files is the folder hwlat_detector.
+func (s *hwlat) files() []tracefile.Node {
+	return []tracefile.Node{&tracefile.Dir{Name: "hwlat_detector", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{
-			tr.value("mode", 0o640, s.showMode, s.setMode),
-			tr.bounded("width", &s.width, nil, &s.window),
-			tr.bounded("window", &s.window, &s.width, nil),
+			s.ft.Value("mode", 0o640, s.showMode, s.setMode),
+			plugin.Bounded(s.ft, "width", &s.width, nil, &s.window),
+			plugin.Bounded(s.ft, "window", &s.window, &s.width, nil),
 		}
-	}}
+	}}}
 }
 
 func (s *hwlat) showMode() string {
@@ -283,11 +277,11 @@ func (s *hwlat) setMode(text string) error {
 			continue
 		}
 		if s.of != nil {
-			s.end(s.of.ft.machine)
+			s.end()
 		}
 		s.mode = hwlatMode(mode)
 		if s.of != nil {
-			s.of.hwlatStart()
+			s.begin(s.of)
 		}
 		return nil
 	}

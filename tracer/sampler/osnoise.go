@@ -1,4 +1,4 @@
-package tracer
+package sampler
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracer/cpumask"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
@@ -15,23 +16,18 @@ import (
 //
 // Kernel: kernel/trace/trace_osnoise.c.
 type osnoise struct {
+	threads
+	scratch              []byte
 	period, runtime      uint64 // µs; runtime of each period is sampled
 	stopIn, stopTotal    uint64 // µs; stop tracing at so much noise, 0: never
 	timerPeriod          uint64 // µs, of timerlat
 	printStack           uint64 // µs; timerlat shows the stack of an interrupt so late, 0: never
 	options              uint8  // bits by osnoiseOption
 	cpus                 cpumask.Mask
-	instances            []*Instance
+	instances            []plugin.Trace
 	timerlat             bool // it is timerlat that runs
 	vars                 []osnoiseCPU
 	minPeriod, maxPeriod uint64
-}
-
-func newOsnoise(cpus int) osnoise {
-	return osnoise{
-		period: 1_000_000, runtime: 1_000_000, timerPeriod: 1000, options: 1 << osnoiseWorkload,
-		cpus: cpumask.All(cpus), vars: make([]osnoiseCPU, cpus), minPeriod: 100, maxPeriod: 1_000_000,
-	}
 }
 
 // osnoiseCPU is the measurement on one CPU.
@@ -48,79 +44,86 @@ type osnoiseCPU struct {
 	timer    timerlatCPU
 }
 
-// osnoiseTracer is the row of osnoise or timerlat.
-func osnoiseTracer(name string) Tracer {
-	return Tracer{
-		Name: name, instances: true, sampler: true,
-		init:  func(tr *Instance) error { return tr.osnoiseInit(name == "timerlat") },
-		reset: (*Instance).osnoiseReset,
-		start: (*Instance).osnoiseStart,
-		stop:  (*Instance).osnoiseStop,
-		trace: osnoiseTrace,
-		points: []string{
+// Osnoise is the rows of timerlat and osnoise.
+func Osnoise(ft plugin.Ftrace) (timerlat, osnoiseRow plugin.Tracer) {
+	cpus := len(ft.Machine().CPUs())
+	s := &osnoise{
+		threads: threads{ft: ft},
+		period:  1_000_000, runtime: 1_000_000, timerPeriod: 1000, options: 1 << osnoiseWorkload,
+		cpus: cpumask.All(cpus), vars: make([]osnoiseCPU, cpus), minPeriod: 100, maxPeriod: 1_000_000,
+	}
+	row := plugin.Tracer{
+		Instances: true, Latency: true,
+		Reset: s.leave, Start: s.join, Stop: s.part, Trace: s.trace,
+		Points: []string{
 			"irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit", "irq_vectors:reschedule_entry", "irq_vectors:reschedule_exit",
 			"irq_vectors:call_function_single_entry", "irq_vectors:call_function_single_exit",
 			"irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_entry", "irq:softirq_exit",
 			"sched:sched_switch", "sched:sched_waking",
 		},
 	}
+	timerlat, osnoiseRow = row, row
+	timerlat.Name, timerlat.Init = "timerlat", func(tr plugin.Trace) error { return s.init(tr, true) }
+	osnoiseRow.Name, osnoiseRow.Init = "osnoise", func(tr plugin.Trace) error { return s.init(tr, false) }
+	// These are for both.
+	osnoiseRow.NMI, osnoiseRow.Hotplug, osnoiseRow.Files = s.nmi, s.hotplug, s.files
+	return timerlat, osnoiseRow
 }
 
 // Kernel: osnoise_tracer_init and timerlat_tracer_init.
-func (tr *Instance) osnoiseInit(timerlat bool) error {
-	s := &tr.ft.osnoise
+func (s *osnoise) init(tr plugin.Trace, timerlat bool) error {
 	if s.timerlat && !timerlat || timerlat && !s.timerlat && len(s.instances) > 0 {
 		return fmt.Errorf("current_tracer: osnoise and timerlat do not run at once: %w", syscall.EBUSY)
 	}
 	s.timerlat = timerlat
-	tr.latency.max = 0
-	tr.osnoiseStart()
+	*tr.MaxLatency() = 0
+	s.join(tr)
 	return nil
 }
 
-// osnoiseStart begins to record; the first instance starts the threads.
+// join begins to record into an instance; the first one starts the threads.
 //
 // Kernel: osnoise_tracer_start and timerlat_tracer_start.
-func (tr *Instance) osnoiseStart() {
-	s := &tr.ft.osnoise
+func (s *osnoise) join(tr plugin.Trace) {
 	if slices.Contains(s.instances, tr) {
 		return // a threshold has stopped it, or nobody
 	}
 	if s.instances = append(s.instances, tr); len(s.instances) == 1 {
-		s.start(tr.ft)
+		s.startAll()
 	}
 }
 
+// leave is the end of the tracer in an instance.
+//
 // Kernel: osnoise_tracer_reset and timerlat_tracer_reset.
-func (tr *Instance) osnoiseReset() {
-	tr.osnoiseStop()
-	if s := &tr.ft.osnoise; len(s.instances) == 0 {
+func (s *osnoise) leave(tr plugin.Trace) {
+	s.part(tr)
+	if len(s.instances) == 0 {
 		s.timerlat = false
 	}
 }
 
-// osnoiseStop ends the recording; with the last instance the threads end.
+// part ends the recording into an instance; with the last one the threads end.
 //
 // Kernel: osnoise_tracer_stop and timerlat_tracer_stop.
-func (tr *Instance) osnoiseStop() {
-	s := &tr.ft.osnoise
-	if !slices.Contains(s.instances, tr) {
+func (s *osnoise) part(tr plugin.Trace) {
+	at := slices.Index(s.instances, tr)
+	if at < 0 {
 		return
 	}
-	s.instances = slices.DeleteFunc(s.instances, func(o *Instance) bool { return o == tr })
-	if len(s.instances) == 0 {
-		s.end(tr.ft.machine)
+	if s.instances = slices.Delete(s.instances, at, at+1); len(s.instances) == 0 {
+		s.end()
 	}
 }
 
-// start starts the threads on the CPUs of osnoise/cpus.
+// startAll starts the threads on the CPUs of osnoise/cpus.
 //
 // Kernel: start_per_cpu_kthreads.
-func (s *osnoise) start(ft *Ftrace) {
-	for _, c := range ft.machine.CPUs() {
+func (s *osnoise) startAll() {
+	for _, c := range s.ft.Machine().CPUs() {
 		s.vars[c.ID] = osnoiseCPU{}
 		if c.Online() && s.cpus[c.ID] && (s.has(osnoiseWorkload) || !s.timerlat) {
-			s.startOn(ft, c)
+			s.startOn(c)
 		}
 	}
 }
@@ -130,18 +133,18 @@ func (s *osnoise) start(ft *Ftrace) {
 // a CPU comes back.
 //
 // Kernel: start_kthread.
-func (s *osnoise) startOn(ft *Ftrace, c *machine.CPU) {
+func (s *osnoise) startOn(c *machine.CPU) {
 	v := &s.vars[c.ID]
 	switch {
 	case v.thread != nil, v.user != nil:
 		return
 	case s.timerlat:
-		v.thread = ft.startSampler(c, fmt.Sprintf("timerlat/%d", c.ID), machine.TaskConfig{Policy: machine.FIFO, Prio: machine.RTPrio(timerlatPriority)}, ft.timerlatNext)
+		v.thread = s.start(c, fmt.Sprintf("timerlat/%d", c.ID), machine.TaskConfig{Policy: machine.FIFO, Prio: machine.RTPrio(timerlatPriority)}, s.timerlatNext)
 	case !s.has(osnoiseWorkload):
 		v.sampling = true
 		return
 	default:
-		v.thread = ft.startSampler(c, fmt.Sprintf("osnoise/%d", c.ID), machine.TaskConfig{}, ft.osnoiseNext)
+		v.thread = s.start(c, fmt.Sprintf("osnoise/%d", c.ID), machine.TaskConfig{}, s.osnoiseNext)
 	}
 	v.pid = v.thread.task.PID
 }
@@ -151,20 +154,21 @@ func (s *osnoise) startOn(ft *Ftrace, c *machine.CPU) {
 // Departure: it starts at once; a kernel's waits for the CPU's worker thread.
 //
 // Kernel: osnoise_cpu_die and osnoise_hotplug_workfn.
-func (s *osnoise) hotplug(ft *Ftrace, c *machine.CPU, online bool) {
+func (s *osnoise) hotplug(c *machine.CPU, online bool) {
 	switch {
 	case len(s.instances) == 0:
 	case !online:
-		s.vars[c.ID].thread.end(ft.machine)
-		s.vars[c.ID].user.end(ft.machine)
+		s.vars[c.ID].thread.end(s.ft.Machine())
+		s.vars[c.ID].user.end(s.ft.Machine())
 		s.vars[c.ID] = osnoiseCPU{}
 	case s.cpus[c.ID]:
-		s.startOn(ft, c)
+		s.startOn(c)
 	}
 }
 
 // Kernel: stop_per_cpu_kthreads.
-func (s *osnoise) end(m *machine.Machine) {
+func (s *osnoise) end() {
+	m := s.ft.Machine()
 	for cpu := range s.vars {
 		s.vars[cpu].thread.end(m)
 		s.vars[cpu].user.end(m)
@@ -178,7 +182,7 @@ func (s *osnoise) has(o osnoiseOption) bool { return s.options>>o&1 != 0 }
 //
 // Kernel: osnoise_has_tracing_on.
 func (s *osnoise) recording() bool {
-	return slices.ContainsFunc(s.instances, func(tr *Instance) bool { return tr.buf.Recording() })
+	return slices.ContainsFunc(s.instances, plugin.Trace.Recording)
 }
 
 // longest keeps the largest noise or latency.
@@ -186,8 +190,9 @@ func (s *osnoise) recording() bool {
 // Kernel: notify_new_max_latency.
 func (s *osnoise) longest(ns machine.Time) {
 	for _, tr := range s.instances {
-		if tr.buf.Recording() {
-			tr.latency.max = max(tr.latency.max, ns)
+		if tr.Recording() {
+			longest := tr.MaxLatency()
+			*longest = max(*longest, ns)
 		}
 	}
 }
@@ -199,7 +204,7 @@ func (s *osnoise) longest(ns machine.Time) {
 // Kernel: osnoise_stop_tracing.
 func (s *osnoise) stopTracing(c *machine.CPU, from string) {
 	for _, tr := range s.instances {
-		tr.print(c, from, fmt.Sprintf("stop tracing hit on cpu %d\n", c.ID))
-		tr.buf.SetRecording(false)
+		tr.Print(c, from, fmt.Sprintf("stop tracing hit on cpu %d\n", c.ID))
+		tr.SetRecording(false)
 	}
 }

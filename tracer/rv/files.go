@@ -1,4 +1,4 @@
-package tracer
+package rv
 
 import (
 	"fmt"
@@ -8,40 +8,39 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// rvFiles are the folder rv. Numbers and the description end with a NUL, as a kernel's do.
+// Files is the folder rv. Numbers and the description end with a NUL, as a kernel's do.
 //
 // Kernel: rv_init_interface and create_monitor_dir, kernel/trace/rv/rv.c;
 // init_rv_reactors, rv_reactors.c.
-func (ft *Ftrace) rvFiles() tracefile.Node {
-	tr, r := ft.top, &ft.rv
+func (r *RV) Files() tracefile.Node {
 	text := func(name, s string) tracefile.Node {
-		return tr.value(name, 0o440, func() string { return s }, nil)
+		return r.ft.Value(name, 0o440, func() string { return s }, nil)
 	}
 	return &tracefile.Dir{Name: "rv", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{
 			text("available_monitors", "wwnr\n"),
 			text("available_reactors", "nop\n"),
-			tr.seq("enabled_monitors", 0o640, func() ([]byte, error) {
+			r.ft.Seq("enabled_monitors", 0o640, func() ([]byte, error) {
 				if r.enabled {
 					return []byte("wwnr\n"), nil
 				}
 				return nil, nil
 			}).OnTrunc(func() error {
-				return tr.locked(func() error { ft.enableMonitor(false); return nil })
-			}).OnWrite(func(p []byte) error { return tr.locked(func() error { return ft.writeMonitors(string(p)) }) }),
-			tr.boolean("monitoring_on", func() bool { return !r.off }, func(on bool) {
+				return r.ft.Locked(func() error { r.enable(false); return nil })
+			}).OnWrite(func(p []byte) error { return r.ft.Locked(func() error { return r.writeMonitors(string(p)) }) }),
+			r.boolean("monitoring_on", func() bool { return !r.off }, func(on bool) {
 				if on && r.off {
 					r.reset()
 				}
 				r.off = !on
 			}),
-			tr.boolean("reacting_on", func() bool { return !r.quiet }, func(on bool) { r.quiet = !on }),
+			r.boolean("reacting_on", func() bool { return !r.quiet }, func(on bool) { r.quiet = !on }),
 			&tracefile.Dir{Name: "monitors", Mode: 0o750, Children: func() []tracefile.Node {
 				return []tracefile.Node{&tracefile.Dir{Name: "wwnr", Mode: 0o750, Children: func() []tracefile.Node {
 					return []tracefile.Node{
-						tr.boolean("enable", func() bool { return r.enabled }, ft.enableMonitor),
+						r.boolean("enable", func() bool { return r.enabled }, r.enable),
 						text("desc", "wakeup while not running per-task testing model.\n\x00"),
-						tr.seq("reactors", 0o640, func() ([]byte, error) { return []byte("[nop]\n"), nil }).OnWrite(writeReactor),
+						r.ft.Seq("reactors", 0o640, func() ([]byte, error) { return []byte("[nop]\n"), nil }).OnWrite(writeReactor),
 					}
 				}}}
 			}},
@@ -50,14 +49,14 @@ func (ft *Ftrace) rvFiles() tracefile.Node {
 }
 
 // boolean is a file of a yes or no.
-func (tr *Instance) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
+func (r *RV) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
 	show := func() string {
 		if get() {
 			return "1\n\x00"
 		}
 		return "0\n\x00"
 	}
-	return tr.value(name, 0o640, show, func(text string) error {
+	return r.ft.Value(name, 0o640, show, func(text string) error {
 		on, err := tracefile.ParseBool(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -75,14 +74,14 @@ const maxRVName = 32
 // writeMonitors is a name to be enabled, or behind a ! to be disabled.
 //
 // Kernel: enabled_monitors_write.
-func (ft *Ftrace) writeMonitors(text string) error {
+func (r *RV) writeMonitors(text string) error {
 	name, off := strings.CutPrefix(strings.TrimSpace(text), "!")
 	switch {
 	case text == "" || len(text) > maxRVName+1:
 	case name == "":
 		return nil
 	case name == "wwnr":
-		ft.enableMonitor(!off)
+		r.enable(!off)
 		return nil
 	}
 	return fmt.Errorf("rv/enabled_monitors: no monitor %q: %w", text, syscall.EINVAL)

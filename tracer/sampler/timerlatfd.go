@@ -1,4 +1,4 @@
-package tracer
+package sampler
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // Kernel: timerlat_fd_open, timerlat_fd_read and timerlat_fd_release,
 // kernel/trace/trace_osnoise.c.
 type timerlatUser struct {
-	ft           *Ftrace
+	s            *osnoise
 	task         *machine.Task
 	v            *osnoiseCPU // nil when it has closed the file, or was killed
 	wanted, done int         // reads
@@ -27,10 +27,10 @@ type timerlatUser struct {
 }
 
 // timerlatFD is osnoise/per_cpu/cpuN/timerlat_fd.
-func (ft *Ftrace) timerlatFD(c *machine.CPU) tracefile.Node {
+func (s *osnoise) timerlatFD(c *machine.CPU) tracefile.Node {
 	return &tracefile.File{Name: "timerlat_fd", Mode: 0o440, Open: func(ctx context.Context, _ tracefile.Flags) (tracefile.Handle, error) {
-		u := &timerlatUser{ft: ft}
-		err := ft.Do(func(*machine.Machine) error { return u.open(ctx, c) })
+		u := &timerlatUser{s: s}
+		err := s.ft.Do(func(*machine.Machine) error { return u.open(ctx, c) })
 		if err != nil {
 			return nil, err
 		}
@@ -38,17 +38,20 @@ func (ft *Ftrace) timerlatFD(c *machine.CPU) tracefile.Node {
 	}}
 }
 
+// anyCPU is where a caller runs that may run on any.
+const anyCPU = 0
+
 // open makes the caller the thread of its CPU. Errors are EINVAL unless timerlat runs
 // without OSNOISE_WORKLOAD, EBUSY if the caller's CPU has a thread, and EPERM for a
 // caller that does not run on c alone.
 func (u *timerlatUser) open(ctx context.Context, c *machine.CPU) error {
-	s := &u.ft.osnoise
+	s := u.s
 	if !s.timerlat || s.has(osnoiseWorkload) {
 		return fmt.Errorf("timerlat_fd: timerlat has to run with NO_OSNOISE_WORKLOAD: %w", syscall.EINVAL)
 	}
 	who, pinned := tracefile.CallerOf(ctx)
 	if !pinned {
-		who.CPU = writerCPU
+		who.CPU = anyCPU
 	}
 	switch {
 	case who.CPU < len(s.vars) && s.vars[who.CPU].pid != 0:
@@ -56,7 +59,7 @@ func (u *timerlatUser) open(ctx context.Context, c *machine.CPU) error {
 	case !pinned, who.CPU != c.ID, !c.Online():
 		return fmt.Errorf("timerlat_fd: the caller does not run on CPU %d alone: %w", c.ID, syscall.EPERM)
 	}
-	u.task = u.ft.machine.Spawn(machine.TaskConfig{Comm: who.Comm, CPU: c.ID, Bound: true, Memory: noMemory{}, Next: u.next})
+	u.task = s.ft.Machine().Spawn(machine.TaskConfig{Comm: who.Comm, CPU: c.ID, Bound: true, Memory: noMemory{}, Next: u.next})
 	u.v = &s.vars[c.ID]
 	u.v.user, u.v.pid, u.v.timer = u, u.task.PID, timerlatCPU{}
 	return nil
@@ -74,7 +77,7 @@ func (u *timerlatUser) Read(ctx context.Context, _ []byte) (int, error) {
 		gone, done = u.v == nil, u.done == u.wanted
 		return nil
 	}
-	_ = u.ft.Do(func(m *machine.Machine) error { // without an error
+	_ = u.s.ft.Do(func(m *machine.Machine) error { // without an error
 		u.wanted++
 		if _, asleep := u.task.Sleeping(); asleep && !u.waits {
 			m.Wake(u.task)
@@ -85,8 +88,8 @@ func (u *timerlatUser) Read(ctx context.Context, _ []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		u.ft.Run(machine.Millisecond / 10)
-		_ = u.ft.Do(look)
+		u.s.ft.Run(machine.Millisecond / 10)
+		_ = u.s.ft.Do(look)
 	}
 	if gone {
 		return 0, fmt.Errorf("timerlat_fd: the process was killed: %w", syscall.EINTR)
@@ -101,7 +104,7 @@ func (u *timerlatUser) Flush() error { return nil }
 
 // Close ends the process.
 func (u *timerlatUser) Close() error {
-	return u.ft.Do(func(m *machine.Machine) error {
+	return u.s.ft.Do(func(m *machine.Machine) error {
 		if u.v != nil {
 			*u.v = osnoiseCPU{}
 		}
@@ -127,13 +130,13 @@ func (u *timerlatUser) next(c *machine.CPU, _ *machine.Task) machine.Stay {
 	switch {
 	case u.v == nil:
 		stay.NR = sysExitGroup
-		stay.Code = u.ft.threadCode("timerlat exits", func(a *machine.Assembler) {
+		stay.Code = u.s.threadCode("timerlat exits", func(a *machine.Assembler) {
 			userCall(a).Call("do_group_exit").Call("do_exit").Trace(machine.EvSchedExit, 0)
 			a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(6)
 		})
 	case u.done == u.wanted:
 		stay.NR = sysPause
-		stay.Code = u.ft.threadCode("timerlat pauses", func(a *machine.Assembler) {
+		stay.Code = u.s.threadCode("timerlat pauses", func(a *machine.Assembler) {
 			userCall(a).Call("schedule").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule")
 			a.Switch(machine.StateInterruptible).State(0, 0, 0).Return(4)
 		})
@@ -157,8 +160,8 @@ func userCall(a *machine.Assembler) *machine.Assembler {
 // read is a read of timerlat_fd: how late the process comes back from user space, the
 // wait for the timer, and how late it is woken.
 func (u *timerlatUser) read(c *machine.CPU, stay *machine.Stay) {
-	ft, s := u.ft, &u.ft.osnoise
-	stay.Code = ft.threadCode("timerlat reads", func(a *machine.Assembler) {
+	s := u.s
+	stay.Code = s.threadCode("timerlat reads", func(a *machine.Assembler) {
 		userCall(a).Call("ksys_read").Call("vfs_read").Hide("timerlat_fd_read").State(0, 0, 1).Probe()
 		a.Call("schedule").State(machine.FlagIRQsOff, 1, 1).Hide("__schedule").Switch(machine.StateInterruptible)
 		a.State(0, 0, 1).Return(2).Probe().Return(1).State(0, 0, 0).Return(4)
@@ -179,25 +182,22 @@ func (u *timerlatUser) read(c *machine.CPU, stay *machine.Stay) {
 		if v == nil {
 			return // it was killed
 		}
-		ft.running = c
 		switch {
 		case !entered:
 			if !first {
-				ft.timerlatUserReturns(c, v, c.Time-woken)
+				s.timerlatUserReturns(c, v, c.Time-woken)
 			}
 			entered, u.waits = true, true
 			v.timer.tracing, v.sampling, v.timer.due = false, true, due
 		case c.Time >= due:
 			u.waits = false
 			u.done++
-			ft.timerlatUserWakes(c, v, c.Time-due)
+			s.timerlatUserWakes(c, v, c.Time-due)
 		}
-		ft.running = nil
 	}
 }
 
-func (ft *Ftrace) timerlatUserReturns(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
-	s := &ft.osnoise
+func (s *osnoise) timerlatUserReturns(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
 	s.timerlatSample(c, v.timer.count, timerlatUserReturn, late)
 	s.longest(late)
 	if s.stopTotal > 0 && late/1000 >= s.stopTotal {
@@ -205,8 +205,7 @@ func (ft *Ftrace) timerlatUserReturns(c *machine.CPU, v *osnoiseCPU, late machin
 	}
 }
 
-func (ft *Ftrace) timerlatUserWakes(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
-	s := &ft.osnoise
+func (s *osnoise) timerlatUserWakes(c *machine.CPU, v *osnoiseCPU, late machine.Time) {
 	s.timerlatSample(c, v.timer.count, timerlatThread, late)
 	if us := late / 1000; s.stopTotal > 0 && us >= s.stopTotal {
 		if s.printStack > 0 && us >= s.printStack {

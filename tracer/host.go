@@ -1,0 +1,115 @@
+package tracer
+
+import (
+	"io/fs"
+
+	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/option"
+	"ftracelab/tracer/plugin"
+	"ftracelab/workload/machine"
+)
+
+// This file is what a tracer with a package of its own sees of ftrace (plugin.Ftrace)
+// and of an instance (plugin.Trace).
+
+type (
+	host  Ftrace
+	trace Instance
+)
+
+// trace is the instance as a tracer sees it; instanceOf is what it was.
+func (tr *Instance) trace() plugin.Trace         { return (*trace)(tr) }
+func instanceOf(t plugin.Trace) *Instance        { return (*Instance)(t.(*trace)) }
+func (h *host) ftrace() *Ftrace                  { return (*Ftrace)(h) }
+func (t *trace) instance() *Instance             { return (*Instance)(t) }
+func (h *host) Machine() *machine.Machine        { return h.machine }
+func (h *host) Run(d machine.Time)               { h.ftrace().Run(d) }
+func (h *host) Advance(d machine.Time)           { h.ftrace().run(d) }
+func (h *host) Threshold() *uint64               { return &h.thresh }
+func (h *host) Inside(function string) uint64    { return h.ftrace().inside(function) }
+func (*host) WallClock(at machine.Time) uint64   { return realTime(at) }
+func (*host) Common(c *machine.CPU) event.Common { return common(c) }
+func (h *host) Listens(t *event.Type) bool       { return h.listening[t.ID] }
+func (h *host) Remember(t *machine.Task)         { h.ftrace().remember(t) }
+func (h *host) Rehook()                          { h.ftrace().hooksChanged() }
+
+func (h *host) Do(do func(*machine.Machine) error) error { return h.ftrace().Do(do) }
+
+// on says that what follows happens on c, until the function returned is called.
+func (ft *Ftrace) on(c *machine.CPU) (outer *machine.CPU) {
+	outer, ft.running = ft.running, c
+	return outer
+}
+
+func (h *host) Emit(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte) {
+	ft := h.ftrace()
+	outer := ft.on(c)
+	ft.emitBytes(c, t, hdr, rec)
+	ft.running = outer
+}
+
+func (h *host) Value(name string, mode fs.FileMode, show func() string, store func(string) error) tracefile.Node {
+	return h.top.value(name, mode, show, store)
+}
+
+func (h *host) Seq(name string, mode fs.FileMode, show func() ([]byte, error)) *tracefile.File {
+	return h.top.seq(name, mode, show)
+}
+
+func (h *host) Locked(do func() error) error { return h.top.locked(do) }
+
+func (t *trace) Name() string             { return t.name }
+func (t *trace) Recording() bool          { return t.buf.Recording() }
+func (t *trace) SetRecording(on bool)     { t.buf.SetRecording(on) }
+func (t *trace) Follows(cpu int) bool     { return t.cpumask[cpu] }
+func (t *trace) Has(o option.Option) bool { return t.opts.Has(o) }
+func (t *trace) MaxLatency() *uint64      { return &t.latency.max }
+func (t *trace) ResetBuffer()             { t.instance().resetBuffer() }
+
+func (t *trace) Overrun() (n uint64) {
+	for cpu := range t.buf.CPUs() {
+		n += t.buf.Stats(cpu).Overrun
+	}
+	return n
+}
+
+func (t *trace) Write(c *machine.CPU, rec []byte) error {
+	outer := t.ft.on(c)
+	err := t.rec.Event(c.ID, contextOf(c), rec)
+	t.ft.running = outer
+	return err
+}
+
+func (t *trace) Record(c *machine.CPU, et *event.Type, h event.Common, rec []byte) error {
+	err := t.Write(c, rec)
+	if err == nil {
+		outer := t.ft.on(c)
+		t.instance().afterRecord(t.rec, c, contextOf(c), et, h)
+		t.ft.running = outer
+	}
+	return err
+}
+
+func (t *trace) Stacks(c *machine.CPU, et *event.Type, h event.Common) {
+	outer := t.ft.on(c)
+	t.instance().stacks(t.rec, c, contextOf(c), et, h)
+	t.ft.running = outer
+}
+
+// Kernel: trace_array_printk_buf, kernel/trace/trace.c.
+func (t *trace) Print(c *machine.CPU, from, text string) {
+	rec := events.PrintRecord{IP: t.ft.inside(from), Buf: text}
+	t.scratch = events.Print.Append(t.scratch[:0], common(c), &rec)
+	_ = t.Write(c, t.scratch) // the buffer counts what it refuses
+	t.ft.remember(c.Current)
+}
+
+func (t *trace) KernelStack(c *machine.CPU, ips []uint64) {
+	outer := t.ft.on(c)
+	tr := t.instance()
+	tr.stack.IPs = append(tr.stack.IPs[:0], ips...)
+	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
+	t.ft.running = outer
+}

@@ -1,0 +1,203 @@
+// Package mmiotrace is the tracer mmiotrace, which records what drivers do with the memory of devices: of mappings that are
+// made while it is current. Other CPUs than the first are offline then.
+//
+// Departure: an access takes no longer while it is traced, and the parameters of the
+// kernel's command line (filter_offset, nommiotrace, trace_pc) are not there.
+//
+// Kernel: kernel/trace/trace_mmiotrace.c, arch/x86/mm/mmio-mod.c.
+package mmiotrace
+
+import (
+	"fmt"
+	"slices"
+
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/plugin"
+	"ftracelab/workload/machine"
+)
+
+// state is what the tracer remembers.
+type state struct {
+	ft      plugin.Ftrace
+	scratch []byte
+	// The records that are written, so that none is allocated.
+	rw       events.MmiotraceRWRecord
+	lastMap  events.MmiotraceMapRecord
+	of       plugin.Trace // nil: nobody
+	maps     []mapping
+	ids      int32          // mappings seen, ever
+	downed   []*machine.CPU // taken offline
+	overruns uint64         // of the buffer, that were told
+	dropped  uint64         // records without room, to be told
+}
+
+type mapping struct {
+	virt, size, phys uint64
+	id               int32
+}
+
+// Tracer is the row of mmiotrace.
+func Tracer(ft plugin.Ftrace) plugin.Tracer {
+	s := &state{ft: ft}
+	return plugin.Tracer{
+		Name:  "mmiotrace",
+		Start: s.resetData,
+		Init: func(tr plugin.Trace) error {
+			s.resetData(tr)
+			s.enterUniprocessor()
+			s.of = tr
+			return nil
+		},
+		Reset: func(tr plugin.Trace) {
+			s.of, s.maps = nil, nil
+			s.leaveUniprocessor()
+			s.resetData(tr)
+		},
+		Hook: func(h *machine.Hooks) {
+			if s.of != nil {
+				h.MMIO = s.access
+			}
+		},
+		Pipe: func(tr plugin.Trace) func([]byte) []byte {
+			p := &pipe{s: s, tr: tr}
+			return p.next
+		},
+	}
+}
+
+// Kernel: mmio_reset_data.
+func (s *state) resetData(tr plugin.Trace) {
+	s.overruns, s.dropped = 0, 0
+	tr.ResetBuffer()
+}
+
+// maxHotplug is how long CPUs may take to go.
+const maxHotplug = 10 * machine.Second
+
+// enterUniprocessor takes all CPUs offline but the first, and lets time pass until
+// they are.
+//
+// Kernel: enter_uniprocessor, arch/x86/mm/mmio-mod.c.
+func (s *state) enterUniprocessor() {
+	m := s.ft.Machine()
+	for _, c := range m.CPUs()[1:] {
+		if c.Online() && m.SetOnline(c.ID, false) == nil {
+			s.downed = append(s.downed, c)
+		}
+	}
+	for end := m.Now() + maxHotplug; m.OnlineCPUs() > 1 && m.Now() < end; {
+		s.ft.Advance(machine.Millisecond)
+	}
+}
+
+// Kernel: leave_uniprocessor.
+func (s *state) leaveUniprocessor() {
+	for _, c := range s.downed {
+		_ = s.ft.Machine().SetOnline(c.ID, true) // it was
+	}
+	s.downed = nil
+}
+
+// access records what a driver does.
+//
+// Kernel: ioremap_trace_core, iounmap_trace_core, pre and post.
+func (s *state) access(c *machine.CPU, a *machine.MMIO) {
+	at := slices.IndexFunc(s.maps, func(m mapping) bool { return a.Virt-m.virt < m.size })
+	switch a.Kind {
+	case machine.MMIOMap:
+		s.ids++
+		s.maps = append(s.maps, mapping{a.Virt, a.Len, a.Phys, s.ids})
+		s.recordMapping(c, events.MmiotraceMapRecord{Phys: a.Phys, Virt: a.Virt, Len: a.Len, MapID: s.ids, Opcode: uint8(a.Kind)})
+	case machine.MMIOUnmap:
+		rec := events.MmiotraceMapRecord{Virt: a.Virt, MapID: -1, Opcode: uint8(a.Kind)}
+		if at >= 0 && s.maps[at].virt == a.Virt {
+			rec.MapID = s.maps[at].id
+			s.maps = slices.Delete(s.maps, at, at+1)
+		}
+		s.recordMapping(c, rec)
+	default:
+		if at < 0 {
+			return
+		}
+		m := &s.maps[at]
+		h := s.context(c)
+		s.rw = events.MmiotraceRWRecord{Phys: a.Virt - m.virt + m.phys, Value: a.Value, MapID: m.id, Opcode: uint8(a.Kind), Width: a.Width}
+		s.scratch = events.MmiotraceRW.Append(s.scratch[:0], h, &s.rw)
+		s.record(c, events.MmiotraceRW.Type, h)
+	}
+}
+
+func (s *state) recordMapping(c *machine.CPU, rec events.MmiotraceMapRecord) {
+	h := s.context(c)
+	s.lastMap = rec
+	s.scratch = events.MmiotraceMap.Append(s.scratch[:0], h, &s.lastMap)
+	s.record(c, events.MmiotraceMap.Type, h)
+}
+
+// context is the context of a record: the tracer asks for the flags of one in which
+// interrupts were off, and holds a lock or handles a fault.
+func (s *state) context(c *machine.CPU) event.Common {
+	h := s.ft.Common(c).Unpreemptible()
+	h.Flags |= event.FlagIRQsOff
+	return h
+}
+
+// record writes the record in scratch. One without room is counted.
+//
+// Kernel: __trace_mmiotrace_rw and __trace_mmiotrace_map.
+func (s *state) record(c *machine.CPU, t *event.Type, h event.Common) {
+	if s.of.Write(c, s.scratch) != nil {
+		s.dropped++
+	} else {
+		s.of.Stacks(c, t, h)
+	}
+}
+
+// pipe is what an open trace_pipe of mmiotrace says besides records.
+type pipe struct {
+	s       *state
+	tr      plugin.Trace
+	begun   bool // the version was told
+	devices []machine.PCIDevice
+}
+
+// version is the first line of trace_pipe.
+const version = "VERSION 20070824\n"
+
+// next is what comes before any records: the version and, one at a time, the devices;
+// and that records were lost, as soon as it is known.
+//
+// Kernel: mmio_pipe_open and mmio_read.
+func (p *pipe) next(dst []byte) []byte {
+	if !p.begun {
+		p.begun, p.devices = true, machine.PCIDevices()
+		return append(dst, version...)
+	}
+	s := p.s
+	lost, over := s.dropped, p.tr.Overrun()
+	if over > s.overruns {
+		lost += over - s.overruns
+	}
+	s.dropped, s.overruns = 0, over
+	if lost > 0 {
+		return fmt.Appendf(dst, "MARK 0.000000 Lost %d events.\n", lost)
+	}
+	if len(p.devices) > 0 {
+		dst = appendPCIDevice(dst, &p.devices[0])
+		p.devices = p.devices[1:]
+	}
+	return dst
+}
+
+// Kernel: mmio_print_pcidev.
+func appendPCIDevice(dst []byte, d *machine.PCIDevice) []byte {
+	dst = fmt.Appendf(dst, "PCIDEV %02x%02x %04x%04x %x", d.Bus, d.DevFn, d.Vendor, d.Device, d.IRQ)
+	for _, r := range d.Regions {
+		dst = fmt.Appendf(dst, " %x", r.Start|uint64(r.Flags))
+	}
+	for _, r := range d.Regions {
+		dst = fmt.Appendf(dst, " %x", r.Size)
+	}
+	return fmt.Appendf(dst, " %s\n", d.Driver)
+}
