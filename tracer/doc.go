@@ -13,9 +13,12 @@
 // uses the same, so what is learnt about a design on a capture holds
 // for the simulated machine and the other way round.
 //
-// A tracer (struct tracer in the kernel) is one row of a table: a name, what
-// happens when it is selected and left, what it does at a function's entry.
-// Events are independent of it.
+// A tracer (struct tracer in the kernel) is one row of a table ([plugin.Tracer]): a
+// name, what happens when it is selected and left, what it does where. What it
+// remembers is its own. Some tracers have packages below this one (sampler, blk,
+// mmiotrace, and rv, which is no tracer), and see of it what host.go shows. The tracers
+// of latencies stay here: they start and stop function tracing and exchange buffers,
+// and of an instance they use more than forty names. Events are independent of all.
 //
 // Events may come and go while the kernel runs (dynevent.go). What dynamic_events
 // lists is definitions of several kinds: probes, which are alike (traceprobe.go) but for
@@ -29,7 +32,7 @@
 //	instance options buffersize clock trace pipe snapshot marker …   an instance and its files
 //	events eventfiles eventfilter eventtriggers emit tracepoints …   events
 //	function functions functionhash functionprobe profiler …         functions and who wants them
-//	function_graph irqsoff wakeup hwlat osnoise blk mmiotrace …      the other tracers
+//	tracers host latency irqsoff wakeup function_graph …             the table of tracers, and those that are here
 //	dynevent dynamic kprobe uprobe fprobe eprobe synthetic hist …    what a user adds to the kernel's events
 //
 // What needs no instance has a package of its own below event, and output.
