@@ -288,6 +288,45 @@ func TestLockedFolder(t *testing.T) {
 	}
 }
 
+// A file that the helper has opened for its server is not kept open by the helper: the
+// last reader of a pipe is gone as soon as the server has closed it.
+func TestHelperKeepsNothingOpen(t *testing.T) {
+	helper, err := fusefs.StartHelper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := helper.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := unix.Open(pipe, unix.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := unix.Open(pipe, unix.O_WRONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(end)
+	unix.Close(w)
+	for n := range 2000 {
+		r, err := helper.Open(pipe, unix.O_RDONLY|unix.O_NONBLOCK)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		fds := []unix.PollFd{{Fd: int32(end), Events: unix.POLLOUT}}
+		if _, err := unix.Poll(fds, 0); err != nil || fds[0].Revents&unix.POLLERR == 0 {
+			t.Fatalf("after %d openings somebody still reads: %#x, %v", n, fds[0].Revents, err)
+		}
+	}
+}
+
 // Elsewhere the helper goes where open(2) would.
 func TestHelperPaths(t *testing.T) {
 	helper, err := fusefs.StartHelper()

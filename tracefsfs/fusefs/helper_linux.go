@@ -52,6 +52,9 @@ type reply struct {
 	What  string // what failed
 	Info  FileInfo
 	Files int
+	// More says that the helper still has the files open, too, and will reply once more
+	// when it has not: whoever waits for the last end of a pipe to be closed has to know.
+	More bool
 
 	files []int
 }
@@ -167,6 +170,7 @@ func (h *Helper) Gone() <-chan struct{} { return h.gone }
 // receive brings answers to those who wait for them.
 func (h *Helper) receive() {
 	buf, control := make([]byte, maxJob), make([]byte, unix.CmsgSpace(4*maxFiles))
+	arrived := map[uint64]reply{} // those of which there is more
 	for {
 		n, controls, flags, _, err := h.conn.ReadMsgUnix(buf, control)
 		if err != nil || n == 0 {
@@ -181,6 +185,14 @@ func (h *Helper) receive() {
 			closeAll(files) // this process has no room for more
 			r.files, r.Errno, r.What = nil, syscall.EMFILE, "receive files"
 		}
+		if r.More {
+			arrived[r.ID] = r
+			continue
+		}
+		if first, ok := arrived[r.ID]; ok {
+			delete(arrived, r.ID)
+			r = first
+		}
 		h.mu.Lock()
 		to := h.waiting[r.ID]
 		delete(h.waiting, r.ID)
@@ -190,6 +202,9 @@ func (h *Helper) receive() {
 			continue
 		}
 		to <- r
+	}
+	for _, r := range arrived {
+		closeAll(r.files)
 	}
 	close(h.gone)
 }

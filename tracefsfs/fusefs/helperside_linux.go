@@ -107,9 +107,12 @@ func (s *helperSide) serve() {
 			if err != nil {
 				r.fail(err)
 			}
-			r.Files = len(r.files)
+			r.Files, r.More = len(r.files), len(r.files) > 0
 			_ = send(s.conn, r, r.files) // the server may have ended
-			closeAll(r.files)
+			if r.More {
+				closeAll(r.files)
+				_ = send(s.conn, reply{ID: r.ID}, nil)
+			}
 		}()
 	}
 }

@@ -130,6 +130,7 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 	defer func() {
 		if end() != nil {
 			exited = false
+			s.sh.limit.speak()
 			s.relieve()
 			s.fail(2)
 		}

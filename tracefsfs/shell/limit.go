@@ -87,10 +87,16 @@ func (l *limit) begin(ctx context.Context) (_ context.Context, end func() error)
 		close(done)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		why := l.failed
-		l.failed = nil // standard error speaks again
-		return why
+		return l.failed
 	}
+}
+
+// speak lets standard error speak again after a script was ended. Until then, or until
+// the next script begins, what is left of the ended one says nothing.
+func (l *limit) speak() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = nil
 }
 
 // fail ends the script, and says why once.
@@ -187,6 +193,9 @@ func (l *limit) fork(ctx context.Context) (exited func(), err error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-patience:
+			if err := ctx.Err(); err != nil {
+				return nil, err // its script has ended, and does not speak any more
+			}
 			return nil, l.fail(errFork)
 		}
 	}

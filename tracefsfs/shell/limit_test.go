@@ -85,6 +85,34 @@ func TestProcessesAreCounted(t *testing.T) {
 	}
 }
 
+// A process that is left of an ended script says nothing, and ends no other script.
+func TestLeftoverIsQuiet(t *testing.T) {
+	var said strings.Builder
+	l := newLimit(0, &said)
+	ctx, end := l.begin(context.Background())
+	for range maxProcesses {
+		if _, err := l.fork(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = l.fail(errFork)
+	if why := end(); why == nil {
+		t.Fatal("the script was not ended")
+	}
+	before := said.String()
+	for range 20 { // either of two things may be looked at first
+		if _, err := l.fork(ctx); err == nil {
+			t.Fatal("a process more")
+		}
+	}
+	if _, err := l.Write([]byte("and this")); err != nil || said.String() != before {
+		t.Errorf("said %q, %v after %q", said.String(), err, before)
+	}
+	if _, end = l.begin(context.Background()); end() != nil {
+		t.Error("the next script is ended, too")
+	}
+}
+
 // What commands hold of their input is counted: that is the command's own error, and
 // the script goes on.
 func TestHeldIsCounted(t *testing.T) {
