@@ -115,7 +115,7 @@ func (p *Printer) appendBlkAction(dst []byte, r *record, act string, cgroup []by
 	dev := le32(r.Data, blkDevice)
 	dst = padded(dst, uint64(dev>>20), 3)
 	dst = append(left(append(dst, ','), int64(dev&(1<<20-1)), 3), ' ')
-	if p.cfg.Options&BlkClassic != 0 && p.cfg.Tracer == "blk" {
+	if p.cfg.Options&BlkClassic != 0 && p.form.classic {
 		dst = append(paddedInt(dst, int64(r.CPU), 2), ' ')
 		dst = append(padded(dst, r.Time/1e9, 5), '.')
 		dst = append(zeros(dst, r.Time%1e9, 9), ' ')

@@ -37,16 +37,11 @@ func (p *Printer) AppendHeader(dst []byte, m *Merge, n Counts) []byte {
 	if p.graph != nil {
 		return p.appendGraphHeader(dst, m, n)
 	}
-	switch p.cfg.Tracer {
-	case "osnoise":
-		return append(dst, osnoiseHeader...)
-	case "timerlat":
-		return append(dst, timerlatHeader...)
-	case "blk":
-		if o&BlkClassic != 0 {
-			dst = append(dst, blkHeader...)
-		}
+	switch f := &p.form; {
+	case f.classic && o&BlkClassic == 0:
 		return dst
+	case f.header != "":
+		return append(dst, f.header...)
 	}
 	if o&ContextInfo == 0 {
 		return dst

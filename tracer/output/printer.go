@@ -2,7 +2,6 @@ package output
 
 import (
 	"errors"
-	"strings"
 
 	"ftracelab/fgraph"
 	"ftracelab/tracer/event"
@@ -65,7 +64,7 @@ type Printer struct {
 	alone   *fgraph.Text // graph records among others
 	shapes  []*shape     // by event id
 	started []bool       // CPUs of which an entry was printed
-	mmio    bool         // the tracer is mmiotrace
+	form    form         // the tracer's
 	index   int          // of the entry in the reading, -1 before the first
 
 	names, calls textCache        // of addresses by their form, and of function entries
@@ -91,7 +90,7 @@ func New(cfg Config) (*Printer, error) {
 	if cfg.TrampolineText == "" {
 		cfg.TrampolineText = "[FTRACE TRAMPOLINE]"
 	}
-	p := &Printer{cfg: cfg, mmio: cfg.Tracer == "mmiotrace", index: -1}
+	p := &Printer{cfg: cfg, form: forms[cfg.Tracer], index: -1}
 	p.env = event.Env{Strings: cfg.String, Symbols: cfg.Symbols, AppendSymbol: p.appendSymbolText}
 	if cfg.Options&HashPtr != 0 {
 		p.env.HashPtr, p.env.NoPtrKey = cfg.HashPtr, cfg.NoPtrKey
@@ -109,35 +108,15 @@ func New(cfg Config) (*Printer, error) {
 		Flags:        AppendFlags,
 	}
 	switch {
-	case cfg.Tracer == "function_graph":
+	case p.form.graph:
 		p.graph = fgraph.NewText(text)
-	case cfg.Options&DisplayGraph != 0 && isLatencyTracer(cfg.Tracer):
-		text.Options = latencyGraph(cfg.Tracer)
+	case cfg.Options&DisplayGraph != 0 && p.form.latency != 0:
+		text.Options = p.form.latency
 		p.graph = fgraph.NewText(text)
 	}
 	text.Stateless = true
 	p.alone = fgraph.NewText(text)
 	return p, nil
-}
-
-// latencyGraph is how a latency tracer's call graph looks.
-//
-// Kernel: GRAPH_TRACER_FLAGS, kernel/trace/trace_irqsoff.c and trace_sched_wakeup.c.
-func latencyGraph(tracer string) fgraph.Options {
-	o := fgraph.ShowCPU | fgraph.Proc | fgraph.RelTime | fgraph.Duration
-	if strings.HasPrefix(tracer, "wakeup") {
-		o |= fgraph.Overhead | fgraph.IRQs
-	}
-	return o
-}
-
-// isLatencyTracer says whether a tracer keeps the longest latency it has seen.
-func isLatencyTracer(name string) bool {
-	switch name {
-	case "irqsoff", "preemptoff", "preemptirqsoff", "wakeup", "wakeup_rt", "wakeup_dl":
-		return true
-	}
-	return false
 }
 
 // comm names a task as the trace does.
@@ -193,11 +172,11 @@ func (p *Printer) appendEntry(dst []byte, m *Merge, reader int) []byte {
 	if p.graph != nil && r.shape.kind != stackEntry && r.shape.kind != functionEntry {
 		return p.appendGraph(dst, r, m, reader)
 	}
-	if p.mmio {
+	if p.form.mmio {
 		return p.appendMMIO(dst, r)
 	}
 	o := p.cfg.Options
-	if r.shape.kind == blkEntry && o&BlkClassic != 0 && p.cfg.Tracer == "blk" {
+	if r.shape.kind == blkEntry && o&BlkClassic != 0 && p.form.classic {
 		return p.appendBlk(dst, r)
 	}
 	if o&TracePrintk != 0 && o&PrintkMsgOnly != 0 && r.shape.isPrintk() {
