@@ -27,7 +27,7 @@ type DiskFile struct {
 
 	left  int  // bytes that are still to be read or written
 	write bool // they are
-	end   bool // it shall close the file
+	end   bool // the guest closes the file at the end
 	gone  bool
 	// again, if it is set, gives the process more to do when it has done all, and says
 	// how long it sleeps before.
