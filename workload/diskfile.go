@@ -25,8 +25,8 @@ type DiskFile struct {
 	moving []transfer
 	dirty  []uint64 // pages
 
-	left  int  // bytes that are still to be read or written
-	write bool // they are
+	left  int  // bytes still left to read or write
+	write bool // they are to write
 	end   bool // the guest closes the file at the end
 	gone  bool
 	// again, if it is set, gives the process more to do when it has done all, and says

@@ -213,7 +213,7 @@ func (c *CPU) wake(t *Task) {
 
 // Fork makes a child of the current task and reports it; the child becomes
 // runnable at the next EvSchedWakeupNew, or when the code that forked is done.
-// It is to be called by Workload.Event.
+// Only Workload.Event may call it.
 func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	t := c.Current
 	cfg.Parent = t
