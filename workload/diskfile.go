@@ -26,7 +26,7 @@ type DiskFile struct {
 	dirty  []uint64 // pages
 
 	left  int  // bytes still left to read or write
-	write bool // they are to write
+	write bool // left counts bytes to write, not to read
 	end   bool // the guest closes the file at the end
 	gone  bool
 	// again, if it is set, gives the process more to do when it has done all, and says
