@@ -2,8 +2,8 @@ package fgraph
 
 import "strconv"
 
-// AppendHeader appends the two lines that name the columns, in the latency
-// format after the legend of the flags.
+// AppendHeader appends the two lines that name the columns; in the latency
+// format the legend of the flags comes before them.
 //
 // Kernel: __print_graph_headers_flags and print_lat_header,
 // kernel/trace/trace_functions_graph.c.

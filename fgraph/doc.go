@@ -6,8 +6,8 @@
 //
 // A function's entry can be hooked at its first instruction, but it may return
 // from anywhere. So the entry hook replaces the return address on the stack by
-// that of a small routine, and keeps the real one on a second stack, the shadow
-// stack of the task:
+// the address of a small routine, and keeps the real one on a second stack, the
+// shadow stack of the task:
 //
 //	   machine stack              shadow stack of the task (512 words)
 //	┌──────────────────┐        ┌──────────────────────────────────────┐
@@ -22,16 +22,17 @@
 //	                            │ 496…511    one variable per user     │
 //	                            └──────────────────────────────────────┘
 //
-// The word on top always says how far below the frame begins, so that a return
-// (and an unwinder, see [Graph.RetAddr]) finds it whatever the users reserved.
+// The word on top always says how far below it the frame begins, so that a
+// return (and an unwinder, see [Graph.RetAddr]) finds the frame whatever the
+// users have reserved.
 //
 // # Parts
 //
 // [Graph] holds the users ([Ops]) and does entry and return ([Graph.Enter],
 // [Graph.Return]); [Stack] is one task's shadow stack with [Stack.Reserve],
 // [Stack.Retrieve] and [Stack.Var] for the users. [Graph.Call] and
-// [Graph.Leave] are the same two as hooks of a simulated machine. [Text] prints
-// funcgraph_entry and funcgraph_exit records as an indented call graph.
+// [Graph.Leave] are Enter and Return as hooks of a simulated machine. [Text]
+// prints funcgraph_entry and funcgraph_exit records as an indented call graph.
 //
 // See the example of [Graph] for a complete tracer.
 //

@@ -6,7 +6,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// ReturnToHandler is the address that replaces a return address: that of
+// ReturnToHandler is the address that replaces a return address: the address of
 // return_to_handler in the reference kernel.
 const ReturnToHandler uint64 = 0xffffffff81093e00
 
@@ -18,8 +18,8 @@ func (g *Graph) frameWords() int {
 	return 4
 }
 
-// maxOffset is the word a stack must stay below: room for one more frame, its
-// bitmap and the variables of the users is always left.
+// maxOffset is the word that a stack must stay below, so that there is always
+// room for one more frame, its bitmap and the variables of the users.
 func (g *Graph) maxOffset() int { return StackWords - (g.frameWords() + 1 + MaxOps) }
 
 // push puts a frame on the stack and returns the index of its bitmap word.
@@ -48,8 +48,8 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 // reports whether one of them wants to see it return. If so the caller replaces
 // the return address by ReturnToHandler and calls Return when that is reached.
 //
-// retp identifies the place of the return address for RetAddr; 0 if there are
-// no such places.
+// retp identifies the place of the return address for RetAddr; it is 0 if there
+// are no such places.
 //
 // Kernel: function_graph_enter, kernel/trace/fgraph.c.
 func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
@@ -88,7 +88,8 @@ func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
 	return true
 }
 
-// ask calls o's Entry and drops what it reserved if it says no.
+// ask calls o's Entry and, if Entry does not want the return, drops what it has
+// reserved.
 func (g *Graph) ask(c *machine.CPU, s *Stack, o *Ops, call Call) bool {
 	top := s.top
 	if o.Entry(c, s, call) {
@@ -98,9 +99,10 @@ func (g *Graph) ask(c *machine.CPU, s *Stack, o *Ops, call Call) bool {
 	return false
 }
 
-// Return takes the innermost frame off the stack, shows the return, and the value
-// that the function returns, to the users that wanted it and gives the address to
-// go on at. It panics if there is no frame: then there is no address to return to.
+// Return takes the innermost frame off the stack, shows the return and the
+// function's return value to the users that wanted it, and returns the address
+// at which the task goes on. It panics if there is no frame, because then there
+// is no address to return to.
 //
 // Kernel: ftrace_return_to_handler and ftrace_pop_return_trace,
 // kernel/trace/fgraph.c, where the machine panics as well.
@@ -152,14 +154,15 @@ func (g *Graph) Sleep(now uint64, prev, next *Stack) {
 	}
 }
 
-// RetAddr gives an unwinder the address that ret stands for. If ret is not
-// ReturnToHandler it is the answer itself. Otherwise the real one is looked for
-// from *index downwards; *index is 0 before the first call and is moved on.
+// RetAddr returns, for an unwinder, the address that ret stands for. If ret is
+// not ReturnToHandler, that is ret itself. Otherwise RetAddr looks for the real
+// address from *index downwards; the caller sets *index to 0 before the first
+// call, and RetAddr moves it on.
 //
-// retp is the place the unwinder found ret at: a tail call leaves several
-// frames for one place, of which only the lowest holds the real address. With
-// retp 0 frames are taken in order. An address that cannot be found is returned
-// as it is.
+// retp is the place where the unwinder found ret: a tail call leaves several
+// frames for one place, of which only the lowest holds the real address. If
+// retp is 0, frames are taken in order. An address that cannot be found is
+// returned as it is.
 //
 // Kernel: ftrace_graph_ret_addr, kernel/trace/fgraph.c.
 func (g *Graph) RetAddr(s *Stack, index *int, ret, retp uint64) uint64 {

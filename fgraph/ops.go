@@ -13,7 +13,7 @@ type Call struct {
 	Depth int    // frames below it on the shadow stack, 0 for the outermost
 }
 
-// Ret is a function that returns.
+// Ret is the return of a function.
 type Ret struct {
 	Func     uint64
 	Value    uint64 // what it returns
@@ -31,7 +31,8 @@ type Ret struct {
 //
 // Kernel: struct fgraph_ops, include/linux/ftrace.h.
 type Ops struct {
-	// Entry says whether it wants the call's return; if not, what it reserved is dropped.
+	// Entry reports whether the user wants the call's return; if not, what it
+	// has reserved is dropped.
 	Entry func(c *machine.CPU, s *Stack, call Call) bool
 	// Return runs for the calls that Entry wanted, as long as the Ops is registered.
 	Return func(c *machine.CPU, s *Stack, ret Ret)
@@ -55,8 +56,9 @@ type Config struct {
 	AlwaysReturnZero bool
 	// Clock stamps calls, in ns; nil is the CPU's local time.
 	Clock func(c *machine.CPU) uint64
-	// Stack finds the shadow stack of a task, nil if it has none (yet) and must
-	// not be traced; a nil func keeps it in the task's Private.
+	// Stack finds the shadow stack of a task; it returns nil if the task has
+	// none (yet) and must not be traced. If the func itself is nil, the stack
+	// is kept in the task's Private.
 	Stack func(t *machine.Task) *Stack
 }
 
@@ -112,11 +114,11 @@ func (g *Graph) privateStack(t *machine.Task) *Stack {
 	return s
 }
 
-// Adopt tells g of a stack that Config.Stack hands out, so that a new user
-// finds its variable there zeroed.
+// Adopt tells g of a stack that Config.Stack hands out, so that Register zeroes
+// a new user's variable there.
 func (g *Graph) Adopt(s *Stack) { g.stacks = append(g.stacks, s) }
 
-// Forget is for the stack of a task that has exited.
+// Forget removes the stack of a task that has exited.
 func (g *Graph) Forget(s *Stack) {
 	for i, o := range g.stacks {
 		if o == s {
@@ -134,11 +136,11 @@ func (g *Graph) Stacks() int { return len(g.stacks) }
 // Active is the number of registered users.
 func (g *Graph) Active() int { return g.active }
 
-// Direct says whether the only user is called directly.
+// Direct reports whether there is only one user, which is called directly.
 func (g *Graph) Direct() bool { return g.direct != nil }
 
-// Register adds a user. ENOSPC if MaxOps are registered already, EINVAL if o is
-// registered or lacks a function.
+// Register adds a user. It returns ENOSPC if MaxOps are registered already, and
+// EINVAL if o is registered or lacks a function.
 //
 // Kernel: register_ftrace_graph, kernel/trace/fgraph.c.
 func (g *Graph) Register(o *Ops) error {
@@ -164,7 +166,8 @@ func (g *Graph) Register(o *Ops) error {
 }
 
 // Unregister removes a user. Calls it wanted are still on shadow stacks; their
-// returns are no longer delivered. EINVAL if o is not registered with g.
+// returns are no longer delivered. It returns EINVAL if o is not registered
+// with g.
 //
 // Kernel: unregister_ftrace_graph, kernel/trace/fgraph.c.
 func (g *Graph) Unregister(o *Ops) error {
@@ -193,8 +196,8 @@ func (g *Graph) setDirect() {
 	}
 }
 
-// Traces says whether any user's filter lets fn through: the filter of the one
-// ftrace_ops that all users share.
+// Traces reports whether any user's filter lets fn through. It is the filter of
+// the one ftrace_ops that all users share.
 func (g *Graph) Traces(fn uint64) bool {
 	if g.direct != nil {
 		return g.direct.wants(fn)

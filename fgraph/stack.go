@@ -35,8 +35,8 @@ func (s *Stack) Overrun() uint32 { return s.overrun }
 // Words appends the words in use, lowest first, for drawing.
 func (s *Stack) Words(dst []uint64) []uint64 { return append(dst, s.words[:s.top]...) }
 
-// Var is the word that o may use as it likes in this task. It is zeroed when
-// o is registered, before o first sees the task.
+// Var returns the word that o may use as it likes in this task. It is zeroed
+// when o is registered, before o first sees the task.
 //
 // Kernel: fgraph_get_task_var, kernel/trace/fgraph.c.
 func (s *Stack) Var(o *Ops) *uint64 { return &s.words[StackWords-MaxOps+o.index] }
@@ -48,7 +48,8 @@ func (s *Stack) Var(o *Ops) *uint64 { return &s.words[StackWords-MaxOps+o.index]
 //
 // Kernel: fgraph_reserve_data, kernel/trace/fgraph.c.
 //
-// Departure: the kernel's comment refuses a second reservation, its code does not.
+// Departure: according to its comment the kernel refuses a second reservation,
+// but its code does not.
 func (s *Stack) Reserve(o *Ops, bytes int) []uint64 {
 	if bytes <= 0 || bytes > MaxDataBytes || s.top == 0 {
 		return nil
@@ -68,9 +69,9 @@ func (s *Stack) Reserve(o *Ops, bytes int) []uint64 {
 	return data
 }
 
-// Retrieve gives back what o reserved when the call that now returns was
-// entered, nil if it reserved nothing. Its length is the reserved size rounded
-// up to words. Only o's Return may call it.
+// Retrieve returns the words that o reserved when the call that now returns was
+// entered, or nil if it reserved nothing. Their length is the reserved size
+// rounded up to words. Only o's Return may call it.
 //
 // Kernel: fgraph_retrieve_data, kernel/trace/fgraph.c.
 func (s *Stack) Retrieve(o *Ops) []uint64 {
@@ -88,7 +89,8 @@ func (s *Stack) Retrieve(o *Ops) []uint64 {
 	return nil
 }
 
-// frame is the index of the frame whose words end at end, -1 if there is none.
+// frame returns the index of the frame whose words end at end, or -1 if there
+// is none.
 func (s *Stack) frame(end int) int {
 	if end <= 0 {
 		return -1
@@ -108,9 +110,10 @@ const (
 	frameCalltime
 )
 
-// Subtime is the word in which the function profiler adds up what the callees
-// of a call took: of the innermost call, or the one so many calls above it. It is
-// nil where there is no such call, or no such word (Config.SubtimeWord).
+// Subtime returns the word in which the function profiler adds up the time that
+// the callees of a call took. The call is the innermost one, or the one that
+// many calls above it. The result is nil if there is no such call or no such
+// word (Config.SubtimeWord).
 //
 // Kernel: ftrace_graph_get_ret_stack, kernel/trace/fgraph.c, and subtime of
 // struct ftrace_ret_stack, include/linux/ftrace.h.

@@ -35,8 +35,7 @@ const enterFuncs = 50
 // kernel's line buffer either.
 const maxIndent = 8156
 
-// TextConfig is what the text needs to know. Symbol, Comm and Flags are
-// required.
+// TextConfig configures a Text. Symbol, Comm and Flags are required.
 type TextConfig struct {
 	Options Options
 	// NoContext leaves out all columns but the function (nocontext-info).
@@ -50,8 +49,8 @@ type TextConfig struct {
 	// IRQStart and IRQEnd bound the interrupt entry code (__irqentry_text_start
 	// and _end); both 0 if unknown.
 	IRQStart, IRQEnd uint64
-	// Stateless prints each record for itself, as when function_graph is not
-	// the tracer: no switch banners, no matching of braces.
+	// Stateless prints each record by itself, without switch banners and
+	// without matching braces, as when function_graph is not the tracer.
 	Stateless bool
 
 	Symbol func(dst []byte, addr uint64) []byte    // as %ps prints it
@@ -62,7 +61,7 @@ type TextConfig struct {
 // Text prints funcgraph_entry and funcgraph_exit records, and other events as
 // comments between them, as an indented call graph. It remembers per CPU which
 // task ran last, how deep it was and which functions are open, so the records
-// have to come in order and a new reading takes a new Text.
+// must come in order, and each new reading needs a new Text.
 //
 // Kernel: print_graph_function_flags and struct fgraph_data,
 // kernel/trace/trace_functions_graph.c.
@@ -72,7 +71,7 @@ type Text struct {
 	cpus  []cpuText
 }
 
-// cpuText is what is remembered of a CPU.
+// cpuText is what Text remembers of a CPU.
 //
 // Kernel: struct fgraph_cpu_data.
 type cpuText struct {
@@ -93,7 +92,7 @@ func NewText(cfg TextConfig) *Text {
 	return t
 }
 
-// Line is where a record was written.
+// Line says where and when a record was written.
 type Line struct {
 	CPU    int
 	Time   uint64 // ns
@@ -117,7 +116,8 @@ type RetRecord struct {
 // maxCPUs bounds what a damaged CPU number can cost.
 const maxCPUs = 8192
 
-// cpu is the memory of a CPU, nil if there is to be none.
+// cpu returns what Text remembers of a CPU; it is nil if Text is stateless or
+// the number is impossible.
 func (t *Text) cpu(n int) *cpuText {
 	if t.cfg.Stateless || n < 0 || n >= maxCPUs {
 		return nil
@@ -129,9 +129,9 @@ func (t *Text) cpu(n int) *cpuText {
 }
 
 // Call appends the line of a function being entered. next is the record that
-// follows on the same CPU if that is a funcgraph_exit by pid nextPID, nil
-// otherwise. When it is this call's own return the two make one line (a leaf);
-// then leaf is true and the caller passes over next.
+// follows on the same CPU if that is a funcgraph_exit by pid nextPID, and nil
+// otherwise. If it is this call's own return, the two make one line (a leaf);
+// leaf is then true, and the caller skips next.
 //
 // Kernel: print_graph_entry.
 func (t *Text) Call(dst []byte, l Line, call CallRecord, next *RetRecord, nextPID int32) (_ []byte, leaf bool) {
@@ -224,7 +224,8 @@ func (t *Text) BeginComment(dst []byte, l Line) []byte {
 	return append(dst, "/* "...)
 }
 
-// EndComment ends a comment line; one newline at the end of the text goes.
+// EndComment ends a comment line. It first removes one newline at the end of
+// the text.
 func (t *Text) EndComment(dst []byte) []byte {
 	if n := len(dst); n > 0 && dst[n-1] == '\n' {
 		dst = dst[:n-1]
@@ -234,7 +235,7 @@ func (t *Text) EndComment(dst []byte) []byte {
 
 func (t *Text) isIRQ(fn uint64) bool { return fn >= t.cfg.IRQStart && fn < t.cfg.IRQEnd }
 
-// hidesCall says whether a call belongs to interrupt code that is not shown.
+// hidesCall reports whether a call belongs to interrupt code that is not shown.
 //
 // Kernel: check_irq_entry.
 func (t *Text) hidesCall(cpu *cpuText, call CallRecord) bool {
@@ -251,8 +252,8 @@ func (t *Text) hidesCall(cpu *cpuText, call CallRecord) bool {
 	return true
 }
 
-// hidesReturn is the same for a return; the one at the depth of the first
-// hidden call, or above it should that have been lost, ends the hiding.
+// hidesReturn does the same for a return. The return at the depth of the first
+// hidden call ends the hiding; if that return was lost, one further out does.
 //
 // Kernel: check_irq_return.
 func (t *Text) hidesReturn(cpu *cpuText, r RetRecord) bool {

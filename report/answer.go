@@ -16,8 +16,9 @@ type Answer struct {
 	Drops         uint64  `json:"drops"`          // stacks that the map had no room for
 	WholePct      float64 `json:"whole_percent"`  // stacks kept with all their addresses
 	MapBytes      uint64  `json:"map_bytes"`
-	// MapNetBytes is what the map is worth in a full buffer: the room that the base
-	// would need for the events kept, less the buffer and less the map.
+	// MapNetBytes is what the map is worth in a full buffer: the room that the
+	// base would need for the events that are kept, less the buffer and less
+	// the map.
 	MapNetBytes int64 `json:"map_net_bytes"`
 	// Pays says that MapNetBytes is more than nothing: a buffer enlarged by the map's
 	// memory would keep fewer events.
@@ -33,7 +34,7 @@ type Answer struct {
 	Sentence string `json:"sentence"` // all of the words
 }
 
-// answer draws the conclusion from a report that is complete otherwise.
+// answer draws the conclusion from a report that is otherwise complete.
 func answer(r *Report, condition string) Answer {
 	best := r.best(func(d *Result) bool { return d.Exists })
 	a := Answer{Design: r.Designs[0].Name, RetainedTimes: 1, WholePct: r.Designs[0].Fidelity.WholePct, If: condition}
@@ -59,9 +60,9 @@ func answer(r *Report, condition string) Answer {
 	return a
 }
 
-// best is the design of those that ok accepts that records stacks in the fewest
-// bytes per event, if it saves anything; nil if none does. Ids that nobody can look up
-// are in every design and recorded by none.
+// best returns, of the designs that ok accepts and that record stacks, the one
+// with the fewest bytes per event; it is nil if none of them saves anything.
+// Ids that nobody can look up are in every design and recorded by none.
 func (r *Report) best(ok func(*Result) bool) *Result {
 	var best *Result
 	for i := range r.Designs {

@@ -100,10 +100,11 @@ type consumer interface {
 	consume(b *batch) error
 }
 
-// pump hands the batches of rd, first of all the one already filled, to all
-// consumers. Every consumer sees every record in the source's order, so nothing
-// depends on which runs when. The source's error comes first, then those of the
-// consumers in their order, then that of ctx, after whose end nothing is consumed.
+// pump hands the batches of rd to all consumers, beginning with first, which is
+// already filled. Every consumer sees every record in the source's order, so
+// nothing depends on which consumer runs when. The source's error has
+// precedence, then those of the consumers in their order, then that of ctx;
+// after ctx has ended nothing is consumed.
 func pump(ctx context.Context, rd *reader, first *batch, consumers []consumer) error {
 	var running sync.WaitGroup
 	queues := make([]chan *batch, len(consumers))

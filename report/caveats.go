@@ -6,8 +6,8 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// caveats are what a reader of the figures has to know: the caller's and the
-// source's first, then those of the estimate itself.
+// caveats lists what a reader of the figures must know: first the caveats of
+// the caller and of the source, then those of the estimate itself.
 func (r *run) caveats(rep *Report) []string {
 	c := r.census
 	out := append([]string{}, r.opt.Caveats...)
@@ -57,7 +57,7 @@ func (r *run) caveats(rep *Report) []string {
 	return out
 }
 
-// designCaveats notes what a design's figures rest on.
+// designCaveats notes the assumptions behind a design's figures.
 func (r *run) designCaveats(rep *Report, note func(string, ...any)) {
 	extrapolated := false
 	userDesign := false

@@ -11,7 +11,8 @@ import (
 // ones share its last row.
 const maxDepth = 128
 
-// census counts what is in the trace, whatever the design: it is measured.
+// census counts what is in the trace, independently of any design, so its
+// figures are measured.
 type census struct {
 	events, lost, losses     uint64
 	kernelStacks, userStacks uint64
@@ -121,7 +122,8 @@ func (c *census) joinStack(r *record.Record) {
 	}
 }
 
-// timed reports whether the capture has times: in one without, all are zero.
+// timed reports whether the capture has times; in a capture without them all
+// are zero.
 func (c *census) timed() bool { return c.lastTime > 0 }
 
 // seconds is the span of the events' time stamps.

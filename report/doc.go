@@ -2,9 +2,9 @@
 // trace, in bytes, in events and in seconds.
 //
 // A [record.Source] (a real capture, or the tracers of a simulated machine) is
-// read once. Every record of it is written as often as there are designs to
-// compare, each time through a real ring buffer into sub-buffers in the kernel's
-// own format, and the bytes are counted where they lie:
+// read once. Every record of it is written once for each design, through a real
+// ring buffer into sub-buffers in the kernel's own format, and the bytes are
+// counted where they lie:
 //
 //	               ┌─ census: unique stacks, growth, depths, a sweep over bits
 //	source ─ batch ┼─ full-stacks ── ring ── pages ─┐ decoded and counted again;
@@ -16,19 +16,20 @@
 // where the capture has the pages of the kernel it came from, they are re-created,
 // apart from the designs, and compared byte for byte: see [Verification].
 //
-// What is not counted in the trace itself says so: every figure has a [Basis],
-// measured, replayed, extrapolated or assumed.
+// Every figure has a [Basis], which says whether it is measured in the trace
+// itself, replayed, extrapolated or assumed.
 //
 // Start at [Estimate]; [Report] is the schema of the JSON output; the sub-package
 // html draws it.
 //
 // # Words
 //
-// An event is a primary event, the one a stack belongs to; the stack's record
-// beside it is not an event of its own here. An event's bytes are those of its
-// records and its stack's together, headers and time extends included, the headers
-// and tails of sub-buffers not. Retained is what a buffer of a given size still
-// holds when the trace ends. The map's memory is counted against its design.
+// An event is a primary event, to which a stack may belong; the record of the
+// stack is not an event of its own here. An event's bytes are those of its
+// record and of its stack's records together. They include headers and time
+// extends, but not the headers and tails of sub-buffers. Retained is what a
+// buffer of a given size still holds when the trace ends. The memory of a map
+// counts against its design.
 //
 // # Kernel
 //

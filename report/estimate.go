@@ -41,10 +41,11 @@ type Options struct {
 	Types     *event.Table // the capture's types; nil: they have no ids to keep to
 	Symbols   event.Symbols
 
-	// Pages gives the original sub-buffers of a CPU, one after the other, each of
-	// PagesSize bytes (0: SubbufSize). They are re-created from the records, whatever
-	// is compared, and held against the original; nil, for all or for one CPU: nothing
-	// to compare. It is called from another goroutine than the source.
+	// Pages gives the original sub-buffers of a CPU, one after the other, each
+	// of PagesSize bytes (0: SubbufSize). They are re-created from the records,
+	// whichever designs are compared, and compared with the original. If Pages
+	// is nil, or returns nil for a CPU, there is nothing to compare. It is
+	// called from another goroutine than the source.
 	Pages     func(cpu int) io.Reader
 	PagesSize int
 
@@ -52,7 +53,8 @@ type Options struct {
 	// of the default size.
 	Memory *budget.Budget
 
-	// Caveats are what the caller knows of the source that a reader should.
+	// Caveats are what the caller knows about the source and a reader should
+	// know, too.
 	Caveats []string
 }
 
@@ -62,15 +64,16 @@ type Caveater interface {
 	Caveats() []string
 }
 
-// Conditioner is a source whose records are right only if something is true that it
-// cannot know. Once it has been read it says what, as a clause to follow the word if;
-// empty: nothing. The answer begins with it.
+// Conditioner is a source whose records are right only if something is true
+// that it cannot know. Once it has been read it says what, as a clause to
+// follow the word if; empty: nothing. The answer begins with that clause.
 type Conditioner interface {
 	Condition() string
 }
 
-// CPUNamer is a source that may not know on which CPUs its records were made. Asked once
-// it has been read, it says whether it does; if not, all are of CPU 0.
+// CPUNamer is a source that may not know on which CPUs its records were made.
+// Once it has been read, it can be asked whether it knows; if not, all records
+// are of CPU 0.
 type CPUNamer interface {
 	NamesCPUs() bool
 }
@@ -83,10 +86,11 @@ func (o *Options) nrPages() int {
 	return max(2, (o.BufferSizeKB*1024+room-1)/room)
 }
 
-// Validate names what cannot be estimated with: the command line's mistakes.
+// Validate returns an error that names an option with which nothing can be
+// estimated.
 func (o Options) Validate() error { return o.complete() }
 
-// complete fills in the defaults and refuses what cannot be.
+// complete fills in the defaults and refuses impossible options.
 func (o *Options) complete() error {
 	if o.BufferSizeKB == 0 {
 		o.BufferSizeKB = 1408
@@ -113,16 +117,16 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// isSubbufSize says whether a kernel could have sub-buffers of n bytes.
+// isSubbufSize reports whether a kernel could have sub-buffers of n bytes.
 func isSubbufSize(n int) bool { return n >= 4096 && n <= 1<<20 && n&(n-1) == 0 }
 
 // Estimate reads src to its end and reports what each design would have made of
 // it. Memory is bounded whatever the source holds; the result depends on the
 // source and the options alone.
 //
-// It fails if the source does, and if the bytes a writer says it wrote are not
-// those a reader finds on the pages: then no figure could be believed. It ends early
-// with the error of ctx.
+// It fails if the source does. It also fails if a reader does not find on the
+// pages the bytes that the writer says it has written, because then no figure
+// could be believed. It ends early with the error of ctx.
 func Estimate(ctx context.Context, src record.Source, opt Options) (*Report, error) {
 	if err := opt.complete(); err != nil {
 		return nil, err
@@ -214,7 +218,7 @@ func (r *run) consumers() []consumer {
 	return cs
 }
 
-// defaultDesigns are those a report compares if it is not told which.
+// defaultDesigns are the designs that a report compares if it is not told which.
 func defaultDesigns(userStacks bool, bits int, seed uint32) []record.Design {
 	names := []string{"full-stacks", "stackmap", "no-stacks"}
 	if userStacks {
@@ -240,8 +244,9 @@ func hasUserStacks(b *batch) bool {
 	return false
 }
 
-// checkedSource refuses records that would need memory without bound: those of a CPU
-// whose lanes are more than there is memory for, before the lanes are made.
+// checkedSource refuses records that would need memory without bound: it
+// refuses the records of a CPU for whose lanes there is no memory, before the
+// lanes are made.
 type checkedSource struct {
 	ctx context.Context
 	src record.Source
@@ -254,7 +259,7 @@ type checkedSource struct {
 	cpus    int // of them
 }
 
-// fewestDesigns are compared at least.
+// fewestDesigns is the number of designs that are compared at least.
 const fewestDesigns = 3
 
 // laneBytes is what a lane takes: its ring, its counts, and what it keeps of the pages

@@ -16,8 +16,9 @@ type Fidelity struct {
 	Within   uint64  `json:"merged_uniques"` // unique stacks that those became
 }
 
-// fidelity counts what became of the stacks offered to w. It asks the maps once more
-// for each unique stack, so what they count is read before.
+// fidelity counts what became of the stacks that w was given. It asks the maps
+// once more for each unique stack, so the counters of the maps must be read
+// before that.
 func (w *writer) fidelity(c *census) Fidelity {
 	f := Fidelity{Cut: w.stacks.Counts.UserCut}
 	if w.design.Kernel == record.NoStacks {
@@ -37,8 +38,8 @@ func (w *writer) fidelity(c *census) Fidelity {
 	return f
 }
 
-// look compares each unique stack with what its id stands for. Those whose addresses
-// the census did not keep are not looked at.
+// look compares each unique stack with the stack that its id stands for. It
+// skips stacks whose addresses the census did not keep.
 func (f *Fidelity) look(m record.Interner, u *uniqueSet) {
 	if m == nil {
 		return

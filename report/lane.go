@@ -7,9 +7,10 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// lanePages is the length of the ring a lane writes through, in sub-buffers of that
-// size. Small ones are emptied several at a time; of large ones there are as few as a
-// record of a whole sub-buffer can be written through.
+// lanePages is the length of the ring that a lane writes through, in
+// sub-buffers of that size. Small sub-buffers are emptied several at a time; of
+// large ones the ring has only as many as are needed to write a record of a
+// whole sub-buffer.
 func lanePages(subbuf int) int {
 	if subbuf <= 64<<10 {
 		return 6
@@ -50,14 +51,14 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	return l, nil
 }
 
-// at sets the clock to t, but never back.
+// at sets the clock to t, but never turns it back.
 func (l *lane) at(t uint64) { l.now = max(l.now, t) }
 
-// makeRoom empties the ring if it might not hold so many bytes more.
+// makeRoom empties the ring if it might not hold that many more bytes.
 func (l *lane) makeRoom(bytes int) error {
 	l.written += bytes
-	// A record that does not fit leaves less than its own size unused, so that
-	// at most twice what was written is taken.
+	// A record that does not fit on a page leaves less than its own size unused
+	// there, so the ring uses at most twice the bytes that were written.
 	if 2*l.written <= (lanePages(len(l.page))-2)*(len(l.page)-ringbuf.PageHeaderSize) {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (l *lane) count(full bool) error {
 	return nil
 }
 
-// finish empties the ring and holds the count against the ledger.
+// finish empties the ring and compares the count with the ledger.
 func (l *lane) finish() error {
 	if err := l.drain(false); err != nil {
 		return err

@@ -65,14 +65,15 @@ func (r *run) mapStudies(d *record.Design) (of [2]*study, err error) {
 	return of, err
 }
 
-// recommend chooses the size of a map: the smallest that refuses no stack and whose
-// pool is at most half full, which leaves room for as many stacks again; else the
-// smallest that refuses none; else the largest there is.
+// recommend chooses the size of a map: the smallest that refuses no stack and
+// whose pool is at most half full, which leaves room for as many stacks again.
+// If there is none, it chooses the smallest that refuses no stack, and
+// otherwise the largest there is.
 //
-// In the first two cases a trace written through that map has the same bytes as one
-// written through any larger map, because all ids have one size. So a design is
-// written once, through the largest map, and its figures are those of the
-// recommended one. TestRecommendedIsReplayed holds the two against each other.
+// In the first two cases a trace written through that map has the same bytes as
+// one written through any larger map, because all ids have one size. So a
+// design is written once, through the largest map, and its figures are those of
+// the recommended one. TestRecommendedIsReplayed compares the two.
 func recommend(points []SweepPoint, kind stackKind, least bool) Recommendation {
 	if len(points) == 0 {
 		return Recommendation{Why: fmt.Sprintf("the trace has no %v stacks: a stackmap has nothing to save", kind)}

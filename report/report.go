@@ -13,9 +13,11 @@ const (
 	Measured Basis = "measured"
 	// Replayed: counted on pages that the trace's records were written to again.
 	Replayed Basis = "replayed"
-	// Extrapolated: what was replayed, carried on to a buffer the trace does not fill.
+	// Extrapolated: what was replayed, projected to a buffer that the trace
+	// does not fill.
 	Extrapolated Basis = "extrapolated"
-	// Assumed: from the layout of a structure or of a proposal nobody has merged.
+	// Assumed: taken from the layout of a structure, or from a proposal that
+	// has not been merged.
 	Assumed Basis = "assumed"
 )
 
@@ -98,8 +100,9 @@ type Verification struct {
 	LedgerPages     uint64            `json:"ledger_pages"` // of all designs, decoded and equal to the ledger
 	CPUs            []VerificationCPU `json:"cpus"`
 
-	// Of the pages compared: the records of the capture, those of them that were
-	// re-created in time and bytes, and the pages that have others.
+	// Counted on the pages compared: the records of the capture, those of them
+	// that were re-created with the same time and bytes, and the pages with
+	// records that were not.
 	RecordsCompared     uint64 `json:"records_compared"`
 	RecordsIdentical    uint64 `json:"records_identical"`
 	PagesOfOtherRecords uint64 `json:"pages_of_other_records"`

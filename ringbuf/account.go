@@ -7,8 +7,8 @@ package ringbuf
 //	Pages · SubbufSize = PageHeader + EventHeader + LengthWord + Payload +
 //	    Align + Extend + Discarded + Tail + Unused
 //
-// It is kept by the writer. PageLedger makes the same account of a page image
-// from its bytes alone; there Payload and Align cannot be told apart.
+// The writer keeps it. PageLedger makes the same account of a page image from
+// its bytes alone, which do not tell Payload and Align apart.
 type Ledger struct {
 	Events, Pages uint64
 
@@ -33,7 +33,8 @@ type ledger struct {
 	pagesLeft  uint64
 }
 
-// discard moves an event to the discarded bytes; its time extend stays one.
+// discard counts an event's bytes as discarded; its time extend still counts as
+// one.
 func (l *ledger) discard(it item, length int) {
 	l.payload -= uint64(length)
 	l.discarded += uint64(it.size)
@@ -42,14 +43,15 @@ func (l *ledger) discard(it item, length int) {
 	}
 }
 
-// giveBack forgets a discarded event that was the last one.
+// giveBack removes the last event, which was discarded and whose room is free
+// again, from the account.
 func (l *ledger) giveBack(size, extend int) {
 	l.discarded -= uint64(size)
 	l.extend -= uint64(extend)
 }
 
-// Ledger accounts for the bytes of cpu. It is for the writer's goroutine, and
-// right when no event is reserved.
+// Ledger accounts for the bytes of cpu. Only the writer's goroutine may call
+// it, and it is right only when no event is reserved.
 func (b *Buffer) Ledger(cpu int) Ledger {
 	c := b.writer(cpu)
 	c.settle()
@@ -66,7 +68,7 @@ func (b *Buffer) Ledger(cpu int) Ledger {
 	}
 	if c.tail.write > 0 {
 		l.Pages++
-		if c.tail.realEnd == 0 { // else what is left has been given up
+		if c.tail.realEnd == 0 { // otherwise the rest has been given up
 			l.Unused = uint64(c.capacity - c.tail.write)
 		}
 	}
@@ -76,7 +78,8 @@ func (b *Buffer) Ledger(cpu int) Ledger {
 }
 
 // PageLedger accounts for the bytes of one page image, independently of who
-// wrote it. What follows the data counts as Tail. The error is PageReader's.
+// wrote it. What follows the data counts as Tail. The error is what
+// ReadPageImage returns or PageReader.Err tells.
 func PageLedger(image []byte) (Ledger, error) {
 	r, err := ReadPageImage(image)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	NMI
 )
 
-// What Reserve may answer.
+// Errors that Reserve returns.
 var (
 	ErrFull      = errors.New("ringbuf: no room and overwriting is off")
 	ErrTooBig    = errors.New("ringbuf: event larger than a sub-buffer")
@@ -94,11 +94,11 @@ func pagesFor(size, subbufSize int) int {
 // A Buffer is a set of per-CPU rings of sub-buffers.
 //
 // One goroutine at a time writes to the ring of one CPU: Reserve, Commit,
-// Discard, NestStart, NestEnd and Ledger are that goroutine's. Any
-// others may read beside it: Peek, Consume, ReadPage, Iter, Stats, Wait, State,
-// Map. What changes rings (Reset, Resize, SetSubbufSize, SwapCPU, SetClock,
+// Discard, NestStart, NestEnd and Ledger are that goroutine's. Any others may
+// read beside it: Peek, Consume, ReadPage, Iter, Stats, Wait, State, Map. What
+// changes rings (Reset, Resize, SetSubbufSize, SwapCPU, SetClock,
 // SetAbsoluteTime) stops a writer that has called Online; of one that has not,
-// the caller knows that it does not write just now. SetRecording,
+// the caller makes sure that it does not write just then. SetRecording,
 // SetCPURecording, Disable, Enable and SetOverwrite may be called at any time.
 //
 // Kernel: struct trace_buffer, kernel/trace/ring_buffer.c.
@@ -111,13 +111,13 @@ type Buffer struct {
 	off        atomic.Uint32 // recordOff while tracing_on is 0; and disabled for each Disable
 	overwrite  atomic.Bool
 
-	control sync.Mutex // of who stops writers
+	control sync.Mutex // held by whoever stops writers
 	parking []parking  // by CPU
 	all     waitQueue  // readers that wait for any CPU
 }
 
-// cpuBuffer is the ring of one CPU. Its words are grouped by who stores them,
-// and the groups share no cache line, nor do two CPUs.
+// cpuBuffer is the ring of one CPU. Its words are grouped by who stores them.
+// No two groups share a cache line, and no two CPUs do.
 //
 // Kernel: struct ring_buffer_per_cpu, kernel/trace/ring_buffer.c.
 type cpuBuffer struct {
@@ -149,7 +149,7 @@ type cpuBuffer struct {
 	commits     uint64  // reservations begun inside of others
 	beforeStamp uint64  // time of the last attempt to write
 	writeStamp  uint64  // time of the last event written; the next delta starts here
-	headSet     bool    // of the update that goes on, see overwriteHead
+	headSet     bool    // belongs to the update in progress, see overwriteHead
 	serial      uint64  // pages ever entered
 	spare       *subbuf // memory that has been spare for longest, see provide
 	ledger      ledger
@@ -183,7 +183,7 @@ type cpuBuffer struct {
 	pagesRead   atomic.Uint64 // the writer looks at it
 	lastOverrun uint64        // events lost before the reader page
 	lost        uint64        // events lost just before the reader page, not yet told
-	generation  uint64        // grows when pages go otherwise than by being read; tells iterators
+	generation  uint64        // grows when pages go other than by being read; iterators compare it
 	pinned      int           // Resize is refused while above 0
 	lastSpare   *subbuf       // memory that has become spare last
 	freeIDs     []uint32
@@ -279,8 +279,9 @@ func (b *Buffer) SubbufSize() int { return b.subbufSize }
 
 // MaxEventSize is the biggest payload that Reserve accepts.
 //
-// Departure: with absolute stamps the kernel names 8 bytes more than it accepts,
-// since what it compares with the limit includes the event's header.
+// Departure: with absolute stamps the kernel names 8 bytes more than it
+// accepts, because the size that it compares with the limit includes the
+// event's header.
 //
 // Kernel: ring_buffer_max_event_size, kernel/trace/ring_buffer.c.
 func (b *Buffer) MaxEventSize() int {
@@ -314,8 +315,8 @@ func (c *cpuBuffer) empty() bool {
 	return commit == c.findHead() && commit.committed() == 0
 }
 
-// Reset empties the ring of cpu and sets its counters to zero. It panics
-// between a Reserve and its end.
+// Reset empties the ring of cpu and sets its counters to zero. It panics if an
+// event is reserved and not yet ended.
 //
 // Kernel: ring_buffer_reset_cpu, rb_reset_cpu, kernel/trace/ring_buffer.c.
 func (b *Buffer) Reset(cpu int) {

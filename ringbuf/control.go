@@ -1,6 +1,6 @@
 package ringbuf
 
-// Bits of cpuBuffer.control. A writer looks at them, one load, when its
+// Bits of cpuBuffer.control. A writer looks at them, in one load, when its
 // outermost event begins.
 const (
 	recordOff = 1 << iota // see SetCPURecording
@@ -11,16 +11,16 @@ const (
 // Online says that from now on the calling goroutine is cpu: it alone writes
 // there, and others may change the ring meanwhile. What they ask for (Reset,
 // Resize, SetSubbufSize, SwapCPU, SetClock, SetAbsoluteTime) waits until the
-// goroutine begins its next event, calls Idle or calls Offline, and holds it up
-// there until it is done; so the goroutine must not ask for these itself, and
-// calls Offline before it blocks for long.
+// goroutine begins its next event, calls Idle or calls Offline, and the
+// goroutine is held up there until the change is done. So it must not ask for
+// such a change itself, and it must call Offline before it blocks for long.
 //
-// A CPU that is not online is changed at once, by whoever asks; its writer must
-// not be in the middle of a call then. Writing and reading are the same in both
-// cases.
+// The ring of a CPU that is not online is changed at once, by whoever asks; its
+// writer must not be in the middle of a call then. Writing and reading are the
+// same in both cases.
 //
 // Departure: a kernel runs ring_buffer_resize on the CPU itself by a work item
-// and waits for writers with synchronize_rcu. The effect is this.
+// and waits for writers with synchronize_rcu. The effect is the same.
 func (b *Buffer) Online(cpu int) {
 	for {
 		c := b.writer(cpu)
@@ -42,7 +42,8 @@ func (b *Buffer) Online(cpu int) {
 	}
 }
 
-// Idle lets those go ahead who wait for the calling goroutine's CPU.
+// Idle lets callers that wait to change the ring of the calling goroutine's CPU
+// go ahead.
 func (b *Buffer) Idle(cpu int) {
 	c := b.writer(cpu)
 	if c.control.Load()&(stopping|online) != stopping|online {
@@ -72,17 +73,19 @@ func (b *Buffer) Offline(cpu int) {
 // parking is where the writer of a CPU waits while somebody changes its ring.
 type parking struct {
 	parked, resume chan struct{}
-	paused         bool // the one who stopped it is to resume it
+	paused         bool // whoever stopped it must resume it
 }
 
 // park holds the writer up while somebody changes the ring. The channels order
-// all that both do: the ring's plain words are the other's in between.
+// what both do: between the two messages the ring's plain words belong to
+// whoever changes it.
 func (b *Buffer) park(cpu int) {
 	b.parking[cpu].parked <- struct{}{}
 	<-b.parking[cpu].resume
 }
 
-// attend is the slow way into Reserve: something is to be looked at first.
+// attend is the slow way into Reserve: recording may be off, or somebody waits
+// to change the ring.
 func (b *Buffer) attend(cpu int) (*cpuBuffer, error) {
 	c := b.writer(cpu)
 	c.settle()

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// DumpPage shows a page image for the eye: a line for the page header and one
-// for every item, each with its offset on the page, its size, what its header
-// says, the time it has, and the first bytes of what it holds. Of a page that
-// cannot be decoded it shows what comes before the fault, and the fault.
+// DumpPage shows a page image as text for people: a line for the page header
+// and one for every item, each with its offset on the page, its size, what its
+// header says, its time, and the first bytes of its data. If a page cannot be
+// decoded, it shows what comes before the fault, and then the fault.
 func DumpPage(image []byte) string {
 	var s strings.Builder
 	r, err := ReadPageImage(image)

@@ -8,22 +8,24 @@ const (
 	idMask = 1<<idBits - 1
 )
 
-// commitSeenAt is the commit page as readers see it. What they read of it or of
-// pages before it comes after this.
+// commitSeenAt is the commit page as readers see it. They load it before they
+// read anything of that page or of the pages before it.
 func (c *cpuBuffer) commitSeenAt() *page { return c.table[c.commitAt.Load()&idMask] }
 
-// overwriteHead moves the head from next, the oldest page, on which the writer
-// enters from p. False: a reader has just taken next, and p leads elsewhere.
+// overwriteHead moves the head on from next, the oldest page, which the writer
+// is about to enter from p. It returns false if a reader has just taken next,
+// so that p leads elsewhere.
 //
-// The link to the head goes from head to update, so that no reader can take it;
-// the page behind becomes the head; then the link becomes normal. An interrupt in
-// between finds update and does the rest itself, perhaps many times round; only
-// who has set update takes it away.
+// The link to the head changes from head to update, so that no reader can take
+// that page; the page after it becomes the head; then the link becomes normal.
+// An interrupt in between finds update and does the rest itself, perhaps many
+// times round. Only the writer that has set update removes it.
 //
-// Departure: the writer remembers whether the new head is set. An interrupted
-// writer in the kernel sets it again, and looks at the tail whether to take that
-// back. That goes wrong if interrupts come, and a reader takes the new head,
-// between its setting and the end of update: then two links are head.
+// Departure: the writer remembers whether the new head is set. In the kernel an
+// interrupted writer sets it again, and then decides by the tail whether to
+// take that back. That goes wrong if, between the setting of the new head and
+// the end of update, interrupts come and a reader takes the new head: then two
+// links are head.
 //
 // Kernel: rb_handle_head_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) overwriteHead(p, next *page) bool {
@@ -49,8 +51,8 @@ func (c *cpuBuffer) overwriteHead(p, next *page) bool {
 	return true
 }
 
-// findHead is the oldest page of the ring. While the writer moves the head there
-// is none: a reader waits for it, which is a few instructions.
+// findHead is the oldest page of the ring. While the writer moves the head
+// there is none, and a reader waits for the few instructions that this takes.
 //
 // Kernel: rb_set_head_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) findHead() *page {
@@ -70,8 +72,8 @@ func (c *cpuBuffer) findHead() *page {
 
 // takeHead exchanges the empty reader page for the head page: the one link that
 // leads to the head is made to lead to the empty page, which leads to the new
-// head. It fails while the writer is moving the head, and then looks for the head
-// again.
+// head. The exchange fails while the writer is moving the head; takeHead then
+// looks for the head again.
 //
 // How many events were lost before the page follows from how many were written
 // before it: what was not read was lost.
@@ -101,8 +103,8 @@ func (c *cpuBuffer) takeHead() {
 	}
 }
 
-// A readPoint is a place in a reader where what the writer does meanwhile makes
-// a difference; tests go there.
+// A readPoint is a place in a reader where it matters what the writer does
+// meanwhile; tests stop there.
 type readPoint uint8
 
 const (

@@ -57,8 +57,9 @@ func word(data []byte, off int) uint32 {
 	return binary.LittleEndian.Uint32(data[off:])
 }
 
-// fixAbsolute gives an absolute stamp, of which only 59 bits are stored, the
-// upper five bits of an earlier time, and carries if they have moved on since.
+// fixAbsolute completes an absolute stamp, of which only 59 bits are stored: it
+// takes the upper five bits from an earlier time, and adds one to them if the
+// lower bits have wrapped since.
 //
 // Kernel: rb_fix_abs_ts, kernel/trace/ring_buffer.c.
 func fixAbsolute(stamp, earlier uint64) uint64 {
@@ -81,7 +82,8 @@ type item struct {
 }
 
 // decodeItem reads the item at off of the first end bytes of data. It touches
-// nothing at or after end. The string says what is impossible, or is empty.
+// nothing at or after end. The string names what is impossible; it is empty if
+// nothing is.
 //
 // Kernel: rb_event_length, kernel/trace/ring_buffer.c.
 func decodeItem(data []byte, off, end int) (it item, fault string) {

@@ -1,26 +1,27 @@
 package ringbuf
 
 // Iter reads the ring of one CPU without consuming (the file trace). It starts
-// at the oldest unread event, and the writer goes on. Consuming, Reset, shrinking
-// and SwapCPU send the iterator back to the oldest event.
+// at the oldest unread event; the writer keeps writing meanwhile. Consuming,
+// Reset, shrinking and SwapCPU send the iterator back to the oldest event.
 //
-// An iterator holds the memory of the page it is on. A writer that comes round to
-// that page finds it held and takes other memory for the page, so the iterator
-// reads the page to its end, as it was, and no byte is read while it is being
-// written. Then it finds that the page behind has been overwritten too, and goes
-// on at the oldest there is; that entry is marked LostUnknown. An iterator so
-// costs the writer nothing per event, and the memory of one page.
+// An iterator holds the memory of the page it is on. A writer that comes round
+// to that page finds it held and takes other memory for the page, so the
+// iterator reads the page as it was to its end, and no byte is read while it is
+// being written. Then it finds that the next page has been overwritten too, and
+// goes on at the oldest page there is; the next entry is marked LostUnknown. So
+// an iterator costs the writer nothing per event, only the memory of one page.
 //
-// An Iter is for one goroutine. One that is no longer used needs no closing: the
-// memory it holds is the page's as long as nobody overwrites it.
+// An Iter is for one goroutine. An Iter that is no longer used need not be
+// closed: the memory that it holds stays with the page until the writer
+// overwrites that page.
 //
 // Departure: the kernel copies each event and then looks whether the writer has
-// come by, which the memory model of Go does not allow (it is a data race); and
-// it goes on at the start of the page that the writer is on, whereby it misses
-// what is behind that page and older.
+// come by, which Go's memory model does not allow (it is a data race). The
+// kernel then goes on at the start of the page that the writer is on, and so
+// misses the older pages, which come after that page in the ring.
 //
-// Departure: an Iter does not forbid Resize by being there; who keeps one open
-// over time and wants that calls PinSize.
+// Departure: an Iter alone does not forbid Resize; a caller that keeps one open
+// and wants that calls PinSize.
 //
 // Kernel: struct ring_buffer_iter, kernel/trace/ring_buffer.c.
 type Iter struct {
@@ -72,8 +73,9 @@ func (it *Iter) restart(c *cpuBuffer) {
 	}
 }
 
-// hold moves the iterator to the start of a page. Its memory is held before the
-// serial number is looked at again; see enterPage for the other side.
+// hold moves the iterator to the start of a page. It holds the page's memory
+// before it looks at the serial number again; see enterPage for the writer's
+// side.
 func (it *Iter) hold(p *page) {
 	if it.sub != nil {
 		it.sub.held.Add(-1)
@@ -97,7 +99,7 @@ func (it *Iter) hold(p *page) {
 	}
 }
 
-// Peek shows the entry that Next would give. Its Data is valid until the
+// Peek returns the entry that Next would return. Its Data is valid until the
 // iterator's next call.
 //
 // Kernel: ring_buffer_iter_peek, rb_iter_peek, kernel/trace/ring_buffer.c.
@@ -110,7 +112,7 @@ func (it *Iter) Peek() (Entry, bool) {
 	return Entry{}, false
 }
 
-// Next gives the next entry and moves behind it. False: there is none yet.
+// Next returns the next entry and moves past it, or false if there is none yet.
 //
 // Kernel: ring_buffer_iter_advance, kernel/trace/ring_buffer.c.
 func (it *Iter) Next() (Entry, bool) {
@@ -176,9 +178,9 @@ func (it *Iter) advance(i item) {
 	it.head += i.size
 }
 
-// nextPage goes on to the page that the writer entered next; from the reader
-// page, which is outside of the ring, to the oldest. If that page has been
-// overwritten, to what is the oldest now.
+// nextPage goes on to the page that the writer entered next. From the reader
+// page, which is outside of the ring, that is the oldest. If that page has been
+// overwritten, it goes on to the page that is the oldest now.
 //
 // Kernel: rb_inc_iter, kernel/trace/ring_buffer.c.
 func (it *Iter) nextPage(c *cpuBuffer) {

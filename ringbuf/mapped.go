@@ -10,8 +10,8 @@ import (
 // begins.
 const MapMetaSize = 80
 
-// Mapping is what a process has that maps per_cpu/cpuN/trace_pipe_raw: a meta
-// page, and the sub-buffers by number.
+// Mapping is what a process gets when it maps per_cpu/cpuN/trace_pipe_raw: a
+// meta page, and the sub-buffers by number.
 //
 //	offset  0  u32 meta_page_size, u32 meta_struct_len
 //	        8  u32 subbuf_size, u32 nr_subbufs (the reader page counts)
@@ -20,9 +20,9 @@ const MapMetaSize = 80
 //
 // A Mapping is for one goroutine.
 //
-// Departure: what the process sees of the meta page and the sub-buffers changes
-// under its eyes; here it changes by GetReader. Only the reader's sub-buffer is
-// shown: the others are the writer's.
+// Departure: in the kernel the meta page and the sub-buffers that a process
+// sees change at any time; here they change by GetReader. Only the reader's
+// sub-buffer is shown: the others are the writer's.
 //
 // Kernel: ring_buffer_map, Documentation/trace/ring-buffer-map.rst.
 type Mapping struct {
@@ -34,8 +34,9 @@ type Mapping struct {
 	open int
 }
 
-// Map maps the ring of cpu. While it is mapped Resize, SetSubbufSize and SwapCPU
-// answer EBUSY. A ring that is mapped is mapped again: both are the same.
+// Map maps the ring of cpu. While it is mapped, Resize, SetSubbufSize and
+// SwapCPU return EBUSY. Mapping a ring that is mapped already returns the same
+// Mapping.
 //
 // Kernel: ring_buffer_map, rb_setup_ids_meta_page, kernel/trace/ring_buffer.c.
 func (b *Buffer) Map(cpu int) (*Mapping, error) {
@@ -79,15 +80,16 @@ func (m *Mapping) Close() {
 // Meta is the meta page as GetReader left it.
 func (m *Mapping) Meta() []byte { return m.meta[:min(MapMetaSize, len(m.meta))] }
 
-// Reader is the sub-buffer that the reader has, with its header, as GetReader
-// left it; its number is in the meta page. New events may have come to it since.
+// Reader is the reader's sub-buffer with its header, as GetReader left it; its
+// number is in the meta page. New events may have been written to the
+// sub-buffer since.
 func (m *Mapping) Reader() []byte { return m.page }
 
-// GetReader is the ioctl TRACE_MMAP_IOCTL_GET_READER. What was unread on the
-// reader page the caller is taken to have read, if there was any; otherwise the
-// reader page becomes the oldest one with data. Meta and Reader are up to date
-// then. Events that were lost before a page that is not the writer's are told in
-// its commit word, as ReadPage does.
+// GetReader is the ioctl TRACE_MMAP_IOCTL_GET_READER. If there was anything
+// unread on the reader page, it counts as read by the caller now; otherwise the
+// oldest page with data becomes the reader page. Meta and Reader are then up to
+// date. If events were lost before a page that the writer has left, the page's
+// commit word says so, as with ReadPage.
 //
 // Kernel: ring_buffer_map_get_reader, kernel/trace/ring_buffer.c.
 func (m *Mapping) GetReader() {

@@ -1,7 +1,8 @@
 package ringbuf
 
-// openEvent is where an Event is. Contexts nest like a stack, so the CPU keeps
-// these on one, and an Event stays small enough to be passed in registers.
+// openEvent is the place of an Event. Contexts nest like a stack, so the CPU
+// keeps these on one, and an Event stays small enough to be passed in
+// registers.
 type openEvent struct {
 	page uint32 // its id
 	off  uint32 // of the event on its page, its time extend included
@@ -9,13 +10,13 @@ type openEvent struct {
 
 const nowhere = 1<<32 - 1 // for a page: the event has no room yet
 
-// maxNest bounds the events open on one CPU: five contexts, and those of
-// NestStart.
+// maxNest bounds the events open on one CPU: those of five contexts, and those
+// that NestStart allows.
 const maxNest = 32
 
-// The recursion bits of a CPU: bit 0 for the one recursion that is let
-// through, then NMI, IRQ, SoftIRQ and Normal. So the lowest bit set is always
-// the innermost context, and leaving is clearing it.
+// The recursion bits of a CPU: bit 0 for the one recursion that is allowed,
+// then NMI, IRQ, SoftIRQ and Normal. So the lowest set bit is always the
+// innermost context, and a writer leaves its context by clearing that bit.
 //
 // Kernel: trace_recursive_lock and _unlock, kernel/trace/ring_buffer.c.
 const (

@@ -2,7 +2,7 @@ package ringbuf
 
 import "sync/atomic"
 
-// maxSubbufSize is what the write index of the kernel can count.
+// maxSubbufSize is the most bytes that the kernel's write index can count.
 //
 // Kernel: RB_WRITE_MASK, kernel/trace/ring_buffer.c.
 const maxSubbufSize = 1 << 20
@@ -11,19 +11,19 @@ const maxSubbufSize = 1 << 20
 // two share a cache line.
 type page struct {
 	id   uint32        // its index in cpuBuffer.table
-	next atomic.Uint32 // a link; see there who changes it
+	next atomic.Uint32 // a link; see linkNormal for who changes it
 	prev atomic.Uint32 // id; changed by readers, under their lock
 
 	// serial says which page this is of all that the writer has ever entered.
 	// The writer stores it before it touches the memory, see enterPage.
 	serial atomic.Uint64
 
-	// sub is there only from the moment the writer enters the page until a
-	// reader has emptied it; then another page may have it.
+	// sub is set from the moment the writer enters the page until a reader has
+	// emptied it; after that another page may use the memory.
 	sub atomic.Pointer[subbuf]
 
-	// The writer's, until it has moved the commit to another page; then the
-	// reader's who takes the page.
+	// These belong to the writer until it has moved the commit to another page,
+	// and then to the reader that takes the page.
 	write   int // index of the next reservation; past the capacity: one is failing
 	entries int // data events reserved and not discarded
 	realEnd int // where data ended when the rest was padded; 0: to the last byte
@@ -31,9 +31,9 @@ type page struct {
 	_ [8]byte
 }
 
-// subbuf is the memory of a page (struct buffer_data_page). It is 128 bytes: the
-// commit word, which the writer stores for every event, has a cache line of its
-// own, so that readers who look for the page do not disturb it.
+// subbuf is the memory of a page (struct buffer_data_page). It is 128 bytes:
+// the commit word, which the writer stores for every event, has a cache line of
+// its own, so that readers that look for the page do not disturb the writer.
 type subbuf struct {
 	// commit is what readers may look at: the number of finished bytes and,
 	// from bit 32 on, the number of data events in them. The writer stores it
@@ -58,7 +58,8 @@ const commitMask = 1<<32 - 1 // of subbuf.commit: the bytes
 
 func (s *subbuf) committed() int { return int(s.commit.Load() & commitMask) }
 
-// committed is the number of finished bytes on a page; of one without memory 0.
+// committed is the number of finished bytes on a page; it is 0 for a page
+// without memory.
 func (p *page) committed() int {
 	if s := p.sub.Load(); s != nil {
 		return s.committed()
@@ -76,7 +77,8 @@ func (p *page) committed() int {
 //	        is done no reader can take it
 //
 // Reader and writer compete for the head by compare-and-swap of the one link
-// that leads to it. The writer only ever changes the bits, the reader the id.
+// that leads to it. The writer only ever changes the bits, and a reader changes
+// the id.
 //
 // Kernel: RB_PAGE_HEAD and RB_PAGE_UPDATE, kernel/trace/ring_buffer.c.
 const (
@@ -121,7 +123,7 @@ func (c *cpuBuffer) join(a, b *page, flag uint32) {
 	b.prev.Store(a.id)
 }
 
-// emptyPage makes a page that has been read, or whose data is given up, free.
+// emptyPage frees a page that has been read or whose data is given up.
 //
 // Kernel: rb_clear_buffer_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) emptyPage(p *page) {

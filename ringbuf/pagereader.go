@@ -53,7 +53,7 @@ type PageEvent struct {
 	Extended     bool   // the item before is the time extend that belongs to it
 }
 
-// IsData reports whether the item is an event that a reader is to see.
+// IsData reports whether the item is an event that readers see.
 func (e PageEvent) IsData() bool { return e.TypeLen <= TypeDataMax }
 
 // ReadPageImage starts to decode a page image, which the reader keeps and does
@@ -91,11 +91,11 @@ func (r *PageReader) Reset(page []byte) error {
 	return nil
 }
 
-// Next returns the next item of the page. False: the page ends, or Err tells
-// why it cannot be read further.
+// Next returns the next item of the page. It returns false at the end of the
+// page, or when the rest cannot be read; then Err says why.
 //
-// A discarded event does not move time forward, even though it keeps a delta:
-// so it is with the kernel's own readers.
+// A discarded event does not move time forward, even though it keeps a delta;
+// the kernel's own readers do the same.
 //
 // Kernel: rb_update_read_stamp, rb_buffer_peek, kernel/trace/ring_buffer.c.
 func (r *PageReader) Next() (PageEvent, bool) {
@@ -108,8 +108,8 @@ func (r *PageReader) Next() (PageEvent, bool) {
 	return r.next()
 }
 
-// NextData is Next for who wants data events only, and of them time and payload:
-// it passes over all else.
+// NextData is Next for callers that want only the time and payload of data
+// events: it skips everything else.
 func (r *PageReader) NextData() (time uint64, data []byte, ok bool) {
 	for {
 		if at, _, ok := r.short(); ok {
@@ -153,8 +153,9 @@ func (r *PageReader) AppendData(dst []Entry, cpu int) []Entry {
 	}
 }
 
-// short is what next does with a data event that has no length word, and no time
-// extend or stamp in front. It takes half of the time. Not ok: nothing is done.
+// short does what next does for a data event that has no length word and no
+// time extend or stamp before it, in half the time. If ok is false, it has done
+// nothing.
 func (r *PageReader) short() (at int, head uint32, ok bool) {
 	at = r.off
 	if r.end-at < minEventSize || r.prefix != 0 || r.err != nil {
@@ -233,8 +234,8 @@ func (r *PageReader) Missed() (missed bool, count uint64, known bool) {
 	return true, binary.LittleEndian.Uint64(r.page[r.end:]), true
 }
 
-// MarkMissed is a copy of a page image that says that events were lost just before the
-// page, it is not known how many.
+// MarkMissed returns a copy of a page image that says that an unknown number of
+// events was lost just before the page.
 func MarkMissed(image []byte) ([]byte, error) {
 	r, err := ReadPageImage(image)
 	if err != nil {

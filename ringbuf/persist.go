@@ -27,7 +27,7 @@ const (
 func imageDataOffset(subbufs int) int { return (imageHeaderSize + 4*subbufs + 7) &^ 7 }
 
 // Image is the ring of cpu as it would be found in memory after a crash at this
-// moment: whole events up to the commit, and behind it whatever the writer has
+// moment: whole events up to the commit, and after it whatever the writer has
 // put there. The image pretends to lie at address base, which is not 0.
 //
 // It is for the goroutine that writes, between any two of its steps, or while it
@@ -100,7 +100,8 @@ func imageFault(off int, format string, args ...any) error {
 	return fmt.Errorf("ringbuf: image offset %d: %s: %w", off, fmt.Sprintf(format, args...), syscall.EINVAL)
 }
 
-// pageIndex is the sub-buffer that an address of the header means.
+// pageIndex returns the index of the sub-buffer that an address in the header
+// points to.
 func pageIndex(image []byte, off int, what string) (int, error) {
 	le := binary.LittleEndian
 	first, at := le.Uint64(image[24:]), le.Uint64(image[off:])
@@ -114,7 +115,7 @@ func pageIndex(image []byte, off int, what string) (int, error) {
 	return int((at - first) / size), nil
 }
 
-// checkImage is what is looked at before any page is.
+// checkImage checks the header of an image, before any page is looked at.
 //
 // Kernel: rb_meta_valid, kernel/trace/ring_buffer.c.
 func checkImage(image []byte, subbufSize int) (head, commit, n int, err error) {
@@ -156,13 +157,14 @@ func checkImage(image []byte, subbufSize int) (head, commit, n int, err error) {
 	return head, commit, n, nil
 }
 
-// Recover makes a buffer of one CPU from an image, as a kernel does at boot when
-// it finds one. What was readable when the image was made is readable again: the
-// reader page from its start, then the ring from the head to the commit. The
-// buffer is for reading; what is written to it comes behind.
+// Recover makes a buffer of one CPU from an image, as a kernel does at boot
+// when it finds one. What was readable when the image was made is readable
+// again: the reader page from its start, then the ring from the head to the
+// commit. The buffer is for reading; what is written to it follows after that.
 //
-// The image may be anything. The error, which wraps EINVAL, says at which offset it
-// is not what a writer leaves; the kernel begins with an empty ring then.
+// The image may hold anything. The error, which wraps EINVAL, gives the offset
+// at which the image is not what a writer leaves; the kernel begins with an
+// empty ring in that case.
 //
 // Departure: the kernel drops the sub-buffers from the reader page to the commit
 // page if one of them is bad, which Recover reports; and it looks less closely at
@@ -230,9 +232,9 @@ func (c *cpuBuffer) recover(image []byte, order []int, head, commit int) error {
 	return imageFault(40, "the commit page is not found")
 }
 
-// load gives the page that the writer is on the data of an image at off, which is
-// checked first: each event is within what is committed, and time does not go
-// back.
+// load copies the data of a page image, found at off, to the page that the
+// writer is on. It checks first that each event lies within what is committed,
+// and that time does not go back.
 //
 // Kernel: rb_validate_buffer, rb_read_data_buffer, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) load(p *page, image []byte, off int) error {

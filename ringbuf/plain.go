@@ -2,14 +2,15 @@ package ringbuf
 
 // plain is the writer's short cut for an event that nothing interrupts, that
 // needs no more than a header, and that follows another on its page. Nearly all
-// are like that, and they take half the time that way.
+// events are like that, and the short cut takes half the time.
 //
-// While it is armed, and so while an event is open that came through it, the words
-// that it saves to store lag behind: write and entries of the tail page, before_stamp,
-// the context and the count of open events. Who wants to know them calls settle
-// first, which makes them right and the short cut unarmed: an interrupt's Reserve,
-// Discard, everything that looks at the writer or changes the ring. Then all goes
-// the long way, until the last event that is open has ended.
+// While it is armed, and so while an event that came through it is open, the
+// words that it does not store lag behind: write and entries of the tail page,
+// before_stamp, the context and the count of open events. Code that needs them
+// calls settle first, which brings them up to date and disarms the short cut:
+// an interrupt's Reserve, Discard, everything that looks at the writer or
+// changes the ring. From then on events go the long way, until the last open
+// event has ended.
 type plain struct {
 	limit int     // where on the page events have to end; 0: not armed
 	size  int     // of the open event; 0: none
@@ -17,14 +18,14 @@ type plain struct {
 	word  uint64  // the commit word of the tail page, without the open event
 }
 
-// Payloads that take a header of 4 bytes and no padding up to 16.
+// Payloads that take a header of 4 bytes, no length word, and no padding up to 16.
 const (
 	plainMin = 9
 	plainMax = maxSmallData
 )
 
-// arm takes the short cut from the next event on, if it may be one: nobody
-// writes, and the time of the last event is known and on this page.
+// arm enables the short cut for the next event if it is allowed: nobody is
+// writing, and the last event is on this page and its time is known.
 func (c *cpuBuffer) arm() {
 	p := c.tail
 	if c.hook == nil && !c.buf.absolute && c.context == 0 && c.nest == 0 && c.beforeStamp == c.writeStamp && p.write != 0 {
@@ -32,8 +33,8 @@ func (c *cpuBuffer) arm() {
 	}
 }
 
-// settle ends the short cut. An event that is open is then one that came the long
-// way.
+// settle ends the short cut. An event that is open then looks as if it had come
+// the long way.
 func (c *cpuBuffer) settle() {
 	s := c.plain
 	if s.limit == 0 {

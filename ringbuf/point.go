@@ -1,7 +1,7 @@
 package ringbuf
 
-// A Point is a place in the writer where an interrupt that writes as well makes
-// a difference. The letters are those of the package doc and of the kernel's
+// A Point is a place in the writer where it matters if an interrupt comes that
+// writes as well. The letters are those of the package doc and of the kernel's
 // comments. See Buffer.Interrupt.
 type Point uint8
 
@@ -33,15 +33,16 @@ func (p Point) String() string {
 	return "?"
 }
 
-// Interrupt calls fn whenever the writer of cpu is at a point, until it is given
-// nil. What fn writes to cpu, in a higher context than the one that is writing,
-// is what an interrupt at this place writes; the points of that are fn's too.
-// Nothing of it costs a writer anything while fn is nil.
+// Interrupt calls fn whenever the writer of cpu is at a point, until it is
+// given nil. Whatever fn writes to cpu, in a higher context than the one that
+// is writing, is written as an interrupt at this point would write it; fn is
+// called at the points of those writes, too. While fn is nil, this costs a
+// writer nothing.
 //
 // Of the readers' methods fn may call Snapshot; the others may wait for the
 // writer, which waits for fn.
 //
-// It is for the goroutine that writes, between two events. With SwapCPU fn
+// It is for the goroutine that writes, between two events. After SwapCPU fn
 // stays with the buffer.
 func (b *Buffer) Interrupt(cpu int, fn func(at Point)) {
 	c := b.writer(cpu)

@@ -12,13 +12,14 @@ type Entry struct {
 	Lost uint64 // events lost on this CPU just before this one (LostUnknown: some)
 }
 
-// LostUnknown in Entry.Lost: events were lost, it is not known how many.
+// LostUnknown in Entry.Lost says that events were lost and that it is not known
+// how many.
 const LostUnknown = ^uint64(0)
 
-// readerPage gives the page with the next unread data, and takes the oldest page
-// out of the ring for that when the reader page is read to its end: the empty
-// reader page goes into its place, so the writer never meets a page that is
-// being read. Nil: there is nothing to read.
+// readerPage returns the page with the next unread data, or nil if there is
+// nothing to read. When the reader page has been read to its end, it takes the
+// oldest page out of the ring; the empty reader page goes into its place, so
+// the writer never meets a page that is being read.
 //
 // Kernel: rb_get_reader_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) readerPage() *page {
@@ -44,7 +45,7 @@ func (c *cpuBuffer) readerPage() *page {
 	}
 }
 
-// readItem decodes what the reader is at.
+// readItem decodes the item at the reader's place.
 func (c *cpuBuffer) readItem(p *page) item {
 	it, fault := decodeItem(p.sub.Load().data, c.read, p.committed())
 	if fault != "" {
@@ -53,7 +54,7 @@ func (c *cpuBuffer) readItem(p *page) item {
 	return it
 }
 
-// advance moves the reader behind it.
+// advance moves the reader past the item.
 //
 // Kernel: rb_advance_reader, rb_update_read_stamp, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) advance(it item) {
@@ -95,8 +96,8 @@ func (c *cpuBuffer) entry(p *page, it item) Entry {
 	}
 }
 
-// Peek shows what Consume would take. It moves the reader over time extends and
-// discarded events, which shows in Stats.Bytes.
+// Peek returns what Consume would take. It moves the reader over time extends
+// and discarded events, which shows in Stats.Bytes.
 //
 // Kernel: ring_buffer_peek, kernel/trace/ring_buffer.c.
 func (b *Buffer) Peek(cpu int) (Entry, bool) {
@@ -109,11 +110,12 @@ func (b *Buffer) Peek(cpu int) (Entry, bool) {
 	return c.entry(p, it), true
 }
 
-// Consume takes the oldest event of cpu. False: there is none.
+// Consume takes the oldest event of cpu. It returns false if there is none.
 //
-// Departure: the number of lost events is kept until it is told. In the kernel
-// consuming a discarded event at the start of a page clears it, unless it was
-// peeked at before, and taking another page replaces it.
+// Departure: the number of lost events is kept until a reader has been told. In
+// the kernel, consuming a discarded event at the start of a page clears the
+// number, unless the event was peeked at before, and taking another page
+// replaces it.
 //
 // Kernel: ring_buffer_consume, kernel/trace/ring_buffer.c.
 func (b *Buffer) Consume(cpu int) (Entry, bool) {
@@ -130,8 +132,9 @@ func (b *Buffer) Consume(cpu int) (Entry, bool) {
 }
 
 // ReadPage copies the next sub-buffer of cpu into page (SubbufSize bytes) as
-// reading per_cpu/cpuN/trace_pipe_raw would and consumes it. With full set only
-// a sub-buffer that the writer has left is given. False: nothing to read.
+// reading per_cpu/cpuN/trace_pipe_raw would and consumes it. With full set it
+// returns only a sub-buffer that the writer has left. It returns false if there
+// is nothing to read.
 //
 // A sub-buffer that the writer has left and no one has begun to read is given
 // as it is, but without the padding at its end. Otherwise the unread events are
@@ -146,9 +149,9 @@ func (b *Buffer) ReadPage(cpu int, page []byte, full bool) bool {
 	return b.ReadPageN(cpu, page, len(page), full)
 }
 
-// ReadPageN is ReadPage for a reader that asks for n bytes: a sub-buffer with
-// more is read in part, as many events as fit in n with the page header. The
-// rest of page is zero. False also if not even one event fits.
+// ReadPageN is ReadPage for a reader that asks for n bytes: of a sub-buffer
+// with more, it reads as many events as fit in n together with the page header.
+// The rest of page is zero. It also returns false if not even one event fits.
 func (b *Buffer) ReadPageN(cpu int, page []byte, n int, full bool) bool {
 	c := b.readers(cpu)
 	defer c.lock.Unlock()
@@ -166,7 +169,7 @@ func (b *Buffer) ReadPageN(cpu int, page []byte, n int, full bool) bool {
 	var stamp uint64
 	var size int
 	data := page[PageHeaderSize:]
-	open := p == c.commitSeenAt() // so before looking at its size
+	open := p == c.commitSeenAt() // this comes before looking at its size
 	if c.read == 0 && limit >= p.committed() && !open {
 		stamp, size = p.sub.Load().stamp.Load(), c.takePage(p, data)
 	} else {
@@ -210,7 +213,7 @@ func (c *cpuBuffer) takePage(p *page, data []byte) int {
 }
 
 // copyEvents consumes as many events of the reader page as fit in data and
-// returns their bytes. A time extend is not parted from its event.
+// returns their bytes. A time extend is never separated from its event.
 func (c *cpuBuffer) copyEvents(p *page, data []byte) int {
 	from := p.sub.Load().data
 	n, size := 0, p.committed()

@@ -40,9 +40,8 @@ func (b *Buffer) UnpinSize(cpu int) {
 }
 
 // Resize gives the ring of cpu as many sub-buffers as size bytes of data need,
-// at least two. Data that is there stays, except that shrinking cuts off the
-// sub-buffers behind the writer, the oldest first; their events count as
-// overrun.
+// at least two. Data stays, except that shrinking cuts off the sub-buffers that
+// the writer would enter next, the oldest first; their events count as overrun.
 //
 // Errors wrap EINVAL (size below 0), ENOMEM or, if PinSize or an unfinished
 // event forbids it, EBUSY. Nothing has changed then.
@@ -69,8 +68,9 @@ func (b *Buffer) resize(first, end, size int) error {
 	})
 }
 
-// change runs do for the CPUs from first up to end that need it, or for none:
-// all of these must be resizable. Their writers are stopped; their readers wait.
+// change runs do for all CPUs from first up to end that need it, or for none if
+// one of those cannot be resized. Meanwhile their writers are stopped, and
+// their readers wait.
 func (b *Buffer) change(first, end int, need func(*cpuBuffer) bool, do func(*cpuBuffer)) error {
 	for cpu := first; cpu < end; cpu++ {
 		c := b.readers(cpu)
@@ -97,8 +97,8 @@ func (c *cpuBuffer) resize(n int) {
 	c.nrPages = n
 }
 
-// insertPages puts n empty pages in front of the head, where the writer comes
-// to them before it would overwrite anything.
+// insertPages puts n empty pages before the head, so that the writer reaches
+// them before it overwrites anything.
 //
 // Kernel: rb_insert_pages, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) insertPages(n int) {
@@ -110,8 +110,9 @@ func (c *cpuBuffer) insertPages(n int) {
 	c.join(last, head, linkHead)
 }
 
-// removePages takes the n pages behind the writer out of the ring. While the
-// writer is on the reader page it keeps the page it will enter next.
+// removePages takes the n pages that follow the writer's page out of the ring.
+// If the writer is on the reader page, the page that it will enter next is
+// kept.
 //
 // Kernel: rb_remove_pages, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) removePages(n int) {
@@ -146,7 +147,7 @@ func (c *cpuBuffer) removePages(n int) {
 // events are lost. The number of sub-buffers is chosen anew, so that each CPU
 // keeps at least the bytes of data it had. Counters are reset as well.
 //
-// Errors wrap EINVAL (not a power of two from 64 to 2^20) or EBUSY, as Resize.
+// Errors wrap EINVAL (not a power of two from 64 to 2^20) or EBUSY, as with Resize.
 //
 // Departure: sizes below a page of memory are allowed, for experiments. The
 // kernel keeps the counters and leaves the reset to its caller.

@@ -3,8 +3,8 @@ package ringbuf
 // disabled is one Disable in Buffer.off, where recordOff is SetRecording's.
 const disabled = 2
 
-// SetRecording switches all CPUs (the file tracing_on). Switched off, Reserve
-// answers ErrDisabled; events already reserved can be committed.
+// SetRecording switches all CPUs (the file tracing_on). While recording is off,
+// Reserve returns ErrDisabled; events already reserved can be committed.
 //
 // Kernel: ring_buffer_record_off and _on, kernel/trace/ring_buffer.c.
 func (b *Buffer) SetRecording(on bool) {
@@ -15,11 +15,11 @@ func (b *Buffer) SetRecording(on bool) {
 	}
 }
 
-// Recording tells what SetRecording set.
+// Recording reports what SetRecording has set.
 func (b *Buffer) Recording() bool { return b.off.Load()&recordOff == 0 }
 
-// Disable lets Reserve answer ErrDisabled until Enable was called as often,
-// whatever SetRecording says meanwhile.
+// Disable makes Reserve return ErrDisabled until Enable has been called as
+// often, whatever SetRecording says meanwhile.
 //
 // Kernel: ring_buffer_record_disable and _enable, kernel/trace/ring_buffer.c.
 func (b *Buffer) Disable() { b.off.Add(disabled) }
@@ -31,14 +31,15 @@ func (b *Buffer) Enable() {
 	}
 }
 
-// Enabled says whether Reserve may succeed on CPUs that record.
+// Enabled reports whether Reserve may succeed on CPUs that record.
 //
 // Kernel: ring_buffer_record_is_on, kernel/trace/ring_buffer.c.
 func (b *Buffer) Enabled() bool { return b.off.Load() == 0 }
 
 // SetCPURecording switches one CPU (tracing_cpumask).
 //
-// Departure: a switch; the kernel counts, and wants as many enables as disables.
+// Departure: this is a switch; the kernel counts, and needs as many enables as
+// disables.
 //
 // Kernel: ring_buffer_record_disable_cpu, kernel/trace/ring_buffer.c.
 func (b *Buffer) SetCPURecording(cpu int, on bool) {
@@ -51,7 +52,7 @@ func (b *Buffer) SetCPURecording(cpu int, on bool) {
 	}
 }
 
-// CPURecording tells what SetCPURecording set.
+// CPURecording reports what SetCPURecording has set.
 func (b *Buffer) CPURecording(cpu int) bool { return b.cpus[cpu].Load().control.Load()&recordOff == 0 }
 
 // SetOverwrite chooses what a full ring keeps: the newest events or, with on
@@ -79,5 +80,5 @@ func (b *Buffer) SetAbsoluteTime(on bool) {
 	b.absolute = on
 }
 
-// AbsoluteTime tells what SetAbsoluteTime or Config set.
+// AbsoluteTime reports what SetAbsoluteTime or Config has set.
 func (b *Buffer) AbsoluteTime() bool { return b.absolute }

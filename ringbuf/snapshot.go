@@ -11,7 +11,7 @@ type Snapshot struct {
 	Pages       []PageState // the reader page, then the ring from its head on
 	Open        []OpenEvent // reserved and not ended, the outermost first
 	BeforeStamp uint64      // time of the last attempt to write
-	WriteStamp  uint64      // time of the last event written; if it differs, somebody is between B and D
+	WriteStamp  uint64      // time of the last event written; if it differs from BeforeStamp, somebody is between B and D
 }
 
 // PageState is one sub-buffer of a Snapshot.
@@ -26,13 +26,13 @@ type PageState struct {
 	Events                     []PageEvent // all that is finished on it, each with what its header says
 }
 
-// OpenEvent is where an event lies that is being written, its time extend
+// OpenEvent is the place of an event that is being written, its time extend
 // included. Between A and C it has no place yet.
 type OpenEvent struct {
 	Page, Offset int // ID, and index into its data
 }
 
-// Snapshot copies what there is to see of the ring of cpu, and changes nothing.
+// Snapshot copies the state of the ring of cpu, and changes nothing.
 //
 // It is for the goroutine that writes (between two events, inside one, or in an
 // interrupt at a Point), or while it does not write.
@@ -115,7 +115,7 @@ func (s Snapshot) String() string {
 	return d.String()
 }
 
-// Letters are those of the pointers that are on the page.
+// Letters gives the letters of the pointers that are on the page.
 func (p PageState) Letters() string {
 	letters := ""
 	for _, m := range []struct {

@@ -1,22 +1,23 @@
 package ringbuf
 
-// Spare memory is a queue: readers add the memory of pages that they have emptied,
-// one reader at a time, and the writer takes it for pages that it enters. The first
-// to come is the first to go. To write where something was written and read just now
-// takes twice as long (docs/performance.md): those cache lines are still in the
-// caches of both CPUs.
+// Spare memory is a queue: readers add the memory of pages that they have
+// emptied, one reader at a time, and the writer takes it for pages that it
+// enters. The memory that was added first is used first. Writing to memory that
+// was written and read just now takes twice as long (docs/performance.md),
+// because those cache lines are still in the caches of both CPUs.
 //
 // The two meet in one word, the link from one piece of memory to the next. The writer
 // does not take the last one, to which a reader may just be adding; so neither
 // touches what the other stores.
 
-// noSpare empties the queue. What is last then is no memory and never taken out.
+// noSpare empties the queue. The one entry that remains has no memory and is
+// never taken out.
 func (c *cpuBuffer) noSpare() {
 	c.spare = new(subbuf)
 	c.lastSpare = c.spare
 }
 
-// provide is memory for a page that the writer enters: spare or new.
+// provide returns memory, spare or new, for a page that the writer enters.
 func (c *cpuBuffer) provide() *subbuf {
 	for {
 		s := c.spare

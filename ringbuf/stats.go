@@ -15,10 +15,11 @@ type Stats struct {
 //
 // Bytes counts all bytes reserved, event headers, time extends and padding at
 // page ends included, less those of overwritten pages and less those read. It
-// falls when an event is consumed or a whole page is taken, not when a page
-// without events is skipped; and the discard of an event that had a time
-// extend gives back the 8 bytes of that only. OldestTS is the stamp of the
-// ring's head, and only while the writer is on it that of the reader page.
+// falls when an event is consumed or a whole page is taken, but not when a page
+// without events is skipped. The discard of an event that had a time extend
+// gives back only the 8 bytes of the time extend. OldestTS is the stamp of the
+// ring's head; only while the writer is on the reader page is it the stamp of
+// that page.
 //
 // Kernel: ring_buffer_entries_cpu and following, ring_buffer_oldest_event_ts,
 // kernel/trace/ring_buffer.c.
@@ -45,8 +46,8 @@ func (b *Buffer) Stats(cpu int) Stats {
 	return s
 }
 
-// written is how many data events the writer has ever published, and the bytes
-// of all it has.
+// written returns how many data events the writer has ever published, and how
+// many bytes in all.
 func (c *cpuBuffer) written() (entries, bytes uint64) {
 	for {
 		at := c.commitAt.Load()
@@ -75,9 +76,10 @@ func (c *cpuBuffer) unread() uint64 {
 	}
 }
 
-// nothingUnread reports whether unread is 0, while the writer is in the ring. What is
-// on the oldest page is unread. To look there costs nobody anything, for the reader
-// will take that page; unread looks at words of the page that the writer is on.
+// nothingUnread reports whether unread is 0, while the writer is in the ring.
+// Events on the oldest page are unread. Looking there costs nobody anything,
+// because the reader will take that page anyway; unread looks at words of the
+// page that the writer is on.
 func (c *cpuBuffer) nothingUnread() bool {
 	if s := c.findHead().sub.Load(); s != nil && s.commit.Load()>>32 != 0 {
 		return false
@@ -86,7 +88,7 @@ func (c *cpuBuffer) nothingUnread() bool {
 }
 
 // WatermarkHit reports whether a reader that waits until percent of the pages
-// hold data (the file buffer_percent) is to be woken. 0 means any data.
+// hold data (the file buffer_percent) can be woken. 0 means any data.
 //
 // Kernel: rb_watermark_hit and full_hit, kernel/trace/ring_buffer.c.
 func (b *Buffer) WatermarkHit(cpu, percent int) bool {
@@ -102,7 +104,7 @@ func (c *cpuBuffer) watermarkHit(percent int) bool {
 	return percent <= 0 || c.reader != c.commitSeenAt() && c.fullHit(percent)
 }
 
-// fullHit is the part of it that the writer looks at as well.
+// fullHit is the part of WatermarkHit that the writer checks as well.
 func (c *cpuBuffer) fullHit(percent int) bool {
 	return (c.dirtyPages()+1)*100 >= uint64(percent)*uint64(c.nrPages)
 }

@@ -5,9 +5,10 @@ import (
 	"syscall"
 )
 
-// SwapCPU exchanges the rings of cpu of two buffers, with all that is in them and
-// their counters: how a snapshot is taken without copying. Readers and iterators
-// of either buffer go on in the other ring; who waits is woken.
+// SwapCPU exchanges the rings of cpu of two buffers, with all that is in them
+// and their counters: how a snapshot is taken without copying. Readers and
+// iterators of either buffer go on in the other ring; waiting readers are
+// woken.
 //
 // Errors wrap, in the kernel's order, EBUSY (mapped), EINVAL (no such CPU, not as
 // many sub-buffers, or not of the same size), EAGAIN (recording is off in one of
@@ -26,7 +27,7 @@ func swap(x, y *Buffer, first, end int) error {
 	}
 	x.stop(first, end)
 	defer x.start(first, end)
-	if !y.control.TryLock() { // waiting could be for each other
+	if !y.control.TryLock() { // two swaps could wait for each other
 		return fmt.Errorf("ringbuf: swap: %w", syscall.EBUSY)
 	}
 	y.pause(first, end)
@@ -60,8 +61,9 @@ func swappable(a, b *cpuBuffer) error {
 	return nil
 }
 
-// swapStopped exchanges two rings whose writers are stopped and whose readers are
-// locked out. That a goroutine is the CPU stays with the buffer that it writes to.
+// swapStopped exchanges two rings whose writers are stopped and whose readers
+// are locked out. Whether a goroutine is online as the CPU stays with the
+// buffer that it writes to.
 func swapStopped(x, y *Buffer, cpu int) {
 	a, b := x.cpus[cpu].Load(), y.cpus[cpu].Load()
 	ofA, ofB := a.control.Load()&online, b.control.Load()&online

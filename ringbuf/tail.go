@@ -14,9 +14,9 @@ func (c *cpuBuffer) moveTail(p *page, off, size int) error {
 	if next == c.commitPage {
 		return c.overrunCommit(p, off, size)
 	}
-	// The page that the writer is on when it is the reader page has a link
-	// without flag: the whole ring is free then. Update means that we interrupt
-	// another writer that is moving the head.
+	// If the writer is on the reader page, that page's link has no flag: the
+	// whole ring is free then. Update means that we have interrupted another
+	// writer that is moving the head.
 	moved := false
 	if link&linkFlags != linkNormal {
 		switch {
@@ -24,9 +24,10 @@ func (c *cpuBuffer) moveTail(p *page, off, size int) error {
 			if c.commitPage != c.tail {
 				return c.overrunCommit(p, off, size)
 			}
-			// Readers have taken our page. If the link is head they have taken
-			// the next page too, since we loaded it: look again. If it is update
-			// it leads to the page that is given up already: go there.
+			// Readers have taken our page. If the link is head, they have taken
+			// the next page too since we loaded it: look again. If it is
+			// update, it leads to the page that has already been given up: go
+			// there.
 			moved = link&linkFlags == linkHead
 		case !c.buf.overwrite.Load():
 			add(&c.dropped, 1)
@@ -53,18 +54,19 @@ func (c *cpuBuffer) overrunCommit(p *page, off, size int) error {
 	return ErrCommitOverrun
 }
 
-// isReader reports whether a reader has taken the page out of the ring: then the
-// page that was before it leads elsewhere.
+// isReader reports whether a reader has taken the page out of the ring. The
+// page that was before it then leads elsewhere.
 //
 // Kernel: rb_is_reader_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) isReader(p *page) bool { return c.after(c.before(p)) != p }
 
 // enterPage lets the writer enter a page.
 //
-// The order is for iterators, which do it the other way round: the writer
-// stores the serial number and then looks whether the memory is held; they
-// hold it and then look at the number. So one of the two notices. Memory that
-// is held is left to the iterator as it is, and the page gets other memory.
+// The order matters to iterators, which do the reverse: the writer stores the
+// serial number and then looks whether the memory is held; an iterator holds
+// the memory and then looks at the number. So at least one of the two notices
+// the other. Memory that is held is left to the iterator as it is, and the page
+// gets other memory.
 //
 // Kernel: rb_tail_page_update, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) enterPage(p *page) {
@@ -84,8 +86,9 @@ func (c *cpuBuffer) enterPage(p *page) {
 }
 
 // resetTail takes back the room that a failing reservation took past the end of
-// its page. The first one to fail pads the rest of the page: with a discarded
-// event, or where not even that fits with an empty header that is not committed.
+// its page. The first one to fail pads the rest of the page with a discarded
+// event or, where not even that fits, with an empty header that is not
+// committed.
 //
 // Kernel: rb_reset_tail, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) resetTail(p *page, off, size int) {

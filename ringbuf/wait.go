@@ -9,7 +9,7 @@ import (
 
 // Bits of cpuBuffer.waiting: what kind of readers wait for this CPU. The writer
 // loads the word after the commit; a reader stores it before it looks at the
-// commit for the last time. So one of the two sees the other.
+// commit for the last time. So at least one of the two sees the other.
 //
 // Kernel: waiters_pending and full_waiters_pending, kernel/trace/ring_buffer.c.
 const (
@@ -22,7 +22,8 @@ const (
 // wakeAtCommit is what a commit looks at.
 const wakeAtCommit = waitAny | waitAll | waitTurn
 
-// waitQueue is readers that sleep, woken all at once by closing a channel.
+// waitQueue is a queue of readers that sleep. Closing a channel wakes them all
+// at once.
 type waitQueue struct {
 	lock  sync.Mutex
 	woken chan struct{} // nil while nobody waits
@@ -53,14 +54,15 @@ const AllCPUs = -1
 
 // Wait blocks until percent of the pages of cpu hold data (the file
 // buffer_percent; 0: until there is any event), until Wake is called, or until
-// the context ends. It returns nil, or the context's error. Who has waited looks
-// whether there is something to read: another reader may have taken it.
+// the context ends. It returns nil, or the context's error. A reader that has
+// waited must still look whether there is something to read: another reader may
+// have taken it.
 //
 // With AllCPUs it waits for an event on any of them, whatever percent is.
 //
-// A waiting reader does not poll. The writer looks at one word after each commit,
-// which is not stored but when somebody begins to wait, or it has left a page
-// while somebody waits for a percentage.
+// A waiting reader does not poll. The writer looks at one word after each
+// commit. That word is stored only when somebody begins to wait, or when the
+// writer has left a page while somebody waits for a percentage.
 //
 // Errors: EINVAL wrapped (percent is not 0 to 100), or ctx.Err().
 //
@@ -84,8 +86,8 @@ func (b *Buffer) Wait(ctx context.Context, cpu, percent int) error {
 	return ctx.Err()
 }
 
-// watch joins the queue of who waits for percent of cpu, tells the writer, and
-// then looks whether waiting is over already.
+// watch joins the queue of readers that wait for percent of cpu, tells the
+// writer, and then looks whether the wait is over already.
 func (b *Buffer) watch(cpu, percent int) (woken <-chan struct{}, kicks int, hit bool) {
 	if cpu == AllCPUs {
 		woken, kicks = b.all.join()
@@ -112,8 +114,8 @@ func (b *Buffer) watch(cpu, percent int) (woken <-chan struct{}, kicks int, hit 
 	return woken, kicks, c.watermarkHit(percent)
 }
 
-// Wake makes everyone return who waits for cpu, or for all CPUs, as switching
-// tracing off does.
+// Wake makes every Wait for cpu or for all CPUs return, as switching tracing
+// off does.
 //
 // Kernel: ring_buffer_wake_waiters, kernel/trace/ring_buffer.c.
 func (b *Buffer) Wake(cpu int) {
@@ -128,9 +130,10 @@ func (c *cpuBuffer) wakeAll() {
 	c.buf.all.wake(1)
 }
 
-// wakeAfterCommit wakes who waits for any event, and who waits for a percentage
-// if the smallest is reached. That can only be when a page has been left, and it
-// needs an event on the next: so it is looked at in the first commit behind.
+// wakeAfterCommit wakes the readers that wait for any event and, if the
+// smallest percentage that is waited for is reached, those that wait for a
+// percentage. A percentage can be reached only when a page has been left and an
+// event is on the next, so it is checked in the first commit after that.
 //
 // Kernel: rb_wakeups, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) wakeAfterCommit() {

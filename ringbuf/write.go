@@ -2,9 +2,9 @@ package ringbuf
 
 import "sync/atomic"
 
-// Event is a place in a sub-buffer, reserved and not yet committed. Data is to
-// be filled completely: what it holds before is undefined. Both end with
-// Commit or Discard.
+// Event is a place in a sub-buffer, reserved and not yet committed. The caller
+// fills Data completely: what it holds before is undefined. Neither field may
+// be used after Commit or Discard.
 type Event struct {
 	Data []byte
 	Time uint64 // time stamp taken for the event; see Reserve
@@ -16,22 +16,22 @@ type Event struct {
 // becomes readable only when the outermost has ended.
 //
 // The event takes EventSize(length) bytes, and 8 more when it needs a time
-// extend: the last event was more than 2^27 ns ago, or (an absolute stamp then)
-// it is not known when, because its writer was interrupted or discarded it. The
-// bytes behind the payload, up to the next multiple of 4, are zero. A reader
-// gets them too.
+// extend: either the last event was more than 2^27 ns ago, or its time is not
+// known because its writer was interrupted or discarded it (the event then
+// carries an absolute stamp). The bytes after the payload, up to the next
+// multiple of 4, are zero. A reader gets them too.
 //
 // An event that was interrupted by others between taking the time and taking
 // its place is stored with the time of the event before it if nothing better is
-// known; Time may then be a little later than what is read.
+// known; Time may then be a little later than the time that a reader gets.
 //
 // Errors: ErrDisabled; ErrTooBig if no sub-buffer can hold it; ErrRecursion if
-// this context already writes (one such recursion is let through: an interrupt
-// may come before its context is known); ErrFull if overwriting is off and no
-// page is free; ErrCommitOverrun.
+// this context is already writing (one such recursion is allowed, because an
+// interrupt may come before its context is known); ErrFull if overwriting is
+// off and no page is free; ErrCommitOverrun.
 //
-// Departure: bytes of alignment are zero. The kernel leaves there what the page
-// held before.
+// Departure: bytes of alignment are zero. The kernel leaves what the page held
+// before.
 //
 // Kernel: ring_buffer_lock_reserve, rb_reserve_next_event,
 // kernel/trace/ring_buffer.c.
@@ -53,7 +53,7 @@ func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 	c.writeStamp = ts
 	c.ledger.payload += uint64(length)
 	at := c.data[off : off+size : off+size]
-	putWord(at, uint32(size>>2-1)|uint32(delta)<<5) // putHeader, for sizes that are positive
+	putWord(at, uint32(size>>2-1)|uint32(delta)<<5) // putHeader for positive sizes
 	end := headerSize + length
 	if end != size {
 		clear(at[end:])
@@ -61,8 +61,8 @@ func (b *Buffer) Reserve(cpu int, ctx Context, length int) (Event, error) {
 	return Event{Data: at[headerSize:end], Time: ts}, nil
 }
 
-// reserveSlow is the rest of Reserve for an event that is not plain, with the
-// time already taken.
+// reserveSlow is the rest of Reserve for an event that is not plain. Its time
+// has already been taken.
 func (c *cpuBuffer) reserveSlow(ctx Context, length int, ts uint64) (Event, error) {
 	c.settle()
 	if uint(length) > uint(c.buf.maxData) {
@@ -106,7 +106,8 @@ func (b *Buffer) Commit(cpu int, e Event) {
 	}
 }
 
-// end ends a reservation, and wakes who waits for what has become readable.
+// end ends a reservation and wakes the readers that wait for what has become
+// readable.
 func (c *cpuBuffer) end() {
 	c.endCommit()
 	c.leave()
@@ -116,14 +117,15 @@ func (c *cpuBuffer) end() {
 	}
 }
 
-// Discard ends an event that nobody shall read. If nothing was written behind
-// it the room is given back, and since the time of the last event is then not
-// known, the next one carries an absolute stamp. Otherwise it becomes padding
-// that keeps its time delta, which readers do not add.
+// Discard ends an event that nobody is meant to read. If nothing was written
+// after it, its room is given back. The time of the last event is then not
+// known, so the next event carries an absolute stamp. Otherwise it becomes
+// padding that keeps its time delta, which readers do not add.
 //
-// Departure: it wakes readers, like Commit, for what interrupts have written
-// meanwhile becomes readable now. In the kernel, where only a commit wakes, they
-// sleep until the next one; so too when an interrupted Reserve fails.
+// Departure: it wakes readers, like Commit, because what interrupts have
+// written meanwhile becomes readable now. In the kernel only a commit wakes
+// readers, so they sleep until the next one. The same holds when an interrupted
+// Reserve fails.
 //
 // Kernel: ring_buffer_discard_commit, rb_try_to_discard, rb_event_discard,
 // kernel/trace/ring_buffer.c.
@@ -167,8 +169,8 @@ again:
 	delta := ts - after
 	if off == w {
 		// Nothing was written between A and C, so after is the last event's
-		// time and the delta is ours to use. Something that came between C
-		// and here found before != after and used an absolute stamp.
+		// time and the delta is ours to use. An event that came between C and
+		// here found before != after and used an absolute stamp.
 		c.writeStamp = ts
 		c.at(PointD)
 	} else {
@@ -203,7 +205,7 @@ again:
 	return Event{Data: at[:length], Time: ts}, nil
 }
 
-// stampFor chooses what an event needs in front: nothing (0), a time extend, or
+// stampFor chooses what stands before an event: nothing (0), a time extend, or
 // an absolute stamp.
 func (c *cpuBuffer) stampFor(w int, before, after, ts uint64) uint8 {
 	switch {
@@ -219,19 +221,20 @@ func (c *cpuBuffer) stampFor(w int, before, after, ts uint64) uint8 {
 	return 0
 }
 
-// interrupted finds the time of an event that others were written in front of
-// after its time was taken. If nothing came after it as well, the stamp of the
-// last of them is known; otherwise it gets that event's time.
+// interrupted finds the time of an event whose writer was interrupted: after
+// its time was taken, other events were written before it. If none was written
+// after it as well, the stamp of the last of those is known, and the delta is
+// counted from it. Otherwise the event gets the time of the event before it.
 //
-// A clock that gives the event and an interrupt of it the same time misleads it,
-// here as in the kernel: a stamp that is equal by chance is taken for the last
-// event's, and the time read may be a little late.
+// A clock that gives an event and its interrupt the same time misleads it, here
+// as in the kernel: a stamp that is equal by chance is taken for the last
+// event's, and the time that is read may be a little late.
 //
-// Departure: it also looks whether the tail is still on the page. If what came after
-// it found the page full, nothing on the page tells of that; the kernel then takes
-// the delta from an event on the next page, and the time read may be later than that
-// one's. And a delta that needs a time extend, for which no room was taken, becomes
-// 0; the kernel stores its low 27 bits.
+// Departure: it also looks whether the tail is still on the page. If a later
+// event found the page full, nothing on this page shows that; the kernel then
+// takes the delta from an event on the next page, and the time that is read may
+// be later than that event's. Also, a delta that needs a time extend, for which
+// no room was reserved, becomes 0; the kernel stores its low 27 bits.
 //
 // Departure: with absolute stamps switched on, such an event stores its time if
 // nothing came after it, and otherwise a time extend of 0. The kernel stores the
@@ -269,8 +272,8 @@ func (c *cpuBuffer) putStamp(at []byte, stamp uint8, ts, delta uint64) {
 
 // endCommit ends what committing++ began; the outermost writer publishes all
 // that was written. An interrupt between moving the commit and lowering the
-// count cannot publish its own event, so we look again. (It is one that began
-// inside, so commits tells.)
+// count cannot publish its own event, so we look again. (Such an interrupt
+// began inside our reservation, so commits counts it.)
 //
 // Kernel: rb_end_commit, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) endCommit() {
@@ -291,7 +294,8 @@ func (c *cpuBuffer) endCommit() {
 }
 
 // moveCommit moves the commit to the tail. The atomic store of the commit word
-// publishes all bytes below it, that of commitAt all words of the pages left.
+// publishes all bytes below it; the store of commitAt publishes all words of
+// the pages that the writer has left.
 //
 // Kernel: rb_set_commit_to_write, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) moveCommit() {
@@ -349,5 +353,5 @@ func (c *cpuBuffer) discard(length int) {
 	}
 }
 
-// add is for words that only one goroutine stores.
+// add adds to a word that only one goroutine stores.
 func add(n *atomic.Uint64, by uint64) { n.Store(n.Load() + by) }

@@ -13,7 +13,7 @@ const bootParameter = "ftrace_stackmap.bits"
 // with a leading 0; a plus sign and one newline are allowed, a minus sign is not.
 //
 // For anything else it returns the default of 14 with an error that wraps
-// ErrInvalid, as the kernel calls the option malformed and boots with 14.
+// ErrInvalid, because the kernel calls the option malformed and boots with 14.
 //
 // Kernel: kstrtouint with base 0, lib/kstrtox.c.
 func ParseBits(s string) (bits int, err error) {
@@ -32,12 +32,13 @@ func ParseBits(s string) (bits int, err error) {
 	return clampBits(int(min(n, MaxBits))), nil
 }
 
-// BootBits reads the capacity off a kernel command line; 14 if it says nothing,
-// and the last word counts. Dashes and underscores in the name are one.
+// BootBits reads the capacity from a kernel command line. It returns 14 if the
+// line has no such parameter; if there are several, the last counts. Dashes and
+// underscores in the name are the same.
 //
 // Errors: ErrInvalid, with the bits to go on with, for a malformed value, for
 // which the kernel logs "Malformed early option 'ftrace_stackmap.bits'";
-// ErrNoValue for the name without "=", which no kernel survives.
+// ErrNoValue for the name without "=", with which no such kernel boots.
 //
 // Kernel: early_param("ftrace_stackmap.bits"), trace_stackmap.c.
 func BootBits(cmdline string) (bits int, err error) {

@@ -24,7 +24,7 @@ const (
 )
 
 // The two published binary formats. They hold the same records; v4 corrected
-// the magic, which was to read FSMB, and started again at version 1.
+// the magic, which was meant to read FSMB, and started again at version 1.
 var (
 	ABIv2 = ABI{Magic: 0x464D5342, Version: 2}
 	ABIv4 = ABI{Magic: 0x46534D42, Version: 1}
@@ -54,10 +54,10 @@ func (h Hash) String() string {
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
 
-// Config is a design variant of the map itself; what is done around it is
-// record.Policy. The zero value is a map of 2^14 stacks with seed 0 that cuts nothing,
-// counts as v2 does and exports ABIv2; the presets V2, V4 and Documented are the ones
-// to start from.
+// Config is a design variant of the map itself; record.Policy says what the
+// recorder and the tracefs do around it. The zero value is a map of 2^14 stacks
+// with seed 0 that refuses deeper stacks instead of cutting them, counts as v2
+// does and exports ABIv2. Start from one of the presets V2, V4 and Documented.
 type Config struct {
 	Preset string // "documented", "v2", "v4": for display
 
@@ -86,14 +86,14 @@ func V4() Config {
 	return Config{Preset: "v4", SaturateRefs: true, TrampolineText: "[FTRACE TRAMPOLINE]", ABI: ABIv4}.withDefaults()
 }
 
-// Documented is what the documentation and the dump tool of v2 promise a user, with
-// v4's corrections: its binary format is v2's, stacks deeper than 64 are recorded in
-// full.
+// Documented is what the documentation and the dump tool of v2 promise a user,
+// with v4's corrections: its binary format is v2's, and stacks deeper than 64
+// are recorded in full.
 func Documented() Config {
 	return Config{Preset: "documented", SaturateRefs: true, ABI: ABIv2}.withDefaults()
 }
 
-// withDefaults fills in what was left zero and clamps Bits.
+// withDefaults fills in the fields that were left zero, and clamps Bits.
 func (c Config) withDefaults() Config {
 	c.Bits = clampBits(cmp.Or(c.Bits, DefaultBits))
 	c.Probes = cmp.Or(c.Probes, defaultProbes)
@@ -102,7 +102,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names the field that no map can be built from. c has its defaults.
+// validate returns an error that names a field with which no map can be built.
+// The defaults of c have been filled in.
 func (c Config) validate() error {
 	switch {
 	case c.Probes < 1 || c.Probes > c.slots():

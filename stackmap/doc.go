@@ -23,14 +23,14 @@
 //
 // So an id is sparse, may be 0, depends on the seed of this boot, on bits and
 // on what came before, and survives only until the next reset. When the pool is
-// empty or all 64 slots are taken the stack is dropped from the map, not from
-// the trace: the caller records it in full. A slot that was claimed while the
-// pool was already empty stays claimed: a gravestone, which only a reset clears.
+// empty or all 64 slots are taken, the map drops the stack, but the trace does
+// not: the caller records it in full. A slot that was claimed while the pool
+// was already empty stays claimed: a gravestone, which only a reset clears.
 //
 // The map may be used by any number of goroutines at once. Like the kernel's it
 // never waits: two CPUs that bring the same new stack at the same moment may
-// both store it, and then it has two ids. An id never names a stack other than
-// the one it was given for.
+// both store it, and then the stack has two ids. An id never names a stack
+// other than the one for which it was given.
 //
 // Revisions differ; each is a [Config]: [V2] and [V4] behave as two real 6.12
 // kernels with these patches do, [Documented] keeps what the documentation and

@@ -24,14 +24,14 @@ type Dump struct {
 	Records   []Record // in the order of the file
 }
 
-// ReadDump reads a stack_map_bin of either ABI in either byte order. Memory
-// follows the data that is there, whatever counts the file claims, and is taken
-// from memory; nil is a budget of the default size.
+// ReadDump reads a stack_map_bin of either ABI in either byte order. What it
+// holds grows with the data that is there, whatever counts the file claims, and
+// is charged to memory; nil is a budget of the default size.
 //
-// Errors name the offset in bytes. The dump that comes with one holds the
-// stacks before that offset; it is nil if the header was unusable. A file that
-// ends early wraps io.ErrUnexpectedEOF; bytes after the last stack are an error
-// too.
+// Errors name the offset in bytes. The dump that is returned with an error
+// holds the stacks before that offset; it is nil if the header was unusable. A
+// file that ends early wraps io.ErrUnexpectedEOF; bytes after the last stack
+// are an error too.
 //
 // Kernel: parse_stackmap_bin, tools/tracing/stackmap_dump.py.
 //
@@ -62,7 +62,7 @@ func ReadDump(r io.Reader, memory *budget.Budget) (*Dump, error) {
 	return &dump, nil
 }
 
-// IsDump says whether a file that begins with head is a stack_map_bin.
+// IsDump reports whether a file that begins with head is a stack_map_bin.
 func IsDump(head []byte) bool {
 	if len(head) < 4 {
 		return false
@@ -75,9 +75,10 @@ func IsDump(head []byte) bool {
 	}
 }
 
-// Top returns the n records with the highest ref_count, highest first, those
-// with the same one in the order of the file; all in the order of the file if n
-// is not positive. The dump keeps its own order.
+// Top returns the n records with the highest ref_count, highest first; records
+// with the same ref_count come in the order of the file. If n is not positive,
+// it returns all records in the order of the file. The dump itself keeps its
+// order.
 func (d *Dump) Top(n int) []Record {
 	if n <= 0 {
 		return d.Records
@@ -97,8 +98,9 @@ type dumpReader struct {
 	room   int64 // that was taken and is not used yet
 }
 
-// What a record takes beside its addresses, in a list that is copied as it grows and
-// another one that is sorted; and how much is taken at a time.
+// recordCost is what a record takes in memory beside its addresses: it is in a
+// list that is copied as it grows, and in another that is sorted. dumpStep is
+// how much is charged to the budget at a time.
 const (
 	recordCost = 3 * 32
 	dumpStep   = 1 << 20

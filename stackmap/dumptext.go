@@ -14,12 +14,13 @@ import (
 type DumpOptions struct {
 	JSON bool // a list of objects instead of text
 	Top  int  // only so many stacks, those with the highest ref_count; 0 is all
-	// Symbols names addresses, "" for those it does not know; nil names none
-	// and leaves the symbols out of JSON.
+	// Symbols returns the name of an address, "" if it has none; nil names no
+	// address and leaves the symbols out of JSON.
 	Symbols func(addr uint64) string
 	// KeepGoing writes what was read before the file went wrong.
 	KeepGoing bool
-	// Memory bounds what is held of the file; nil is a budget of the default size.
+	// Memory bounds how much of the file is held; nil is a budget of the
+	// default size.
 	Memory *budget.Budget
 }
 
@@ -35,8 +36,8 @@ type DumpOptions struct {
 //
 // Departure: the tool's symbols come from addr2line, which with debug
 // information names the innermost inlined function, and without it may name an
-// outer symbol where two overlap, depending on what it was asked before. Ours
-// come from the symbol table alone.
+// outer symbol where two overlap, depending on earlier queries. Ours come from
+// the symbol table alone.
 func WriteDump(w io.Writer, r io.Reader, opts DumpOptions) (stacks int, err error) {
 	d, readErr := ReadDump(r, opts.Memory)
 	if readErr != nil && (d == nil || !opts.KeepGoing) {

@@ -6,14 +6,16 @@ import (
 	"syscall"
 )
 
-// The errors of a map. Each wraps the errno the kernel answers with.
+// The errors of a map. Each wraps the errno that the kernel returns.
 var (
-	// ErrInvalid is no map, an empty stack, a reset in progress, or a string
-	// that is neither a reset nor a number.
+	// ErrInvalid means that there is no map, that the stack is empty, that a
+	// reset is in progress, or that a string is neither a reset nor a number.
 	ErrInvalid = fmt.Errorf("stackmap: %w", syscall.EINVAL)
-	// ErrTooDeep is a stack deeper than Config.MaxDepth. It counts as nothing.
+	// ErrTooDeep means that a stack is deeper than Config.MaxDepth. No counter
+	// counts it.
 	ErrTooDeep = fmt.Errorf("stackmap: stack too deep: %w", syscall.E2BIG)
-	// ErrNoSpace is an exhausted pool or probe limit. It counts as a drop.
+	// ErrNoSpace means that the pool is exhausted or the probe limit reached.
+	// It counts as a drop.
 	ErrNoSpace = fmt.Errorf("stackmap: no slot for the stack: %w", syscall.ENOSPC)
 	// ErrBusy is a reset while tracing is on or while another reset runs.
 	ErrBusy = fmt.Errorf("stackmap: reset: %w", syscall.EBUSY)

@@ -35,8 +35,8 @@ func (m *Map) Stats() Stats {
 	return s
 }
 
-// SuccessRate is the percentage of successes, rounded down; false if nothing
-// was counted yet.
+// SuccessRate is the percentage of successes, rounded down; ok is false if
+// nothing was counted yet.
 func (s Stats) SuccessRate() (percent uint64, ok bool) {
 	sum := s.Successes + s.Drops
 	if sum == 0 {
@@ -65,8 +65,8 @@ func (s Stats) AppendText(dst []byte) []byte {
 	return dst
 }
 
-// AppendStat appends the text of stack_map_stat to dst, which for a nil map says
-// that there is none.
+// AppendStat appends the text of stack_map_stat to dst. For a nil map that text
+// says that there is none.
 func (m *Map) AppendStat(dst []byte) []byte {
 	if m == nil {
 		return append(dst, "stackmap not initialized\n"...)
@@ -75,9 +75,9 @@ func (m *Map) AppendStat(dst []byte) []byte {
 }
 
 // WriteText writes the text of stack_map to w, one stack after the other in
-// order of their ids. sym appends the text of an address, name+0xoff/0xsize
-// or, without a symbol, the bare number; it may be nil for numbers only. An
-// empty map writes nothing.
+// order of their ids. sym appends the text of an address, name+0xoff/0xsize or,
+// without a symbol, the bare number; a nil sym prints numbers only. An empty
+// map writes nothing.
 //
 // Errors are those of w.
 //

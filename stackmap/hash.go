@@ -19,7 +19,8 @@ func (c *Config) key(ips []uint64) uint32 {
 
 // jhash2 is Bob Jenkins' lookup3 over the 32-bit words of ips in the memory
 // order of a little-endian machine: low half first. Three addresses are six
-// words, two rounds of mixing; the last one to three words take the final round.
+// words, two rounds of mixing; the last one, two or three words take the final
+// round.
 //
 // Kernel: jhash2, include/linux/jhash.h.
 func jhash2(ips []uint64, seed uint32) uint32 {

@@ -8,9 +8,10 @@ import (
 )
 
 // Map is a stack map. All its methods may be called from any goroutine. A nil
-// *Map is the map that boot has not created yet: GetID refuses every stack, so
-// that events carry full stacks up to the moment the map is there and ids from
-// then on; Stack and Slots find nothing, AppendStat says so.
+// *Map stands for a map that boot has not created yet: GetID refuses every
+// stack, so that events carry full stacks until the map is there, and ids from
+// then on. Stack and Slots find nothing, and AppendStat says that there is no
+// map.
 type Map struct {
 	cfg   Config
 	shift uint   // key >> shift is the home slot
@@ -26,14 +27,14 @@ type Map struct {
 }
 
 // generation is the content of a map between two resets. A reset leaves the old
-// one to those who still use it, and the garbage collector is the grace period
-// the kernel has to wait for.
+// one to the goroutines that still use it; the garbage collector takes the
+// place of the grace period for which the kernel has to wait.
 type generation struct {
 	capacity uint32
-	// segments of slots, made when one is first touched: a map for 2^18 stacks
-	// that holds few of them is small. Each is stored once by whoever needs it
-	// first (compare and swap from nil), loaded by all. It publishes a zeroed
-	// segment.
+	// segments hold the slots. Each is made when a slot of it is first touched,
+	// so that a map for 2^18 stacks that holds few of them is small. Each is
+	// stored once by whoever needs it first (compare and swap from nil), loaded
+	// by all. It publishes a zeroed segment.
 	segments []atomic.Pointer[segment]
 	// next is the number of elements handed out. Added to by the inserter that
 	// takes one, loaded by the statistics. It publishes nothing.
@@ -100,8 +101,8 @@ func newGeneration(cfg Config) *generation {
 // Config returns the configuration with its defaults filled in.
 func (m *Map) Config() Config { return m.cfg }
 
-// GetID returns the id of ips (innermost address first), which it counts and,
-// if new, stores a copy of. cpu chooses the counters only.
+// GetID returns the id of ips (innermost address first). It counts the stack
+// and, if the stack is new, stores a copy of it. cpu only chooses the counters.
 //
 // Finding a stack that is there does not allocate; storing one does.
 //
@@ -112,8 +113,9 @@ func (m *Map) Config() Config { return m.cfg }
 //
 // Kernel: ftrace_stackmap_get_id, trace_stackmap.c.
 //
-// Departure: a GetID that runs while Reset does may still return an id of the
-// map before the reset; the kernel waits for it with synchronize_rcu first.
+// Departure: a GetID that runs at the same time as a Reset may still return an
+// id of the map before the reset; the kernel waits for it with synchronize_rcu
+// first.
 func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 	if m == nil || len(ips) == 0 || m.resetting.Load() {
 		return 0, ErrInvalid
@@ -169,7 +171,7 @@ func (g *generation) slot(id uint32) *slot {
 	return &seg[id%(1<<segmentBits)]
 }
 
-// take takes an element of the pool, if there is one.
+// take takes an element from the pool and reports whether there was one.
 func (g *generation) take() bool {
 	for n := g.next.Load(); n < g.capacity; n = g.next.Load() {
 		if g.next.CompareAndSwap(n, n+1) {
@@ -179,7 +181,8 @@ func (g *generation) take() bool {
 	return false
 }
 
-// publish stores a copy of ips, seen once, in a slot that the caller claimed.
+// publish stores a copy of ips, with a ref of 1, in a slot that the caller has
+// claimed.
 func (s *slot) publish(ips []uint64) {
 	e := &element{ips: slices.Clone(ips)}
 	e.ref.Store(1)
@@ -207,8 +210,8 @@ func (m *Map) bump(c *atomic.Uint64) {
 	c.Add(1)
 }
 
-// Stack appends the addresses of id to dst, innermost first; false if no stack
-// has this id.
+// Stack appends the addresses of id to dst, innermost first. It returns false
+// if no stack has this id.
 func (m *Map) Stack(id uint32, dst []uint64) ([]uint64, bool) {
 	if m == nil || id > m.mask {
 		return dst, false
@@ -224,7 +227,7 @@ func (m *Map) Stack(id uint32, dst []uint64) ([]uint64, bool) {
 	return append(dst, e.ips...), true
 }
 
-// Slot is a claimed slot as an export or a drawing sees it.
+// Slot is a claimed slot, for exports and drawings.
 type Slot struct {
 	ID   uint32
 	Home uint32   // the first slot tried for this key; ID-Home, modulo the table, is the displacement

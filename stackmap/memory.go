@@ -1,6 +1,6 @@
 package stackmap
 
-// The sizes a 64-bit kernel counts with, in bytes.
+// Sizes in a 64-bit kernel, in bytes.
 const (
 	pageSize    = 4096
 	pointerSize = 8
@@ -16,8 +16,8 @@ type Area struct {
 	Pages int // of memory
 }
 
-// vmalloc is the area for n bytes and, where the list of its pages itself does
-// not fit one page, the area for that list.
+// vmalloc returns the area for n bytes and, if the list of its pages does not
+// fit into one page, the area for that list.
 //
 // Kernel: __vmalloc_area_node, mm/vmalloc.c.
 func vmalloc(n int) []Area {

@@ -22,12 +22,12 @@ type TextRecord struct {
 // Kernel: KSYM_NAME_LEN and MODULE_NAME_LEN, include/linux/kallsyms.h and module.h.
 const maxTextLine = 4096
 
-// ReadText reads the text of stack_map, what [Map.WriteText] writes, and hands each
-// stack to take; the record and its frames are take's to keep. An empty text is an
-// empty map. Memory is that of one stack.
+// ReadText reads the text of stack_map, as [Map.WriteText] writes it, and hands
+// each stack to take, which may keep the record and its frames. An empty text
+// is an empty map. ReadText holds one stack at a time.
 //
-// Errors name the line; those of take end the reading. A stack must have as many
-// frames as its first line says; a text that ends inside of one wraps
+// Errors name the line; an error of take ends the reading. A stack must have as
+// many frames as its first line says; a text that ends inside of one wraps
 // io.ErrUnexpectedEOF.
 //
 // Kernel: stackmap_seq_show, kernel/trace/trace_stackmap.c.
@@ -59,7 +59,7 @@ type textReader struct {
 	line int
 }
 
-// next gives the next line without its newline; io.EOF: there is none.
+// next returns the next line without its newline, or io.EOF if there is none.
 func (t *textReader) next() ([]byte, error) {
 	line, err := t.r.ReadSlice('\n')
 	switch {
@@ -74,7 +74,7 @@ func (t *textReader) next() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// head reads "stack_id N [ref R, depth D]", over empty lines.
+// head skips empty lines and reads "stack_id N [ref R, depth D]".
 func (t *textReader) head() (rec TextRecord, depth int, err error) {
 	var line []byte
 	for len(line) == 0 {

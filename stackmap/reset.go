@@ -3,8 +3,8 @@ package stackmap
 import "fmt"
 
 // Reset clears the map and its counters; the seed stays, so the same stacks get
-// the same ids again unless they meet others in their slots. The caller has
-// checked that tracing is off.
+// the same ids again unless other stacks have taken their slots first. The
+// caller has checked that tracing is off.
 //
 // before, if it is not nil, runs first, inside the reset. Revision v4 empties the ring
 // buffer and the snapshot there, so that nobody sees an id whose stack is gone.
@@ -42,7 +42,7 @@ func (m *Map) ResetWrite(p []byte, tracing bool, before func()) error {
 }
 
 // ParseReset checks what was written to stack_map: exactly "0" or "reset", one
-// newline allowed. Everything else, the empty write too, is ErrInvalid.
+// newline allowed. Everything else, including an empty write, is ErrInvalid.
 func ParseReset(p []byte) error {
 	switch string(p) {
 	case "0", "0\n", "reset", "reset\n":

@@ -29,7 +29,8 @@ type elfSymbol struct {
 
 // ReadVmlinux reads the functions and labels of an ELF file.
 //
-// Errors are those of debug/elf and a file without a symbol table.
+// It returns the errors of debug/elf, and an error for a file without a symbol
+// table.
 func ReadVmlinux(r io.ReaderAt) (*Vmlinux, error) {
 	f, err := elf.NewFile(r)
 	if err != nil {
@@ -69,9 +70,9 @@ func ReadVmlinux(r io.ReaderAt) (*Vmlinux, error) {
 	return v, nil
 }
 
-// compareELF orders symbols by address; of several at the same address the one
-// that addr2line prefers comes last: a function before a label, the largest,
-// the first of the table.
+// compareELF orders symbols by address. Of several at the same address, the one
+// that addr2line prefers comes last: it prefers a function to a label, then the
+// larger symbol, then the one that is earlier in the table.
 func compareELF(a, b elfSymbol) int {
 	return cmp.Or(
 		cmp.Compare(a.addr, b.addr),

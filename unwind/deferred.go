@@ -15,7 +15,7 @@ import (
 // Kernel: UNWIND_MAX_ENTRIES, kernel/unwind/deferred.c.
 const MaxEntries = 510
 
-// Bits of a task's mask that are not a work's.
+// Bits of a task's mask that belong to no work.
 const (
 	pendingBit = 1 << 0 // the walk will run before the task returns
 	usedBit    = 1 << 1 // there is something to reset on return
@@ -40,9 +40,9 @@ type Work struct {
 
 // Deferred holds the works and the count of each CPU.
 //
-// It models one machine that is stepped: not safe for concurrent use. What may
-// happen in the middle of a request, an NMI that makes one as well, is modelled
-// by the points where a test can have one arrive.
+// It models one machine that is stepped, and is not safe for concurrent use. In
+// the middle of a request an NMI may make a request as well; that is modelled
+// by points at which a test can have an NMI arrive.
 type Deferred struct {
 	counts []uint32 // last count used, by CPU
 	mask   uint64   // bits in use
@@ -97,7 +97,8 @@ func (d *Deferred) NewTask(t *machine.Task) *Task {
 	return task
 }
 
-// Init registers w: EBUSY if MaxWorks are registered already, EINVAL if w is.
+// Init registers w. It returns EBUSY if MaxWorks are registered already, and
+// EINVAL if w is registered already or has no Func.
 //
 // Kernel: unwind_deferred_init, kernel/unwind/deferred.c.
 func (d *Deferred) Init(w *Work) error {
@@ -113,8 +114,8 @@ func (d *Deferred) Init(w *Work) error {
 	return nil
 }
 
-// Cancel unregisters w. From then on its Func is not called, also not for
-// requests that were answered with 0. A nil or unregistered w is left alone.
+// Cancel unregisters w. From then on its Func is not called, not even for
+// requests that returned 0. A nil or unregistered w is left alone.
 //
 // Kernel: unwind_deferred_cancel.
 func (d *Deferred) Cancel(w *Work) {
@@ -139,16 +140,16 @@ func (d *Deferred) Cancel(w *Work) {
 // errRequest is made once, because requests must not allocate.
 var errRequest = fmt.Errorf("unwind: request: %w", syscall.EINVAL)
 
-// Answers of Request.
+// Results of Request.
 const (
 	Queued  = 0 // w.Func will be called before the task returns to user space
 	Already = 1 // it will be, or has been, for an earlier request of this stay
 )
 
 // Request asks for t's user stack on behalf of w. It never allocates and may be
-// made in any context of t on cpu. The cookie names the stay; it is 0 with the
-// error EINVAL, for a task without user space, one that exits, or a w that is
-// not registered.
+// made in any context of t on cpu. The cookie names the stay; it is 0, with the
+// error EINVAL, for a task without user space, a task that exits, or a w that
+// is not registered.
 //
 // Kernel: unwind_deferred_request.
 //
@@ -178,8 +179,8 @@ func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, cookie.ID, error) {
 	return Queued, cookie, nil
 }
 
-// cookie gives the cookie of t's stay and makes one if this is the first
-// request of it.
+// cookie returns the cookie of t's stay, and makes one if this is the stay's
+// first request.
 //
 // Kernel: get_cookie.
 func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
@@ -188,8 +189,9 @@ func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
 	}
 	count := 1 | (d.counts[cpu] + 2)
 	d.pass(pointCookieChecked)
-	// An NMI may have set the count since; then it has also moved the CPU's on.
-	// It has not, if it came between the two lines below: then it found this count.
+	// An NMI may have set the task's count since; then it has also moved the
+	// CPU's count on. If it came between the two lines below, it found the
+	// count that is set there and has not moved the CPU's count on.
 	if t.id.Count() == 0 {
 		t.id = cookie.ID(count) << 32
 		d.pass(pointCountChosen)
@@ -201,7 +203,7 @@ func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
 }
 
 // ReturnToUser is the end of a stay: it walks the stack if that was asked for,
-// calls the works that asked, and forgets the cookie.
+// gives it to the works that asked, and forgets the cookie.
 //
 // Kernel: task_work and unwind_reset_info.
 func (d *Deferred) ReturnToUser(t *Task) {
@@ -216,8 +218,8 @@ func (d *Deferred) ReturnToUser(t *Task) {
 	t.cache = t.cache[:0]
 }
 
-// process walks the stack, unless that was done in this stay, and gives it to
-// the works that asked and have not had it.
+// process walks the stack, unless that was done in this stay already, and gives
+// it to the works that asked for it and have not had it yet.
 //
 // Kernel: process_unwind_deferred.
 func (d *Deferred) process(t *Task) {
@@ -252,8 +254,8 @@ func (d *Deferred) walk(t *Task) {
 	t.mask |= usedBit
 }
 
-// Exit is for a task that exits: a stack that was asked for is delivered while
-// there still is one, later requests are refused, and t is forgotten.
+// Exit handles the exit of a task: a stack that was asked for is delivered
+// while there still is one, later requests are refused, and t is forgotten.
 //
 // Kernel: unwind_deferred_task_exit and unwind_task_free.
 func (d *Deferred) Exit(t *Task) {

@@ -1,22 +1,22 @@
-// Package unwind takes the stack of a user program: by frame pointers, and not
-// where an event happens but on the way back to user space, once for all events
-// of one stay in the kernel.
+// Package unwind takes the stack of a user program by frame pointers. It does
+// so not where an event happens but on the way back to user space, once for all
+// events of one stay in the kernel.
 //
 // # Why deferred
 //
-// In an interrupt or NMI a user stack may be swapped out and cannot be read;
-// and while a task stays in the kernel its user stack cannot change. So a tracer
-// only asks for it ([Deferred.Request]) and gets a cookie that names this stay.
-// It writes the cookie with its event. Just before the task goes back the stack
-// is walked once and written once, with the same cookie; whoever reads the trace
-// puts the two together ([Join]).
+// A user stack may be swapped out, and then it cannot be read in an interrupt
+// or NMI; but while a task stays in the kernel its user stack does not change.
+// So a tracer only asks for the stack ([Deferred.Request]) and gets a cookie
+// that names this stay. It writes the cookie with its event. Just before the
+// task goes back the stack is walked once and written once, with the same
+// cookie; whoever reads the trace puts the two together ([Join]).
 //
 //	user ──syscall──► kernel                                    ──► user
 //	                    │  event A   event B (in an NMI)  │
 //	                    │  Request   Request              │ walk, once
 //	                    └► cookie 3/cpu 0   same cookie   └► stack, cookie 3/cpu 0
 //
-// A cookie is a number of the CPU that made it, so no two stays share one:
+// A cookie consists of a count and the CPU that made it, so no two stays share one:
 //
 //	 63                       32 31                        0
 //	┌───────────────────────────┬───────────────────────────┐
@@ -32,7 +32,7 @@
 // and ends at the first thing that cannot be right; see the example.
 //
 // Kernel: kernel/unwind/user.c and kernel/unwind/deferred.c of Linux 6.17; 6.12
-// has neither. The ftrace side (option userstacktrace_delay) was proposed only.
+// has neither. The ftrace side (option userstacktrace_delay) was only proposed.
 //
 // Left out: SFrame, 32-bit tasks, and the task_work machinery under the
 // requests, of which only "runs before the return to user space" remains.

@@ -42,8 +42,8 @@ const (
 
 // Walk appends the user stack at regs to dst, innermost first, at most limit
 // entries: regs.IP itself, then return addresses as far as frame pointers lead.
-// A walk never fails; what it has when something is wrong is the stack. It
-// always ends, because each frame must lie above the one before.
+// A walk never fails: when something is wrong, the stack is what has been found
+// so far. It always ends, because each frame must lie above the one before.
 //
 // Kernel: unwind_user and unwind_user_next, kernel/unwind/user.c.
 func Walk(dst []uint64, regs machine.UserRegs, mem machine.UserMemory, limit int) ([]uint64, Stop) {

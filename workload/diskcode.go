@@ -121,7 +121,8 @@ func syncCode(pages uint64) func(*machine.Assembler) {
 	}
 }
 
-// readDone and writeDone end the bios of a request, and wake who waits for them.
+// readDone and writeDone end the bios of a request, and wake the tasks that
+// wait for them.
 var (
 	readDone  = []string{"mpage_read_end_io", "folio_end_read", "folio_wake_bit", "wake_page_function", "try_to_wake_up"}
 	writeDone = []string{"end_bio_bh_io_sync", "end_buffer_async_write", "folio_end_writeback", "folio_wake_bit", "wake_page_function", "try_to_wake_up"}

@@ -25,9 +25,9 @@ type DiskFile struct {
 	moving []transfer
 	dirty  []uint64 // pages
 
-	left  int  // bytes that are still to be read or written
-	write bool // they are
-	end   bool // it shall close the file
+	left  int  // bytes still left to read or write
+	write bool // left counts bytes to write, not to read
+	end   bool // the guest closes the file at the end
 	gone  bool
 	// again, if it is set, gives the process more to do when it has done all, and says
 	// how long it sleeps before.

@@ -16,8 +16,8 @@ import (
 //	4712 becomes "sleep"      Exec(4712, …)         sys_execve, sched_process_exec, …
 //	4711 writes 6 bytes       Call(4711, write, 6)  sys_write
 //
-// Methods note what a guest shall do; it does so when the machine runs. They are to
-// be called between two runs.
+// Its methods note what the guest has to do; it does that when the machine
+// runs. Call them between two runs.
 //
 // Departure: of a guest's system calls only those that a caller of these methods
 // tells of happen. Paths and sizes are the process's, other arguments are made up. They

@@ -7,10 +7,11 @@ import "ftracelab/workload/machine"
 //
 // Kernel: struct fprobe, include/linux/fprobe.h.
 type Fprobe struct {
-	// Entry runs at a function's entry, nil for not at all; data is what Exit will
-	// get, nil without Exit. With Exit, it says whether the return is wanted.
+	// Entry runs at a function's entry unless it is nil. data is what Exit will
+	// get; it is nil if there is no Exit. If there is an Exit, Entry reports
+	// whether the return is wanted.
 	Entry func(c *machine.CPU, f *machine.Frame, data []uint64) bool
-	// Exit runs when a function returns: that whose patched call is at fn, to ret.
+	// Exit runs when the function whose patched call is at fn returns to ret.
 	Exit func(c *machine.CPU, fn, ret uint64, f *machine.Frame, data []uint64)
 	// DataWords is how many words of data Entry leaves to Exit.
 	DataWords int
@@ -24,8 +25,8 @@ type Fprobe struct {
 	hook *Hook
 }
 
-// Register makes the nodes for the returns of a number of functions on a machine
-// of so many CPUs.
+// Register makes the nodes for the returns of the given number of functions on
+// a machine with the given number of CPUs.
 //
 // Kernel: fprobe_init_rethook, kernel/trace/fprobe.c.
 func (p *Fprobe) Register(functions, cpus int) {
@@ -50,13 +51,13 @@ func (p *Fprobe) Unregister() {
 	}
 }
 
-// Enter is to run at the entry of the functions that p is on; t is the list of the
-// current task.
+// The caller runs Enter at the entry of each function that p is on; t is the
+// list of the current task.
 //
 // Kernel: fprobe_handler, kernel/trace/fprobe.c.
 //
-// Departure: the kernel looks whether a handler runs inside another one; here none
-// calls a function that could be traced.
+// Departure: the kernel checks whether a handler runs inside another one; here
+// no handler calls a function that could be traced.
 func (p *Fprobe) Enter(c *machine.CPU, t *Task, f *machine.Frame) {
 	switch {
 	case p.Disabled:

@@ -1,6 +1,6 @@
-// Package rethook sees functions return as Linux 6.12 does it for kretprobes and
-// fprobes: with a list of nodes for each task, beside the shadow stack that
-// package fgraph keeps.
+// Package rethook sees functions return in the way that Linux 6.12 does for
+// kretprobes and fprobes: with a list of nodes for each task, beside the shadow
+// stack that package fgraph keeps.
 //
 //	machine stack                 Task list
 //	┌───────────────────────┐     ┌──────────────────────────────┐
@@ -10,23 +10,23 @@
 //	│ args of ksys_read     │     │ Node  ret do_syscall_64+0x…  │
 //	│ Trampoline            │◄────│                              │
 //
-// A [Hook] is one user. It has so many nodes and no more: a call that finds none
-// free is missed. Several users of one call each put a node on the list, and all
-// but the first find [Trampoline] where the return address was; the same holds
-// for a function that was jumped to. So [Task.Return] takes nodes off down to
-// the one that has an address to go on at.
+// A [Hook] is one user. It has a fixed number of nodes: a call that finds none
+// free is missed. Several users of one call each put a node on the list, and
+// all but the first find [Trampoline] where the return address was; the same
+// holds for a function that was jumped to. So [Task.Return] takes nodes off the
+// list up to and including the first one that holds a real return address.
 //
 // Kernel: kernel/trace/rethook.c.
 package rethook
 
 import "ftracelab/workload/machine"
 
-// Trampoline is the address that replaces a return address: that of
+// Trampoline is the address that replaces a return address: the address of
 // arch_rethook_trampoline in the reference kernel.
 const Trampoline uint64 = 0xffffffff81093e80
 
-// Handler runs when a hooked function returns; the function goes on at ret, and
-// f is its frame, with what it returns. It runs with preemption off.
+// Handler runs when a hooked function returns to ret; f is the function's frame
+// with its return value. It runs with preemption off.
 type Handler func(c *machine.CPU, n *Node, ret uint64, f *machine.Frame)
 
 // Hook is one user: a handler, and the nodes for calls that have not returned.
@@ -54,8 +54,9 @@ type Node struct {
 	next *Node
 }
 
-// New makes a hook with num nodes of so many words of data each. A node takes memory
-// from its first use on: a probe may ask for more than are ever in use.
+// New makes a hook with num nodes, each with the given number of words of data.
+// A node takes memory only from its first use on, because a probe may ask for
+// more nodes than are ever in use.
 //
 // Kernel: rethook_alloc.
 func New(handler Handler, words, num int) *Hook {
@@ -68,8 +69,8 @@ func New(handler Handler, words, num int) *Hook {
 // Kernel: rethook_stop and rethook_free.
 func (h *Hook) Stop() { h.handler, h.free, h.unmade = nil, nil, 0 }
 
-// Get takes a free node; nil if there is none or h is stopped. It goes to
-// [Task.Hook] or back by [Node.Recycle].
+// Get takes a free node, or returns nil if there is none or h is stopped. The
+// caller passes the node to [Task.Hook] or gives it back with [Node.Recycle].
 //
 // Kernel: rethook_try_get.
 func (h *Hook) Get() *Node {
@@ -84,7 +85,7 @@ func (h *Hook) Get() *Node {
 	return n
 }
 
-// Recycle gives a node back that is on no task's list.
+// Recycle gives back a node that is on no task's list.
 //
 // Kernel: rethook_recycle.
 func (n *Node) Recycle() {
@@ -107,9 +108,9 @@ func (t *Task) Hook(n *Node, f *machine.Frame) {
 	t.first, f.Ret = n, Trampoline
 }
 
-// Return is where a replaced address leads: it runs the handlers of the calls
-// that return, the newest first, and puts the address to go on at into f.Ret. It
-// panics if there is none.
+// Return handles a return to the replaced address: it runs the handlers of the
+// calls that return, the newest first, and puts the real return address into
+// f.Ret. It panics if there is none.
 //
 // Kernel: rethook_trampoline_handler, where the machine panics as well.
 func (t *Task) Return(c *machine.CPU, f *machine.Frame) {
@@ -138,8 +139,7 @@ func (t *Task) Return(c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// Flush takes back the nodes of a task that has exited: of calls that never
-// return.
+// Flush takes back the nodes of a task that has exited; their calls never return.
 //
 // Kernel: rethook_flush_task.
 func (t *Task) Flush() {

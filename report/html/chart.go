@@ -11,7 +11,8 @@ import (
 	"ftracelab/report"
 )
 
-// chart is a place on the page and what is drawn there. Without ID there is none.
+// chart is a place on the page and what is drawn there. If ID is empty there is
+// no chart.
 type chart struct {
 	ID, Label string
 	Low       bool
@@ -21,8 +22,8 @@ type chart struct {
 // snippet is any chart of go-echarts.
 type snippet interface{ RenderSnippet() render.ChartSnippet }
 
-// newChart takes the option of a go-echarts chart and leaves the rest of what it
-// would put on a page.
+// newChart takes only the option of a go-echarts chart, and not the rest of
+// what go-echarts would put on a page.
 func newChart(id, label string, low bool, c snippet) chart {
 	// The option goes into a script: no string in it may end that.
 	option := strings.ReplaceAll(c.RenderSnippet().Option, "<", `\u003c`)
@@ -39,8 +40,8 @@ const (
 	forName   = "40"
 )
 
-// frame is what all charts share: distances that hold the axes' names and labels
-// at any width of page.
+// frame returns what all charts share: distances that leave room for the axes'
+// names and labels at any width of the page.
 func frame(id, bottom string, more ...charts.GlobalOpts) []charts.GlobalOpts {
 	return append([]charts.GlobalOpts{
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),

@@ -175,7 +175,7 @@ func retained(id string, r *report.Report) section {
 	return s
 }
 
-// existingFirst lists the designs that exist before those that do not.
+// existingFirst lists the designs that exist, and after them those that do not.
 func existingFirst(r *report.Report) []*report.Result {
 	var ds []*report.Result
 	for _, exists := range []bool{true, false} {

@@ -35,15 +35,16 @@ func (p *plan) add(index int, k kind, f *Field) {
 	}
 }
 
-// maxData is the most a location word can express.
+// maxData is the largest offset or length that a location word can hold.
 const maxData = 1<<16 - 1
 
 // Append encodes v with its common header, in which it sets Type, and appends
 // the record to dst. Nothing is allocated if dst has room.
 //
 // Dynamic data follows the fixed part in the order of declaration, each piece
-// unaligned; the record is as much longer than Size as there is data, although
-// the data may begin before Size. A piece that ends beyond 65535 is cut off.
+// unaligned; the record is longer than Size by the length of that data,
+// although the data may begin before Size. A piece that ends beyond 65535 is
+// cut off.
 //
 // Kernel: include/trace/stages/stage5_get_offsets.h and stage6_event_callback.h.
 func (d *Def[T]) Append(dst []byte, c Common, v *T) []byte {
@@ -152,10 +153,10 @@ func putUint(b []byte, size int, v uint64) {
 
 // Decode is the inverse of Append. A dynamic string ends at its first NUL; a
 // slice that ends the record takes all whole elements, ring buffer padding
-// included. Slices of v are reused if they have room, nothing aliases rec.
+// included. Slices of v are reused if they have room; nothing in v aliases rec.
 //
-// Errors: a record shorter than the fixed part, another type's, or dynamic
-// data that lies outside of the record; v may be half filled then.
+// Errors: a record that is shorter than the fixed part or of another type, or
+// dynamic data that lies outside of the record; v may then be half filled.
 func (d *Def[T]) Decode(rec []byte, v *T) error {
 	p := &d.plan
 	need := p.size

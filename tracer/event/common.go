@@ -23,8 +23,8 @@ func (c Common) Put(rec []byte) {
 	binary.LittleEndian.PutUint32(rec[4:], uint32(c.PID))
 }
 
-// ParseCommon reads the header of a record. Of a record shorter than
-// CommonSize, which no ring buffer holds, it gives the zero header.
+// ParseCommon reads the header of a record. For a record shorter than
+// CommonSize, which no ring buffer holds, it returns the zero header.
 func ParseCommon(rec []byte) Common {
 	if len(rec) < CommonSize {
 		return Common{}

@@ -15,12 +15,13 @@ type Def[T any] struct {
 }
 
 // Define derives an event type from the struct T. It panics on a faulty
-// declaration. A print fmt that cannot be compiled or names something unknown is
-// one, too, but it is compiled, and panics, when it is first needed.
+// declaration. A print fmt that cannot be compiled or names something unknown
+// is a faulty declaration, too, but it is compiled only when it is first
+// needed, and panics then.
 //
 // Each field of T carries the C declaration as its tag, `c:"char comm[16]"`,
-// and is laid out in order behind the common header, aligned as on x86-64. The
-// Go type says size and sign, the tag only what the format file shows:
+// and is laid out in order after the common header, aligned as on x86-64. The
+// Go type gives size and sign; the tag only gives what the format file shows:
 //
 //	int8 … uint64, bool        a scalar
 //	[N]uint8, [N]uint64 …      an array in place
@@ -31,9 +32,9 @@ type Def[T any] struct {
 //	[]uint64                   with "unsigned long x[8]": the format file shows
 //	                           8, a record holds as many as there are
 //
-// A field without a tag takes part in the layout but not in the format file:
-// _ [4]byte is padding, _ [0]uint64 aligns. A field _ struct{} with the tag
-// "__packed" takes all alignment away.
+// A field without a tag takes part in the layout but not in the format file: _
+// [4]byte is padding, and _ [0]uint64 aligns. A field _ struct{} with the tag
+// "__packed" removes all alignment.
 //
 // Kernel: TRACE_EVENT, include/trace/stages; FTRACE_ENTRY, kernel/trace/trace_entries.h.
 func Define[T any](id int, system, name, printFmt string) *Def[T] {

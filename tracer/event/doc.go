@@ -20,8 +20,8 @@
 //	         └── Common, 8 bytes ──┘                   ▲               ▲
 //	                                   __data_loc: length<<16 │ offset ┘
 //
-// Package events holds the declarations of the kernel's own events. See the
-// examples of [Define] and [ParseFormat] for both ways in.
+// Package events holds the declarations of the kernel's own events. The
+// examples of [Define] and [ParseFormat] show both ways.
 //
 // Kernel: include/trace/stages (layout, encoding), kernel/trace/trace_events.c
 // (format files), kernel/trace/trace_output.c (text).

@@ -21,7 +21,7 @@ type Field struct {
 	Signed bool
 }
 
-// Uint is the field as an unsigned integer of Size bytes (at most 8). Of a
+// Uint is the field as an unsigned integer of Size bytes (at most 8). For a
 // dynamic field it is the location word.
 func (f *Field) Uint(rec []byte) uint64 {
 	if f.Offset >= 0 && f.Offset+f.Size <= len(rec) {
@@ -66,16 +66,16 @@ func (f *Field) CType() string {
 		at := max(strings.LastIndexByte(decl, '['), 0)
 		decl, brackets = decl[:at], decl[at:]
 		if brackets == "[]" && f.Size > 0 && !f.Dynamic() {
-			// So synthetic events show a length that they have.
+			// Synthetic events show their length in this way.
 			brackets = fmt.Sprintf("[%d]", f.Size/f.ElemSize())
 		}
 	}
 	return strings.TrimRight(strings.TrimSuffix(decl, f.Name), " ") + brackets
 }
 
-// Bytes is the field's content: the data a __data_loc or __rel_loc word points
-// to, all that follows for an open-ended array, else the bytes in place. It
-// aliases rec. Data that does not lie inside rec is cut off.
+// Bytes is the field's content: the data that a __data_loc or __rel_loc word
+// points to, everything that follows for an open-ended array, and otherwise the
+// bytes in place. It aliases rec. Data that does not lie inside rec is cut off.
 func (f *Field) Bytes(rec []byte) []byte {
 	p := f.printField()
 	return p.Bytes(rec)
@@ -90,18 +90,19 @@ func (f *Field) String(rec []byte) string {
 	return string(b)
 }
 
-// Dynamic says whether the field's content is found through a location word.
+// Dynamic reports whether the field's content is found through a location word.
 func (f *Field) Dynamic() bool {
 	return strings.HasPrefix(f.Decl, "__data_loc ") || strings.HasPrefix(f.Decl, "__rel_loc ")
 }
 
-// OpenEnded says whether the field is an array that ends where the record does.
+// OpenEnded reports whether the field is an array that ends where the record does.
 func (f *Field) OpenEnded() bool { return f.Size == 0 }
 
-// IsArray says whether the field is declared with brackets.
+// IsArray reports whether the field is declared with brackets.
 func (f *Field) IsArray() bool { return strings.IndexByte(f.Decl, '[') >= 0 }
 
-// IsText says whether the content is a C string: an array of char, fixed or dynamic.
+// IsText reports whether the content is a C string: an array of char, fixed or
+// dynamic.
 //
 // Kernel: filter_assign_type, kernel/trace/trace_events_filter.c.
 func (f *Field) IsText() bool {
@@ -109,7 +110,7 @@ func (f *Field) IsText() bool {
 }
 
 // ElemSize is the size in bytes of one element of an array, or of the field
-// itself if it is none.
+// itself if it is not an array.
 func (f *Field) ElemSize() int {
 	if !f.IsArray() && !f.Dynamic() {
 		return f.Size

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AppendFields appends " name=value" for every field but the common ones: the
-// text of an event under the option "fields".
+// AppendFields appends " name=value" for every field except the common ones:
+// the text of an event under the option "fields".
 //
 // Kernel: print_fields, kernel/trace/trace_output.c.
 func (t *Type) AppendFields(dst, rec []byte, env *Env) []byte {

@@ -34,12 +34,12 @@ func (f *Field) appendFormat(b []byte) []byte {
 // sub-buffer, 64 KiB on x86-64 being the limit of a location word too.
 const maxOffset = 1 << 16
 
-// ParseFormat reads a format file of the event system. Unless PrintErr says so,
-// the type renders records like the kernel the file came from.
+// ParseFormat reads a format file of the event system. Unless PrintErr returns
+// an error, the type renders records like the kernel that the file came from.
 //
-// Size is computed: the end of the last field, padded as its alignment asks
-// for. The kernel's struct differs where it is packed or has members that the
-// file does not show: 6.12's funcgraph_entry has 4 bytes less, its
+// Size is computed: it is the end of the last field, padded as the alignment
+// requires. The kernel's struct differs where it is packed or has members that
+// the file does not show: 6.12's funcgraph_entry has 4 bytes less, its
 // funcgraph_exit 16 more.
 //
 // Errors name the line: an unknown line, a field without name, offset or size,
@@ -55,7 +55,8 @@ func ParseFormat(system string, text []byte) (*Type, error) {
 		var s string
 		var ok bool
 		if s, ok = strings.CutPrefix(rest, "print fmt:"); ok {
-			// The print fmt is all the rest: its strings may hold line breaks.
+			// The print fmt is the whole rest of the text, because its strings
+			// may hold line breaks.
 			t.PrintFmt = strings.TrimSuffix(strings.TrimPrefix(s, " "), "\n")
 			p.printFmt = true
 			break
@@ -173,7 +174,7 @@ func parseAmount(s string) (int, error) {
 }
 
 // declName is the name in a C declaration: its last identifier before brackets.
-// A "[]" directly behind the type ("__data_loc char[] name") is not the end.
+// A "[]" directly after the type ("__data_loc char[] name") is not the end.
 func declName(decl string) string {
 	s := decl
 	if i := strings.LastIndexByte(s, '['); i >= 0 && strings.LastIndexByte(s, ' ') < i {

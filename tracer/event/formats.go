@@ -14,8 +14,9 @@ type FormatFile struct {
 	Text         []byte
 }
 
-// ID is the number that the text begins with, behind the name. Not ok: it begins
-// otherwise, and ParseFormat tells more.
+// ID is the number that follows the name at the beginning of the text. If ok is
+// false, the text begins in another way, and the error of ParseFormat says
+// more.
 func (f FormatFile) ID() (id int, ok bool) {
 	name, rest, _ := bytes.Cut(f.Text, []byte("\n"))
 	rest, ok = bytes.CutPrefix(rest, []byte("ID: "))
@@ -35,9 +36,9 @@ func (f FormatFile) ID() (id int, ok bool) {
 	return 0, false
 }
 
-// SplitFormats divides a text of format files, each behind a line
-// "==== events/SYSTEM/NAME". Text in them is that of the argument. The only error is
-// a text that begins otherwise.
+// SplitFormats divides a text into format files, each after a line "====
+// events/SYSTEM/NAME". The texts of the files alias the argument. The only
+// error is a text that does not begin with such a line.
 func SplitFormats(text []byte) ([]FormatFile, error) {
 	var files []FormatFile
 	for line := 1; len(text) > 0; {

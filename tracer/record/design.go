@@ -11,12 +11,13 @@ type StackMode uint8
 // The ways to write a stack.
 const (
 	NoStacks StackMode = iota
-	// FullStack is ftrace's own record: for the kernel all addresses
-	// (kernel_stack), for user space the innermost 8 (user_stack).
+	// FullStack is ftrace's own record: all addresses of a kernel stack
+	// (kernel_stack), the innermost 8 of a user stack (user_stack).
 	FullStack
-	// StackID is the id a stackmap has for the stack; the full record where it has none.
+	// StackID is the id that a stackmap has for the stack, or the full record
+	// if it has none.
 	StackID
-	// DeferredStack, of user space only, is a cookie with each event and one
+	// DeferredStack is for user stacks only: a cookie with each event, and one
 	// user_unwind_stack for each stay in the kernel.
 	DeferredStack
 )
@@ -30,7 +31,7 @@ type Design struct {
 	UserMap   MapConfig // of User == StackID
 }
 
-// Validate names what a design cannot be.
+// Validate returns an error that names what is impossible in d, or nil.
 func (d Design) Validate() error {
 	switch {
 	case d.Name == "":

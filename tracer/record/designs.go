@@ -38,8 +38,9 @@ func DesignNames() []string {
 	return names
 }
 
-// NamedDesign returns the design of that name with maps of the given bits and seed.
-// Bits 0 leave the size open: who writes the design chooses it.
+// NamedDesign returns the design of that name with maps of the given bits and
+// seed. If bits is 0 the size is left open, and whoever writes the design
+// chooses it.
 //
 //	full-stacks        what ftrace writes today: the base of all comparisons
 //	stackmap           kernel stacks by id, as the stackmap documentation promises
@@ -72,10 +73,10 @@ func NamedDesign(name string, bits int, seed uint32) (Design, error) {
 //
 //	full-stacks,stackmap:bits=12,probes=8,hash=xxhash64,no-stacks
 //
-// A design is a name that NamedDesign knows, and behind a colon the fields that are to
-// be otherwise; [MapFields] lists them. What has an equals sign belongs to the design
-// before it. bits and seed are those of maps whose fields say nothing else. The name of
-// the design is as it was spelled.
+// A design is a name that NamedDesign knows; after a colon come the fields that
+// differ from it, which [MapFields] lists. A part with an equals sign belongs
+// to the design before it. bits and seed apply to maps whose fields do not set
+// them. The design is named as it was spelled.
 func ParseDesigns(list string, bits int, seed uint32) ([]Design, error) {
 	var specs []string
 	for part := range strings.SplitSeq(list, ",") {
@@ -97,8 +98,9 @@ func ParseDesigns(list string, bits int, seed uint32) ([]Design, error) {
 	return ds, nil
 }
 
-// ParseDesign reads one design, see [ParseDesigns]. A field of the map of user stacks
-// has "user." before its key; one without is of the map of kernel stacks.
+// ParseDesign reads one design, see [ParseDesigns]. A key that begins with
+// "user." sets a field of the map of user stacks; any other key sets a field of
+// the map of kernel stacks.
 func ParseDesign(spec string, bits int, seed uint32) (Design, error) {
 	name, fields, _ := strings.Cut(spec, ":")
 	d, err := NamedDesign(name, bits, seed)
@@ -123,8 +125,9 @@ func ParseDesign(spec string, bits int, seed uint32) (Design, error) {
 	return d, nil
 }
 
-// ParseMap reads the map of a kernel as a command line spells it: the name of a preset
-// (documented, v2, v4), and behind a colon the fields that are to be otherwise.
+// ParseMap reads the map of a kernel as a command line spells it: the name of a
+// preset (documented, v2, v4), and after a colon the fields that differ from
+// it.
 //
 //	v4:bits=12,probes=8
 func ParseMap(spec string) (MapConfig, error) {

@@ -15,7 +15,7 @@ type mapField struct {
 	set       func(c *MapConfig, value string) bool
 }
 
-// mapFields are all of them.
+// mapFields lists all of them.
 var mapFields = []mapField{
 	{
 		"bits", "the map holds 2^bits stacks", span(stackmap.MinBits, stackmap.MaxBits),
@@ -50,7 +50,8 @@ var mapFields = []mapField{
 	},
 }
 
-// MapFields describes the fields of a map that a command line can set, a line each.
+// MapFields describes the fields of a map that a command line can set, one line
+// for each.
 func MapFields() string {
 	var b strings.Builder
 	for _, f := range mapFields {
@@ -59,8 +60,8 @@ func MapFields() string {
 	return b.String()
 }
 
-// Set sets the field with that key. The error names the keys that there are, or the
-// values that the field can have.
+// Set sets the field with that key. For an unknown key the error names the keys
+// that exist; for a bad value it names the values that the field allows.
 func (c *MapConfig) Set(key, value string) error {
 	var keys []string
 	for _, f := range mapFields {

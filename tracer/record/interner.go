@@ -6,27 +6,29 @@ import (
 	"ftracelab/stackmap"
 )
 
-// Interner gives stacks ids: the same id for the same addresses, as long as nobody
-// resets it. It is called from the recording path of every CPU, so its methods must be
-// safe between goroutines; and the path of a stack that is known must not allocate.
+// Interner gives stacks ids: the same id for the same addresses, as long as
+// nobody resets it. It is called from the recording path of every CPU, so its
+// methods must be safe for concurrent use, and Intern must not allocate for a
+// stack that is known.
 type Interner interface {
-	// Intern returns the id of ips, innermost address first, on behalf of a CPU. It may
-	// keep a copy of ips, never ips itself. An error means that the stack is to be
-	// recorded in full; one that wraps [ErrNoSpace] is counted as a drop, for it says
-	// that there is no room and not that the stack is of a kind that gets no id.
+	// Intern returns the id of ips, innermost address first, on behalf of a
+	// CPU. It may keep a copy of ips, never ips itself. On an error the stack
+	// is recorded in full. An error that wraps [ErrNoSpace] is counted as a
+	// drop: it says that there is no room, while other errors say that this
+	// kind of stack gets no id.
 	Intern(cpu int, ips []uint64) (id uint32, err error)
-	// Stack appends the addresses that an id stands for to dst; false if it stands for
-	// none.
+	// Stack appends the addresses that an id stands for to dst; it returns
+	// false if the id stands for no stack.
 	Stack(id uint32, dst []uint64) ([]uint64, bool)
-	// Cost says what a kernel would spend on it.
+	// Cost says what a kernel would spend on the map.
 	Cost() Cost
 }
 
-// ErrNoSpace is what an Interner wraps that has no room for a stack.
+// ErrNoSpace is wrapped by the error of an Interner that has no room for a stack.
 var ErrNoSpace = stackmap.ErrNoSpace
 
-// Cost is what an Interner takes of a kernel's memory, in bytes, and how much of it is
-// in use.
+// Cost says how much of a kernel's memory an Interner takes, in bytes, and how
+// much of that is in use.
 type Cost struct {
 	Entries, Capacity uint64 // stacks that it holds, and that it can hold
 	Slots             uint64 // places in which it looks for them
@@ -34,17 +36,18 @@ type Cost struct {
 	Export            uint64 // bytes more while it is exported
 }
 
-// MapConfig says how stacks get ids: which map there is, and what the recorder and the
-// tracefs do around it. The zero value is a stackmap.Config of its defaults with no
-// policy; [Documented], [V2] and [V4] are the ones to start from.
+// MapConfig says how stacks get ids: which map there is, and what the recorder
+// and the tracefs do around it. The zero value is a stackmap.Config with its
+// defaults and no policy. Start from [Documented], [V2] or [V4].
 type MapConfig struct {
 	stackmap.Config
 	Policy
-	// New makes the Interner; nil: a stackmap of Config.
+	// New makes the Interner; if it is nil, that is a stackmap of Config.
 	New func(MapConfig) (Interner, error)
 }
 
-// Policy is what is done around a map, and no map does by itself.
+// Policy says what the recorder and the tracefs do around a map; no map does
+// these things by itself.
 type Policy struct {
 	ReserveFirst       bool // the recorder reserves the ring slot before it asks for an id, and discards it on an error
 	ClearBufferOnReset bool // a reset empties the ring buffer and the snapshot before the map
@@ -100,7 +103,7 @@ type Stackmap struct{ *stackmap.Map }
 // Intern implements [Interner].
 func (m Stackmap) Intern(cpu int, ips []uint64) (uint32, error) { return m.GetID(cpu, ips) }
 
-// Cost implements [Interner]. The bytes are those of a 64-bit kernel's structures.
+// Cost implements [Interner]. It counts the bytes of a 64-bit kernel's structures.
 func (m Stackmap) Cost() Cost {
 	st := m.Stats()
 	table, pool, export := m.Config().Memory()

@@ -17,8 +17,8 @@ const (
 const LostUnknown = ^uint64(0)
 
 // Record is what passes the waist: an event, or a stack that belongs to one, in
-// the order one CPU wrote them. Data and Stack are valid until the source's
-// next call.
+// the order in which one CPU wrote them. Data and Stack are valid until the
+// source's next call.
 type Record struct {
 	Kind   Kind
 	CPU    int
@@ -29,13 +29,13 @@ type Record struct {
 	Stack  []uint64    // addresses, innermost first
 	Count  uint64      // of a Lost
 	// NewEntry marks an Event known to be the first of a new stay in the
-	// kernel; deferred user stacks are shared within one stay.
+	// kernel; one stay shares one deferred user stack.
 	NewEntry bool
 }
 
-// Source delivers records; a simulated machine's tracers and a real capture
-// look alike behind it. Next fills r and returns io.EOF at the end. The
-// records of one CPU come in order; CPUs may be interleaved in any
+// Source delivers records; the tracers of a simulated machine and a real
+// capture look alike through it. Next fills r and returns io.EOF at the end.
+// The records of one CPU come in order; CPUs may be interleaved in any
 // deterministic way.
 type Source interface {
 	Next(r *Record) error

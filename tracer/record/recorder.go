@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// Recorder writes events and their stacks into a ring buffer: an event as it is given,
-// and of the stacks that follow it what its Stacks say.
+// Recorder writes events and their stacks into a ring buffer: an event as it is
+// given, and the stacks that follow it as its Stacks decide.
 //
 // The time of a record is that of the buffer's clock when it is reserved.
 // A Recorder is used by one goroutine at a time.
@@ -35,14 +35,14 @@ const (
 	unwindFrameSize = 8 + 8 + 4 // address, inode, device
 )
 
-// Room bounds the bytes that the records of a stack of that depth take at most,
-// their headers and time stamps left out, and how many records those are.
+// Room returns upper bounds for the records of a stack of that depth: their
+// bytes without event headers and time stamps, and their number.
 func (s *Stacks) Room(depth int) (bytes, records int) {
 	return stackIDSize + unwindSize + max(kernelStackSize+8*depth, unwindFrameSize*depth, events.UserStack.Size), 3
 }
 
 // Event writes one binary record, common header included. On an error the
-// buffer took nothing, and then the kernel records no stack either.
+// buffer has taken nothing; in that case the kernel records no stack either.
 //
 // Kernel: trace_event_buffer_reserve and trace_event_buffer_commit,
 // kernel/trace/trace.c.
@@ -56,8 +56,8 @@ func (r *Recorder) Event(cpu int, ctx ringbuf.Context, data []byte) error {
 	return nil
 }
 
-// KernelStack writes what the design makes of a kernel stack and says what that
-// was: its id where the map has one to give, the whole stack otherwise.
+// KernelStack writes a kernel stack as the design says and returns how it was
+// written: as an id if the map gives one, as the whole stack otherwise.
 //
 // Kernel: __ftrace_trace_stack, kernel/trace/trace.c; with the map, as the
 // stackmap patches have it.
@@ -93,9 +93,10 @@ func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMod
 }
 
 // stackID writes a stack_id and reports whether it did; drop is set if the map
-// had no room. The two orders are the two revisions': v2 asks the map and then
-// the buffer, so the map moves even while tracing is off; v4 reserves first and
-// takes the slot back, which costs the next event an absolute time stamp.
+// had no room. The two revisions differ in order. v2 asks the map and then the
+// buffer, so the map changes even while tracing is off. v4 reserves first and,
+// if the map gives no id, discards the slot, which costs the next event an
+// absolute time stamp.
 func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16, t *Stack) (done, drop bool, err error) {
 	if n := len(t.IPs); n == 0 || m.deepest > 0 && n > m.deepest {
 		return false, false, nil
@@ -123,7 +124,7 @@ func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16
 	return true, false, nil
 }
 
-// UserStack writes what the design makes of a user stack.
+// UserStack writes a user stack as the design says.
 func (r *Recorder) UserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
 	s := r.stacks
 	switch s.User {
@@ -168,12 +169,12 @@ func (r *Recorder) userStack(cpu int, ctx ringbuf.Context, t *Stack) error {
 	return nil
 }
 
-// cookie writes a cookie for the event, and the stack it stands for once for
-// each stay in the kernel.
+// cookie writes a cookie for the event and, once for each stay in the kernel,
+// the stack that it stands for.
 //
-// Departure: of a capture, the stack is written with the first event of the
-// stay and not when the task returns to user space, of which a capture shows
-// nothing; the bytes are the same.
+// Departure: for a capture, the stack is written with the first event of the
+// stay and not when the task returns to user space, because a capture does not
+// show that return; the bytes are the same.
 func (r *Recorder) cookie(cpu int, ctx ringbuf.Context, t *Stack) error {
 	s := r.stacks
 	st, first := s.enter(t)
@@ -192,10 +193,10 @@ func (r *Recorder) cookie(cpu int, ctx ringbuf.Context, t *Stack) error {
 	return r.UnwindStack(cpu, ctx, t, st.cookie)
 }
 
-// noInode stands for an address that no file is known to be mapped at.
+// noInode stands for an address at which no file is known to be mapped.
 const noInode = ^uint64(0)
 
-// noInodes and noDevs are the arrays of a stack without files.
+// noInodes and noDevs are the arrays for a stack without files.
 var (
 	noInodes = func() (a [maxUnwindFrames]uint64) {
 		for i := range a {

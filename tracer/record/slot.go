@@ -2,16 +2,17 @@ package record
 
 import "ftracelab/ringbuf"
 
-// Slot is room for an event in the buffer, taken before its record is complete or its
-// fate is known. What is recorded meanwhile comes behind it. It is given back by
-// exactly one call of Commit or Discard. The zero value is no room.
+// Slot is room for an event in the buffer, taken before its record is complete
+// or its fate is known. What is recorded meanwhile comes after it. Exactly one
+// call of Commit or Discard ends it. The zero value holds no room.
 type Slot struct {
 	buf   *ringbuf.Buffer
 	cpu   int
 	event ringbuf.Event
 }
 
-// Open takes room for a record of size bytes. On an error the buffer took nothing.
+// Open takes room for a record of size bytes. On an error the buffer has taken
+// nothing.
 //
 // Kernel: trace_event_buffer_lock_reserve, kernel/trace/trace.c.
 func (r *Recorder) Open(cpu int, ctx ringbuf.Context, size int) (Slot, error) {
@@ -22,7 +23,7 @@ func (r *Recorder) Open(cpu int, ctx ringbuf.Context, size int) (Slot, error) {
 	return Slot{buf: r.buf, cpu: cpu, event: e}, nil
 }
 
-// IsOpen reports whether there is room.
+// IsOpen reports whether s holds room.
 func (s *Slot) IsOpen() bool { return s.buf != nil }
 
 // Time is the time of the event, by the buffer's clock.

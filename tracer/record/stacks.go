@@ -8,8 +8,8 @@ import (
 )
 
 // Stacks is how an instance or a design writes stacks: its modes, the maps
-// behind them, and what came of it. The recorders of several buffers may share
-// one, as CPUs share the map.
+// behind them, and the counts of what was written. The recorders of several
+// buffers may share one, as CPUs share the map.
 type Stacks struct {
 	Kernel, User StackMode
 	IDs          RecordIDs
@@ -27,16 +27,17 @@ type Stacks struct {
 	unwindRec events.UserUnwindStackRecord
 }
 
-// RecordIDs are the type ids of the records stacks are written as. A capture's
-// kernel may have given out others than the catalogue's.
+// RecordIDs are the type ids of the records that hold stacks. The kernel of a
+// capture may have given out other ids than the catalogue.
 type RecordIDs struct {
 	KernelStack, UserStack, StackID, UserStackID, Cookie, UnwindStack uint16
 }
 
 // CatalogueIDs are the ids of the catalogue.
 //
-// Departure: no kernel has a map of user stacks; the record of its id is a
-// stack_id with a type of its own, the first above the catalogue's ftrace types.
+// Departure: no kernel has a map of user stacks; an id of that map is recorded
+// as a stack_id with a type of its own, the first above the catalogue's ftrace
+// types.
 func CatalogueIDs() RecordIDs {
 	return RecordIDs{
 		KernelStack: uint16(events.KernelStack.ID),
@@ -50,7 +51,7 @@ func CatalogueIDs() RecordIDs {
 
 const userStackIDType = 0xfff1
 
-// StackCounts says what became of the stacks.
+// StackCounts counts how stacks were written.
 type StackCounts struct {
 	Full, IDs         uint64 // kernel stacks written in full, and as an id
 	Fallbacks         uint64 // of Full: the map had no id to give
@@ -89,7 +90,7 @@ func NewStacks(d Design, ids RecordIDs) (*Stacks, error) {
 	return s, nil
 }
 
-// interning is an Interner with what is done around it.
+// interning is an Interner with the policy that the recorder follows around it.
 type interning struct {
 	Interner
 	reserveFirst bool
@@ -123,8 +124,8 @@ type Stack struct {
 	Common event.Common // of the event it belongs to
 	IPs    []uint64     // innermost first
 	TGID   uint32       // of a user stack
-	// Hole is what the four bytes before the addresses held, which the kernel
-	// does not write; a capture knows them.
+	// Hole is the content of the four bytes before the addresses, which the
+	// kernel does not write; a capture has them.
 	Hole uint32
 	// NewEntry says that the event is the first of a stay in the kernel.
 	NewEntry bool
@@ -146,8 +147,9 @@ const (
 )
 
 // enter returns the stay that an event with this user stack belongs to, and
-// whether it is its first. A stay begins where the source says so; beyond that
-// it shows only by a user stack that differs from the task's last one.
+// whether it is its first. A stay begins where the source says so; otherwise
+// only a user stack that differs from the task's last one shows that a new stay
+// has begun.
 func (s *Stacks) enter(t *Stack) (st stay, first bool) {
 	h := hashStack(t.IPs)
 	st, known := s.stays[t.Common.PID]
@@ -166,7 +168,7 @@ func (s *Stacks) enter(t *Stack) (st stay, first bool) {
 	return st, true
 }
 
-// hashStack tells stacks apart; it need not be that of any map.
+// hashStack tells stacks apart; it need not be the hash of any map.
 func hashStack(ips []uint64) uint64 {
 	h := uint64(len(ips))
 	for _, ip := range ips {

@@ -11,12 +11,12 @@ import "math/bits"
 // little-endian machine prints it.
 type ID uint64
 
-// New makes the cookie of a CPU's count.
+// New makes the cookie for a count of a CPU.
 func New(cpu int, count uint32) ID {
 	return ID(count)<<32 | ID(uint32(cpu+1))
 }
 
-// CPU is the CPU that made the cookie, -1 for no cookie.
+// CPU is the CPU that made the cookie; it is -1 for no cookie.
 func (c ID) CPU() int { return int(uint32(c)) - 1 }
 
 // Count is the CPU's count: 3, 5, 7 and so on.

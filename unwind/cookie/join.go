@@ -1,8 +1,8 @@
 package cookie
 
-// Join puts user stacks back to the events that asked for them. It is fed the
-// records of all CPUs in the order of time, because a task may be on another CPU
-// when it returns to user space than when the event happened.
+// Join gives user stacks to the events that asked for them. The caller feeds it
+// the records of all CPUs in the order of time, because a task may be on
+// another CPU when it returns to user space than when the event happened.
 //
 // Only the cookie decides. If events were lost, the records of a return to user
 // space and of the next entry may be among them; then the next stack of the same
@@ -10,8 +10,9 @@ package cookie
 //
 // Kernel: the rule of perf, __callchain_deferred in tools/perf/util/session.c.
 type Join[T any] struct {
-	// Deliver gets each event once, with its stack (valid during the call) or,
-	// with found false, without. Events of one task come in the order of Add.
+	// Deliver gets each event once: with its stack, which is valid during the
+	// call, or without a stack and with found false. Events of one task come in
+	// the order of Add.
 	Deliver func(event T, stack []uint64, found bool)
 	// Limit is how many events may wait; the oldest is delivered without its
 	// stack when there are more. 0 is 65536.
@@ -28,7 +29,7 @@ type waiting[T any] struct {
 }
 
 // Add lets an event wait for the stack that cookie names. An event with cookie
-// 0 waits for none and is delivered after those of its task that do.
+// 0 waits for no stack and is delivered after the events of its task that do.
 func (j *Join[T]) Add(task int32, cookie ID, event T) {
 	limit := j.Limit
 	if limit <= 0 {
@@ -58,8 +59,8 @@ func (j *Join[T]) dropOldest() {
 	j.Deliver(w.event, nil, false)
 }
 
-// Stack delivers the waiting events of task: with stack those whose cookie it
-// is, the others without.
+// Stack delivers the waiting events of task: those with this cookie get the
+// stack, and the others get none.
 func (j *Join[T]) Stack(task int32, cookie ID, stack []uint64) {
 	if j.perTask[task] == 0 {
 		return
@@ -83,7 +84,7 @@ func (j *Join[T]) Stack(task int32, cookie ID, stack []uint64) {
 // Waiting is the number of events that wait.
 func (j *Join[T]) Waiting() int { return len(j.waiting) }
 
-// Flush delivers what still waits, without stacks.
+// Flush delivers the events that still wait, without stacks.
 func (j *Join[T]) Flush() {
 	for _, w := range j.waiting {
 		j.Deliver(w.event, nil, false)

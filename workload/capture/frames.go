@@ -22,7 +22,7 @@ const (
 const kernelStart = 0xffff_8000_0000_0000
 
 // maxFrameTexts bounds the texts kept for display, for each of kernel and user;
-// kernel frames are few, and they shall not lose their names to user frames.
+// kernel frames are few, and user frames must not displace their names.
 const (
 	maxFrameTexts = 1 << 16
 	maxFrameText  = 256     // bytes kept of one

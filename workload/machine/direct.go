@@ -41,8 +41,8 @@ func (c *CPU) CallDirect(d *Direct) {
 	c.ret(c.Current, 0)
 }
 
-// CallWith has the running task call a function of the kernel, as caller would, with a
-// string as its first argument. It is to be called between two steps: for what the
+// CallWith has the running task call a function of the kernel, as caller would,
+// with a string as its first argument. Call it between two steps, for what the
 // kernel does on behalf of a user of the tracefs.
 //
 // Departure: the task is whichever runs on c, not the one that uses the tracefs. The

@@ -27,7 +27,7 @@ const (
 	PreemptModel = "desktop"
 )
 
-// Banner is what /proc/version shows, with the name of who compiled the kernel and how.
+// Banner is what /proc/version shows; it says who compiled the kernel, and how.
 const Banner = "Linux version " + Release + " (ftracelab@ftracelab) (gcc 12.2.0) #1 SMP PREEMPT_DYNAMIC\n"
 
 // never is the time of something that has not been asked for.

@@ -98,8 +98,8 @@ func (c *CPU) sleep(t *Task, w Wait) {
 // asleep says whether t waits to be woken.
 func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.exiting }
 
-// target picks the CPU that t shall run on: where it was, if that is idle or
-// nobody else is.
+// target picks the CPU on which t will run: its previous one, if that is idle
+// or no other is.
 //
 // Departure: select_task_rq weighs caches and loads; this looks for idleness, and
 // for real-time and deadline tasks for a CPU where they come first. Nothing moves a
@@ -213,7 +213,7 @@ func (c *CPU) wake(t *Task) {
 
 // Fork makes a child of the current task and reports it; the child becomes
 // runnable at the next EvSchedWakeupNew, or when the code that forked is done.
-// It is to be called by Workload.Event.
+// Only Workload.Event may call it.
 func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	t := c.Current
 	cfg.Parent = t

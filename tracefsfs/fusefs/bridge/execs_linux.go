@@ -14,9 +14,10 @@ import (
 // execs are the files that processes execute, as fanotify tells: each comes with the
 // file opened, so its path is to be had when the process has ended already.
 //
-// Departure: such a process is called by its program's file, "dash", where the kernel
-// calls it by the name it was executed by, "sh". Programs on other file systems than those
-// of the root and of the shell keep the name of who forked them.
+// Departure: such a process is called by its program's file, "dash", where the
+// kernel calls it by the name it was executed by, "sh". Programs on other file
+// systems than those of the root and of the shell keep the name of the task
+// that forked them.
 //
 // Kernel: fs/notify/fanotify, include/uapi/linux/fanotify.h.
 type execs struct {

@@ -22,7 +22,7 @@ const (
 	testUserPointer              //
 )
 
-// scalarTest is t for fields of the sizes of C's integers.
+// scalarTest returns t for a field that has the size of one of C's integers.
 //
 // Kernel: select_comparison_fn, kernel/trace/trace_events_filter.c.
 func scalarTest(size int, t test) test {
@@ -97,8 +97,8 @@ func compare[N int64 | uint64](o op, a, b N) bool {
 	return a&b != 0
 }
 
-// inSet compares one CPU with the set, which is never of one CPU: such a set
-// has become a number.
+// inSet compares one CPU with the set. The set never has just one CPU, because
+// such a set has become a number.
 //
 // Kernel: do_filter_scalar_cpumask, kernel/trace/trace_events_filter.c.
 func (p *predicate) inSet(cpu int) bool {
@@ -121,7 +121,7 @@ func (p *predicate) compareMask(mask cpuMask) bool {
 	return mask.equal(p.cpus, p.nrCPUs) == (p.op == opEQ)
 }
 
-// located is the record from where the field's location word points to.
+// located is the record from the place on that the field's location word points to.
 func (p *predicate) located(rec []byte) []byte {
 	offset := int(p.field.Uint(rec) & 0xffff)
 	if p.test == testRelative {

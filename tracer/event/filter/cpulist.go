@@ -10,7 +10,7 @@ type cpuMask []byte
 
 func (m cpuMask) has(cpu int) bool { return cpu>>3 < len(m) && m[cpu>>3]>>(cpu&7)&1 != 0 }
 
-// single gives the CPU of a set of one.
+// single returns the CPU of a set that has just one.
 func (m cpuMask) single() (cpu int, ok bool) {
 	weight := 0
 	for i := len(m) - 1; i >= 0; i-- {
@@ -59,8 +59,8 @@ type region struct {
 }
 
 // parseCPUList reads a list for n CPUs, such as "0-3,8" or "0-N:1/2" for every
-// second one. Commas and blanks divide it, "all" is all, N is the last CPU; a
-// line break right behind a number ends it.
+// second one. Commas and blanks separate its parts, "all" means all CPUs, and N
+// is the last CPU; a line break right after a number ends the list.
 //
 // Kernel: bitmap_parselist, lib/bitmap-str.c.
 func parseCPUList(s string, n int) (cpuMask, bool) {
@@ -76,7 +76,8 @@ func parseCPUList(s string, n int) (cpuMask, bool) {
 		if !ok || r.start > r.end || r.group == 0 || r.used > r.group || int64(r.end) >= int64(n) {
 			return nil, false
 		}
-		// A group so long that the sum wraps leads back to CPUs before start.
+		// If a group is so long that the sum wraps, it leads back to CPUs
+		// before start.
 		for start := r.start; start <= r.end; start += r.group {
 			for cpu := start; cpu < start+min(r.end-start+1, r.used); cpu++ {
 				mask[cpu/8] |= 1 << (cpu % 8)

@@ -1,5 +1,5 @@
 // Package filter is the event filter: an expression over an event's fields,
-// written to events/SYSTEM/EVENT/filter or behind the "if" of a trigger, that
+// written to events/SYSTEM/EVENT/filter or after the "if" of a trigger, that
 // decides for each record whether it is kept.
 //
 //	prev_pid > 0 && !(next_comm ~ "kworker*" || next_pid == 2)
@@ -12,10 +12,11 @@
 //	predicate  = field [".ustring"] [".function"] op value
 //
 // && binds stronger than ||, and ! takes the next predicate or parenthesis
-// only. Blanks may stand between any two words. A field is one of the event's
-// own, else one that every event has: CPU, cpu, common_cpu (the CPU it happens
-// on), COMM, comm (the running task's name), stacktrace (which nothing can be
-// compared with), else one of the record's header, common_pid and its kin.
+// only. Blanks may stand between any two words. A name is looked up first among
+// the event's own fields, then among those that every event has: CPU, cpu,
+// common_cpu (the CPU it happens on), COMM, comm (the running task's name),
+// stacktrace (which cannot be compared with anything), and last in the record's
+// header: common_pid and the like.
 //
 //	field                      op                     value
 //	number                     == != < <= > >= &      12 0x1f 017 -3
@@ -24,16 +25,18 @@
 //	8 bytes, with .function    == !=                  vfs_read or an address inside
 //	char array, char *, comm   == != ~                "text" or 'text'
 //
-// A number has to fit 64 bits of the field's signedness; what of it exceeds the
-// field's width is cut off, as C's cast does. & asks for a common bit. With
-// .function the address has to lie inside the function. char * points to
-// memory outside of the record, with .ustring to the task's own.
+// A number must fit into 64 bits with the field's signedness; bits beyond the
+// field's width are cut off, as by a cast in C. & holds if both have a bit in
+// common. With .function the address must lie inside the function. char *
+// points to memory outside of the record; with .ustring, that is the memory of
+// the task.
 //
 // ~ takes a glob. "abc*", "*abc*" and a glob with a * in the middle, a ? or a
-// [set] mean what they do in a shell, with ! in front the opposite. Two have a
-// surprise in Linux 6.12 and so here: a pattern that begins with a digit is
-// compared as it stands, * included; and "*abc" looks at the end of the field,
-// not of the text, so in a char[16] it finds only texts of 15 characters.
+// [set] mean what they mean in a shell; a ! in front means the opposite. Two
+// patterns are surprising in Linux 6.12, and so here: a pattern that begins
+// with a digit is compared as it stands, * included; and "*abc" looks at the
+// end of the field, not of the text, so in a char[16] it finds only texts of 15
+// characters.
 //
 // # How it runs
 //
@@ -50,8 +53,8 @@
 //
 // # What the files show
 //
-// A [File] shows its filter, or "none". After a faulty expression it shows that,
-// with a caret below and the reason, while every event passes:
+// A [File] shows its filter, or "none". After a faulty expression it shows that
+// expression with a caret below it and the reason, and every event passes:
 //
 //	prev_pid = 1
 //	          ^

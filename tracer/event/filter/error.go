@@ -36,9 +36,10 @@ const (
 // Location is where error_log says these faults come from.
 const Location = "event filter parse error"
 
-// Error is a fault in a filter's text: what error_log shows of it and what the
-// writer gets. The errno is often not EINVAL: the kernel lets some of the
-// parser's own small negative numbers out, which read as EPERM, ENOENT, ESRCH.
+// Error is a fault in a filter's text: what error_log shows for it and which
+// errno the writer gets. The errno is often not EINVAL: the kernel lets some of
+// the parser's own small negative numbers out, which read as EPERM, ENOENT,
+// ESRCH.
 //
 // Kernel: append_filter_err, kernel/trace/trace_events_filter.c.
 type Error struct {
@@ -61,8 +62,8 @@ func (e *Error) Unwrap() error { return e.Errno }
 // Kernel: TRACE_SEQ_BUFFER_SIZE, include/linux/trace_seq.h.
 const seqSize = 8156
 
-// fileText is what the filter file shows after the fault, but for the last
-// line break.
+// fileText is what the filter file shows after the fault, without the last line
+// break.
 func (e *Error) fileText() string {
 	var text strings.Builder
 	text.WriteString(e.Command)

@@ -124,7 +124,7 @@ func (p *parser) operand() (end bool, err error) {
 	}
 }
 
-// isComparison says whether c makes an operator of the ! before it.
+// isComparison reports whether a ! followed by c is an operator.
 func isComparison(c byte) bool { return c == '=' || c == '~' }
 
 // leaf reads a predicate.

@@ -6,7 +6,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Kind is what a field is to a filter; its C type says so.
+// Kind says how a filter treats a field. The field's C type decides it.
 //
 // Kernel: FILTER_OTHER and its kin, include/linux/trace_events.h.
 type Kind uint8
@@ -23,7 +23,7 @@ const (
 	Stack                // stacktrace, a synthetic event's stack: nothing to compare with
 )
 
-// IsText says whether a field of that kind is compared as text.
+// IsText reports whether a field of that kind is compared as text.
 //
 // Kernel: is_string_field, kernel/trace/trace.h.
 func (k Kind) IsText() bool {
@@ -46,7 +46,8 @@ func generic(name string) (f event.Field, k Kind, ok bool) {
 	return event.Field{}, 0, false
 }
 
-// Find looks a field up: the event's own hides the generic one of that name.
+// Find looks a field up. A field of the event hides the generic field of the
+// same name.
 //
 // Kernel: trace_find_event_field, kernel/trace/trace_events.c;
 // synth_event_define_fields, kernel/trace/trace_events_synth.c.
@@ -82,8 +83,7 @@ func kindOf(f *event.Field) Kind {
 	return Number
 }
 
-// cType is the declaration without the field's name, and without the brackets
-// behind it.
+// cType is the declaration without the field's name and the brackets after it.
 func cType(f *event.Field) string {
 	decl := f.Decl
 	if strings.HasSuffix(decl, "]") {

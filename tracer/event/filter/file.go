@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// File is events/SYSTEM/EVENT/filter of one instance. The zero File is one
-// without a filter. It is not safe for concurrent use.
+// File is events/SYSTEM/EVENT/filter of one instance. The zero File has no
+// filter. It is not safe for concurrent use.
 type File struct {
 	filter *Filter // in force; nil lets every record pass
 	text   string  // that is shown; "" for "none"
@@ -32,8 +32,8 @@ func (f *File) Show() string {
 	return f.text + "\n"
 }
 
-// Write sets the filter for events of type t; a "0" takes it away. A faulty
-// filter takes away the one before, too, and is shown instead.
+// Write sets the filter for events of type t; "0" removes the filter. A faulty
+// filter removes the previous one, too, and is shown instead.
 //
 // Errors: as of [Parse]; an *Error goes to error_log.
 //
@@ -57,7 +57,7 @@ func (f *File) Write(t *event.Type, text string, env Env) error {
 	return nil
 }
 
-// clears says whether a text is 0, blanks aside.
+// clears reports whether a text is 0, apart from blanks.
 func clears(text string) bool {
 	return SkipSpace(Command(text)) == "0"
 }
@@ -79,11 +79,12 @@ type Member struct {
 
 // WriteSystem does what a write to events/SYSTEM/filter does to the system's
 // events, which are in the kernel's order: it sets the filter for those that
-// have the fields. The others lose theirs, and their files show the fault, of
-// whatever kind, as a field that is missing. "0" takes all filters away.
+// have the fields. The other events lose their filters, and whatever the fault
+// is, their files show it as a missing field. "0" removes all filters.
 //
-// faults, one for each of the others, go to error_log; they are no reason to
-// fail. Errors: ENODEV without events, EINVAL for 4096 bytes or more.
+// faults has one entry for each of those others and goes to error_log; faults
+// alone do not make the write fail. Errors: ENODEV without events, EINVAL for
+// 4096 bytes or more.
 //
 // Kernel: subsystem_filter_write, kernel/trace/trace_events.c, and
 // process_system_preds, kernel/trace/trace_events_filter.c.

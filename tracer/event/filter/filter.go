@@ -106,8 +106,8 @@ func Command(text string) string {
 // String is the expression as it was written, blanks at its end cut off.
 func (f *Filter) String() string { return f.text }
 
-// Match says whether the filter keeps a record. A nil Filter keeps all. What
-// lies beyond a record's end reads as zero. It allocates nothing.
+// Match reports whether the filter keeps a record. A nil Filter keeps all
+// records. What lies beyond a record's end reads as zero. It allocates nothing.
 //
 // Kernel: filter_match_preds, kernel/trace/trace_events_filter.c.
 func (f *Filter) Match(rec []byte, ctx Context) bool {
@@ -127,8 +127,8 @@ func (f *Filter) Match(rec []byte, ctx Context) bool {
 }
 
 // compile appends the steps of an expression that ends at yes or at no and
-// returns its first. It goes from right to left, so that where a step leads to
-// is there before the step. A filter's text bounds the depth.
+// returns its first. It goes from right to left, so that the steps to which a
+// step leads exist before the step itself. A filter's text bounds the depth.
 func (f *Filter) compile(e *expression, yes, no int) (first int) {
 	if e.not {
 		yes, no = no, yes

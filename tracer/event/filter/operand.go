@@ -11,8 +11,8 @@ const (
 	maxPattern = 256
 )
 
-// operand reads the value at p.at and chooses the test. What the value looks
-// like decides what is asked of field and operator.
+// operand reads the value at p.at and chooses the test. The form of the value
+// decides which fields and operators are allowed.
 func (p *operandParser) operand() error {
 	c := p.byte(p.at)
 	switch {

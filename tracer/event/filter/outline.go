@@ -2,13 +2,14 @@ package filter
 
 import "syscall"
 
-// outline is what a first look at a filter tells: how many groups are open at
-// most, the whole counted as one, and a bound on the predicates.
+// outline is the result of a first pass over a filter: how many groups are open
+// at most, with the whole counted as one, and a bound on the number of
+// predicates.
 type outline struct {
 	depth, predicates int
 }
 
-// count looks at the text's quotes and parentheses. What is between quotes does
+// count looks at the text's quotes and parentheses. Text between quotes does
 // not count.
 //
 // Kernel: calc_stack, kernel/trace/trace_events_filter.c.
@@ -59,7 +60,8 @@ func (p *parser) count() error {
 }
 
 // unclosed finds the last parenthesis that is opened and never closed. It need
-// not look at the first character: if it is no other, it is that.
+// not look at the first character: if no other parenthesis is unclosed, that
+// one is.
 func (p *parser) unclosed() int {
 	closed, quote := 0, byte(0)
 	for i := len(p.text) - 1; i > 0; i-- {

@@ -38,8 +38,8 @@ func newPattern(s string, o op) pattern {
 }
 
 // parseGlob finds the simplest way to match a glob: a * at one end or at both
-// needs no glob matcher. What begins with a digit is taken as it is: elsewhere
-// it is a function's number.
+// needs no glob matcher. A text that begins with a digit is taken literally,
+// because the kernel uses such patterns elsewhere as a function's number.
 //
 // Kernel: filter_parse_regex, kernel/trace/trace_events_filter.c.
 func parseGlob(s string) pattern {
@@ -61,8 +61,8 @@ func parseGlob(s string) pattern {
 	return pattern{text: s}
 }
 
-// matches compares a text of declared size; what s lacks of it are NULs, which
-// end a text. A size of 0 is a text that only a NUL ends.
+// matches compares a text of a declared size. If s is shorter, the rest counts
+// as NULs, which end a text. A size of 0 means a text that only a NUL ends.
 //
 // Kernel: regex_match_full and its kin, kernel/trace/trace_events_filter.c.
 func matches[S string | []byte](p *pattern, s S, size int) bool {
@@ -96,7 +96,7 @@ func globLength[S string | []byte](s S, size int) int {
 	return cLength(s)
 }
 
-// within looks for a text anywhere in the declared size, behind a NUL, too.
+// within looks for a text anywhere in the declared size, even after a NUL.
 func within[S string | []byte](s S, text string, size int) bool {
 	if size == 0 {
 		s = s[:cLength(s)]
@@ -119,7 +119,7 @@ func cLength[S string | []byte](s S) int {
 	return len(s)
 }
 
-// at says whether text stands in s from i on.
+// at reports whether text stands in s from i on.
 func at[S string | []byte](s S, i int, text string) bool {
 	if i+len(text) > len(s) {
 		return text == ""

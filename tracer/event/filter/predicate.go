@@ -35,13 +35,14 @@ const (
 	opAnd
 )
 
-// opSigns are the operators in the order of their numbers; a sign stands before
-// one that it begins with.
+// opSigns are the operators in the order of their numbers; a sign comes before
+// any sign that is its beginning.
 var opSigns = [...]string{opGlob: "~", opNE: "!=", opEQ: "==", opLE: "<=", opLT: "<", opGE: ">=", opGT: ">", opAnd: "&"}
 
 func (o op) isEquality() bool { return o == opEQ || o == opNE }
 
-// operandParser reads a predicate's value. Its fields are what stands before.
+// operandParser reads a predicate's value. Its fields hold what stands before
+// the value.
 type operandParser struct {
 	*parser
 	kind     Kind
@@ -54,7 +55,7 @@ type operandParser struct {
 // a predicate from 1.
 func (p *parser) bad(msg string, i int) *Error { return p.fault(syscall.EINVAL, msg, i+1) }
 
-// predicate reads field, operator and value at p.at, which it moves behind them.
+// predicate reads field, operator and value at p.at, and moves p.at past them.
 //
 // Kernel: parse_pred, kernel/trace/trace_events_filter.c.
 func (p *parser) predicate() (*predicate, error) {

@@ -10,7 +10,7 @@ import (
 // handlers are the words an action begins with.
 var handlers = [...]string{onmatch: "onmatch(", onmax: "onmax(", onchange: "onchange("}
 
-// handlerOf is the handler that an action begins with, 0 if none.
+// handlerOf returns the handler that an action begins with, or 0 if there is none.
 func handlerOf(text string) handler {
 	for id, word := range handlers {
 		if word != "" && strings.HasPrefix(text, word) {
@@ -62,8 +62,8 @@ func (h *Hist) parseMatch(a *action, subject string, closed bool) error {
 	return nil
 }
 
-// parseAction reads .save(…), .snapshot(), .trace(EVENT,…) or .EVENT(…). All
-// that begins so counts: .saved(…) saves.
+// parseAction reads .save(…), .snapshot(), .trace(EVENT,…) or .EVENT(…). Only
+// the beginning of the word counts: .saved(…) saves, too.
 //
 // Kernel: action_parse, kernel/trace/trace_events_hist.c.
 func (h *Hist) parseAction(a *action, text string) error {
@@ -117,8 +117,8 @@ func (h *Hist) parseParams(a *action, text string) error {
 	return nil
 }
 
-// event is the name of the synthetic event that a trace action generates; of
-// other actions it is their own.
+// event is the name of the synthetic event that a trace action generates; for
+// other actions it is the action's own name.
 func (a *action) event() string {
 	if a.keyword {
 		return a.synthName
@@ -126,7 +126,7 @@ func (a *action) event() string {
 	return a.name
 }
 
-// strip is s without blanks at its ends.
+// strip returns s without blanks at its ends.
 //
 // Kernel: strstrip, include/linux/string.h.
 func strip(s string) string { return filter.SkipSpace(filter.Command(s)) }
@@ -204,7 +204,8 @@ func (h *Hist) makeSave(a *action) error {
 	return nil
 }
 
-// newFieldVar makes a variable of a field of the event, whose name it has.
+// newFieldVar makes a variable that holds a field of the event and has the
+// field's name.
 //
 // Kernel: create_field_var, kernel/trace/trace_events_hist.c.
 func (h *Hist) newFieldVar(name string) (fieldVar, error) {

@@ -48,8 +48,8 @@ func (i *Instance) parseAttrs(text string) (attrs, error) {
 	return a, nil
 }
 
-// parseAssignment reads one NAME=TEXT. What is none of the known names defines
-// variables.
+// parseAssignment reads one NAME=TEXT. A name that is none of the known ones
+// defines a variable.
 //
 // Kernel: parse_assignment, kernel/trace/trace_events_hist.c.
 func (i *Instance) parseAssignment(a *attrs, text string) error {

@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracer/event/hist/tracingmap"
 )
 
-// newHist makes what a command describes, but for its map and what its actions
-// need, which come when it is put to the event.
+// newHist makes the hist that a command describes. Its map and what its actions
+// need are made later, when the trigger is put on the event.
 //
 // Kernel: create_hist_data, kernel/trace/trace_events_hist.c.
 func (f *File) newHist(a attrs, remove bool) (*Hist, error) {
@@ -108,8 +108,9 @@ func (h *Hist) makeVars() error {
 	return nil
 }
 
-// holdsText reports whether a variable's value is a text or a stack that the
-// element keeps a copy of. An alias reads the other variable's.
+// holdsText reports whether a variable's value is a text or a stack of which
+// the element keeps a copy. An alias keeps none; it reads the other variable's
+// copy.
 func (f *Field) holdsText() bool {
 	return f.flags&flagAlias == 0 && f.flags&(flagString|flagStacktrace) != 0
 }
@@ -189,8 +190,8 @@ func (h *Hist) makeSort() error {
 	return nil
 }
 
-// sortField is the place of a value or key among those to sort by, 0 for the
-// hit count, -1 if there is none of that name.
+// sortField returns the place of a value or key among the fields to sort by: 0
+// for the hit count, -1 if no field has that name.
 func (h *Hist) sortField(name string) int {
 	if name == "hitcount" {
 		return 0
@@ -209,8 +210,9 @@ func (h *Hist) sortField(name string) int {
 
 // mapsMax is how many bytes the maps of all instances may take together.
 //
-// Departure: a kernel refuses a hist trigger with ENOMEM when its memory is used
-// up; the emulation when all their maps would take more than 1 GiB if they were full.
+// Departure: a kernel refuses a hist trigger with ENOMEM when its memory is
+// used up; the emulation does so when all maps together would take more than 1
+// GiB if they were full.
 const mapsMax = 1 << 30
 
 // makeMap makes the map of a hist whose fields are known. Errors: ENOMEM.

@@ -11,13 +11,14 @@ import (
 	"ftracelab/tracer/event/hist/tracingmap"
 )
 
-// Command does what was written to an event's trigger file behind "hist:", or
-// behind "!hist:" with remove: it makes a trigger, pauses, continues, clears or
-// removes one. Removing what is not there succeeds.
+// Command carries out the text that was written to an event's trigger file
+// after "hist:", or after "!hist:" if remove is set: it makes, pauses,
+// continues, clears or removes a trigger. Removing a trigger that does not
+// exist succeeds.
 //
 // Errors, most of them in error_log: EINVAL, EEXIST, ENOENT, EDOM, E2BIG,
-// ENOMEM, ERANGE as the kernel has them; EBUSY if another trigger reads a
-// variable of the one to remove.
+// ENOMEM, ERANGE as in the kernel; EBUSY if another trigger reads a variable of
+// the trigger that is removed.
 //
 // Kernel: event_hist_trigger_parse, kernel/trace/trace_events_hist.c.
 func (i *Instance) Command(t *event.Type, text string, remove bool) error {
@@ -28,7 +29,7 @@ func (i *Instance) Command(t *event.Type, text string, remove bool) error {
 	return i.File(t).command(text, remove)
 }
 
-// command is Command for one event, and what error_log names for a fault.
+// command is Command for one event; error_log shows this command with a fault.
 func (f *File) command(text string, remove bool) error {
 	i := f.instance
 	i.command, i.location = "hist:"+text, "hist:"+f.typ.System+":"+f.typ.Name
@@ -39,8 +40,9 @@ func (f *File) command(text string, remove bool) error {
 	return err
 }
 
-// write is command without naming itself: so does a trigger that an action
-// makes, whose faults are those of the action's command.
+// write is command without setting the command that error_log shows. A trigger
+// that an action makes uses it, because its faults belong to the action's
+// command.
 func (f *File) write(text string, remove bool) error {
 	text, cond, err := splitFilter(text)
 	if err != nil {
@@ -106,7 +108,7 @@ func splitFilter(text string) (command, cond string, err error) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// remove takes away the trigger that is like t.
+// remove removes the trigger that matches t.
 func (f *File) remove(t *Trigger) error {
 	found := f.find(t)
 	switch {
@@ -120,7 +122,7 @@ func (f *File) remove(t *Trigger) error {
 	return nil
 }
 
-// add puts a trigger to the event.
+// add puts a trigger on the event.
 func (f *File) add(t *Trigger) error {
 	h := t.hist
 	if err := h.makeActions(); err != nil {
@@ -150,25 +152,26 @@ func (f *File) holdSynth(n int) {
 	}
 }
 
-// HasVariables reports whether some trigger of the instance has to do with
-// variables: the instance cannot be removed then.
+// HasVariables reports whether some trigger of the instance defines or reads
+// variables; the instance cannot be removed then.
 //
 // Kernel: save_hist_vars, kernel/trace/trace_events_hist.c.
 func (i *Instance) HasVariables() bool { return len(i.vars) > 0 }
 
-// release gives up all a trigger has when nobody uses it any more.
+// release frees everything that a hist holds once nobody uses it any more.
 //
 // Kernel: event_hist_trigger_free, kernel/trace/trace_events_hist.c.
 func (h *Hist) release() {
 	h.forgetVars()
 	for _, hidden := range h.hidden {
-		// It is there, and nobody else reads its variable: nothing can fail.
+		// The trigger exists and nobody else reads its variable, so this cannot
+		// fail.
 		_ = hidden.file.command(hidden.command, true)
 	}
 	h.destroy()
 }
 
-// forgetVars takes the variables out of the instance's.
+// forgetVars takes the hist out of the instance's list of hists with variables.
 //
 // Kernel: remove_hist_vars, kernel/trace/trace_events_hist.c.
 func (h *Hist) forgetVars() {
@@ -176,7 +179,8 @@ func (h *Hist) forgetVars() {
 	i.vars = slices.DeleteFunc(i.vars, func(o *Hist) bool { return o == h })
 }
 
-// destroy undoes makeActions and makeMap. Who still reads a variable finds the map.
+// destroy undoes makeActions and makeMap. A trigger that still reads one of the
+// variables keeps finding the map.
 //
 // Kernel: destroy_actions, kernel/trace/trace_events_hist.c.
 func (h *Hist) destroy() {

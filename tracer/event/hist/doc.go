@@ -9,21 +9,22 @@
 //
 // A command becomes a [Hist]: the fields in the kernel's order (hitcount,
 // values, variables, keys), what is done with them ([Field]), its actions and
-// the map that holds one [Element] per key. A [Trigger] is a Hist on one
-// event; triggers of one name share a Hist. A [File] holds the triggers of one
+// the map that holds one [Element] per key. A [Trigger] is a Hist on one event;
+// triggers with the same name share a Hist. A [File] holds the triggers of one
 // event of an [Instance], and variables are looked up among the triggers of the
 // instance.
 //
 // # Variables
 //
 // A variable is a value of an element that is not summed up but replaced. An
-// event reads those of other events by the same key: the key of sched_switch's
-// next_pid finds what sched_waking left under pid. Where no element or no value
-// is found the event does not count. A variable that an expression reads is gone
-// once read.
+// event reads the variables of other events under its own key: sched_switch
+// with the key next_pid finds what sched_waking has stored under the key pid.
+// If no element or no value is found, the event does not count. A variable that
+// an expression reads has no value afterwards.
 //
-// An action that names a field of another event makes a trigger of its own
-// there, with a variable synthetic_FIELD, which goes when the action goes.
+// An action that names a field of another event adds a hidden trigger there,
+// with a variable synthetic_FIELD; the hidden trigger is removed together with
+// the action.
 //
 // Kernel: kernel/trace/trace_events_hist.c.
 package hist

@@ -61,8 +61,8 @@ const (
 
 // fault writes a fault to error_log and is the error for the writer. The caret
 // stands where the text at first occurs in the command, which need not be where
-// the fault is, and at its begin if it does not. A command may have several
-// faults: one is often the reason for the next.
+// the fault is; if it does not occur, the caret stands at the beginning. A
+// command may have several faults, since one often causes the next.
 //
 // Kernel: hist_err and errpos, kernel/trace/trace_events_hist.c; err_pos,
 // kernel/trace/trace.c.
@@ -72,7 +72,7 @@ func (i *Instance) fault(msg, at string, errno syscall.Errno) error {
 	return fmt.Errorf("%s: column %d: %s: %w", i.command, pos, msg, errno)
 }
 
-// invalid is a fault that error_log does not name.
+// invalid is the error for a fault that error_log does not name.
 func invalid(what, text string) error {
 	return fmt.Errorf("hist: %s %q: %w", what, text, syscall.EINVAL)
 }

@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/event/filter"
 )
 
-// fn is what makes a field's value.
+// fn says how a field's value is computed.
 //
 // Kernel: enum hist_field_fn, kernel/trace/trace_events_hist.c.
 type fn uint8
@@ -35,12 +35,12 @@ const (
 	fnStack
 )
 
-// What stands for the addresses of texts and stacks, where a command takes them
-// for numbers.
+// These numbers stand for the addresses of texts and stacks when a command uses
+// them as numbers.
 //
 // Departure: a hist trigger that sums up, compares or shows the address of a
-// text shows one that is made up: the kernel's depends on where its record or
-// its element lies.
+// text shows an address that is made up: the kernel's depends on where its
+// record or its element lies.
 const (
 	recordAddress  = 0xffff888004000000
 	elementAddress = 0xffff888008000000
@@ -64,7 +64,7 @@ func (f *Field) value(m *Moment, e *Element) Value {
 	return Value{N: f.number(m, e)}
 }
 
-// number is the value of a field that is no text of the record.
+// number is the value of a field that is not a text of the record.
 func (f *Field) number(m *Moment, e *Element) uint64 {
 	switch f.fn {
 	case fnNumber:
@@ -168,8 +168,8 @@ func stackWords(b []byte) []byte {
 	return b[8 : 8+8*n]
 }
 
-// textIn is the text a record has in the field. One in place needs no asking what
-// its declaration says.
+// textIn returns the text that a record has in the field. For a text in place
+// it need not look at the declaration.
 func (f *Field) textIn(rec []byte) []byte {
 	if f.kind == filter.Text {
 		end := min(f.event.Offset+f.event.Size, len(rec))

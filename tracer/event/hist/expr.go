@@ -20,7 +20,8 @@ const (
 	opMult
 )
 
-// operators are what stands between two operands, and what it does to numbers.
+// operators lists the signs that stand between two operands, and what each does
+// to numbers.
 var operators = [...]struct {
 	sign byte
 	fn   fn
@@ -31,9 +32,9 @@ var operators = [...]struct {
 	opMult:  {'*', fnMult},
 }
 
-// rootOperator finds the operator that is done last, and where it stands: the
-// rightmost of the lowest precedence, so that a-b-c is (a-b)-c. A minus at the
-// beginning that is the last one is unary.
+// rootOperator finds the operator that is applied last, and its place: the
+// rightmost one of the lowest precedence, so that a-b-c is (a-b)-c. If the last
+// minus is at the beginning, it is the root and unary.
 //
 // Kernel: contains_operator, kernel/trace/trace_events_hist.c.
 func rootOperator(text string) (op, int) {
@@ -56,8 +57,8 @@ func rootOperator(text string) (op, int) {
 	return opNone, 0
 }
 
-// parseExpr reads an expression. Parentheses group nothing: only -(x) has them.
-// v is the variable it defines, nil if it is a value or a key.
+// parseExpr reads an expression. Parentheses do not group: they are allowed
+// only in -(x). v is the variable it defines, nil if it is a value or a key.
 //
 // Kernel: parse_expr, kernel/trace/trace_events_hist.c.
 func (h *Hist) parseExpr(text string, fl flags, v *varDef) (*Field, error) {
@@ -135,9 +136,10 @@ func unqualified(text string) string {
 }
 
 // residue is what the kernel's buffer holds of an expression when all of it has
-// been read. Faults that are found then look for that in the command, and a
-// later reference to the variable that was defined so takes it for the
-// definition: after x=prev_pid+1, y=$x is y=prev_pid.
+// been read. Faults that are found afterwards look for that text in the
+// command. A later reference to a variable that was defined by such an
+// expression takes it for the definition: after x=prev_pid+1, y=$x is
+// y=prev_pid.
 func residue(text string) string {
 	for {
 		operator, at := rootOperator(text)
@@ -157,7 +159,7 @@ func residue(text string) string {
 
 // binary joins two operands, and folds them if both are constants.
 func (x *exprParser) binary(operator op, operand1, operand2 *Field, right string, fl flags, v *varDef) (*Field, error) {
-	// Of a reference it is the variable that tells what it is.
+	// For a reference, the variable tells what the operand is.
 	var1, err := operand1.referent()
 	if err != nil {
 		return nil, err
@@ -191,8 +193,8 @@ func (x *exprParser) binary(operator op, operand1, operand2 *Field, right string
 	}
 	if constant {
 		f.operands = [2]*Field{var1, var2}
-		// The variable has no multiplier: dividing by one that is no power of 2
-		// gives 0.
+		// The variable has no multiplier, so dividing by a variable that is not
+		// a power of 2 gives 0.
 		f.constant = f.value(nil, nil).N
 		f.fn, f.operands = fnConst, [2]*Field{}
 	} else {
@@ -203,8 +205,9 @@ func (x *exprParser) binary(operator op, operand1, operand2 *Field, right string
 	return f, err
 }
 
-// referent is the variable a reference reads, else the field itself. Errors:
-// EINVAL if the variable is one that an action made.
+// referent returns the variable that a reference reads; for any other field it
+// returns the field itself. Errors: EINVAL if the variable is one that an
+// action made.
 //
 // Kernel: check_expr_operands, kernel/trace/trace_events_hist.c.
 func (f *Field) referent() (*Field, error) {

@@ -11,11 +11,11 @@ import (
 	"ftracelab/tracer/event/filter"
 )
 
-// newField makes a field of what the command says of it: a field of the record,
-// or what its flags name. v is nil for what is no variable of the command.
+// newField makes a field as the command describes it: a field of the record, or
+// what its flags name. v is nil if it is not a variable of the command.
 //
-// Errors: ENOMEM for a field of the record that is no number of 1, 2, 4 or 8
-// bytes and no text.
+// Errors: ENOMEM for a field of the record that is neither a number of 1, 2, 4
+// or 8 bytes nor a text.
 //
 // Kernel: create_hist_field, kernel/trace/trace_events_hist.c.
 func (h *Hist) newField(ev *event.Field, kind filter.Kind, fl flags, v *varDef) (*Field, error) {
@@ -58,7 +58,7 @@ func (h *Hist) newField(ev *event.Field, kind filter.Kind, fl flags, v *varDef) 
 	return f, nil
 }
 
-// ofRecord fills in what a field of the record says of itself.
+// ofRecord fills in what the record's declaration says about the field.
 func (f *Field) ofRecord() bool {
 	f.typ = f.event.CType()
 	switch {
@@ -79,7 +79,7 @@ func (f *Field) ofRecord() bool {
 	return true
 }
 
-// label is the field's name where it is shown.
+// label is the field's name as it is shown.
 //
 // Kernel: hist_field_name, kernel/trace/trace_events_hist.c.
 func (f *Field) label() string { return f.labelAt(0) }
@@ -120,8 +120,8 @@ func (f *Field) qualifiedName() string {
 	return full
 }
 
-// modifiers are what may follow a field's name, in the order in which the
-// kernel asks for one to show.
+// modifiers lists what may follow a field's name, in the order in which the
+// kernel looks for the one to show.
 //
 // Kernel: get_hist_field_flags, kernel/trace/trace_events_hist.c.
 var modifiers = [...]struct {
@@ -141,7 +141,7 @@ var modifiers = [...]struct {
 	{flagStacktrace, "stacktrace"},
 }
 
-// modifier is the word that shows behind the name, "" if there is none.
+// modifier is the word that is shown after the name, "" if there is none.
 func (f *Field) modifier() string {
 	for _, m := range modifiers {
 		if f.flags&m.flag != 0 {
@@ -170,8 +170,8 @@ func (f *Field) appendExpr(dst []byte) []byte {
 	return dst
 }
 
-// parseField reads FIELD or FIELD.MODIFIER and says what it is of the record
-// (nil: nothing), adding to fl.
+// parseField reads FIELD or FIELD.MODIFIER, adds to fl, and returns the
+// record's field that it names, or nil if it names none.
 //
 // Kernel: parse_field, kernel/trace/trace_events_hist.c.
 func (h *Hist) parseField(text string, fl *flags) (ev *event.Field, kind filter.Kind, buckets uint64, err error) {
@@ -216,7 +216,7 @@ func (h *Hist) parseField(text string, fl *flags) (ev *event.Field, kind filter.
 
 // parseModifier reads what follows a field's name.
 //
-// The text of sym-offset has become symXoffset, for a minus is an operator.
+// The text of sym-offset has become symXoffset, because a minus is an operator.
 func (h *Hist) parseModifier(name, modifier string, fl *flags) (buckets uint64, err error) {
 	fault := func(at string) (uint64, error) { return 0, h.fault(msgFieldModifier, at, syscall.EINVAL) }
 	switch {
@@ -260,8 +260,8 @@ func (h *Hist) parseModifier(name, modifier string, fl *flags) (buckets uint64, 
 	return buckets, nil
 }
 
-// parseAtom reads what has no operator: a number, a variable's reference, a
-// field of the event.
+// parseAtom reads an operand without an operator: a number, a reference to a
+// variable, or a field of the event.
 //
 // Kernel: parse_atom, kernel/trace/trace_events_hist.c.
 func (h *Hist) parseAtom(text string, fl *flags, v *varDef) (*Field, error) {

@@ -5,12 +5,12 @@ import (
 	"ftracelab/tracer/event/filter"
 )
 
-// Env is what the triggers of an instance need of it.
+// Env is what the triggers of an instance need from the instance.
 type Env interface {
 	// Event finds an event, nil if there is none.
 	Event(system, name string) *event.Type
-	// Synth finds a synthetic event, nil if there is none; SynthOf is the one whose
-	// records are of type t.
+	// Synth finds a synthetic event, nil if there is none; SynthOf finds the
+	// one whose records are of type t.
 	Synth(name string) SynthEvent
 	SynthOf(t *event.Type) SynthEvent
 	Filter() filter.Env
@@ -22,19 +22,21 @@ type Env interface {
 	LogFilter(err error)
 	// SetClock sets trace_clock. Errors: EINVAL if there is none of that name.
 	SetClock(name string) error
-	// ClockInNs says whether the clock counts nanoseconds.
+	// ClockInNs reports whether the clock counts nanoseconds.
 	ClockInNs() bool
 	// AbsoluteStamps is called with true for each trigger that reads time stamps,
 	// and with false when it goes.
 	AbsoluteStamps(on bool)
-	// Enable is called with true for each trigger put to an event, so that it
-	// happens without being recorded, and with false when the trigger goes.
+	// Enable is called with true for each trigger that is put on an event, so
+	// that the event happens even if it is not recorded, and with false when
+	// the trigger goes.
 	Enable(t *event.Type, on bool)
-	// ArmSnapshot makes ready for Snapshot. Errors: EBUSY while a latency tracer
+	// ArmSnapshot prepares for Snapshot. Errors: EBUSY while a latency tracer
 	// uses the buffer, ENOMEM.
 	ArmSnapshot() error
 	DisarmSnapshot()
-	// Snapshot exchanges the buffers if take, asked when nothing hinders it, says so.
+	// Snapshot exchanges the buffers if take returns true; it calls take only
+	// if nothing else prevents the exchange.
 	Snapshot(m *Moment, take func() bool)
 }
 
@@ -50,7 +52,7 @@ type Instance struct {
 	location string
 }
 
-// NewInstance makes an instance without triggers; names are those of all instances.
+// NewInstance makes an instance without triggers; all instances share names.
 func NewInstance(env Env, names *Registry) *Instance {
 	return &Instance{env: env, registry: names, files: map[*event.Type]*File{}}
 }
@@ -65,7 +67,7 @@ func (i *Instance) File(t *event.Type) *File {
 	return f
 }
 
-// Forget is for an event that goes; it has no triggers any more.
+// Forget removes an event that goes; it must have no triggers any more.
 func (i *Instance) Forget(t *event.Type) { delete(i.files, t) }
 
 // File holds the hist triggers of one event, the oldest first. A nil File has none.

@@ -13,8 +13,8 @@ func (f *File) AppendLines(dst []byte) []byte {
 	return dst
 }
 
-// appendLine appends the trigger's line: everything as it is in force, whether
-// it was written or not.
+// appendLine appends the trigger's line: everything that is in force, whether
+// it was written or is a default.
 //
 // Kernel: event_hist_trigger_print, kernel/trace/trace_events_hist.c.
 func (t *Trigger) appendLine(dst []byte) []byte {
@@ -53,7 +53,7 @@ func (t *Trigger) appendLine(dst []byte) []byte {
 	return append(dst, " [active]\n"...)
 }
 
-// appendVals appends the values and, behind a colon, the variables.
+// appendVals appends the values and, after a colon, the variables.
 func (h *Hist) appendVals(dst []byte) []byte {
 	separator := ""
 	for n, f := range h.vals() {

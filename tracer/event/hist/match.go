@@ -27,8 +27,8 @@ func (t *Trigger) matches(test, named *Trigger, ignoreFilter bool) bool {
 		slices.EqualFunc(a.actions, b.actions, (*action).same)
 }
 
-// same reports whether two fields of triggers are the same. What an expression
-// is made of does not count.
+// same reports whether two fields of triggers are the same. The operands of an
+// expression are not compared.
 func (f *Field) same(o *Field) bool {
 	return f.flags == o.flags && compatible(f.event, o.event) &&
 		f.offset == o.offset && f.size == o.size && f.signed == o.signed &&

@@ -6,13 +6,14 @@ import (
 	"ftracelab/tracer/event/filter"
 )
 
-// padsMax is how deep hists may be nested: an action that generates a synthetic
-// event which has hists, and so on. The kernel has as many for each CPU.
+// padsMax is how deep hists may be nested: an action generates a synthetic
+// event that has hists itself, and so on. The kernel has as many pads for each
+// CPU.
 //
 // Kernel: MAX_HIST_CNT, kernel/trace/trace_events_hist.c.
 const padsMax = 4
 
-// pad is what a hist works in while its event happens.
+// pad is the working memory of a hist while its event happens.
 //
 // Kernel: struct hist_pad, kernel/trace/trace_events_hist.c.
 type pad struct {
@@ -65,7 +66,8 @@ func (t *Trigger) record(m *Moment) {
 	}
 }
 
-// key makes the key of an event: whole words, a text with NULs behind it.
+// key makes the key of an event: each part fills whole words, and a text is
+// padded with NULs.
 //
 // Kernel: event_hist_trigger and add_to_key, kernel/trace/trace_events_hist.c.
 func (h *Hist) key(p *pad, m *Moment) []byte {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// Registry holds what the triggers of all instances share: their names, what they
-// work in, how much memory their maps take.
+// Registry holds what the triggers of all instances share: their names, their
+// working memory, and how much memory their maps take.
 //
 // Kernel: named_triggers, kernel/trace/trace_events_trigger.c; hist_pads,
 // kernel/trace/trace_events_hist.c.
@@ -17,7 +17,8 @@ type Registry struct {
 	bytes  int64 // of all maps, if they were full
 }
 
-// find gives the trigger that all of a name share, nil if there is none.
+// find returns the trigger that all triggers of a name share, or nil if there
+// is none.
 //
 // Kernel: find_named_trigger, kernel/trace/trace_events_trigger.c.
 func (r *Registry) find(name string) *Trigger {
@@ -40,7 +41,7 @@ func (r *Registry) forget(t *Trigger) {
 	r.named = slices.DeleteFunc(r.named, func(o *Trigger) bool { return o == t })
 }
 
-// find gives the trigger of the event that t matches, nil if there is none.
+// find returns the trigger of the event that t matches, or nil if there is none.
 //
 // Kernel: have_hist_trigger_match, kernel/trace/trace_events_hist.c.
 func (f *File) find(t *Trigger) *Trigger {
@@ -53,8 +54,8 @@ func (f *File) find(t *Trigger) *Trigger {
 	return nil
 }
 
-// updateExisting pauses, continues or clears the trigger that t matches, and
-// reports whether t asked for that and there is one.
+// updateExisting pauses, continues or clears the trigger that t matches. It
+// reports whether t asks for that and such a trigger exists.
 //
 // Kernel: existing_hist_update_only, kernel/trace/trace_events_hist.c.
 func (f *File) updateExisting(t *Trigger) bool {
@@ -86,9 +87,9 @@ func (f *File) updateExisting(t *Trigger) bool {
 // register makes t one of its event's triggers. Of triggers of one name, the
 // later ones count into the first one's map.
 //
-// Errors, all of them in error_log: EINVAL if the name stands for another hist,
-// or there is no such clock; EEXIST if there is one like it; ENOENT if it only
-// continues or clears.
+// Errors, all of them in error_log: EINVAL if the name belongs to a different
+// hist, or there is no such clock; EEXIST if the event has an equal trigger;
+// ENOENT if t only continues or clears and there is no trigger to do that to.
 //
 // Kernel: hist_register_trigger, kernel/trace/trace_events_hist.c.
 func (f *File) register(t *Trigger) error {
@@ -121,7 +122,7 @@ func (f *File) register(t *Trigger) error {
 	return nil
 }
 
-// hold counts one user more of a trigger and of the one whose map it shares.
+// hold counts one more user of a trigger and of the trigger whose map it shares.
 //
 // Kernel: event_hist_trigger_init and event_hist_trigger_named_init,
 // kernel/trace/trace_events_hist.c.
@@ -137,7 +138,7 @@ func (t *Trigger) hold() {
 	t.ref++
 }
 
-// free undoes hold; the last user takes the map along.
+// free undoes hold; with the last user the map goes, too.
 //
 // Kernel: event_hist_trigger_free and event_hist_trigger_named_free,
 // kernel/trace/trace_events_hist.c.
@@ -156,7 +157,7 @@ func (t *Trigger) free() {
 	}
 }
 
-// enable puts a registered trigger behind the event's others.
+// enable puts a registered trigger after the event's other triggers.
 //
 // Kernel: hist_trigger_enable, kernel/trace/trace_events_hist.c.
 func (f *File) enable(t *Trigger) {
@@ -173,8 +174,8 @@ func (f *File) unregister(t *Trigger) {
 	}
 }
 
-// RemoveAll removes the triggers of the event, unless another's hist reads a
-// variable of one of them.
+// RemoveAll removes the triggers of the event, unless the hist of another event
+// reads a variable of one of them.
 //
 // Kernel: hist_unreg_all, kernel/trace/trace_events_hist.c.
 func (f *File) RemoveAll() {
@@ -187,9 +188,9 @@ func (f *File) RemoveAll() {
 	}
 }
 
-// Clear removes the triggers of the event, whoever reads their variables: their
-// instance goes. A synthetic event stays held by them, and so can never be
-// removed: the kernel forgets to let go of it.
+// Clear removes the triggers of the event when their instance goes, even if
+// others read their variables. They keep holding a synthetic event, which can
+// then never be removed, because the kernel forgets to release it.
 //
 // Kernel: clear_event_triggers, kernel/trace/trace_events_trigger.c.
 func (f *File) Clear() {

@@ -26,7 +26,7 @@ func (f *File) Show() []byte {
 	return dst
 }
 
-// stat is what the values of a field in all entries come to.
+// stat is the maximum and the sum of a field's values in all entries.
 //
 // Kernel: struct hist_val_stat, kernel/trace/trace_events_hist.c.
 type stat struct{ max, total uint64 }
@@ -134,7 +134,8 @@ func (h *Hist) appendStack(dst, stack []byte) []byte {
 	return dst
 }
 
-// symbol is an address as text, the number where no function is known.
+// symbol returns an address as text: the symbol, or the number if no function
+// is known.
 //
 // Kernel: symbol_string, lib/vsprintf.c.
 func (h *Hist) symbol(addr uint64, offset bool) string {
@@ -175,7 +176,8 @@ func (f *Field) appendValue(dst []byte, n uint64, of stat) []byte {
 	return fmt.Appendf(dst, " %s: %10d", name, n)
 }
 
-// percentage is n of total in hundredths of a percent; false for what cannot be.
+// percentage returns n of total in hundredths of a percent; ok is false if that
+// cannot be computed.
 //
 // Kernel: __get_percentage, kernel/trace/trace_events_hist.c.
 func percentage(n, total uint64) (share uint32, ok bool) {
@@ -192,10 +194,10 @@ func percentage(n, total uint64) (share uint32, ok bool) {
 	return share, share != math.MaxUint32
 }
 
-// barLength is how many characters a bar of the biggest value has.
+// barLength is how many characters the bar of the biggest value has.
 const barLength = 20
 
-// bar is a value beside the biggest one as a bar.
+// bar draws a value as a bar whose length is relative to the biggest value.
 //
 // Kernel: __fill_bar_str, kernel/trace/trace_events_hist.c.
 func bar(n, biggest uint64) []byte {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// trackedSnapshot is the conditional snapshot of an instance and what it
-// remembers of the element that it was last taken for.
+// trackedSnapshot is the conditional snapshot of an instance. It remembers the
+// element for which the snapshot was last taken.
 //
 // Kernel: struct track_data, kernel/trace/trace_events_hist.c.
 type trackedSnapshot struct {
@@ -18,8 +18,8 @@ type trackedSnapshot struct {
 	comm   string
 }
 
-// makeSnapshot makes the instance ready for the snapshots of an action. Errors:
-// EBUSY if another action takes some, or the buffer is in use.
+// makeSnapshot prepares the instance for the snapshots of an action. Errors:
+// EBUSY if another action takes snapshots, or the buffer is in use.
 //
 // Kernel: tracing_snapshot_cond_enable, kernel/trace/trace.c.
 func (h *Hist) makeSnapshot(a *action) error {
@@ -34,8 +34,8 @@ func (h *Hist) makeSnapshot(a *action) error {
 	return nil
 }
 
-// TakesSnapshots reports whether some trigger of the instance takes snapshots on a
-// condition: the snapshot is not for others then.
+// TakesSnapshots reports whether some trigger of the instance takes snapshots
+// on a condition; nothing else may take snapshots then.
 //
 // Kernel: cond_snapshot of struct trace_array, kernel/trace/trace.h.
 func (i *Instance) TakesSnapshots() bool { return i.snapshot != nil }
@@ -58,8 +58,8 @@ func (h *Hist) takeSnapshot(m *Moment, e *Element, key []byte) {
 	})
 }
 
-// appendSnapshot appends what the last snapshot was taken for, if this trigger
-// takes some.
+// appendSnapshot appends the element for which the last snapshot was taken, if
+// this trigger takes snapshots.
 //
 // Kernel: track_data_snapshot_print, kernel/trace/trace_events_hist.c.
 func (h *Hist) appendSnapshot(dst []byte) []byte {

@@ -76,8 +76,8 @@ type Field struct {
 	fn         fn
 	multiplier uint64 // of a division by a constant
 
-	// A variable's name, and of a variable and a reference: whose it is and
-	// which of an Element's.
+	// varName is a variable's name. For a variable or a reference, the next two
+	// say whose variable it is and which of an Element's.
 	varName string
 	hist    *Hist
 	index   int
@@ -99,10 +99,10 @@ type Hist struct {
 	nVals   int      // hitcount, values and variables
 	nVars   int      // those of the command
 	keySize int      // bytes
-	// By what the file sorts: 0 is hitcount, then the values and keys as they come,
-	// variables not counted.
+	// The fields by which the file sorts: 0 is hitcount, then come the values
+	// and keys in their order; variables are not counted.
 	sort []tracingmap.SortKey
-	// A time stamp is read: the buffer's stamps have to be absolute ones.
+	// The trigger reads a time stamp, so the buffer's stamps must be absolute.
 	timestamps bool
 
 	refs    []*Field // references to variables, each once
@@ -143,7 +143,7 @@ type attrs struct {
 
 type varDef struct{ name, expr string }
 
-// fieldVar is a variable that an action needs and no command names.
+// fieldVar is a variable that an action needs but no command names.
 //
 // Kernel: struct field_var, kernel/trace/trace_events_hist.c.
 type fieldVar struct{ variable, value *Field }

@@ -14,12 +14,12 @@ type SynthEvent interface {
 	// Hold counts the actions that generate it and the hist triggers on it: it
 	// cannot be removed while there are any.
 	Hold(n int)
-	// Generate lets it happen, if it is enabled, with one value for each field:
-	// refs[args[i]] for field i.
+	// Generate makes the event happen, if it is enabled, with one value for
+	// each field: refs[args[i]] for field i.
 	Generate(m *Moment, refs []Value, args []int)
 }
 
-// SynthField is what a parameter has to agree with.
+// SynthField is a field of a synthetic event, with which a parameter must agree.
 //
 // Kernel: struct synth_field, kernel/trace/trace_synth.h.
 type SynthField struct {
@@ -47,7 +47,7 @@ func (s *SynthField) takes(v *Field) bool {
 }
 
 // makeTrace looks up the synthetic event that an action generates and the
-// variables it passes. Fields of events become variables.
+// variables that it passes. For a field of an event it makes a variable.
 //
 // Kernel: trace_action_create, kernel/trace/trace_events_hist.c.
 func (h *Hist) makeTrace(a *action) error {
@@ -70,7 +70,7 @@ func (h *Hist) makeTrace(a *action) error {
 	return nil
 }
 
-// makeParam makes one parameter and says which reference it is.
+// makeParam makes one parameter and returns the index of its reference.
 func (h *Hist) makeParam(a *action, text string, synth SynthEvent, n int) (int, error) {
 	on, param := (*eventName)(nil), text
 	if system, rest, dot := strings.Cut(text, "."); dot {
@@ -96,8 +96,9 @@ func (h *Hist) makeParam(a *action, text string, synth SynthEvent, n int) (int, 
 	return 0, h.fault(msgSynthType, unqualified(param), syscall.EINVAL)
 }
 
-// paramVar finds the variable of a parameter, or makes one of a field. Unless
-// an event is given, it is one of this event or else of the one that matches.
+// paramVar finds the variable of a parameter, or makes one for a field. If no
+// event is given, the parameter belongs to this event or else to the event of
+// onmatch.
 //
 // Kernel: trace_action_find_var and trace_action_create_field_var,
 // kernel/trace/trace_events_hist.c.
@@ -135,9 +136,8 @@ func (h *Hist) paramVar(a *action, on *eventName, param string) *Field {
 	return h.hiddenVar(there, param)
 }
 
-// hiddenVar makes a variable of another event's field: with a trigger of its own
-// there, which has the keys and the filter of one that is there already and has
-// keys like this one's.
+// hiddenVar makes a variable of another event's field by adding a hidden hist
+// trigger there; it copies keys and filter of an existing compatible trigger.
 //
 // Kernel: create_field_var_hist, kernel/trace/trace_events_hist.c.
 func (h *Hist) hiddenVar(on *eventName, field string) *Field {

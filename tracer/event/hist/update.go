@@ -2,12 +2,13 @@ package hist
 
 import "encoding/binary"
 
-// resolve reads the variables of other triggers, or with self the trigger's own,
-// into m.refs. It fails if there is no element of that key or the variable has
-// no value. What an expression reads of another trigger has none afterwards.
+// resolve reads the variables of other triggers, or with self the trigger's
+// own, into m.refs. It fails if there is no element of that key or the variable
+// has no value. A variable of another trigger that an expression reads has no
+// value afterwards.
 //
-// Departure: a trigger whose key is shorter than that of the one it reads from
-// finds nothing there; the kernel reads on behind the key.
+// Departure: a trigger whose key is shorter than the key of the trigger that it
+// reads from finds nothing there; the kernel reads on past the end of the key.
 //
 // Kernel: resolve_var_refs, kernel/trace/trace_events_hist.c.
 func (h *Hist) resolve(key []byte, m *Moment, self bool) bool {
@@ -46,8 +47,8 @@ func (h *Hist) update(e *Element, m *Moment) {
 	updateFieldVars(h.fieldVars, e, m, 0)
 }
 
-// updateFieldVars sets the variables that actions made; text is the first of the
-// element's texts that are theirs.
+// updateFieldVars sets the variables that actions have made; text is the index
+// of the first of the element's texts that belong to them.
 //
 // Kernel: __update_field_vars, kernel/trace/trace_events_hist.c.
 func updateFieldVars(vars []fieldVar, e *Element, m *Moment, text int) {
@@ -83,7 +84,7 @@ func (f *Field) keep(e *Element, text int, v Value, m *Moment) Value {
 	return kept
 }
 
-// act lets the actions act in their order.
+// act carries out the actions in their order.
 //
 // Kernel: hist_trigger_actions, kernel/trace/trace_events_hist.c.
 func (h *Hist) act(m *Moment, e *Element, key []byte) {
@@ -108,8 +109,8 @@ func (h *Hist) act(m *Moment, e *Element, key []byte) {
 	}
 }
 
-// tracks reports whether a value takes the place of the one kept: a bigger one
-// for onmax, another one for onchange.
+// tracks reports whether a value replaces the one that is kept: a bigger value
+// for onmax, a different value for onchange.
 //
 // Kernel: check_track_val_max and check_track_val_changed,
 // kernel/trace/trace_events_hist.c.

@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// eventName is SYSTEM.EVENT; a nil one is none given.
+// eventName is SYSTEM.EVENT; nil means that none was given.
 type eventName struct{ system, name string }
 
 func (on *eventName) is(t *event.Type) bool { return t.System == on.system && t.Name == on.name }
@@ -39,15 +39,16 @@ func (f *File) findVar(name string) *Field {
 	return nil
 }
 
-// taken reports whether a variable's name cannot be given again.
+// taken reports whether a variable's name is in use already.
 //
 // Kernel: find_var, kernel/trace/trace_events_hist.c.
 func (h *Hist) taken(name string) bool {
 	return !h.remove && (h.findVar(name) != nil || h.file.findVar(name) != nil)
 }
 
-// findVarFile finds the event whose triggers have a variable: the one named, or,
-// if none is, the only one. nil if there is none.
+// findVarFile finds the event whose triggers have a variable. If no event is
+// named, it is the only event that has such a variable. The result is nil if
+// there is none.
 //
 // Kernel: find_var_file, kernel/trace/trace_events_hist.c.
 func (i *Instance) findVarFile(on *eventName, name string) *File {
@@ -68,8 +69,8 @@ func (i *Instance) findVarFile(on *eventName, name string) *File {
 	return found
 }
 
-// findEventVar finds the variable that a reference means: without an event's
-// name first one of the events that onmatch names.
+// findEventVar finds the variable that a reference means. Without an event's
+// name it first looks at the events that onmatch names.
 //
 // Kernel: find_event_var and find_match_var, kernel/trace/trace_events_hist.c.
 func (h *Hist) findEventVar(on *eventName, name string) *Field {
@@ -104,8 +105,8 @@ func (h *Hist) fault(msg, at string, errno syscall.Errno) error {
 // isVarRef reports whether a text is $NAME.
 func isVarRef(text string) bool { return len(text) >= 2 && text[0] == '$' }
 
-// localVar gives what a variable of the same command stands for, if that is a
-// plain field: $NAME is then just another name of it.
+// localVar returns the field that a variable of the same command stands for, if
+// that is a plain field: $NAME is then just another name for the field.
 //
 // Kernel: local_field_var_ref and field_name_from_var,
 // kernel/trace/trace_events_hist.c.
@@ -124,8 +125,8 @@ func (h *Hist) localVar(on *eventName, text string) (field string, ok bool) {
 	return "", false
 }
 
-// parseVarRef makes a reference of $NAME, nil if it is none or there is no such
-// variable.
+// parseVarRef makes a reference from $NAME. It returns nil if the text is not a
+// reference or there is no such variable.
 //
 // Kernel: parse_var_ref, kernel/trace/trace_events_hist.c.
 func (h *Hist) parseVarRef(on *eventName, text string) *Field {
@@ -142,8 +143,8 @@ func (h *Hist) parseVarRef(on *eventName, text string) *Field {
 	return nil
 }
 
-// reference makes a reference to a variable, or gives the one there is. Errors:
-// ENOMEM if there are too many.
+// reference makes a reference to a variable, or returns the existing one.
+// Errors: ENOMEM if there are too many.
 //
 // Kernel: create_var_ref, kernel/trace/trace_events_hist.c.
 func (h *Hist) reference(v *Field, on *eventName) (*Field, error) {
@@ -159,7 +160,8 @@ func (h *Hist) reference(v *Field, on *eventName) (*Field, error) {
 	return f, nil
 }
 
-// findRef is which of the trigger's references is to a variable, -1 if none.
+// findRef returns the index of the trigger's reference to a variable, or -1 if
+// there is none.
 //
 // Kernel: find_var_ref and find_var_ref_idx, kernel/trace/trace_events_hist.c.
 func (h *Hist) findRef(v *Field) int {
@@ -171,7 +173,7 @@ func (h *Hist) findRef(v *Field) int {
 	return -1
 }
 
-// refersTo makes the field one that reads v.
+// refersTo makes the field a reference that reads v.
 //
 // Kernel: init_var_ref, kernel/trace/trace_events_hist.c.
 func (f *Field) refersTo(v *Field, on *eventName) {
@@ -194,7 +196,7 @@ func (h *Hist) newAlias(ref *Field, v *varDef) *Field {
 }
 
 // newVar makes a variable that no command names. Errors: EINVAL if its name is
-// taken, or there are too many.
+// taken, or there are too many variables.
 //
 // Kernel: create_var, kernel/trace/trace_events_hist.c.
 func (h *Hist) newVar(name string, size int, typ string) (*Field, error) {
@@ -222,7 +224,7 @@ func (h *Hist) referenced() bool {
 	return false
 }
 
-// hasVars reports whether the trigger has to do with variables.
+// hasVars reports whether the trigger defines or reads variables.
 //
 // Kernel: has_hist_vars, kernel/trace/trace_events_hist.c.
 func (h *Hist) hasVars() bool {

@@ -1,6 +1,6 @@
 package printfmt
 
-// call parses a function call, its name being taken.
+// call parses a function call whose name has been read already.
 func (p *parser) call(name token) (*node, error) {
 	p.next()
 	switch name.text {
@@ -191,7 +191,7 @@ func (p *parser) entry() (e entry, last bool, err error) {
 	return e, text.op != opString, p.expect("}")
 }
 
-// skipCall passes over arguments that are no expressions.
+// skipCall skips arguments that are not expressions.
 func (p *parser) skipCall(name string) (*node, error) {
 	for level := 1; level > 0; {
 		t := p.next()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxField bounds widths and precisions: no text of the kernel's is longer
-// than its trace_seq of two pages.
+// maxField bounds widths and precisions: no text of the kernel is longer than
+// its trace_seq of two pages.
 const maxField = 8192
 
 // conversion is one % of the format string with the text before it.
@@ -195,8 +195,8 @@ func (c *conversion) cut(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendInteger is appendNumber, or for the library what printf has otherwise: no 0x
-// in front of zero.
+// appendInteger is appendNumber; for the library it follows printf, which puts
+// no 0x before zero.
 func (c *conversion) appendInteger(dst []byte, n uint64, env *Env) []byte {
 	if c.alt && n == 0 && env.library() {
 		f := *c
@@ -337,7 +337,8 @@ func (c *conversion) layOut(dst []byte, sign byte, prefix string, digits []byte)
 	return dst
 }
 
-// hasFlag says whether a %p extension carries a letter after its first n.
+// hasFlag reports whether a %p extension has the letter flag after its first n
+// letters.
 func hasFlag(ext string, n int, flag byte) bool {
 	return len(ext) > n && strings.IndexByte(ext[n:], flag) >= 0
 }

@@ -2,7 +2,7 @@ package printfmt
 
 import "strings"
 
-// ctype is what evaluation needs of a C type. elem > 0 says it is a pointer to
+// ctype is what evaluation needs of a C type. If elem > 0 it is a pointer to
 // (or an array of) elements of elem bytes.
 type ctype struct {
 	size       int
@@ -40,8 +40,8 @@ var typedefs = map[string]ctype{
 // typeWords are the words of C's own that begin or continue a type name.
 const typeWords = " unsigned signed int long short char void const volatile struct union enum bool _Bool "
 
-// isTypeWord says whether an identifier begins a type name. An unknown name in
-// _t counts: that is how the kernel's style marks a typedef.
+// isTypeWord reports whether an identifier begins a type name. An unknown name
+// that ends in _t counts, because the kernel's style marks a typedef like that.
 func isTypeWord(name string) bool {
 	if _, ok := typedefs[name]; ok {
 		return true
@@ -49,8 +49,8 @@ func isTypeWord(name string) bool {
 	return strings.Contains(typeWords, " "+name+" ") || strings.HasSuffix(name, "_t")
 }
 
-// typeOf gives the type that words name, stars being the pointer levels.
-// An unknown one is taken for 8 unsigned bytes, an enum for an int.
+// typeOf returns the type that words name; stars is the number of pointer
+// levels. An unknown type counts as 8 unsigned bytes, an enum as an int.
 func typeOf(words []string, stars int) ctype {
 	t := baseType(words)
 	if stars == 1 {

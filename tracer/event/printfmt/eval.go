@@ -2,7 +2,7 @@ package printfmt
 
 import "encoding/binary"
 
-// value is what an expression gives. It is passed by value and owns nothing.
+// value is the result of an expression. It is passed by value and owns nothing.
 type value struct {
 	kind   valueKind
 	signed bool
@@ -51,7 +51,7 @@ func extend(n uint64, size int, signed bool) uint64 {
 // truth is C's truth. A pointer into the record is never NULL.
 func (v value) truth() bool { return v.kind != vInt || v.n != 0 }
 
-// num is the value in integer arithmetic, a pointer into the record counting as
+// num is the value in integer arithmetic. A pointer into the record counts as
 // some address that is not zero.
 func (v value) num() uint64 {
 	if v.kind == vInt {
@@ -83,7 +83,7 @@ func load(b []byte, off, size int) uint64 {
 	return n
 }
 
-// slice is b[from:to] as far as there is such a thing.
+// slice is the part of b[from:to] that exists.
 func slice(b []byte, from, to int) []byte {
 	to = min(to, len(b))
 	if from < 0 || from >= to {
@@ -186,7 +186,7 @@ func evalUnary(o op, v value) value {
 	return integer(^v.num(), size, signed)
 }
 
-// index is v[i]. What is beyond the object reads as zero, what only the
+// index is v[i]. An element beyond the object reads as zero; one that only the
 // kernel's memory holds is unknown.
 func index(n *node, v value, i int64) value {
 	switch v.kind {
@@ -207,7 +207,7 @@ func index(n *node, v value, i int64) value {
 	return integer(load(v.s, from, elem), elem, v.elemSigned)
 }
 
-// promote gives the type of an operand after C's integer promotion.
+// promote returns the type of an operand after C's integer promotion.
 func promote(v value) (size int, signed bool) {
 	if v.kind != vInt {
 		return 8, false
@@ -280,8 +280,8 @@ func arith(o binOp, a, b uint64, size int, signed bool) value {
 	return integer(n, size, signed)
 }
 
-// compute is the number that arith gives.
-// Division by zero, which the kernel's formats guard against, gives zero.
+// compute returns the number of arith. Division by zero, which the kernel's
+// formats guard against, gives zero.
 func compute(o binOp, a, b uint64, size int, signed bool) uint64 {
 	sa, sb := int64(a), int64(b)
 	less := a < b

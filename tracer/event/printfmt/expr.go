@@ -40,7 +40,7 @@ type node struct {
 	table   []entry
 	a, b, c *node
 
-	// Of a number (see settle) eval always gives an integer of this type.
+	// If isNumber is set (see settle), eval always gives an integer of the type number.
 	settled, isNumber bool
 	number            ctype
 
@@ -89,7 +89,8 @@ const (
 	binLogOr
 )
 
-// binaryOp gives an operator its precedence, C's, the tightest highest.
+// binaryOp returns an operator and its precedence in C; the operator that binds
+// most tightly has the highest.
 func binaryOp(text string) (op binOp, prec int) {
 	switch text {
 	case "*":
@@ -132,7 +133,7 @@ func binaryOp(text string) (op binOp, prec int) {
 	return binNone, 0
 }
 
-// isConst says that a node needs no record.
+// isConst reports whether a node is a constant, which needs no record.
 func (n *node) isConst() bool { return n != nil && n.op == opConst }
 
 // fold replaces an operation on constants by its result.

@@ -56,7 +56,7 @@ func (f *Field) locate(rec []byte) (off, n int) {
 	return off, n
 }
 
-// length is what __get_dynamic_array_len gives, however short the record is.
+// length is the result of __get_dynamic_array_len, however short the record is.
 func (f *Field) length(rec []byte) uint64 {
 	if f.Kind == DataLoc || f.Kind == RelLoc {
 		_, n := f.locate(rec)

@@ -82,8 +82,9 @@ func matchPunct(s string) string {
 	return ""
 }
 
-// lexNumber reads an integer constant and gives it C's type: int if it fits,
-// else the first wider one its base and suffix allow.
+// lexNumber reads an integer constant and gives it the type that C gives it:
+// int if it fits, otherwise the first wider type that its base and suffix
+// allow.
 func lexNumber(src string, i int) (token, int, error) {
 	base := uint64(10)
 	switch {

@@ -2,10 +2,10 @@ package printfmt
 
 import "encoding/binary"
 
-// Most arguments are numbers made of scalar fields and constants. Of such an
-// expression the type is known before any record is seen. It is computed without
-// the values that eval passes around, which takes a third of the time. What eval
-// gives is the rule, and both give the same.
+// Most arguments are numbers made of scalar fields and constants. The type of
+// such an expression is known before any record is seen. It is computed without
+// the values that eval passes around, in a third of the time. eval defines the
+// result; both ways give the same.
 
 // settle finds out which nodes are numbers.
 func settle(n *node) {
@@ -72,7 +72,7 @@ func promoteType(t ctype) ctype {
 	return ctype{size: t.size, signed: t.signed}
 }
 
-// isTruth says whether an operation gives 0 or 1.
+// isTruth reports whether the result of an operation is always 0 or 1.
 func (o binOp) isTruth() bool {
 	switch o {
 	case binLt, binGt, binLe, binGe, binEq, binNe, binLogAnd, binLogOr:

@@ -38,7 +38,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// is says whether the next token is this punctuation.
+// is reports whether the next token is this punctuation.
 func (p *parser) is(text string) bool {
 	t := p.peek()
 	return t.kind == tokPunct && t.text == text
@@ -207,8 +207,8 @@ func (p *parser) addressOf() (*node, error) {
 	return nil, p.errorf("& of something without an address")
 }
 
-// startsType says whether the tokens from i on, just after a parenthesis, are
-// a type name.
+// startsType reports whether the tokens from i on, just after a parenthesis,
+// begin a type name.
 func (p *parser) startsType(i int) bool {
 	t := p.toks[i]
 	if t.kind != tokIdent || p.locals[t.text] != nil {
@@ -282,7 +282,7 @@ func (p *parser) sizeof() (*node, error) {
 	return p.make(&node{op: opConst, typ: ulongType, val: uint64(size)})
 }
 
-// postfix parses a primary and the ->, . and [] behind it.
+// postfix parses a primary and the ->, . and [] after it.
 func (p *parser) postfix() (*node, error) {
 	n, err := p.primary()
 	for err == nil {

@@ -53,7 +53,7 @@ func (c *conversion) appendPointer(dst []byte, v value, env *Env) []byte {
 	case 'U':
 		dst = appendUUID(dst, ext, v.s)
 	default:
-		// NULL and error pointers are no addresses and not hashed.
+		// NULL and error pointers are not addresses and are not hashed.
 		if env == nil || v.kind == vInt && (v.n == 0 || v.n >= ^uint64(0)-4094) {
 			return c.appendAddress(dst, v.n)
 		}
@@ -100,7 +100,7 @@ func (c *conversion) appendAddress(dst []byte, addr uint64) []byte {
 	return f.appendNumber(dst, addr)
 }
 
-// AppendSymbolText is what AppendSymbol is to append, made of Symbols.
+// AppendSymbolText appends, from Symbols, the text that AppendSymbol must append.
 func (e *Env) AppendSymbolText(dst []byte, how byte, addr uint64) []byte {
 	return appendSymbol(dst, how, addr, e)
 }

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// btfState is what the BTF has told of the place of a probe, and of the variable that
-// was named last.
+// btfState is what the BTF says about the place of a probe and about the
+// variable that was named last.
 type btfState struct {
 	types  BTF // nil: not asked yet, or the function is not described
 	proto  Proto
@@ -21,7 +21,7 @@ type btfState struct {
 // forget forgets the type of the last variable.
 func (b *btfState) forget() { b.typed = false }
 
-// askBTF finds the function's prototype; false if there is none.
+// askBTF finds the function's prototype. It returns false if there is none.
 //
 // Kernel: query_btf_context, kernel/trace/trace_probe.c.
 func (p *argParser) askBTF() bool {
@@ -60,7 +60,7 @@ func (p *argParser) splitField(s string) (name, field string, more, arrow bool, 
 	return "", "", false, false, p.fail(p.offset+i, errBadHyphen)
 }
 
-// btfVariable compiles a parameter's name or $retval, and the fields behind it.
+// btfVariable compiles a parameter's name or $retval, and the fields after it.
 //
 // Kernel: parse_btf_arg.
 func (p *argParser) btfVariable(arg string, prog *program) error {
@@ -106,7 +106,8 @@ func (p *argParser) btfVariable(arg string, prog *program) error {
 
 // parameter compiles a parameter of the function by its name and returns its type.
 func (p *argParser) parameter(name string, in *insn) (TypeID, error) {
-	// Asked before, the kernel does not look whether there are parameters.
+	// If the BTF was asked before, the kernel does not check again whether
+	// there are parameters.
 	if p.btf.types == nil && (!p.askBTF() || len(p.btf.params) == 0) {
 		return 0, p.failWith(p.offset, errNoBTFEntry, syscall.ENOENT)
 	}
@@ -127,8 +128,8 @@ func (p *argParser) parameter(name string, in *insn) (TypeID, error) {
 // fields compiles the fields of a structure that the last value points to: one step
 // for every "->".
 //
-// Departure: the column of a fault behind the last field is this field's; the kernel's
-// comes of the difference to a null pointer.
+// Departure: the column of a fault after the last field is this field's; the
+// kernel's is computed as the difference to a null pointer.
 //
 // Kernel: parse_btf_field.
 func (p *argParser) fields(path string, prog *program) error {
@@ -169,7 +170,8 @@ func (p *argParser) fields(path string, prog *program) error {
 	return nil
 }
 
-// fetchType is the type for a value of a C type; what has none is a plain word.
+// fetchType is the type for a value of a C type; a value without a type is a
+// plain word.
 //
 // Kernel: fetch_type_from_btf_type.
 func (b *btfState) fetchType() *fetchType {

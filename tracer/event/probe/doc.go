@@ -1,6 +1,6 @@
-// Package probe is the language of dynamic probe events: text of one definition
-// in, a [Definition] or an [Error] with its column out; and what a hit of the
-// probe writes into the ring buffer.
+// Package probe is the language of dynamic probe events. It turns the text of
+// one definition into a [Definition], or an [Error] with its column, and it
+// makes the record that a hit of the probe writes into the ring buffer.
 //
 //	p:grp/open do_sys_openat2+0 dfd=%di:s32 name=+0(%si):ustring
 //	│ │        │                │
@@ -9,10 +9,10 @@
 //	│ └ group and event; made up if not given
 //	└ kind: p r (function, or file), f (function), t (tracepoint), e (event)
 //
-// Parsing asks an [Env] about the outside: which functions, tracepoints, files and
-// types there are. Firing asks a [Source] for registers and memory. The package
-// knows neither a tracer nor a machine. Who keeps the probes (the registry of
-// dynamic events) asks the definition for its line ([Definition.Show]), its event
+// Parsing asks an [Env] which functions, tracepoints, files and types there
+// are. Firing asks a [Source] for registers and memory. The package knows
+// neither a tracer nor a machine. The registry of dynamic events, which keeps
+// the probes, asks the definition for its line ([Definition.Show]), its event
 // type ([Definition.NewType]), and whether it may join another's event
 // ([Definition.CheckAppend]).
 //

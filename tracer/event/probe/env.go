@@ -2,8 +2,8 @@ package probe
 
 import "ftracelab/tracer/event"
 
-// Env is what parsing asks of the outside. Every answer is of this moment; nothing
-// is kept.
+// Env answers what parsing asks about the outside. Every answer holds only for
+// the moment; nothing is kept.
 type Env interface {
 	// Symbols counts the symbols called name: those of the module, or if module is
 	// "" those of the kernel and of all modules together.
@@ -29,8 +29,8 @@ type Env interface {
 	// Event finds the event that an event probe attaches to; nil if there is none.
 	Event(system, name string) *event.Type
 
-	// Filter says whether text is a filter of the event. Its fault goes to
-	// error_log, where the filter's own parser puts it; the error carries an errno.
+	// Filter says whether text is a filter of the event. The filter's own
+	// parser puts its fault into error_log; the error carries an errno.
 	Filter(t *event.Type, text string) error
 
 	// File finds a user file by its path, links followed. The error carries an errno.
@@ -68,7 +68,8 @@ type BTF interface {
 	// Type is the type of that number, with modifiers skipped.
 	Type(id TypeID) CType
 
-	// Member finds a member of a struct or union, also in its members without name.
+	// Member finds a member of a struct or union, including those inside its
+	// unnamed members.
 	Member(id TypeID, name string) (Member, bool)
 }
 

@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// Error is why a definition is refused: what the writer gets, and what stands in
-// error_log. The log may hold nothing (the kernel returns a bare errno) or two
-// faults of one place, one after the other.
+// Error says why a definition is refused: which errno the writer gets, and what
+// error_log shows. The log may show nothing, where the kernel returns a bare
+// errno, or two faults of one place, one after the other.
 //
-// ECANCELED says that the text is no definition of this kind; the next kind may try.
-// If none takes it, the writer gets EINVAL.
+// ECANCELED says that the text is not a definition of this kind, so that the
+// next kind may try. If none takes it, the writer gets EINVAL.
 //
 // Kernel: __trace_probe_log_err, kernel/trace/trace_probe.c.
 type Error struct {

@@ -9,9 +9,9 @@ import (
 // A message is a text of the kernel's table.
 type message string
 
-// The faults of definitions. Four of the kernel's table are left out, because nothing
-// there reports them: BAD_VAR_ARGS, BAD_ATTACH_ARG, ARGIDX_2BIG, and NO_TRACEPOINT,
-// which a kernel with modules does not.
+// The faults of definitions. Four of the kernel's table are left out, because
+// nothing in the kernel reports them: BAD_VAR_ARGS, BAD_ATTACH_ARG,
+// ARGIDX_2BIG, and NO_TRACEPOINT, which a kernel with modules does not.
 //
 // Kernel: ERRORS, kernel/trace/trace_probe.h.
 const (
@@ -103,8 +103,8 @@ type faultLog struct {
 	faults   []Fault
 }
 
-// report notes a fault at an offset of the present word. An index behind the last
-// word puts it behind the command.
+// report notes a fault at an offset in the current word. If the index is past
+// the last word, the fault is placed after the end of the command.
 //
 // Kernel: __trace_probe_log_err.
 func (l *faultLog) report(offset int, m message) {
@@ -121,19 +121,19 @@ func (l *faultLog) report(offset int, m message) {
 	l.faults = append(l.faults, Fault{Location: l.location, Msg: string(m), Command: strings.Join(l.argv, " "), Pos: pos + offset})
 }
 
-// fail reports a fault and is EINVAL.
+// fail reports a fault and returns EINVAL.
 func (l *faultLog) fail(offset int, m message) error {
 	l.report(offset, m)
 	return syscall.EINVAL
 }
 
-// failWith reports a fault and is errno.
+// failWith reports a fault and returns errno.
 func (l *faultLog) failWith(offset int, m message, errno error) error {
 	l.report(offset, m)
 	return errno
 }
 
-// err is the error of a definition for which parsing gave err: an errno.
+// err returns the error of a definition whose parsing ended with err, an errno.
 func (l *faultLog) err(err error) error {
 	if err == nil {
 		return nil
@@ -149,5 +149,6 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// notMine is the error for a text that is no definition of the kind that was asked.
+// notMine is the error for a text that is not a definition of the kind that was
+// asked.
 func notMine() error { return &Error{Errno: syscall.ECANCELED} }

@@ -12,15 +12,16 @@ const (
 	scratchLen = 64
 )
 
-// localMemory is the address that memory of the kernel's own has in a program: the
-// current task's name, a string of the definition, the record of the attached event.
+// localMemory is the address at which a fetch program finds the kernel's own
+// memory: the current task's name, a string of the definition, or the record of
+// the attached event.
 //
-// Departure: the kernel has them at different addresses, and shows them where such an
-// argument has no string type.
+// Departure: in the kernel these lie at different addresses, and an argument
+// without a string type shows that address.
 const localMemory = 0xffffe8ffffc00000
 
-// kernelMemory is where a uprobe looks for a string of its definition, in vain: it
-// reads user memory only.
+// kernelMemory is the address at which a uprobe looks for a string of its
+// definition. It finds nothing there, because it reads only user memory.
 const kernelMemory = 0xffff888000000000
 
 // fetcher runs the programs of one hit.
@@ -36,8 +37,8 @@ type fetcher struct {
 	scratch []byte // behind it
 }
 
-// AppendEntry appends what a return probe saves when the function is entered; it is
-// the Entry of the [Hit] when the function returns.
+// AppendEntry appends the words that a return probe saves when the function is
+// entered; they become the Entry of the [Hit] when the function returns.
 //
 // Kernel: store_trace_entry_data, kernel/trace/trace_probe.c.
 func (d *Definition) AppendEntry(dst []uint64, src Source) []uint64 {
@@ -47,15 +48,16 @@ func (d *Definition) AppendEntry(dst []uint64, src Source) []uint64 {
 	return dst
 }
 
-// EntryArgs is how many words AppendEntry appends; 0: entering is of no interest.
+// EntryArgs is how many words AppendEntry appends; if it is 0, the probe does
+// not need to see the entry.
 func (d *Definition) EntryArgs() int { return len(d.entry) }
 
 // Append encodes the record of a hit and appends it to dst: the common header, where
 // the probe fired, the arguments, the strings. Nothing is allocated if dst has room
 // for it and 64 bytes more.
 //
-// What cannot be read is zero, or a string of length 0, which prints as (fault).
-// Strings that end beyond 65535 are cut off.
+// A value that cannot be read is zero; such a string has length 0 and prints as
+// (fault). Strings that end beyond 65535 are cut off.
 //
 // Kernel: __kprobe_trace_func and its like; store_trace_args, __get_data_size,
 // kernel/trace/trace_probe_tmpl.h.
@@ -81,7 +83,8 @@ func (d *Definition) Append(dst []byte, c event.Common, h Hit, src Source) []byt
 	return dst[:start+len(f.rec)]
 }
 
-// place says where the record is made: buf is longer by the scratch space.
+// place sets where the record is made; buf is longer than the record by the
+// scratch space.
 func (f *fetcher) place(buf []byte, length int) {
 	f.rec, f.scratch = buf[:length:length], buf[length:]
 }
@@ -100,8 +103,9 @@ func (d *Definition) dataLength(f *fetcher, room int) int {
 	return min(total, room)
 }
 
-// store writes the arguments. What a string uses up is what the next one's place is
-// behind, although a symbol's name leaves its NUL out: the next string begins on it.
+// store writes the arguments. Each string starts where the previous one's
+// returned length ends. The length returned for a symbol's name does not count
+// its NUL, so the next string overwrites that NUL.
 func (d *Definition) store(f *fetcher, room int) {
 	head := d.headSize()
 	at := head + d.size
@@ -128,7 +132,7 @@ func (f *fetcher) location(dest int) (length, offset int) {
 	return int(w >> 16), int(w & 0xffff)
 }
 
-// fault is what run returns if the value could not be had.
+// fault is what run returns if the value could not be read.
 const fault = -1
 
 // run runs a program. The value goes to f.rec at dest; if dest is -1, it only counts
@@ -186,7 +190,7 @@ func (f *fetcher) run(code []insn, dest int) int {
 			dest += int(in.size)
 			val += uint64(in.size)
 		}
-		// The next string's address stands behind this one's.
+		// The next string's address follows this one's.
 		pc = stored - 1
 		val = last + 8
 		if dest >= 0 {

@@ -16,7 +16,7 @@ const (
 	maxEventSize = 3072 // bytes of the arguments' fixed part
 )
 
-// reservedNames are fields that the event has without being asked.
+// reservedNames are the fields that every probe event may have of itself.
 //
 // Kernel: reserved_field_names, kernel/trace/trace_probe.c.
 var reservedNames = [...]string{
@@ -24,7 +24,7 @@ var reservedNames = [...]string{
 	fieldIP, fieldRetIP, fieldFunc,
 }
 
-// where says what kind of place an argument is fetched at.
+// where says at what kind of place an argument is fetched.
 //
 // Kernel: TPARG_FL_…, kernel/trace/trace_probe.h.
 type where struct {
@@ -54,7 +54,7 @@ type argParser struct {
 	offset int // in the present word, of what is being parsed
 }
 
-// args compiles the arguments, which stand from the third word on.
+// args compiles the arguments, which begin with the third word.
 func (p *argParser) args(texts []string) error {
 	for i, text := range texts {
 		p.index = i + 2
@@ -88,7 +88,7 @@ func (p *argParser) arg(text string, i int) error {
 	return p.body(body, name)
 }
 
-// taken says whether a field's name is reserved or another argument's.
+// taken reports whether a field's name is reserved or belongs to another argument.
 func (p *argParser) taken(name string) bool {
 	for _, r := range reservedNames {
 		if r == name {
@@ -103,8 +103,8 @@ func (p *argParser) taken(name string) bool {
 	return false
 }
 
-// argName is the name of an argument that has none: the variable it fetches, or its
-// number.
+// argName makes a name for an argument that has none: the variable that it
+// fetches, or its number.
 //
 // Kernel: generate_probe_arg_name.
 func (p *argParser) argName(text string, i int) string {

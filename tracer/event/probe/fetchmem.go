@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// memory copies memory at addr to dst and says how much could be read.
+// memory copies memory at addr to dst and returns how many bytes could be read.
 func (f *fetcher) memory(dst []byte, addr uint64, user bool) int {
 	if at := addr - localMemory; at < 1<<16 {
 		return f.local(dst, int(at))
@@ -43,8 +43,8 @@ func (f *fetcher) word(addr uint64, size int, user bool) (uint64, bool) {
 	return getUint(b, size), true
 }
 
-// badProgram is what measure and storeValue return for an instruction that stores
-// nothing: an array of strings without an address to go on from.
+// badProgram is what measure and storeValue return for an instruction that
+// stores nothing: an array of strings without an address at which to go on.
 const badProgram = -2
 
 // measure is how long a string is, its NUL included.
@@ -98,8 +98,9 @@ func (f *fetcher) storeValue(in *insn, val uint64, dest int) int {
 	return badProgram
 }
 
-// storeString copies a string to where its location word says and corrects the word's
-// length. A string of user memory that is empty counts as a fault, but for a uprobe.
+// storeString copies a string to where its location word says and corrects the
+// word's length. An empty string in user memory counts as a fault, except for a
+// uprobe.
 //
 // Kernel: fetch_store_string, fetch_store_string_user.
 func (f *fetcher) storeString(in *insn, addr uint64, dest int) int {
@@ -123,8 +124,9 @@ func (f *fetcher) storeString(in *insn, addr uint64, dest int) int {
 	return end + 1
 }
 
-// bitfield shifts the stored number left and right. What the BTF says of a bitfield
-// makes a number of 8 bytes of it, whatever its own size: the bytes behind change too.
+// bitfield shifts the stored number left and right. A bitfield that the BTF
+// describes is stored as a number of 8 bytes, whatever its own size, so the
+// bytes after it change too.
 //
 // Kernel: fetch_apply_bitfield.
 func (f *fetcher) bitfield(in *insn, dest int) {

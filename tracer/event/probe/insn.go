@@ -65,8 +65,8 @@ type insn struct {
 // maxInsns is the room for a program, opEnd included.
 const maxInsns = 16
 
-// program is a fetch program while it is compiled: filled from the front, its last
-// place always opEnd.
+// program is a fetch program while it is compiled. It is filled from the front,
+// and its last place is always opEnd.
 type program struct {
 	code [maxInsns]insn
 	at   int // the instruction compiled last
@@ -80,7 +80,7 @@ func newProgram() *program {
 
 func (p *program) now() *insn { return &p.code[p.at] }
 
-// next goes to the next free place; false if there is none.
+// next goes to the next free place. It returns false if there is none.
 func (p *program) next() bool {
 	p.at++
 	return p.now().op == opNop

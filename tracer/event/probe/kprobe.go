@@ -110,8 +110,8 @@ func (d *Definition) kprobeName() string {
 	return sanitize(fmt.Sprintf("%s_%s_%d", letter, d.Symbol, d.Offset))
 }
 
-// kernelArgs compiles the arguments of a probe on a function or tracepoint, whose
-// prototype goes by that name.
+// kernelArgs compiles the arguments of a probe on a function or tracepoint;
+// function is the name of its prototype.
 func (p *argParser) kernelArgs(function string) error {
 	p.function = function
 	args, err := p.expandArgs(p.argv[2:])

@@ -30,8 +30,8 @@ func (d *Definition) head() []string {
 // headSize is how many bytes of a record stand before the arguments.
 func (d *Definition) headSize() int { return event.CommonSize + 8*len(d.head()) }
 
-// NewType makes the event's type: its fields, its print fmt, and with them its format
-// file. The type of the first probe of an event is that of all.
+// NewType makes the event's type: its fields, its print fmt, and with them its
+// format file. All probes of an event have the type of the first.
 //
 // Kernel: kprobe_event_define_fields, kretprobe_event_define_fields,
 // traceprobe_define_arg_fields.

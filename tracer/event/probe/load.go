@@ -48,8 +48,8 @@ func (p *argParser) load(arg string, prog *program) error {
 
 // register compiles %NAME.
 //
-// Where an event or an fprobe is, this reports and goes on, as the kernel does:
-// fetch then reports once more.
+// For an event probe or an fprobe this reports a fault and goes on, as the
+// kernel does; fetch then reports a second one.
 func (p *argParser) register(name string, in *insn) error {
 	if p.where.event || p.where.fprobe {
 		p.report(p.offset, errBadVar)
@@ -100,8 +100,8 @@ func (p *argParser) memory(arg string, prog *program) error {
 	return nil
 }
 
-// deref compiles +OFFS(ARG), -OFFS(ARG), +uOFFS(ARG). The u does not count in the
-// columns of faults inside the braces.
+// deref compiles +OFFS(ARG), -OFFS(ARG), +uOFFS(ARG). The columns of faults
+// inside the parentheses do not count the u.
 func (p *argParser) deref(arg string, prog *program) error {
 	op := opDeref
 	if len(arg) > 1 && arg[1] == 'u' {

@@ -47,7 +47,7 @@ type Field struct {
 	slot int // its first one
 }
 
-// Dynamic says whether the field's content stands behind the slots.
+// Dynamic reports whether the field's content comes after the slots.
 func (f *Field) Dynamic() bool { return f.Kind == DynamicText || f.Kind == Stack }
 
 // TextSize is how long a text may be, its NUL included; 0 for another field.
@@ -71,7 +71,7 @@ func (f *Field) DeclType() string {
 	return f.Type
 }
 
-// decl is the field's line in the format file. A length in brackets gets lost.
+// decl is the field's line in the format file. It loses a length in brackets.
 //
 // Kernel: f_show, kernel/trace/trace_events.c.
 func (f *Field) decl() string {
@@ -109,8 +109,8 @@ func (d *Definition) NewType(id int) (*event.Type, error) {
 	return event.NewType(id, System, d.Name, d.printFmt(), fields)
 }
 
-// printFmt is the format file's print fmt, which no record is printed with: it
-// has commas where the text has blanks.
+// printFmt is the format file's print fmt. No record is printed with it: it has
+// commas where the text has blanks.
 //
 // Kernel: __set_synth_event_print_fmt.
 func (d *Definition) printFmt() string {

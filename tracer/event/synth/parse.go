@@ -26,8 +26,8 @@ const (
 // Location is where error_log says these faults come from.
 const Location = "synthetic_events"
 
-// Error is why a command is refused: what the writer gets, and what stands in
-// error_log. Msg is "" if nothing does.
+// Error says why a command is refused: which errno the writer gets, and what
+// error_log shows. Msg is "" if it shows nothing.
 //
 // ECANCELED says that a line of dynamic_events is not about a synthetic event.
 //
@@ -49,9 +49,10 @@ func (e *Error) Error() string {
 // Unwrap gives the errno.
 func (e *Error) Unwrap() error { return e.Errno }
 
-// Parse reads a line of synthetic_events. remove says that it began with ! and
-// takes the event away that d names; then d has no fields. An empty line gives
-// neither. exists says whether there is a synthetic event of that name.
+// Parse reads a line of synthetic_events. remove says that the line began with
+// ! and removes the event that d names; d then has no fields. For an empty line
+// d is nil and remove is false. exists reports whether there is a synthetic
+// event of that name.
 //
 // Errors are an *Error of EINVAL, or EEXIST.
 //
@@ -73,9 +74,9 @@ func Parse(line string, exists func(name string) bool) (d *Definition, remove bo
 	return d, false, err
 }
 
-// ParseDynamic reads a line of dynamic_events that defines. An empty one gives
-// nil. Errors are those of Parse, and ECANCELED for a line that is not about a
-// synthetic event.
+// ParseDynamic reads a line of dynamic_events that defines an event. An empty
+// line gives nil. Errors are those of Parse, and ECANCELED for a line that is
+// not about a synthetic event.
 //
 // Kernel: create_synth_event.
 func ParseDynamic(line string, exists func(name string) bool) (*Definition, error) {
@@ -130,8 +131,8 @@ func (p *parser) complete(command string) bool {
 	return strings.HasPrefix(first, "!") || len(split(first)) >= 3
 }
 
-// define reads the fields. Those of old had no semicolons between them, and need
-// none.
+// define reads the fields. In the old syntax there were no semicolons between
+// fields, so they are not required.
 //
 // Kernel: __create_synth_event.
 func (p *parser) define(name, fields string) (*Definition, error) {
@@ -164,8 +165,8 @@ func (p *parser) define(name, fields string) (*Definition, error) {
 	return define(name, list), nil
 }
 
-// field reads one field and returns the words behind it. Brackets may stand
-// behind its type or its name.
+// field reads one field and returns the words after it. Brackets may follow its
+// type or its name.
 //
 // Kernel: parse_synth_field.
 func (p *parser) field(args []string) (f Field, rest []string, err error) {

@@ -30,8 +30,8 @@ type Names interface {
 	FileOf(t *machine.Task, fd int64) string
 }
 
-// New returns the memory of m. It is to be called when m has been booted, or names of
-// files are not known.
+// New returns the memory of m. Call it after m has booted; before that, names
+// of files are not known.
 func New(m *machine.Machine) (*Memory, error) {
 	types, err := btf.Load()
 	if err != nil {

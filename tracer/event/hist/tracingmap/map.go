@@ -16,9 +16,9 @@ const (
 // Kernel: STR_VAR_LEN_MAX, kernel/trace/trace_synth.h.
 const TextMax = 256
 
-// Map is the table of a histogram: elements found by their key. It never gives
-// up an element but by Clear, and it takes no more than it was made for: what
-// comes after is dropped and counted.
+// Map is the table of a histogram: elements found by their key. Only Clear
+// removes elements. It takes no more elements than it was made for: further
+// keys are dropped and counted.
 //
 // It is not safe for concurrent use.
 //
@@ -37,7 +37,7 @@ type Map struct {
 	drops   uint64
 }
 
-// Field is what one can sort by: a sum, or a part of the key.
+// Field is something to sort by: a sum, or a part of the key.
 //
 // Kernel: struct tracing_map_field, kernel/trace/tracing_map.h.
 type Field struct {
@@ -66,8 +66,8 @@ type Element struct {
 	texts [][]byte // what texts and stacks of variables are kept in
 }
 
-// Value is a number, or a text or a stack; these belong to a record or to an
-// Element and change with it.
+// Value is a number, a text or a stack. A text or stack belongs to a record or
+// to an Element and changes with it.
 type Value struct {
 	N uint64 // of text or a stack what stands for its address
 	B []byte // the text without NUL, or the stack's words, little-endian
@@ -121,8 +121,8 @@ func (m *Map) Bytes() int64 {
 	return int64(element+m.keySize+8*m.sums+value*m.vars+text*m.texts)<<m.bits + place*int64(len(m.slots))
 }
 
-// Insert finds the element of a key or makes it, which made says; nil if there
-// are too many already. The key is copied.
+// Insert finds the element of a key or makes it; made says which. e is nil if
+// there is no room for another element. The key is copied.
 //
 // Kernel: tracing_map_insert, kernel/trace/tracing_map.c.
 func (m *Map) Insert(key []byte) (e *Element, made bool) {
@@ -140,7 +140,8 @@ func (m *Map) Insert(key []byte) (e *Element, made bool) {
 	return e, made
 }
 
-// Lookup finds the element of a key, nil if there is none. It counts nothing.
+// Lookup finds the element of a key, or returns nil if there is none. It counts
+// nothing.
 //
 // Kernel: tracing_map_lookup, kernel/trace/tracing_map.c.
 func (m *Map) Lookup(key []byte) *Element {
@@ -148,7 +149,7 @@ func (m *Map) Lookup(key []byte) *Element {
 	return m.slots[at].element
 }
 
-// find gives a key's hash and the slot where it is or would be.
+// find returns a key's hash and the slot where the key is or would be.
 //
 // Kernel: __tracing_map_insert, kernel/trace/tracing_map.c.
 func (m *Map) find(key []byte) (hash uint32, at uint32) {
@@ -165,7 +166,7 @@ func (m *Map) find(key []byte) (hash uint32, at uint32) {
 	}
 }
 
-// take gives out the next element, nil if all are.
+// take gives out the next element, or nil if all have been given out.
 //
 // Kernel: get_free_elt, kernel/trace/tracing_map.c.
 func (m *Map) take() *Element {

@@ -16,12 +16,12 @@ type SortKey struct {
 // compare orders two elements.
 type compare func(a, b *Element) int
 
-// Sorted gives the map's elements in the order of the first key and, among those
-// that are equal by it, of the second, if there is one.
+// Sorted returns the map's elements in the order of the first key; elements
+// that are equal by it are ordered by the second, if there is one.
 //
-// Which of two elements that are equal comes first is settled too: they are
-// ordered by their keys' bytes before, and the kernel's heapsort, which is not
-// stable, moves them as it does.
+// The order of equal elements is determined, too: first all are ordered by the
+// bytes of their keys, and then the kernel's heapsort, which is not stable,
+// moves them in its own way.
 //
 // Kernel: tracing_map_sort_entries and detect_dups,
 // kernel/trace/tracing_map.c.
@@ -74,8 +74,8 @@ func sortEqual(elements []*Element, first, second compare) {
 }
 
 // heapsort sorts as the kernel does: bottom up, the two largest taken out at
-// once. Of elements that are equal, the order it leaves them in is part of what
-// a histogram's file shows.
+// once. The order in which it leaves equal elements shows in a histogram's
+// file.
 //
 // Kernel: sort_r, lib/sort.c.
 func heapsort(s []*Element, by compare) {
@@ -90,8 +90,8 @@ func heapsort(s []*Element, by compare) {
 	for n > 3 {
 		n--
 		s[0], s[n] = s[n], s[0]
-		// The larger child of the root is the next largest of all. Its place takes
-		// the last one, and then both holes are filled from below.
+		// The larger child of the root is the next largest of all. The last
+		// element takes its place, and then both holes are filled from below.
 		child := 2
 		if by(s[1], s[2]) > 0 {
 			child = 1
@@ -135,7 +135,7 @@ func siftDown(s []*Element, a int, by compare) {
 // Compare orders what begins at a and at b in two keys.
 type Compare func(a, b []byte) int
 
-// Unordered is how stacks are ordered.
+// Unordered treats all keys as equal; stacks are compared like this.
 //
 // Kernel: tracing_map_cmp_none, kernel/trace/tracing_map.c.
 func Unordered(_, _ []byte) int { return 0 }
@@ -165,7 +165,7 @@ func ByNumber(size int, signed bool) Compare {
 // keyNumber is the word at the beginning of b, little-endian.
 func keyNumber(b []byte) uint64 { return uint64(word(b)) | uint64(word(b[4:]))<<32 }
 
-// keyText is what of b comes before the first NUL.
+// keyText is the part of b before the first NUL.
 func keyText(b []byte) []byte {
 	if n := bytes.IndexByte(b, 0); n >= 0 {
 		return b[:n]

@@ -16,7 +16,8 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// ordered is the idea. It has no slots, so no probes; it takes what its stacks take.
+// ordered is the idea. It has no slots and so no probes; it takes only the
+// memory of its stacks.
 type ordered struct {
 	mu     sync.Mutex
 	ids    map[string]uint32
