@@ -13,14 +13,9 @@ import (
 //
 //	emit ─► happen ─► reserve, triggers, fill ─► record ─► stacks
 
-// emit records v, an event of d that happens on c now, in every instance that
-// has it enabled, and the stacks that belong to it.
-func emit[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], v *T) {
-	emitAs(ft, c, d, d.Type, v)
-}
-
-// emitAs is emit for an event whose record is declared with another of its
-// class.
+// emitAs records v, an event of d that happens on c now, in every instance that has it
+// enabled, and the stacks that belong to it. t is its type: d's own, or another one of
+// d's class.
 func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v *T) {
 	if !ft.listening[t.ID] {
 		return

@@ -56,7 +56,6 @@ type Instance struct {
 	readers                      int    // open trace_pipe and trace_pipe_raw files
 	piped                        []bool // by CPU: its trace_pipe is open
 	scratch                      []byte
-	blkData                      [1]uint64 // behind a record of the tracer blk
 	stack                        record.Stack
 	moment                       moment
 	unbuffered                   int            // see keepUnbuffered
