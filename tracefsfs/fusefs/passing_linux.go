@@ -45,9 +45,8 @@ func (m *Mount) sweepPassing() {
 			if strings.HasPrefix(p, gone+"/") {
 				continue
 			}
-			if _, err := m.cfg.FS.Lookup(p); err != nil {
+			if m.vanishedUnseen(p) {
 				gone = p
-				m.vanished(p)
 				m.tell(p)
 			}
 		}
@@ -55,6 +54,32 @@ func (m *Mount) sweepPassing() {
 		m.sweeping = false
 		m.mu.Unlock()
 	}()
+}
+
+// vanishedUnseen looks whether what a path stood for has gone, and lets its node go. If a
+// client has found something by that path meanwhile, it is there again: then the node
+// stays, and the next sweep looks once more.
+func (m *Mount) vanishedUnseen(p string) bool {
+	m.mu.Lock()
+	n, lookups := m.paths[p], 0
+	if n != nil {
+		lookups = int(n.lookups)
+	}
+	m.mu.Unlock()
+	if n == nil {
+		return false
+	}
+	if _, err := m.cfg.FS.Lookup(p); err == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.paths[p] != n || int(n.lookups) != lookups {
+		m.stale = true
+		return false
+	}
+	m.detach(n)
+	return true
 }
 
 // tell lets the kernel ask for what has gone.
