@@ -11,7 +11,7 @@ import (
 // This file is the way of every event: it happens on a CPU, in each instance its
 // triggers act and its filter judges, and what is wanted is recorded with its stacks.
 //
-//	emit ─► happen ─► reserve, triggers, fill ─► record ─► stacks
+//	emitAs ─► happen ─► reserve, triggers, fill ─► record ─► stacks
 
 // emitAs records v, an event of d that happens on c now, in every instance that has it
 // enabled, and the stacks that belong to it. t is its type: d's own, or another one of
@@ -27,7 +27,7 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 	ft.emitBytes(c, t, h, ft.scratch)
 }
 
-// emitBytes is emit for a record that is already encoded.
+// emitBytes is emitAs for a record that is already encoded.
 func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
 	for tr := range ft.all {
 		if tr.events[t.ID].enabled {

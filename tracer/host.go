@@ -19,7 +19,7 @@ type (
 	trace Instance
 )
 
-// trace is the instance as a tracer sees it; instanceOf is what it was.
+// trace is the instance as a tracer sees it, and instanceOf is the instance again.
 func (tr *Instance) trace() plugin.Trace         { return (*trace)(tr) }
 func instanceOf(t plugin.Trace) *Instance        { return (*Instance)(t.(*trace)) }
 func (h *host) ftrace() *Ftrace                  { return (*Ftrace)(h) }
@@ -37,7 +37,8 @@ func (h *host) Rehook()                          { h.ftrace().hooksChanged() }
 
 func (h *host) Do(do func(*machine.Machine) error) error { return h.ftrace().Do(do) }
 
-// on says that what follows happens on c, until the function returned is called.
+// on says that what follows happens on c. The caller puts back what was running, which
+// it returns.
 func (ft *Ftrace) on(c *machine.CPU) (outer *machine.CPU) {
 	outer, ft.running = ft.running, c
 	return outer

@@ -166,15 +166,7 @@ func TestKilledAtRandom(t *testing.T) {
 // others that wait for it the folder, in the kernel. The helper does not go there.
 func TestPathIntoMount(t *testing.T) {
 	testutil.NeedPrivateMounts(t, fusefs.Available())
-	helper, err := fusefs.StartHelper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := helper.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	helper := startHelper(t)
 	locked, asked := make(chan struct{}), make(chan struct{}, 1)
 	root := &tracefile.Dir{Mode: 0o700, Find: func(name string) tracefile.Node {
 		if name != "locked" {
@@ -222,15 +214,7 @@ func TestPathIntoMount(t *testing.T) {
 // locked, whose request waits in the server for the one who asks for the path.
 func TestLockedFolder(t *testing.T) {
 	testutil.NeedPrivateMounts(t, fusefs.Available())
-	helper, err := fusefs.StartHelper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := helper.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	helper := startHelper(t)
 	var tree sync.Mutex // as of the tracer
 	var once sync.Once
 	writing, locked, looked := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -288,9 +272,9 @@ func TestLockedFolder(t *testing.T) {
 	}
 }
 
-// A file that the helper has opened for its server is not kept open by the helper: the
-// last reader of a pipe is gone as soon as the server has closed it.
-func TestHelperKeepsNothingOpen(t *testing.T) {
+// startHelper starts a helper that ends with the test.
+func startHelper(t *testing.T) *fusefs.Helper {
+	t.Helper()
 	helper, err := fusefs.StartHelper()
 	if err != nil {
 		t.Fatal(err)
@@ -300,6 +284,13 @@ func TestHelperKeepsNothingOpen(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return helper
+}
+
+// A file that the helper has opened for its server is not kept open by the helper: the
+// last reader of a pipe is gone as soon as the server has closed it.
+func TestHelperKeepsNothingOpen(t *testing.T) {
+	helper := startHelper(t)
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -329,18 +320,10 @@ func TestHelperKeepsNothingOpen(t *testing.T) {
 
 // Elsewhere the helper goes where open(2) would.
 func TestHelperPaths(t *testing.T) {
-	helper, err := fusefs.StartHelper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := helper.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	helper := startHelper(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	err = errors.Join(
+	err := errors.Join(
 		os.WriteFile(file, []byte("text"), 0o600), os.Mkdir(filepath.Join(dir, "sub"), 0o700),
 		os.Symlink("../sub/../file", filepath.Join(dir, "sub/relative")), os.Symlink(file, filepath.Join(dir, "absolute")),
 		os.Symlink("loop", filepath.Join(dir, "loop")), os.Symlink("sub", filepath.Join(dir, "folder")),
