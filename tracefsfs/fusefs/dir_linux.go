@@ -1,7 +1,6 @@
 package fusefs
 
 import (
-	"context"
 	"path"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func (m *Mount) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fus
 }
 
 // Rmdir implements fuse.RawFileSystem.
-func (m *Mount) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
+func (m *Mount) Rmdir(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
 	parent, status := m.nodeOf(h.NodeId)
 	if !status.Ok() {
 		return status
@@ -49,7 +48,7 @@ func (m *Mount) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fus
 	}
 	p := path.Join(parent.path, name)
 	m.sweep()
-	err := onceReleased(&fuse.Context{Cancel: cancel}, func(context.Context) error { return m.cfg.FS.Rmdir(p) })
+	err := onceReleased(func() error { return m.cfg.FS.Rmdir(p) })
 	if err != nil {
 		return toStatus(err)
 	}

@@ -65,8 +65,8 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 		}
 	}
 	f := &file{node: n, entry: entry, flags: flags, holds: m.holds(n)}
-	err := onceReleased(&fuse.Context{Cancel: cancel}, func(ctx context.Context) (err error) {
-		f.handle, err = entry.Open(ctx, flags)
+	err := onceReleased(func() (err error) {
+		f.handle, err = entry.Open(&fuse.Context{Cancel: cancel}, flags)
 		return err
 	})
 	if err != nil {
@@ -88,19 +88,16 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 
 // onceReleased does what an open file can forbid. close(2) does not wait for the
 // RELEASE it causes, so what a client has closed can be in the way for a moment
-// longer, which in the kernel it is not.
-func onceReleased(ctx context.Context, do func(context.Context) error) error {
+// longer, which in the kernel it is not. A signal does not end that moment: in the
+// kernel there is nothing to interrupt.
+func onceReleased(do func() error) error {
 	const moment = 250 // ms
 	for waited := 0; ; waited++ {
-		err := do(ctx)
+		err := do()
 		if !errors.Is(err, syscall.EBUSY) || waited == moment {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return syscall.EINTR
-		case <-time.After(time.Millisecond):
-		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
