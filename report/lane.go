@@ -22,7 +22,7 @@ func lanePages(subbuf int) int {
 // fills, so that memory does not depend on the trace, and the counts of its pages.
 type lane struct {
 	cpu      int
-	buf      *ringbuf.Buffer
+	ring     record.Ring
 	rec      *record.Recorder
 	now      uint64 // the clock
 	newEntry bool   // the last event began a stay in the kernel
@@ -37,7 +37,7 @@ type lane struct {
 
 func newLane(cpu int, w *writer) (*lane, error) {
 	l := &lane{cpu: cpu, page: w.page, ids: &w.ids, keep: newRetention(w.opt.nrPages(), !w.opt.NoOverwrite)}
-	buf, err := ringbuf.New(ringbuf.Config{
+	ring, err := w.design.NewRing(ringbuf.Config{
 		CPUs:        1,
 		Size:        lanePages(w.opt.SubbufSize) * (w.opt.SubbufSize - ringbuf.PageHeaderSize),
 		SubbufSize:  w.opt.SubbufSize,
@@ -47,7 +47,7 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
 	}
-	l.buf, l.rec = buf, record.NewRecorder(buf, w.stacks)
+	l.ring, l.rec = ring, record.NewRecorder(ring, w.stacks)
 	return l, nil
 }
 
@@ -69,7 +69,7 @@ func (l *lane) makeRoom(bytes int) error {
 // drain takes the pages the writer has left, or all of them at the end, and
 // counts them.
 func (l *lane) drain(fullOnly bool) error {
-	for l.buf.ReadPage(0, l.page, true) {
+	for l.ring.ReadPage(0, l.page, true) {
 		if err := l.count(true); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (l *lane) drain(fullOnly bool) error {
 	if fullOnly {
 		return nil
 	}
-	for l.buf.ReadPage(0, l.page, false) {
+	for l.ring.ReadPage(0, l.page, false) {
 		if err := l.count(false); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (l *lane) finish() error {
 	if err := l.drain(false); err != nil {
 		return err
 	}
-	if err := l.tally.agree(l.buf.Ledger(0)); err != nil {
+	if err := l.tally.agree(l.ring.Ledger(0)); err != nil {
 		return fmt.Errorf("report: cpu %d: %w", l.cpu, err)
 	}
 	return nil

@@ -152,7 +152,7 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 	}
 	for _, l := range w.lanes {
 		if l != nil {
-			res.Breakdown.AlignmentBytes += l.buf.Ledger(0).Align
+			res.Breakdown.AlignmentBytes += l.ring.Ledger(0).Align
 		}
 	}
 	res.Exists, res.Needs = standing(w.design)

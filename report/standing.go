@@ -32,6 +32,9 @@ func standing(d record.Design) (exists bool, needs string) {
 	case record.DeferredStack:
 		and("deferred user stacks in ftrace (posted, not merged; Linux 6.17 and later have the unwinder alone)")
 	}
+	if d.Ring != nil {
+		and("a ring buffer of another kind")
+	}
 	return exists, needs
 }
 

@@ -68,10 +68,13 @@ func TestAnyMapSameTrace(t *testing.T) {
 				Hash:     rapid.SampledFrom([]stackmap.Hash{stackmap.JHash2, stackmap.XXHash64}).Draw(rt, "hash"),
 				Probes:   rapid.IntRange(1, 64).Draw(rt, "probes"),
 				MaxDepth: rapid.SampledFrom([]int{most, 8, 64}).Draw(rt, "depth"),
+				Preset:   rapid.SampledFrom([]string{"", "v2", "mine"}).Draw(rt, "preset"), SaturateRefs: rapid.Bool().Draw(rt, "saturate"),
+				ABI: rapid.SampledFrom([]stackmap.ABI{{}, stackmap.ABIv2, stackmap.ABIv4}).Draw(rt, "abi"),
 			},
 			Policy: record.Policy{
 				ReserveFirst: rapid.Bool().Draw(rt, "reserve first"), TopLevelOnly: rapid.Bool().Draw(rt, "top"),
-				FunctionStacks: rapid.Bool().Draw(rt, "function"), KeepBufferOnNop: rapid.Bool().Draw(rt, "keep"),
+				ClearBufferOnReset: rapid.Bool().Draw(rt, "clear"),
+				FunctionStacks:     rapid.Bool().Draw(rt, "function"), KeepBufferOnNop: rapid.Bool().Draw(rt, "keep"),
 			},
 		}
 		want := full

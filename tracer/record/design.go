@@ -3,6 +3,8 @@ package record
 import (
 	"errors"
 	"fmt"
+
+	"ftracelab/ringbuf"
 )
 
 // StackMode is a way to write stacks. The zero value writes none.
@@ -29,6 +31,9 @@ type Design struct {
 	KernelMap MapConfig // of Kernel == StackID
 	User      StackMode
 	UserMap   MapConfig // of User == StackID
+	// Ring makes the ring that the trace is written into; nil: the kernel's. It may use
+	// up to twice the bytes that the kernel's uses.
+	Ring func(ringbuf.Config) (Ring, error)
 }
 
 // Validate returns an error that names what is impossible in d, or nil.

@@ -40,12 +40,19 @@
 //	full-stacks  149.00 bytes per event, map       0 bytes, exists: true
 //	stackmap      60.00 bytes per event, map  573440 bytes, exists: true
 //	ordered       60.00 bytes per event, map   43072 bytes, exists: false
+//	aligned      156.34 bytes per event, map       0 bytes, exists: false
+//
+// # A ring of your own
+//
+// What a Recorder writes into is an interface, too. A design whose Ring function
+// makes another [Ring] is counted from the pages that this one writes; testdata/stranger
+// tries one that begins each event at a multiple of eight bytes.
 //
 // # Slots
 //
 // Code that must know that there is room before the record is complete, such as
 // a trigger, a marker or a histogram, opens a [Slot] and commits or discards
-// it. No other package reserves room in a buffer.
+// it. No other package reserves room in a ring.
 //
 // Kernel: trace_event_buffer_reserve, trace_buffer_unlock_commit_regs and
 // __ftrace_trace_stack, kernel/trace/trace.c; the stackmap patches (RFC, not merged).

@@ -14,13 +14,13 @@ import (
 // The time of a record is that of the buffer's clock when it is reserved.
 // A Recorder is used by one goroutine at a time.
 type Recorder struct {
-	buf    *ringbuf.Buffer
+	ring   Ring
 	stacks *Stacks
 }
 
-// NewRecorder returns a recorder into buf.
-func NewRecorder(buf *ringbuf.Buffer, stacks *Stacks) *Recorder {
-	return &Recorder{buf: buf, stacks: stacks}
+// NewRecorder returns a recorder into a ring.
+func NewRecorder(ring Ring, stacks *Stacks) *Recorder {
+	return &Recorder{ring: ring, stacks: stacks}
 }
 
 // Stacks returns how stacks are written.
@@ -47,12 +47,12 @@ func (s *Stacks) Room(depth int) (bytes, records int) {
 // Kernel: trace_event_buffer_reserve and trace_event_buffer_commit,
 // kernel/trace/trace.c.
 func (r *Recorder) Event(cpu int, ctx ringbuf.Context, data []byte) error {
-	e, err := r.buf.Reserve(cpu, ctx, len(data))
+	e, err := r.ring.Reserve(cpu, ctx, len(data))
 	if err != nil {
 		return err
 	}
 	copy(e.Data, data)
-	r.buf.Commit(cpu, e)
+	r.ring.Commit(cpu, e)
 	return nil
 }
 
@@ -80,14 +80,14 @@ func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMod
 			s.Counts.Drops++
 		}
 	}
-	e, err := r.buf.Reserve(cpu, ctx, kernelStackSize+8*len(t.IPs))
+	e, err := r.ring.Reserve(cpu, ctx, kernelStackSize+8*len(t.IPs))
 	if err != nil {
 		return NoStacks, err
 	}
 	s.kernelRec = events.KernelStackRecord{Size: int32(len(t.IPs)), Caller: t.IPs}
 	events.KernelStack.Append(e.Data[:0], t.Common, &s.kernelRec)
 	finishStack(e.Data, t, s.IDs.KernelStack)
-	r.buf.Commit(cpu, e)
+	r.ring.Commit(cpu, e)
 	s.Counts.Full++
 	return FullStack, nil
 }
@@ -107,20 +107,20 @@ func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16
 			return false, errors.Is(err, ErrNoSpace), nil
 		}
 	}
-	e, err := r.buf.Reserve(cpu, ctx, stackIDSize)
+	e, err := r.ring.Reserve(cpu, ctx, stackIDSize)
 	if err != nil {
 		return false, false, err
 	}
 	if m.reserveFirst {
 		if slot, err = m.Intern(cpu, t.IPs); err != nil {
-			r.buf.Discard(cpu, e)
+			r.ring.Discard(cpu, e)
 			return false, errors.Is(err, ErrNoSpace), nil
 		}
 	}
 	r.stacks.idRec.StackID = int32(slot)
 	events.StackID.Append(e.Data[:0], t.Common, &r.stacks.idRec)
 	retype(e.Data, t.Common, id)
-	r.buf.Commit(cpu, e)
+	r.ring.Commit(cpu, e)
 	return true, false, nil
 }
 
@@ -154,7 +154,7 @@ func (r *Recorder) UserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode,
 // Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
 func (r *Recorder) userStack(cpu int, ctx ringbuf.Context, t *Stack) error {
 	s := r.stacks
-	e, err := r.buf.Reserve(cpu, ctx, events.UserStack.Size)
+	e, err := r.ring.Reserve(cpu, ctx, events.UserStack.Size)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (r *Recorder) userStack(cpu int, ctx ringbuf.Context, t *Stack) error {
 	}
 	events.UserStack.Append(e.Data[:0], t.Common, &s.userRec)
 	finishStack(e.Data, t, s.IDs.UserStack)
-	r.buf.Commit(cpu, e)
+	r.ring.Commit(cpu, e)
 	s.Counts.UserFull++
 	return nil
 }
@@ -178,14 +178,14 @@ func (r *Recorder) userStack(cpu int, ctx ringbuf.Context, t *Stack) error {
 func (r *Recorder) cookie(cpu int, ctx ringbuf.Context, t *Stack) error {
 	s := r.stacks
 	st, first := s.enter(t)
-	e, err := r.buf.Reserve(cpu, ctx, events.UserUnwindCookie.Size)
+	e, err := r.ring.Reserve(cpu, ctx, events.UserUnwindCookie.Size)
 	if err != nil {
 		return err
 	}
 	s.cookieRec.Cookie = st.cookie
 	events.UserUnwindCookie.Append(e.Data[:0], t.Common, &s.cookieRec)
 	retype(e.Data, t.Common, s.IDs.Cookie)
-	r.buf.Commit(cpu, e)
+	r.ring.Commit(cpu, e)
 	s.Counts.Cookies++
 	if !first {
 		return nil
@@ -211,18 +211,18 @@ var (
 // into a sub-buffer.
 func (r *Recorder) UnwindStack(cpu int, ctx ringbuf.Context, t *Stack, cookie uint64) error {
 	s := r.stacks
-	n := min(len(t.IPs), maxUnwindFrames, (r.buf.MaxEventSize()-unwindSize)/unwindFrameSize)
+	n := min(len(t.IPs), maxUnwindFrames, (r.ring.MaxEventSize()-unwindSize)/unwindFrameSize)
 	if n < len(t.IPs) {
 		s.Counts.UserCut++
 	}
-	e, err := r.buf.Reserve(cpu, ctx, unwindSize+n*unwindFrameSize)
+	e, err := r.ring.Reserve(cpu, ctx, unwindSize+n*unwindFrameSize)
 	if err != nil {
 		return err
 	}
 	s.unwindRec = events.UserUnwindStackRecord{Cookie: cookie, Stack: t.IPs[:n], Inodes: noInodes[:n], Dev: noDevs[:n]}
 	events.UserUnwindStack.Append(e.Data[:0], t.Common, &s.unwindRec)
 	retype(e.Data, t.Common, s.IDs.UnwindStack)
-	r.buf.Commit(cpu, e)
+	r.ring.Commit(cpu, e)
 	s.Counts.Unwinds++
 	return nil
 }

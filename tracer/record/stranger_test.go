@@ -40,6 +40,7 @@ func TestStranger(t *testing.T) {
 	const want = `full-stacks  149.00 bytes per event, map       0 bytes, exists: true
 stackmap      60.00 bytes per event, map  573440 bytes, exists: true
 ordered       60.00 bytes per event, map   43072 bytes, exists: false
+aligned      156.34 bytes per event, map       0 bytes, exists: false
 a sub-buffer has 4096 bytes, the map of RFC v4 9052160
 `
 	if got := run("run", "."); got != want {

@@ -1,5 +1,6 @@
-// Command stranger is a program outside of ftracelab that tries an idea of its own: a
-// map of stacks that gives out ids in the order in which stacks come, instead of slots.
+// Command stranger is a program outside of ftracelab that tries two ideas of its own: a
+// map of stacks that gives out ids in the order in which stacks come, instead of slots,
+// and a ring in which every event begins at a multiple of eight bytes.
 package main
 
 import (
@@ -53,6 +54,19 @@ func (m *ordered) Cost() record.Cost {
 	return record.Cost{Entries: n, Capacity: 1 << 32, Slots: n, Table: 16 * n, Pool: 8*n + 8*m.words}
 }
 
+// aligned is the other idea: a ring buffer that makes each event a multiple of eight bytes
+// long. An event has a header of four bytes, and one of eight if its record is longer than
+// 112 bytes.
+type aligned struct{ *ringbuf.Buffer }
+
+func (r aligned) Reserve(cpu int, ctx ringbuf.Context, size int) (ringbuf.Event, error) {
+	long := (size+4+7)/8*8 - 4
+	if long > 112 {
+		long = max((size+7)/8*8, 120)
+	}
+	return r.Buffer.Reserve(cpu, ctx, long)
+}
+
 // trace is 50,000 events with one of 400 stacks each.
 type trace struct{ at int }
 
@@ -82,7 +96,13 @@ func run() error {
 	mine.KernelMap.New = func(record.MapConfig) (record.Interner, error) {
 		return &ordered{ids: map[string]uint32{}}, nil
 	}
-	r, err := report.Estimate(context.Background(), &trace{}, report.Options{Designs: append(designs, mine)})
+	wide := designs[0] // full-stacks
+	wide.Name = "aligned"
+	wide.Ring = func(c ringbuf.Config) (record.Ring, error) {
+		b, err := ringbuf.New(c)
+		return aligned{b}, err
+	}
+	r, err := report.Estimate(context.Background(), &trace{}, report.Options{Designs: append(designs, mine, wide)})
 	if err != nil {
 		return err
 	}
