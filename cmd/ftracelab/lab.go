@@ -33,7 +33,7 @@ type labFlags struct {
 }
 
 func (f *labFlags) register(fl *pflag.FlagSet) {
-	fl.IntVar(&f.cpus, "cpus", 4, "simulated CPUs")
+	fl.IntVar(&f.cpus, "cpus", defaultCPUs, "simulated CPUs")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
 	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none")
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
@@ -117,3 +117,6 @@ func (l *lab) run(ctx context.Context, d machine.Time) error {
 	}
 	return nil
 }
+
+// defaultCPUs is how many CPUs a simulated machine has if nothing else is said.
+const defaultCPUs = 4
