@@ -3,8 +3,8 @@ package report
 import (
 	"testing"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 // steady returns a batch of ordinary records and a source that repeats it.

@@ -1,10 +1,10 @@
 package report
 
 import (
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind/cookie"
-	"ftracelab/workload/capture/budget"
 )
 
 // maxDepth is the deepest stack with a row of its own in the depth table; deeper

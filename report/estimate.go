@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 
+	"ftracelab/capture/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 // Bounds of what an estimate keeps in memory: some 30 KB for each CPU and design,

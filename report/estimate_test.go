@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/capture/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 
 	"pgregory.net/rapid"
 )

@@ -3,7 +3,7 @@ package report
 import (
 	"math/bits"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // maxUnique bounds the unique stacks remembered of one kind: as many as the largest

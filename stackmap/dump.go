@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // Record is one stack of a stack_map_bin.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"ftracelab/capture/budget"
 	"ftracelab/internal/plain"
-	"ftracelab/workload/capture/budget"
 )
 
 // DumpOptions choose what WriteDump writes.

@@ -11,10 +11,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"mvdan.cc/sh/v3/shell"
 
+	"ftracelab/capture"
 	"ftracelab/tracefsfs/fusefs/cell"
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture"
 )
 
 // needCell skips a test that starts programs in a cell where none can be made, and

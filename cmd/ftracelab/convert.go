@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ftracelab/capture"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture"
 )
 
 func convertCommand(memory *memoryFlag) *cobra.Command {

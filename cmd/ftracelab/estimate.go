@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/html"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture"
 )
 
 // estimateFlags are the flags of estimate.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/capture"
 	"ftracelab/internal/golden"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/output"
 	"ftracelab/workload"
-	"ftracelab/workload/capture"
 	"ftracelab/workload/machine"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/txtar"
 
+	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture"
 	"ftracelab/workload/machine"
 )
 

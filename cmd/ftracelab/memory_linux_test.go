@@ -19,8 +19,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"ftracelab/capture"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture"
 )
 
 // peakBound is the most memory, in bytes of RSS, that the program may take for an input
@@ -288,7 +288,7 @@ func (d *dat7) write(t *testing.T, path string, options uint64) {
 // example is what a trace.dat of the capture that comes with the program holds.
 func example(t *testing.T) *tracedat.Meta {
 	t.Helper()
-	d, err := capture.OpenDat("../../workload/capture/example/kmem_stack", capture.Options{})
+	d, err := capture.OpenDat("../../capture/example/kmem_stack", capture.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

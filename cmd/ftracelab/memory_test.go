@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // TestMemoryFlag: what is refused with the default is read with what the error advises.
 func TestMemoryFlag(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "capture")
-	if err := os.CopyFS(dir, os.DirFS("../../workload/capture/example/kmem_stack")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("../../capture/example/kmem_stack")); err != nil {
 		t.Fatal(err)
 	}
 	var text []byte

@@ -15,7 +15,7 @@ import (
 func folderOf(change func(t *testing.T, dir string)) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		if err := os.CopyFS(path, os.DirFS("../../workload/capture/example/kmem_stack")); err != nil {
+		if err := os.CopyFS(path, os.DirFS("../../capture/example/kmem_stack")); err != nil {
 			t.Fatal(err)
 		}
 		change(t, path)

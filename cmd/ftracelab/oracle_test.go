@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/capture"
 	"ftracelab/internal/testutil"
 	"ftracelab/report"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture"
 )
 
 func oracle(t *testing.T, path string) string {

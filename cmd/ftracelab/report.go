@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ftracelab/workload/capture"
+	"ftracelab/capture"
 )
 
 // reportFlags are the flags of report.

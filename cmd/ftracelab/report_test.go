@@ -49,7 +49,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-const exampleCapture = "../../workload/capture/example/kmem_stack"
+const exampleCapture = "../../capture/example/kmem_stack"
 
 // copyOf is a copy of the example with 20 plain pages of each CPU.
 func copyOf(t *testing.T) string {

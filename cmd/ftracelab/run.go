@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ftracelab/capture"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/tracedat"
 	"ftracelab/workload"
-	"ftracelab/workload/capture"
 	"ftracelab/workload/machine"
 )
 

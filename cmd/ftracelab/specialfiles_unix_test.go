@@ -31,7 +31,7 @@ func ended(t *testing.T, args ...string) (status int, stdout, stderr string) {
 // a file of a capture or a kernel is expected: they are named, and neither waited for
 // nor read.
 func TestSpecialFiles(t *testing.T) {
-	const example = "../../workload/capture/example/kmem_stack"
+	const example = "../../capture/example/kmem_stack"
 	special := map[string]func(path string) error{
 		"is a FIFO":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"is a device": func(path string) error { return os.Symlink("/dev/zero", path) },

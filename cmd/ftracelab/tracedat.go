@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ftracelab/capture"
+	"ftracelab/capture/budget"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output/tracecmd"
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture"
-	"ftracelab/workload/capture/budget"
 )
 
 // isTraceDat says whether path is a file that begins like a trace.dat.

@@ -94,7 +94,7 @@ func product(all []source) []source {
 // isTool reports whether a package below internal is none of the product.
 func isTool(dir string) bool {
 	return strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/userland/") &&
-		!slices.Contains([]string{"internal/lookup3", "workload/capture/budget", "internal/plain"}, dir)
+		!slices.Contains([]string{"internal/lookup3", "capture/budget", "internal/plain"}, dir)
 }
 
 // row is a line of a table in a document, its cells without blanks around them.

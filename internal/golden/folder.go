@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/capture"
 	"ftracelab/tracer/output"
-	"ftracelab/workload/capture"
 )
 
 // folder is a capture folder with files added or replaced.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	"ftracelab/capture"
 	"ftracelab/tracer/event"
-	"ftracelab/workload/capture"
 )
 
 // hasFiles says whether the text names places in mapped files (sym-userobj). They

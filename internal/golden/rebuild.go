@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"ftracelab/capture"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/output"
-	"ftracelab/workload/capture"
 )
 
 // Rebuild makes a folder in scratch with the pages that the texts of a capture

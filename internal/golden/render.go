@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"ftracelab/workload/capture"
+	"ftracelab/capture"
 )
 
 // Render gives our text of t's pages. opt names the capture's kernel; scratch is an

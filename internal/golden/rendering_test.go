@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/capture"
 	"ftracelab/internal/golden"
 	"ftracelab/internal/testutil"
-	"ftracelab/workload/capture"
 )
 
 const table = "../../docs/rendering.md"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/capture"
 	"ftracelab/tracer/output"
-	"ftracelab/workload/capture"
 )
 
 // inMemory is a capture of testdata that can be read again and again.

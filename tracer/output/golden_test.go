@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ftracelab/capture"
 	"ftracelab/internal/golden"
-	"ftracelab/workload/capture"
 )
 
 // TestSelection compares the captures in testdata, in all forms that are there,

@@ -10,12 +10,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ftracelab/capture"
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture"
 )
 
 // inOrder is an Interner whose ids are the order in which stacks came, and no slots.

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // cursor reads a part of a file from its beginning on. The first error stays; after

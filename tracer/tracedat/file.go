@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // Meta is what a file holds beside the pages.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // Open opens the file path; Close closes it. What it holds is taken from memory; nil is

@@ -17,9 +17,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"ftracelab/capture"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
-	"ftracelab/workload/capture"
 )
 
 func main() {

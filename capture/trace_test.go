@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"ftracelab/capture/budget"
 	"ftracelab/internal/testutil"
-	"ftracelab/workload/capture/budget"
 )
 
 // traceFS opens the capture cap of fsys.

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture/budget"
 )
 
 // maxZstdWindow bounds what a zstd frame may ask for, however much memory there is;

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"ftracelab/capture/budget"
 	"ftracelab/fgraph"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output"
-	"ftracelab/workload/capture/budget"
 )
 
 // Trace is a capture folder as its kernel would show it in the file trace: the

@@ -16,8 +16,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 // outcome reads a capture to its end.

@@ -8,8 +8,8 @@ import (
 	"path"
 	"slices"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture/budget"
 )
 
 // Dat is a capture with all that a trace.dat has of it.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload/capture/budget"
 )
 
 // files are where a capture or its kernel lies, with the budget that what is read of

@@ -7,7 +7,7 @@ import (
 	"io"
 	"math/bits"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // maxSamples bounds the samples that a folded text is replayed as, beside one for each

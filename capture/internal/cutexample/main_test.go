@@ -36,7 +36,7 @@ func TestExampleIsCurrent(t *testing.T) {
 		}
 		got, err := os.ReadFile(filepath.Join(have, f.Name()))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: run go generate ./workload/capture (%v)", f.Name(), err)
+			t.Errorf("%s: run go generate ./capture (%v)", f.Name(), err)
 		}
 	}
 }

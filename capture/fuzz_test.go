@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 // fuzzed reads data to its end, with and without KeepGoing. Whatever it holds, an

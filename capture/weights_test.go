@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 // drainFolded gives how often each stack comes, in the order of the text, by its first

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/capture/budget"
 	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 // oracle is the folder of the captures of real kernels.

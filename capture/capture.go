@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 // Options say how a capture is read. The zero value finds out what it needs.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/workload/capture/budget"
+	"ftracelab/capture/budget"
 )
 
 func TestTake(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 
+	"ftracelab/capture/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/capture/budget"
 )
 
 const (
