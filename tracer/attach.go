@@ -26,7 +26,7 @@ func (ft *Ftrace) hooksChanged() {
 		}
 	}
 	h.User = nil
-	if ft.listenUsers() {
+	if ft.dyn.ListenUsers() {
 		h.User = ft.runsUser
 	}
 	if ft.unwind != nil {
@@ -49,6 +49,13 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 			away = false
 		}
 	}
+	ft.running = nil
+}
+
+// runsUser runs where the current task goes on in user space behind a system call.
+func (ft *Ftrace) runsUser(c *machine.CPU) {
+	ft.running = c
+	ft.dyn.User(c)
 	ft.running = nil
 }
 

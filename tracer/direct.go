@@ -3,6 +3,8 @@ package tracer
 import (
 	"slices"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/workload/machine"
 )
 
@@ -15,19 +17,19 @@ func (ft *Ftrace) directChanged(mod *machine.Module, loaded bool) {
 	for i := range mod.Direct {
 		d := &mod.Direct[i]
 		if !loaded {
-			ft.ops = slices.DeleteFunc(ft.ops, func(o *functionOps) bool { return o.direct == d })
+			ft.ops = slices.DeleteFunc(ft.ops, func(o *functions.Ops) bool { return o.Direct == d })
 			continue
 		}
 		at, ok := ft.machine.Kallsyms().ByName(d.At)
 		if !ok {
 			continue // the kernel's module would not be linked
 		}
-		ft.ops = append(ft.ops, &functionOps{
-			direct:     d,
-			wants:      func(ip uint64) bool { return ip == at.IP() },
-			handler:    "call_direct_funcs",
-			trampoline: ft.freeTrampoline(),
-			call: func(c *machine.CPU, f *machine.Frame) {
+		ft.ops = append(ft.ops, &functions.Ops{
+			Direct:     d,
+			Wants:      func(ip uint64) bool { return ip == at.IP() },
+			Handler:    "call_direct_funcs",
+			Trampoline: ft.freeTrampoline(),
+			Call: func(c *machine.CPU, f *machine.Frame) {
 				if f.IP == at.IP() {
 					c.CallDirect(d)
 				}
@@ -39,8 +41,8 @@ func (ft *Ftrace) directChanged(mod *machine.Module, loaded bool) {
 // directAt is the direct call at the entry of a function; nil: there is none.
 func (ft *Ftrace) directAt(s machine.Symbol) *machine.Direct {
 	for _, o := range ft.ops {
-		if o.direct != nil && o.wants(s.IP()) {
-			return o.direct
+		if o.Direct != nil && o.Wants(s.IP()) {
+			return o.Direct
 		}
 	}
 	return nil

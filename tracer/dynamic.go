@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 )
@@ -16,20 +17,15 @@ type dynamicEvent struct {
 	refs int // who else needs it: it cannot go while there are any
 	// reg runs before the event is turned on in an instance, which it may refuse, and
 	// after it was turned off; nil for nothing to do.
-	reg func(tr *Instance, on bool) error
-}
-
-// onSwitch sets what runs when a dynamic event is turned on, if only softly, or off.
-//
-// Kernel: reg of struct trace_event_class, include/linux/trace_events.h.
-func (ft *Ftrace) onSwitch(t *event.Type, reg func(tr *Instance, on bool) error) {
-	ft.dynamic[t].reg = reg
+	//
+	// Kernel: reg of struct trace_event_class, include/linux/trace_events.h.
+	reg func(in dynevent.Instance, on bool) error
 }
 
 // switching tells a dynamic event that it is turned on or off.
 func (ft *Ftrace) switching(tr *Instance, t *event.Type, on bool) error {
 	if d := ft.dynamic[t]; d != nil && d.reg != nil {
-		return d.reg(tr, on)
+		return d.reg((*dynInstance)(tr), on)
 	}
 	return nil
 }
@@ -56,7 +52,7 @@ func (ft *Ftrace) registered() []*event.Type {
 //
 // Kernel: trace_probe_register_event_call, kernel/trace/trace_probe.c;
 // trace_add_event_call, kernel/trace/trace_events.c.
-func (ft *Ftrace) addEvent(t *event.Type) error {
+func (ft *Ftrace) addEvent(t *event.Type, reg func(in dynevent.Instance, on bool) error) error {
 	if ft.types.ByName(t.System, t.Name) != nil {
 		return fmt.Errorf("event %s exists: %w", t, syscall.EEXIST)
 	}
@@ -66,7 +62,7 @@ func (ft *Ftrace) addEvent(t *event.Type) error {
 	if ft.dynamic == nil {
 		ft.dynamic = map[*event.Type]*dynamicEvent{}
 	}
-	ft.dynamic[t] = new(dynamicEvent)
+	ft.dynamic[t] = &dynamicEvent{reg: reg}
 	ft.maxID = max(ft.maxID, t.ID)
 	ft.listening = grown(ft.listening, ft.maxID)
 	ft.probes = grown(ft.probes, ft.maxID)

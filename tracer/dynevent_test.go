@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/tracer/dynevent"
+
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
@@ -19,15 +21,15 @@ import (
 // A testEvent is what the test kinds make of "x:GROUP/EVENT ARGS…" and of y.
 type testEvent struct {
 	ft   *Ftrace
-	of   *dynKind
+	of   *dynevent.Kind
 	typ  *event.Type
 	args []string
 }
 
-func testKind(name string) *dynKind {
-	kind := &dynKind{name: name}
-	kind.create = func(ft *Ftrace, command string) error {
-		words := splitArgs(command)
+func testKind(ft **Ftrace, name string) *dynevent.Kind {
+	kind := &dynevent.Kind{Name: name}
+	kind.Create = func(_ *dynevent.Events, command string) error {
+		words := strings.Fields(command)
 		if len(words) == 0 {
 			return nil
 		}
@@ -36,12 +38,12 @@ func testKind(name string) *dynKind {
 			return syscall.ECANCELED
 		}
 		group, event, _ := strings.Cut(rest, "/")
-		return addTestEvent(ft, kind, group, event, words[1:])
+		return addTestEvent(*ft, kind, group, event, words[1:])
 	}
 	return kind
 }
 
-func addTestEvent(ft *Ftrace, kind *dynKind, group, name string, args []string) error {
+func addTestEvent(ft *Ftrace, kind *dynevent.Kind, group, name string, args []string) error {
 	id, err := ft.types.FreeID()
 	if err != nil {
 		return err
@@ -50,30 +52,30 @@ func addTestEvent(ft *Ftrace, kind *dynKind, group, name string, args []string) 
 	if err != nil {
 		return err
 	}
-	if err := ft.addEvent(typ); err != nil {
+	if err := ft.addEvent(typ, nil); err != nil {
 		return err
 	}
-	ft.addDynEvent(&testEvent{ft, kind, typ, args})
+	ft.dyn.Add(&testEvent{ft, kind, typ, args})
 	return nil
 }
 
-func (e *testEvent) kind() *dynKind { return e.of }
+func (e *testEvent) Kind() *dynevent.Kind { return e.of }
 
-func (e *testEvent) show() string {
-	return strings.Join(append([]string{fmt.Sprintf("%s:%s", e.of.name, e.typ)}, e.args...), " ")
+func (e *testEvent) Show() string {
+	return strings.Join(append([]string{fmt.Sprintf("%s:%s", e.of.Name, e.typ)}, e.args...), " ")
 }
 
-func (e *testEvent) busy() bool { return e.ft.enabledSomewhere(e.typ) }
+func (e *testEvent) Busy() bool { return e.ft.enabledSomewhere(e.typ) }
 
-func (e *testEvent) free() error {
+func (e *testEvent) Free() error {
 	if err := e.ft.removeEvent(e.typ); err != nil {
 		return err
 	}
-	e.ft.dropDynEvent(e)
+	e.ft.dyn.Drop(e)
 	return nil
 }
 
-func (e *testEvent) match(system *string, event string, args []string) bool {
+func (e *testEvent) Match(system *string, event string, args []string) bool {
 	return (system == nil || *system == e.typ.System) && (event == "" || event == e.typ.Name) &&
 		(len(args) == 0 || slices.Equal(args, e.args))
 }
@@ -95,12 +97,12 @@ func newDynLab(t *testing.T) *dynLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y := testKind("x"), testKind("y")
-	ft.dynKinds = []*dynKind{x, y}
+	x, y := testKind(&ft, "x"), testKind(&ft, "y")
+	ft.dyn = dynevent.New((*dynHost)(ft), nil, x, y)
 	root := ft.Root()
 	children := root.Children
 	root.Find, root.Children = nil, func() []tracefile.Node {
-		return append(children(), ft.dynEventsFile("y_events", y, func(command string) error { return y.create(ft, command) }))
+		return append(children(), ft.dyn.File("y_events", y, func(command string) error { return y.Create(ft.dyn, command) }))
 	}
 	return &dynLab{t, ft, tracefsfs.New(root)}
 }
@@ -115,6 +117,11 @@ func newProbeLab(t *testing.T) *dynLab {
 // newRunning is the tracing of a machine that runs the usual workload.
 func newRunning(t *testing.T, cfg machine.Config) *Ftrace {
 	t.Helper()
+	return newRunningKernel(t, cfg, Config{})
+}
+
+func newRunningKernel(t *testing.T, cfg machine.Config, kernel Config) *Ftrace {
+	t.Helper()
 	m, err := machine.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +133,7 @@ func newRunning(t *testing.T, cfg machine.Config) *Ftrace {
 	if err := s.Start(m); err != nil {
 		t.Fatal(err)
 	}
-	ft, err := New(m, Config{})
+	ft, err := New(m, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +182,7 @@ func TestDynamicEventsFile(t *testing.T) {
 	for command, errno := range map[string]syscall.Errno{
 		"-:g/d": syscall.ENOENT, "-:/a": syscall.ENOENT, "-:g/a two": syscall.ENOENT,
 		"-": syscall.EINVAL, "-x:g/a": syscall.EINVAL, "-:": syscall.EINVAL, "!": syscall.EINVAL, "!x": syscall.EINVAL,
-		"x:g/" + strings.Repeat("e", commandSize): syscall.EINVAL,
+		"x:g/" + strings.Repeat("e", 4096): syscall.EINVAL,
 	} {
 		l.fails("dynamic_events", command, errno)
 	}
@@ -282,13 +289,13 @@ func TestDynamicEventSwitch(t *testing.T) {
 	var calls []string
 	refuse := false
 	for _, name := range []string{"a", "b"} {
-		l.ft.onSwitch(l.ft.types.ByName("g", name), func(tr *Instance, on bool) error {
+		l.ft.dynamic[l.ft.types.ByName("g", name)].reg = func(_ dynevent.Instance, on bool) error {
 			calls = append(calls, fmt.Sprint(name, on))
 			if refuse && on && name == "a" {
 				return syscall.ENOMEM
 			}
 			return nil
-		})
+		}
 	}
 	refuse = true
 	l.fails("events/g/enable", "1", syscall.ENOMEM) // b is on, the last one is tried first

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/tracer/dynevent"
+
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
@@ -363,14 +365,14 @@ func TestErrorCases(t *testing.T) {
 // capturedFiles are the files of the captured machine that the cases name.
 type capturedFiles struct{}
 
-func (capturedFiles) Stat(path string) (tracer.UserFile, error) {
+func (capturedFiles) Stat(path string) (dynevent.UserFile, error) {
 	switch path {
 	case "/usr/bin/wl":
-		return tracer.UserFile{ID: 1 << 63, Regular: true, Size: 1 << 20}, nil
+		return dynevent.UserFile{ID: 1 << 63, Regular: true, Size: 1 << 20}, nil
 	case "/usr":
-		return tracer.UserFile{}, nil
+		return dynevent.UserFile{}, nil
 	}
-	return tracer.UserFile{}, syscall.ENOENT
+	return dynevent.UserFile{}, syscall.ENOENT
 }
 
 func checkErrorCases(t *testing.T, capture, text string, least int) {

@@ -29,14 +29,14 @@ func (tr *Instance) stacks(w *record.Recorder, c *machine.CPU, ctx ringbuf.Conte
 // the function that makes the record. That of a probe's hit is the stack of the place
 // that was hit.
 func (ft *Ftrace) eventStack(dst []uint64, c *machine.CPU, t *event.Type) []uint64 {
-	if ft.atRegs {
+	if ft.stackStart.Hit {
 		at := len(dst)
 		switch dst = c.KernelStack(dst); {
 		case len(dst) == at:
-		case ft.regsIP == 0:
+		case ft.stackStart.IP == 0:
 			dst = slices.Delete(dst, at, at+1)
 		default:
-			dst[at] = ft.regsIP
+			dst[at] = ft.stackStart.IP
 		}
 		return dst
 	}

@@ -4,6 +4,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/hist"
@@ -24,8 +25,8 @@ type eventState struct {
 	softRefs     int // who keeps it enabled softly
 	filter       *filter.File
 	triggers     trigger.List
-	hists        *hist.File // nil until it has one; see Instance.hists
-	eprobes      []*eprobe  // that are on the event
+	hists        *hist.File         // nil until it has one; see Instance.hists
+	eprobes      []*dynevent.Eprobe // that are on the event
 }
 
 // records reports whether something on the event keeps its records or makes others of

@@ -73,14 +73,10 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 			nodes = append(nodes, t.Files()...)
 		}
 	}
-	nodes = append(nodes, ft.uprobeFiles()...)
+	nodes = append(nodes, ft.dyn.Files()...)
 	return append(nodes,
 		ft.formatsFile(),
 		ft.dynInfoFile(),
-		ft.dynEventsFile("kprobe_events", kprobeEvents, ft.writeKprobeEvent),
-		tr.seq("kprobe_profile", 0o440, ft.showKprobeProfile),
-		ft.dynEventsFile("dynamic_events", nil, ft.createDynEvent),
-		ft.syntheticEventsFile(),
 		tr.value("README", 0o440, func() string { return readme }, nil),
 		tr.value("available_events", 0o440, ft.showAvailableEvents, nil),
 		tr.seq("available_filter_functions", 0o440, ft.showFunctions),

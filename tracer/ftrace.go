@@ -8,6 +8,9 @@ import (
 	"sync"
 	"syscall"
 
+	"ftracelab/tracer/dynevent"
+	"ftracelab/tracer/functions"
+
 	"ftracelab/fgraph"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs/tracefile"
@@ -21,7 +24,6 @@ import (
 	"ftracelab/tracer/rv"
 	"ftracelab/unwind"
 	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/memory"
 )
 
 // Config is what a kernel fixes when it is built or booted; everything else is
@@ -41,7 +43,7 @@ type Config struct {
 	DeferredUnwind bool
 	// Files is where uprobes find their files; nil: only what a simulated task has
 	// mapped is there.
-	Files UserFiles
+	Files dynevent.UserFiles
 	// Console is where the kernel's console is, for the function command dump;
 	// nil is none.
 	Console io.Writer
@@ -89,11 +91,11 @@ type Ftrace struct {
 	top       *Instance
 	instances []*Instance // the others, by name
 	// ops are the users of function entries, the latest first.
-	ops              []*functionOps
-	graphOps         functionOps // of all users of the shadow stacks
+	ops              []*functions.Ops
+	graphOps         functions.Ops // of all users of the shadow stacks
 	graphHashes      []graphHash
-	graphFilter      functionHash    // set_graph_function
-	graphNotrace     functionHash    // set_graph_notrace
+	graphFilter      functions.Hash  // set_graph_function
+	graphNotrace     functions.Hash  // set_graph_notrace
 	touched          map[uint64]bool // functions that were ever traced
 	touchedAll       bool            // all were, but for untouched
 	untouched        map[uint64]bool // functions of modules that came after that
@@ -101,31 +103,21 @@ type Ftrace struct {
 	blk              *blk.Blk
 	rv               *rv.RV
 	functionsEnabled int32 // kernel.ftrace_enabled
-	kprobes          kprobes
-	mem              *memory.Memory // nil until a probe reads it
-	tprobes          []*traceFprobe // on tracepoints, those that are enabled
-	uprobed          []*traceUprobe // those that are to be hit
-	userIPs          []uint64       // of the user stack that is looked at
 	profiler         profiler
 	stackTracer      stackTracer
 	hists            hist.Registry
 	running          *machine.CPU // the CPU whose hook runs
 	// concerned is the task besides the current one that the tracepoint which
 	// runs is about; nil for most.
-	concerned *machine.Task
-	// atRegs says that what is recorded is the hit of a probe, whose stack begins at
-	// regsIP, or if that is 0 where the innermost function returns to.
-	atRegs bool
-	regsIP uint64
+	concerned  *machine.Task
+	stackStart dynevent.StackStart // of what is recorded
 	// recordTGID says that some instance has options/record-tgid.
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
 	bootEnd    machine.Time // when they do
 	ignored    []error      // see Ignored
 	dynamic    map[*event.Type]*dynamicEvent
-	dynEvents  []dynEvent // the lines of dynamic_events
-	dynKinds   []*dynKind // that a definition may be of, in the order they are asked
-	synthetic  synthetic
+	dyn        *dynevent.Events
 	listening  []bool   // by event id: some instance has it enabled
 	probes     []uint64 // by event id: the innermost frame of its stacks
 	syscalls   syscallEvents
@@ -169,8 +161,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 			ft.stackmap = m.Map
 		}
 	}
-	ft.synthetic.kind = synthKind()
-	ft.dynKinds = []*dynKind{eprobeEvents, ft.synthetic.kind, kprobeEvents, fprobeEvents, uprobeEvents}
+	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files)
 	ft.blk, ft.rv = blk.New((*host)(ft)), rv.New((*host)(ft))
 	ft.tracers = ft.newTracers()
 	ft.listening = make([]bool, ft.maxID+1)
@@ -181,7 +172,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
-	ft.graphOps = functionOps{wants: ft.graph.Traces, call: ft.graph.Call, handler: "ftrace_graph_func"}
+	ft.graphOps = functions.Ops{Wants: ft.graph.Traces, Call: ft.graph.Call, Handler: "ftrace_graph_func"}
 	if ft.top, err = ft.newInstance(""); err != nil {
 		return nil, err
 	}
@@ -189,7 +180,6 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	secret := m.Rand("ptr_key")
 	ft.ptrKey = sipKey{secret.Uint64(), secret.Uint64()}
 	ft.newStackTracer()
-	ft.newKprobes()
 	ft.hooksChanged()
 	ft.boot()
 	return ft, nil

@@ -3,6 +3,8 @@ package tracer
 import (
 	"math"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
@@ -14,9 +16,9 @@ import (
 //
 // Kernel: function_trace_init, kernel/trace/trace_functions.c.
 func (tr *Instance) functionInit() error {
-	tr.ops = functionOps{
-		hash: &tr.functions, pids: tr, handler: "function_trace_call",
-		call: func(c *machine.CPU, f *machine.Frame) { functionCall(tr, c, f) },
+	tr.ops = functions.Ops{
+		Hash: &tr.functions, Follows: tr.followsTask, Handler: "function_trace_call",
+		Call: func(c *machine.CPU, f *machine.Frame) { functionCall(tr, c, f) },
 	}
 	tr.ft.registerOps(&tr.ops)
 	return nil

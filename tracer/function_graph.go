@@ -64,7 +64,7 @@ func (tr *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call
 	if *word&graphNotrace != 0 {
 		return false
 	}
-	if ft.graphNotrace.has(call.Func) {
+	if ft.graphNotrace.Has(call.Func) {
 		*word |= graphNotrace // until its return, which is why that is wanted
 		return true
 	}

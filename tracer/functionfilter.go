@@ -6,6 +6,10 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/glob"
+
+	"ftracelab/tracer/functions"
+
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
@@ -47,7 +51,7 @@ func (ft *Ftrace) matching(m functionMatch, module func(machine.Symbol) bool) fu
 				return
 			case m.byIndex:
 			case module != nil && !module(s):
-			case module != nil && m.glob == "", globMatch(m.glob, s.Name):
+			case module != nil && m.glob == "", glob.Match(m.glob, s.Name):
 				if !yield(s) {
 					return
 				}
@@ -58,14 +62,14 @@ func (ft *Ftrace) matching(m functionMatch, module func(machine.Symbol) bool) fu
 
 // matchInto puts what a word selects into a set or takes it out, and says how
 // many functions that were.
-func (ft *Ftrace) matchInto(h *functionHash, word string, module func(machine.Symbol) bool) (found int) {
+func (ft *Ftrace) matchInto(h *functions.Hash, word string, module func(machine.Symbol) bool) (found int) {
 	m := parseMatch(word)
 	for s := range ft.matching(m, module) {
 		found++
 		if m.out {
-			h.remove(s.IP())
+			h.Remove(s.IP())
 		} else {
-			h.add(s.IP())
+			h.Add(s.IP())
 		}
 	}
 	return found
@@ -78,7 +82,7 @@ func (ft *Ftrace) matchInto(h *functionHash, word string, module func(machine.Sy
 func moduleMatch(pattern string) func(machine.Symbol) bool {
 	pattern, others := strings.CutPrefix(pattern, "!")
 	return func(s machine.Symbol) bool {
-		in := s.Module != "" && (pattern == "" || globMatch(pattern, s.Module))
+		in := s.Module != "" && (pattern == "" || glob.Match(pattern, s.Module))
 		return in != others
 	}
 }
@@ -86,7 +90,7 @@ func moduleMatch(pattern string) func(machine.Symbol) bool {
 // functionFilter is set_ftrace_filter or set_ftrace_notrace of an instance.
 type functionFilter struct {
 	tr      *Instance
-	set     *functionHash // a part of the instance's filterHash
+	set     *functions.Hash // a part of the instance's filterHash
 	pending []pendingModule
 	notrace bool
 	bare    bool // stack_trace_filter: no commands, no modules to wait for
@@ -101,7 +105,7 @@ type pendingModule struct{ functions, module string }
 // command acts at once.
 //
 // Kernel: ftrace_process_regex, kernel/trace/ftrace.c.
-func (f *functionFilter) word(edit *functionHash, word string) error {
+func (f *functionFilter) word(edit *functions.Hash, word string) error {
 	functions, command, isCommand := strings.Cut(word, ":")
 	if isCommand && f.bare {
 		return fmt.Errorf("%q: no commands here: %w", word, syscall.ENODEV)
@@ -123,7 +127,7 @@ func (f *functionFilter) word(edit *functionHash, word string) error {
 // module, it waits for it.
 //
 // Kernel: ftrace_mod_callback and cache_mod, kernel/trace/ftrace.c.
-func (f *functionFilter) module(edit *functionHash, functions, module string, given bool) error {
+func (f *functionFilter) module(edit *functions.Hash, functions, module string, given bool) error {
 	var match func(machine.Symbol) bool
 	if given {
 		match = moduleMatch(module)
@@ -173,11 +177,11 @@ func (ft *Ftrace) hasModule(name string) bool {
 //
 // Kernel: ftrace_regex_release and ftrace_hash_move_and_update_ops,
 // kernel/trace/ftrace.c.
-func (f *functionFilter) settle(edit *functionHash) {
+func (f *functionFilter) settle(edit *functions.Hash) {
 	if !f.notrace {
-		edit.modules = len(f.pending) > 0
+		edit.Modules = len(f.pending) > 0
 	}
-	*f.set = edit.settled()
+	*f.set = edit.Settled()
 	f.tr.ft.opsChanged()
 }
 
@@ -188,10 +192,10 @@ func (f *functionFilter) settle(edit *functionHash) {
 func (f *functionFilter) show() ([]byte, error) {
 	var text []byte
 	switch {
-	case !f.set.empty():
-		if f.set.count > 0 {
+	case !f.set.Empty():
+		if f.set.Count > 0 {
 			for s := range f.tr.ft.functions {
-				if f.set.has(s.IP()) {
+				if f.set.Has(s.IP()) {
 					text = append(appendFunction(text, s), '\n')
 				}
 			}
@@ -220,21 +224,21 @@ const filterWord = 512
 // copy or, with !, takes away, and closing the file makes the copy the set.
 type filterFile struct {
 	show   func() ([]byte, error)
-	edit   func(trunc bool) functionHash
-	word   func(edit *functionHash, word string) error
-	settle func(edit *functionHash)
+	edit   func(trunc bool) functions.Hash
+	word   func(edit *functions.Hash, word string) error
+	settle func(edit *functions.Hash)
 }
 
 // files are set_ftrace_filter and set_ftrace_notrace.
 func (f *functionFilter) file(name string) tracefile.Node {
 	return f.tr.editFile(name, filterFile{
 		show: f.show,
-		edit: func(trunc bool) functionHash {
+		edit: func(trunc bool) functions.Hash {
 			if !trunc {
-				return f.set.edit()
+				return f.set.Edit()
 			}
 			f.pending = nil
-			return functionHash{}
+			return functions.Hash{}
 		},
 		word: f.word, settle: f.settle,
 	})
@@ -261,7 +265,7 @@ type filterWriter struct {
 	tracefile.Handle
 	tr      *Instance
 	file    filterFile
-	edit    functionHash
+	edit    functions.Hash
 	parser  tracefile.Parser
 	written bool // since it was settled
 	settled bool

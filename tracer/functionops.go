@@ -3,57 +3,28 @@ package tracer
 import (
 	"slices"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/fgraph"
 	"ftracelab/workload/machine"
 )
 
-// functionOps is struct ftrace_ops: one user of function entries, with the
-// functions it wants. The tracers of an instance share the instance's filter;
-// a function command, the stack tracer and the profiler have their own.
-//
-// Kernel: struct ftrace_ops, include/linux/ftrace.h.
-type functionOps struct {
-	hash *filterHash
-	call func(c *machine.CPU, f *machine.Frame)
-	// pids is the instance whose set_ftrace_pid applies; nil for a user that
-	// looks at every task.
-	pids *Instance
-	// handler is the kernel's function behind call, for enabled_functions.
-	handler string
-	// wants stands in for hash, which then is nil, where call looks at filters of
-	// its own: the graph's users have one each.
-	wants func(ip uint64) bool
-
-	direct *machine.Direct // of a module that takes its calls without ftrace
-	regs   bool            // wants all registers (FTRACE_OPS_FL_SAVE_REGS)
-
-	trampoline uint64 // made up while registered
-}
-
-// traces reports whether o wants a function.
-func (o *functionOps) traces(ip uint64) bool {
-	if o.wants != nil {
-		return o.wants(ip)
-	}
-	return o.hash.wants(ip)
-}
-
 // registerOps adds a user of function entries; the latest is called first.
 //
 // Kernel: ftrace_startup and add_ftrace_ops, kernel/trace/ftrace.c.
-func (ft *Ftrace) registerOps(o *functionOps) {
+func (ft *Ftrace) registerOps(o *functions.Ops) {
 	if slices.Contains(ft.ops, o) {
 		ft.opsChanged()
 		return
 	}
-	o.trampoline = ft.freeTrampoline()
+	o.Trampoline = ft.freeTrampoline()
 	ft.ops = slices.Insert(ft.ops, 0, o)
-	if o.hash == nil {
+	if o.Hash == nil {
 		ft.opsChanged()
 		return
 	}
 	if ft.functionsEnabled != 0 {
-		ft.touchHash(o.hash)
+		ft.touchHash(o.Hash)
 	}
 	ft.hookCalls()
 }
@@ -61,26 +32,26 @@ func (ft *Ftrace) registerOps(o *functionOps) {
 // unregisterOps removes a user; one that is not there is no matter.
 //
 // Kernel: ftrace_shutdown, kernel/trace/ftrace.c.
-func (ft *Ftrace) unregisterOps(o *functionOps) {
+func (ft *Ftrace) unregisterOps(o *functions.Ops) {
 	if at := slices.Index(ft.ops, o); at >= 0 {
 		ft.ops = slices.Delete(ft.ops, at, at+1)
 	}
-	o.trampoline = 0
+	o.Trampoline = 0
 	ft.hookCalls()
 }
 
 // graphHash is a user of the shadow stacks with the functions it wants.
 type graphHash struct {
 	ops  *fgraph.Ops
-	hash *filterHash
+	hash *functions.OpsHash
 }
 
 // registerGraph adds a user of the shadow stacks for the functions of h. All of
 // them together are one user of function entries.
 //
 // Kernel: register_ftrace_graph, kernel/trace/fgraph.c.
-func (ft *Ftrace) registerGraph(o *fgraph.Ops, h *filterHash) error {
-	o.Filter = h.wants
+func (ft *Ftrace) registerGraph(o *fgraph.Ops, h *functions.OpsHash) error {
+	o.Filter = h.Wants
 	if err := ft.graph.Register(o); err != nil {
 		return err
 	}
@@ -113,7 +84,7 @@ func (ft *Ftrace) opsChanged() {
 // hookCalls sets the machine's hook if anybody wants calls.
 func (ft *Ftrace) hookCalls() {
 	ft.machine.Hooks.Call = nil
-	if len(ft.entryOps()) > 0 || ft.kprobes.armed > 0 {
+	if len(ft.entryOps()) > 0 || ft.dyn.Armed() {
 		ft.machine.Hooks.Call = ft.call
 	}
 }
@@ -124,18 +95,18 @@ func (ft *Ftrace) hookCalls() {
 func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
 	ft.running = c
 	for _, o := range ft.entryOps() {
-		if (o.hash == nil || o.hash.wants(f.IP)) && (o.pids == nil || o.pids.followsTask(c)) {
-			o.call(c, f)
+		if (o.Hash == nil || o.Hash.Wants(f.IP)) && (o.Follows == nil || o.Follows(c)) {
+			o.Call(c, f)
 		}
 	}
-	if ft.kprobes.armed > 0 {
-		ft.hitInside(c, f)
+	if ft.dyn.Armed() {
+		ft.dyn.Call(c, f)
 	}
 	ft.running = nil
 }
 
 // entryOps are the users that are called: with kernel.ftrace_enabled off none.
-func (ft *Ftrace) entryOps() []*functionOps {
+func (ft *Ftrace) entryOps() []*functions.Ops {
 	if ft.functionsEnabled == 0 {
 		return nil
 	}

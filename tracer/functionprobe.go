@@ -6,6 +6,10 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/glob"
+
+	"ftracelab/tracer/functions"
+
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
@@ -51,8 +55,8 @@ type probeData struct {
 type functionProbe struct {
 	command *functionCommand
 	counted bool
-	ops     functionOps
-	hash    filterHash
+	ops     functions.Ops
+	hash    functions.OpsHash
 	data    map[uint64]*probeData // by address of the patched call
 }
 
@@ -111,30 +115,30 @@ func (tr *Instance) findProbe(cmd *functionCommand, counted bool) *functionProbe
 // and if all have it that is an error. make is called once for each new one.
 //
 // Kernel: register_ftrace_function_probe, kernel/trace/ftrace.c.
-func (tr *Instance) addProbe(cmd *functionCommand, counted bool, functions string, make func() *probeData) error {
+func (tr *Instance) addProbe(cmd *functionCommand, counted bool, pattern string, make func() *probeData) error {
 	p := tr.findProbe(cmd, counted)
 	fresh := p == nil
 	if fresh {
 		p = &functionProbe{command: cmd, counted: counted, data: map[uint64]*probeData{}}
-		p.ops = functionOps{hash: &p.hash, handler: "function_trace_probe_call", call: func(c *machine.CPU, f *machine.Frame) {
+		p.ops = functions.Ops{Hash: &p.hash, Handler: "function_trace_probe_call", Call: func(c *machine.CPU, f *machine.Frame) {
 			cmd.fire(tr, c, p.data[f.IP])
 		}}
 	}
-	edit := p.hash.filter.edit()
-	if tr.ft.matchInto(&edit, functions, nil) == 0 {
-		return fmt.Errorf("no function matches %q: %w", functions, syscall.EINVAL)
+	edit := p.hash.Filter.Edit()
+	if tr.ft.matchInto(&edit, pattern, nil) == 0 {
+		return fmt.Errorf("no function matches %q: %w", pattern, syscall.EINVAL)
 	}
-	if edit.count == p.hash.filter.count {
-		return fmt.Errorf("%s have %s already: %w", functions, cmd.name, syscall.EINVAL)
+	if edit.Count == p.hash.Filter.Count {
+		return fmt.Errorf("%s have %s already: %w", pattern, cmd.name, syscall.EINVAL)
 	}
 	if counted || cmd.event {
-		for ip := range edit.all {
+		for ip := range edit.All {
 			if p.data[ip] == nil {
 				p.data[ip] = make()
 			}
 		}
 	}
-	p.hash.filter = edit.settled()
+	p.hash.Filter = edit.Settled()
 	if fresh {
 		tr.probes = slices.Insert(tr.probes, 0, p)
 		tr.ft.registerOps(&p.ops)
@@ -147,32 +151,32 @@ func (tr *Instance) addProbe(cmd *functionCommand, counted bool, functions strin
 // removeProbe takes a command away from functions: all if none are named.
 //
 // Kernel: unregister_ftrace_function_probe_func, kernel/trace/ftrace.c.
-func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, functions string) error {
+func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, pattern string) error {
 	p := tr.findProbe(cmd, counted)
 	if p == nil {
 		return fmt.Errorf("no function has %s: %w", cmd.name, syscall.ENODEV)
 	}
 	k := tr.ft.machine.Kallsyms()
-	edit := p.hash.filter.edit()
+	edit := p.hash.Filter.Edit()
 	var gone []uint64
-	for ip := range p.hash.filter.all {
+	for ip := range p.hash.Filter.All {
 		name, _, _, _, _ := k.Lookup(ip)
-		if functions == "" || globMatch(functions, name) {
-			edit.remove(ip)
+		if pattern == "" || glob.Match(pattern, name) {
+			edit.Remove(ip)
 			gone = append(gone, ip)
 		}
 	}
 	if len(gone) == 0 {
-		return fmt.Errorf("no function of %q has %s: %w", functions, cmd.name, syscall.EINVAL)
+		return fmt.Errorf("no function of %q has %s: %w", pattern, cmd.name, syscall.EINVAL)
 	}
-	p.hash.filter = edit.settled()
+	p.hash.Filter = edit.Settled()
 	for _, ip := range gone {
 		if d := p.data[ip]; d != nil && d.event != nil {
 			tr.putEventProbe(d.event)
 		}
 		delete(p.data, ip)
 	}
-	if edit.count > 0 {
+	if edit.Count > 0 {
 		tr.ft.opsChanged()
 		return nil
 	}
@@ -205,7 +209,7 @@ func (tr *Instance) clearProbes() {
 // trace_functions.c.
 func (tr *Instance) appendProbes(text []byte) []byte {
 	for _, p := range tr.probes {
-		for ip := range p.hash.filter.all {
+		for ip := range p.hash.Filter.All {
 			if p.command.event && p.data[ip] == nil {
 				continue // its module went; the kernel warns
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/workload/machine"
 )
 
@@ -86,9 +88,9 @@ func (ft *Ftrace) showTouchedFunctions() ([]byte, error) {
 }
 
 // users counts who traces a function; one is the latest of them.
-func (ft *Ftrace) users(ip uint64) (count int, one *functionOps) {
+func (ft *Ftrace) users(ip uint64) (count int, one *functions.Ops) {
 	for n := len(ft.ops) - 1; n >= 0; n-- {
-		if o := ft.ops[n]; o.traces(ip) {
+		if o := ft.ops[n]; o.Traces(ip) {
 			count, one = count+1, o
 		}
 	}
@@ -118,8 +120,8 @@ func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
 	text = fmt.Appendf(appendFunction(text, s), " (%d) %s   %s     ", users, regs, isDirect)
 	switch {
 	case users == 1:
-		handler := ft.symbolSize(one.handler)
-		text = fmt.Appendf(text, "\ttramp: 0x%016x (%s) ->%s", one.trampoline, handler, handler)
+		handler := ft.symbolSize(one.Handler)
+		text = fmt.Appendf(text, "\ttramp: 0x%016x (%s) ->%s", one.Trampoline, handler, handler)
 	case users > 1:
 		text = fmt.Appendf(text, " ->%s", ft.symbolSize("arch_ftrace_ops_list_func"))
 	}
@@ -131,7 +133,7 @@ func (ft *Ftrace) appendUsers(text []byte, s machine.Symbol) []byte {
 
 // wantsRegs reports whether a user of a function wants all registers.
 func (ft *Ftrace) wantsRegs(ip uint64) bool {
-	return slices.ContainsFunc(ft.ops, func(o *functionOps) bool { return o.regs && o.traces(ip) })
+	return slices.ContainsFunc(ft.ops, func(o *functions.Ops) bool { return o.Regs && o.Traces(ip) })
 }
 
 // symbolSize is a function as %pS prints its address.
@@ -158,7 +160,7 @@ const trampolines = 0xffffffffc0000000
 func (ft *Ftrace) freeTrampoline() uint64 {
 	taken := make(map[uint64]bool, len(ft.ops))
 	for _, o := range ft.ops {
-		taken[o.trampoline] = true
+		taken[o.Trampoline] = true
 	}
 	at := uint64(trampolines)
 	for taken[at] {
@@ -172,8 +174,8 @@ func (ft *Ftrace) freeTrampoline() uint64 {
 // Kernel: FTRACE_FL_TOUCHED, include/linux/ftrace.h.
 func (ft *Ftrace) touch() {
 	for _, o := range ft.ops {
-		if o.hash != nil {
-			ft.touchHash(o.hash)
+		if o.Hash != nil {
+			ft.touchHash(o.Hash)
 		}
 	}
 	for _, g := range ft.graphHashes {
@@ -181,21 +183,21 @@ func (ft *Ftrace) touch() {
 	}
 }
 
-func (ft *Ftrace) touchHash(h *filterHash) {
+func (ft *Ftrace) touchHash(h *functions.OpsHash) {
 	switch {
 	case ft.touchedAll && len(ft.untouched) == 0:
-	case h.filter.empty() && h.notrace.count == 0:
+	case h.Filter.Empty() && h.Notrace.Count == 0:
 		ft.touchedAll = true
 		clear(ft.untouched)
-	case h.filter.empty():
+	case h.Filter.Empty():
 		for s := range ft.functions {
-			if ip := s.IP(); !h.notrace.has(ip) {
+			if ip := s.IP(); !h.Notrace.Has(ip) {
 				ft.touched[ip] = true
 			}
 		}
 	default:
-		for ip := range h.filter.all {
-			if !h.notrace.has(ip) {
+		for ip := range h.Filter.All {
+			if !h.Notrace.Has(ip) {
 				ft.touched[ip] = true
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/fgraph"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
@@ -14,34 +16,34 @@ import (
 // call. The sets are the kernel's, not an instance's.
 //
 // Kernel: ftrace_graph_open and ftrace_graph_set_hash, kernel/trace/ftrace.c.
-func (tr *Instance) graphFilterFile(name string, set *functionHash, none string) tracefile.Node {
+func (tr *Instance) graphFilterFile(name string, set *functions.Hash, none string) tracefile.Node {
 	return tr.editFile(name, filterFile{
 		show: func() ([]byte, error) { return tr.ft.showGraphFilter(set, none), nil },
-		edit: func(trunc bool) functionHash {
+		edit: func(trunc bool) functions.Hash {
 			if trunc {
-				return functionHash{}
+				return functions.Hash{}
 			}
-			return set.edit()
+			return set.Edit()
 		},
 		word:   tr.ft.graphFilterWord,
-		settle: func(edit *functionHash) { *set = edit.settled() },
+		settle: func(edit *functions.Hash) { *set = edit.Settled() },
 	})
 }
 
 // graphFilterWord does what a word says. Unlike in set_ftrace_filter a number is
 // no index, and to take out what is not there is a fault.
-func (ft *Ftrace) graphFilterWord(edit *functionHash, word string) error {
+func (ft *Ftrace) graphFilterWord(edit *functions.Hash, word string) error {
 	m := parseMatch(word)
 	found := false
 	if !m.byIndex {
 		for s := range ft.matching(m, nil) {
 			if m.out {
-				found = found || edit.has(s.IP())
-				edit.remove(s.IP())
+				found = found || edit.Has(s.IP())
+				edit.Remove(s.IP())
 				continue
 			}
 			found = true
-			edit.add(s.IP())
+			edit.Add(s.IP())
 		}
 	}
 	if !found {
@@ -53,12 +55,12 @@ func (ft *Ftrace) graphFilterWord(edit *functionHash, word string) error {
 // showGraphFilter lists the set in the order of the kernel's table.
 //
 // Kernel: g_show, kernel/trace/ftrace.c.
-func (ft *Ftrace) showGraphFilter(set *functionHash, none string) []byte {
-	if set.empty() {
+func (ft *Ftrace) showGraphFilter(set *functions.Hash, none string) []byte {
+	if set.Empty() {
 		return []byte(none)
 	}
 	var text []byte
-	for ip := range set.all {
+	for ip := range set.All {
 		text = append(ft.appendFunctionAt(text, ip), '\n')
 	}
 	return text
@@ -87,10 +89,10 @@ const (
 //
 // Kernel: ftrace_graph_addr and ftrace_graph_ignore_func, kernel/trace/trace.h.
 func (ft *Ftrace) graphSelects(c *machine.CPU, word *uint64, call fgraph.Call) bool {
-	if *word&graphInside != 0 || ft.graphFilter.empty() {
+	if *word&graphInside != 0 || ft.graphFilter.Empty() {
 		return true
 	}
-	if !ft.graphFilter.has(call.Func) {
+	if !ft.graphFilter.Has(call.Func) {
 		return false
 	}
 	*word = *word&^graphDepthMask | graphInside | uint64(call.Depth)<<graphDepthShift&graphDepthMask

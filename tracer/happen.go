@@ -74,7 +74,7 @@ func (tr *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []
 		tr.callHists(m, s.hists, rec, tr.timeOf(&room, c.ID), c.Current.PID, c.Current.Comm)
 	}
 	for _, e := range s.eprobes {
-		e.fire(c, h, rec)
+		e.Fire(c, h, rec)
 	}
 	tr.fill(&room, tr.wanted(c, t, rec), c, ctx, t, h, rec)
 	s.triggers.CallDue(due, m)

@@ -31,7 +31,7 @@ type histEnv struct{ *Instance }
 func (e histEnv) Event(system, name string) *event.Type { return e.ft.types.ByName(system, name) }
 
 func (e histEnv) Synth(name string) hist.SynthEvent {
-	if synth := e.ft.findSynth(name); synth != nil {
+	if synth := e.ft.dyn.FindSynth(name); synth != nil {
 		return synth
 	}
 	return nil
@@ -133,9 +133,8 @@ func (tr *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64
 	h := tr.histMoments[tr.histDepth]
 	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: tr.histStack}
 	tr.histDepth++
-	outer := tr.ft.synthetic.open
-	tr.ft.synthetic.open = m.h
+	outer := tr.ft.dyn.OpenEvent(m.h)
 	hists.Happen(h, filter.Context{CPU: m.cpu.ID, Comm: comm})
-	tr.ft.synthetic.open = outer
+	tr.ft.dyn.OpenEvent(outer)
 	tr.histDepth--
 }

@@ -3,6 +3,8 @@ package tracer
 import (
 	"fmt"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/cpumask"
@@ -40,11 +42,11 @@ type Instance struct {
 	hists      *hist.Instance
 	clearTrace bool // an event goes that was enabled: see resetCleared
 	pids       eventPIDs
-	repeats    []funcRepeat   // by CPU; of func-no-repeats
-	functions  filterHash     // set_ftrace_filter and set_ftrace_notrace
-	filter     functionFilter // the files that edit them
+	repeats    []funcRepeat      // by CPU; of func-no-repeats
+	functions  functions.OpsHash // set_ftrace_filter and set_ftrace_notrace
+	filter     functionFilter    // the files that edit them
 	notrace    functionFilter
-	ops        functionOps      // of a tracer that looks at functions
+	ops        functions.Ops    // of a tracer that looks at functions
 	probes     []*functionProbe // function commands, the latest first
 	// set_ftrace_pid and set_ftrace_notrace_pid
 	functionPIDs, functionNoPIDs pidList
@@ -82,8 +84,8 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	}
 	tr.hists = hist.NewInstance(histEnv{tr}, &ft.hists)
 	tr.histStack = tr.moment.histStack
-	tr.filter = functionFilter{tr: tr, set: &tr.functions.filter}
-	tr.notrace = functionFilter{tr: tr, set: &tr.functions.notrace, notrace: true}
+	tr.filter = functionFilter{tr: tr, set: &tr.functions.Filter}
+	tr.notrace = functionFilter{tr: tr, set: &tr.functions.Notrace, notrace: true}
 	size := minBufferSize
 	if tr.expanded {
 		size = ft.cfg.BufferSizeKB << 10

@@ -120,16 +120,7 @@ func TestKprobeModule(t *testing.T) {
 	l := newProbeLab(t)
 	l.must("kprobe_events", "p:event1 trace_printk:trace_printk_irq_work\nr:event2 trace_printk:trace_printk_irq_work\n")
 	l.must("events/kprobes/event1/enable", "1")
-	list := func() string {
-		h, err := l.ft.KprobesDir().Children()[0].(*tracefile.File).Open(context.Background(), tracefile.Read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer h.Close()
-		text := make([]byte, 1000)
-		n, _ := h.Read(context.Background(), text)
-		return string(text[:n])
-	}
+	list := l.kprobesList
 	if got := list(); got != "" {
 		t.Errorf("the list reads %q", got)
 	}
@@ -163,7 +154,7 @@ func TestKprobeModule(t *testing.T) {
 func TestKprobeOptimization(t *testing.T) {
 	l := newProbeLab(t)
 	l.must("kprobe_events", "p:inside vfs_read+9\np:entry vfs_read\n")
-	list := func() string { text, _ := l.ft.showKprobes(); return string(text) }
+	list := l.kprobesList
 	want := func(when, inside string) {
 		t.Helper()
 		if got := list(); !strings.Contains(got, "vfs_read+0x9    "+inside+"\n") {
@@ -173,7 +164,7 @@ func TestKprobeOptimization(t *testing.T) {
 	want("disabled", "[DISABLED]")
 	l.must("events/kprobes/enable", "1")
 	want("armed", "")
-	l.ft.Run(optimizeDelay)
+	l.ft.Run(20 * machine.Millisecond)
 	want("later", "[OPTIMIZED]")
 	if trace := l.read("trace"); !strings.Contains(trace, "] .NZff") && !strings.Contains(trace, "] ..Zff") {
 		t.Errorf("no hit is in a breakpoint's context:\n%s", trace)
@@ -183,7 +174,7 @@ func TestKprobeOptimization(t *testing.T) {
 	if err := tracefsfs.WriteFile(l.fs, "trace", ""); err != nil {
 		t.Fatal(err)
 	}
-	l.ft.Run(optimizeDelay)
+	l.ft.Run(20 * machine.Millisecond)
 	if trace := l.read("trace"); strings.Contains(trace, "Z") || !strings.Contains(trace, "] .....") {
 		t.Errorf("the jump's context is another:\n%s", trace)
 	}
@@ -267,4 +258,17 @@ func TestKprobesDir(t *testing.T) {
 	if err := tracefsfs.WriteFile(dir, "enabled", "maybe"); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("enabled takes maybe: %v", err)
 	}
+}
+
+// kprobesList is the text of kprobes/list in debugfs.
+func (l *dynLab) kprobesList() string {
+	l.t.Helper()
+	h, err := l.ft.KprobesDir().Children()[0].(*tracefile.File).Open(context.Background(), tracefile.Read)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer h.Close()
+	text := make([]byte, 1000)
+	n, _ := h.Read(context.Background(), text)
+	return string(text[:n])
 }

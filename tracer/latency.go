@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/fgraph"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
@@ -129,7 +131,7 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 		return nil
 	}
 	if !tr.top() || !tr.opts.Has(option.DisplayGraph) {
-		tr.ops = functionOps{hash: &tr.functions, pids: tr, handler: handler, call: func(c *machine.CPU, f *machine.Frame) {
+		tr.ops = functions.Ops{Hash: &tr.functions, Follows: tr.followsTask, Handler: handler, Call: func(c *machine.CPU, f *machine.Frame) {
 			if measured(c) && tr.records(c) {
 				tr.recordFunction(c, f.IP, f.Parent())
 			}
@@ -139,7 +141,7 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 	}
 	g := new(fgraph.Ops)
 	g.Entry = func(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
-		return measured(c) && tr.ft.graphSelects(c, s.Var(g), call) && !tr.ft.graphNotrace.has(call.Func) &&
+		return measured(c) && tr.ft.graphSelects(c, s.Var(g), call) && !tr.ft.graphNotrace.Has(call.Func) &&
 			tr.records(c) && tr.recordCall(c, call)
 	}
 	g.Return = func(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {

@@ -23,7 +23,7 @@ func (ft *Ftrace) listen() {
 			names[name] = true
 		}
 	}
-	ft.listenProbes(names)
+	ft.dyn.Points(names)
 	for _, name := range ft.rv.Points() {
 		names[name] = true
 	}

@@ -1,6 +1,9 @@
 package tracer
 
-import "ftracelab/workload/machine"
+import (
+	"ftracelab/tracer/functions"
+	"ftracelab/workload/machine"
+)
 
 // Do lets do have the machine between two of its steps: to add a task, to load a
 // module, to take a CPU offline. It must not run it; that is Run's. With Run it is
@@ -20,11 +23,10 @@ func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	name := mod.Name
 	if loaded {
-		ft.kprobeModule(name)
+		ft.dyn.ModuleCame(name)
 	} else {
-		ft.killKprobes(name)
+		ft.dyn.ModuleGoes(name)
 	}
-	ft.fprobeModule(name, loaded)
 	ft.directChanged(mod, loaded)
 	ft.touchModule(name, loaded)
 	if loaded {
@@ -37,9 +39,9 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 			}
 		}
 		if !loaded {
-			ft.forgetModule(name, &tr.functions.filter, &tr.functions.notrace)
+			ft.forgetModule(name, &tr.functions.Filter, &tr.functions.Notrace)
 			for _, p := range tr.probes {
-				ft.forgetModule(name, &p.hash.filter, &p.hash.notrace)
+				ft.forgetModule(name, &p.hash.Filter, &p.hash.Notrace)
 			}
 		}
 	}
@@ -49,13 +51,13 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 		}
 	}
 	if !loaded {
-		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.filter)
+		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.Filter)
 	}
 	ft.opsChanged()
 }
 
 func (f *functionFilter) moduleLoaded(name string) {
-	edit := f.set.edit()
+	edit := f.set.Edit()
 	kept := f.pending[:0]
 	for _, p := range f.pending {
 		if p.module == name {
@@ -71,13 +73,13 @@ func (f *functionFilter) moduleLoaded(name string) {
 	f.settle(&edit)
 }
 
-func (ft *Ftrace) forgetModule(name string, sets ...*functionHash) {
+func (ft *Ftrace) forgetModule(name string, sets ...*functions.Hash) {
 	for s := range ft.functions {
 		if s.Module != name {
 			continue
 		}
 		for _, set := range sets {
-			set.forget(s.IP())
+			set.Forget(s.IP())
 		}
 	}
 }

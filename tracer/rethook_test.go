@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
 	"ftracelab/workload/machine"
@@ -16,7 +18,7 @@ func TestRethookBesideGraph(t *testing.T) {
 	run := func(names string) map[byte][]seen {
 		ft := newRunning(t, machine.Config{})
 		got := map[byte][]seen{}
-		all := new(filterHash)
+		all := new(functions.OpsHash)
 		for _, name := range []byte(names) {
 			if name == 'g' {
 				err := ft.registerGraph(&fgraph.Ops{
@@ -34,7 +36,7 @@ func TestRethookBesideGraph(t *testing.T) {
 				got[name] = append(got[name], seen{fn, f.Value})
 			}}
 			p.Register(1, 1)
-			ft.registerOps(&functionOps{hash: all, call: func(c *machine.CPU, f *machine.Frame) {
+			ft.registerOps(&functions.Ops{Hash: all, Call: func(c *machine.CPU, f *machine.Frame) {
 				p.Enter(c, &ft.data(c.Current).rethooks, f)
 			}})
 		}

@@ -3,6 +3,8 @@ package tracer
 import (
 	"fmt"
 
+	"ftracelab/tracer/functions"
+
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload/machine"
 )
@@ -17,9 +19,9 @@ type stackTracer struct {
 	max     uint64 // stack_max_size, in bytes
 	ips     []uint64
 	use     []int // bytes of stack from its top to the place of each of ips
-	hash    filterHash
+	hash    functions.OpsHash
 	filter  functionFilter // stack_trace_filter
-	ops     functionOps
+	ops     functions.Ops
 }
 
 // stackTracerFrame is what the tracer's trampoline takes of a stack below the
@@ -30,8 +32,8 @@ const stackTracerFrame = 48
 
 func (ft *Ftrace) newStackTracer() {
 	s := &ft.stackTracer
-	s.filter = functionFilter{tr: ft.top, set: &s.hash.filter, bare: true}
-	s.ops = functionOps{hash: &s.hash, call: ft.checkStack, handler: "stack_trace_call"}
+	s.filter = functionFilter{tr: ft.top, set: &s.hash.Filter, bare: true}
+	s.ops = functions.Ops{Hash: &s.hash, Call: ft.checkStack, Handler: "stack_trace_call"}
 }
 
 // checkStack keeps the stack if it is the deepest. Interrupts have a stack of

@@ -16,7 +16,6 @@ import (
 
 func TestSyntheticEvents(t *testing.T) {
 	l := newDynLab(t)
-	l.ft.dynKinds = append(l.ft.dynKinds, l.ft.synthetic.kind)
 	l.must("synthetic_events", "lat u64 lat pid_t pid\n  # none\nstr char name[]; long[] st;\n")
 	l.must("dynamic_events", "x:g/a\ns:synthetic/sched_switch u64 a; u64 a\n")
 	l.want("synthetic_events", "lat\tu64 lat; pid_t pid\nstr\tchar[] name; long[] st\nsched_switch\tu64 a; u64 a\n")
@@ -30,7 +29,7 @@ func TestSyntheticEvents(t *testing.T) {
 	l.must("events/synthetic/lat/enable", "1")
 	l.fails("synthetic_events", "!lat", syscall.EBUSY)
 	l.must("events/synthetic/lat/enable", "0")
-	e := l.ft.findSynth("str")
+	e := l.ft.dyn.FindSynth("str")
 	e.Hold(1)
 	l.fails("synthetic_events", "!str", syscall.EBUSY)
 	l.fails("dynamic_events", "-:str", syscall.EBUSY)
@@ -73,7 +72,7 @@ func TestSyntheticEventGenerate(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.must("synthetic_events", "e u64 lat; char who[]; unsigned long[] st")
-	e := l.ft.findSynth("e")
+	e := l.ft.dyn.FindSynth("e")
 	values := []hist.Value{{B: []byte("bash")}, {N: 7}, {B: []byte{0x34, 0x12, 0, 0, 0, 0, 0, 0}}}
 	generate := func(lat uint64) {
 		values[1].N = lat
@@ -135,7 +134,7 @@ func TestSyntheticEventOrder(t *testing.T) {
 		h.Put(rec)
 		room := tr.reserve(cpu, ringbuf.Normal, typ, rec)
 		const lat = 0x1122334455667788
-		l.ft.findSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: lat}}, []int{0})
+		l.ft.dyn.FindSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: lat}}, []int{0})
 		tr.fill(&room, !c.soft, cpu, ringbuf.Normal, typ, h, rec)
 
 		page := make([]byte, 4096)
@@ -156,7 +155,7 @@ func TestSyntheticEventFault(t *testing.T) {
 	l := newDynLab(t)
 	l.must("synthetic_events", "e char any[]; char fixed[16]; u64 number")
 	l.must("events/synthetic/e/enable", "1")
-	l.ft.findSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: 48}}, []int{0, 0, 0})
+	l.ft.dyn.FindSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: 48}}, []int{0, 0, 0})
 	if text, want := l.read("trace"), "e: any= fixed=(fault) number=48\n"; !strings.HasSuffix(text, want) {
 		t.Errorf("no %q at the end of\n%s", want, text)
 	}
@@ -166,7 +165,7 @@ func TestSyntheticEventDoesNotAllocate(t *testing.T) {
 	l := newDynLab(t)
 	l.must("synthetic_events", "e u64 lat; char who[]; unsigned long[] st")
 	l.must("events/synthetic/e/enable", "1")
-	e := l.ft.findSynth("e")
+	e := l.ft.dyn.FindSynth("e")
 	m, field := new(hist.Moment), []int{1, 0, 2}
 	values := []hist.Value{{B: []byte("bash")}, {N: 7}, {B: make([]byte, 64)}}
 	if n := testing.AllocsPerRun(1000, func() { e.Generate(m, values, field) }); n != 0 {

@@ -36,7 +36,7 @@ func (ft *Ftrace) CreateSynthEvent(name string, fields ...SynthField) error {
 	if command.Len() >= maxSynthCommand {
 		return fmt.Errorf("synthetic event %q: %d bytes: %w", name, command.Len(), syscall.E2BIG)
 	}
-	return ft.top.locked(func() error { return ft.synthCommand(command.String()) })
+	return ft.top.locked(func() error { return ft.dyn.SynthCommand(command.String()) })
 }
 
 // DeleteSynthEvent deletes a synthetic event. Errors: ENOENT, or EBUSY while it is
@@ -44,7 +44,7 @@ func (ft *Ftrace) CreateSynthEvent(name string, fields ...SynthField) error {
 //
 // Kernel: synth_event_delete, kernel/trace/trace_events_synth.c.
 func (ft *Ftrace) DeleteSynthEvent(name string) error {
-	return ft.top.locked(func() error { return ft.deleteSynth(name) })
+	return ft.top.locked(func() error { return ft.dyn.DeleteSynth(name) })
 }
 
 // TraceSynthEvent records a synthetic event with one value for each field, in their
@@ -58,19 +58,19 @@ func (ft *Ftrace) DeleteSynthEvent(name string) error {
 // kernel/trace/trace_events_synth.c.
 func (tr *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
 	return tr.locked(func() (err error) {
-		e := tr.ft.findSynth(name)
+		e := tr.ft.dyn.FindSynth(name)
 		if e == nil {
 			return fmt.Errorf("there is no synthetic event %q: %w", name, syscall.EINVAL)
 		}
-		if !tr.events[e.typ.ID].enabled {
+		if !tr.events[e.Type().ID].enabled {
 			return nil
 		}
-		if want := len(e.def.Fields); len(values) != want {
+		if want := e.NumFields(); len(values) != want {
 			err = fmt.Errorf("synthetic event %s: %d values, want %d: %w", name, len(values), want, syscall.EINVAL)
 			values = nil
 		}
-		h := event.Common{Type: uint16(e.typ.ID), PID: int32(outsider.pid)}
-		tr.happen(tr.ft.machine.CPUs()[writerCPU], e.typ, h, e.def.Append(nil, h, values))
+		h := event.Common{Type: uint16(e.Type().ID), PID: int32(outsider.pid)}
+		tr.happen(tr.ft.machine.CPUs()[writerCPU], e.Type(), h, e.Append(nil, h, values))
 		tr.ft.cmdlines.setComm(int32(outsider.pid), outsider.comm)
 		return err
 	})

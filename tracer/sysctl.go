@@ -23,7 +23,7 @@ func (ft *Ftrace) Sysctls() []*tracefile.File {
 
 // DebugSysctls are the files of /proc/sys/debug that belong to tracing.
 func (ft *Ftrace) DebugSysctls() []*tracefile.File {
-	return []*tracefile.File{ft.sysctl("kprobes-optimization", &ft.kprobes.optimize, intRange{0, 1}, ft.optimizeAll)}
+	return []*tracefile.File{ft.sysctl("kprobes-optimization", ft.dyn.Optimization(), intRange{0, 1}, ft.dyn.OptimizeAll)}
 }
 
 // intRange is the numbers that a sysctl takes.

@@ -64,7 +64,7 @@ func (tr *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		Comm:         ft.cmdlines.comm,
 		TGID:         ft.cmdlines.tgid,
 		UserFile:     ft.userFile,
-		ProbedEvent:  ft.probedEvent,
+		ProbedEvent:  ft.dyn.ProbedEvent,
 		CPUs:         ft.machine.OnlineCPUs(),
 		PossibleCPUs: buf.CPUs(),
 		CounterClock: !tr.clock.inNS,

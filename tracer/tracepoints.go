@@ -15,7 +15,7 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 			tr.current.Trace(tr.trace(), c, tp)
 		}
 	}
-	ft.hitTracepoint(c, tp)
+	ft.dyn.Tracepoint(c, tp)
 	if fire := ft.points[tp.Event()]; fire != nil {
 		fire(c, tp)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"ftracelab/tracefsfs"
+	"ftracelab/tracer/dynevent"
+
 	"ftracelab/workload/machine"
 )
 
@@ -83,17 +85,17 @@ func TestUprobePlaces(t *testing.T) {
 // oneFile is a file system with one file.
 type oneFile struct{}
 
-func (oneFile) Stat(path string) (UserFile, error) {
+func (oneFile) Stat(path string) (dynevent.UserFile, error) {
 	if path != "/bin/prog" {
-		return UserFile{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
+		return dynevent.UserFile{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
 	}
-	return UserFile{ID: 1 << 63, Regular: true, Size: 0x1000}, nil
+	return dynevent.UserFile{ID: 1 << 63, Regular: true, Size: 0x1000}, nil
 }
 
 // A task with another program comes by the places where that begins, once.
 func TestUprobeStarts(t *testing.T) {
-	l := newProbeLab(t)
-	l.ft.cfg.Files = oneFile{}
+	ft := newRunningKernel(t, machine.Config{CPUs: 2}, Config{Files: oneFile{}})
+	l := &dynLab{t, ft, tracefsfs.New(ft.Root())}
 	l.must("uprobe_events", "p:start /bin/prog:0x40 at=@+0x10:u8\n")
 	l.must("events/uprobes/start/enable", "1\n")
 	l.ft.Run(20 * machine.Millisecond)

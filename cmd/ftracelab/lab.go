@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"ftracelab/tracer/dynevent"
+
 	"github.com/spf13/pflag"
 
 	"ftracelab/stackmap"
@@ -29,7 +31,7 @@ type labFlags struct {
 
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
 	console io.Writer                   // tracer.Config.Console
-	files   tracer.UserFiles            // tracer.Config.Files
+	files   dynevent.UserFiles          // tracer.Config.Files
 }
 
 func (f *labFlags) register(fl *pflag.FlagSet) {

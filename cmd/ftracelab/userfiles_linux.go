@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 
+	"ftracelab/tracer/dynevent"
+
 	"golang.org/x/sys/unix"
 
 	"ftracelab/tracefsfs/fusefs"
-	"ftracelab/tracer"
 	"ftracelab/workload/machine"
 	"ftracelab/workload/program"
 )
@@ -15,13 +16,13 @@ import (
 // the path may lead into the mount that this process serves.
 type userFiles struct{ helper *fusefs.Helper }
 
-// Stat implements tracer.UserFiles.
-func (u userFiles) Stat(path string) (tracer.UserFile, error) {
+// Stat implements dynevent.UserFiles.
+func (u userFiles) Stat(path string) (dynevent.UserFile, error) {
 	info, err := u.helper.Stat(path)
 	if err != nil {
-		return tracer.UserFile{}, fmt.Errorf("user file: %w", err)
+		return dynevent.UserFile{}, fmt.Errorf("user file: %w", err)
 	}
-	return tracer.UserFile{ID: fileID(info), Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, nil
+	return dynevent.UserFile{ID: fileID(info), Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, nil
 }
 
 // fileID tells files of the host apart, and from those of simulated tasks.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"syscall"
 
-	"ftracelab/tracer"
+	"ftracelab/tracer/dynevent"
 )
 
 // userFiles are the files of the host, of which only Linux has some that can be probed.
 type userFiles struct{}
 
-// Stat implements tracer.UserFiles.
-func (userFiles) Stat(path string) (tracer.UserFile, error) {
-	return tracer.UserFile{}, fmt.Errorf("user file %s: %w", path, syscall.ENOENT)
+// Stat implements dynevent.UserFiles.
+func (userFiles) Stat(path string) (dynevent.UserFile, error) {
+	return dynevent.UserFile{}, fmt.Errorf("user file %s: %w", path, syscall.ENOENT)
 }

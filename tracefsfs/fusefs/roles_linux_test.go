@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/tracer/dynevent"
+
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
@@ -102,9 +104,9 @@ func serveLab(dir string) error {
 // userFiles are the files that uprobes are put on.
 type userFiles struct{ helper *fusefs.Helper }
 
-func (u userFiles) Stat(path string) (tracer.UserFile, error) {
+func (u userFiles) Stat(path string) (dynevent.UserFile, error) {
 	info, err := u.helper.Stat(path)
-	return tracer.UserFile{ID: info.Ino, Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, err
+	return dynevent.UserFile{ID: info.Ino, Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, err
 }
 
 // usage tells what a server uses, once it has collected its garbage: goroutines, and bytes

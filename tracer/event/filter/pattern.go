@@ -1,6 +1,10 @@
 package filter
 
-import "strings"
+import (
+	"strings"
+
+	"ftracelab/tracer/glob"
+)
 
 // pattern is what a text is compared with.
 //
@@ -84,7 +88,7 @@ func found[S string | []byte](p *pattern, s S, size int) bool {
 	case end:
 		return size > n && at(s, size-1-n, p.text)
 	}
-	return globMatch(p.text, s[:globLength(s, size)])
+	return glob.Match(p.text, s[:globLength(s, size)])
 }
 
 // globLength is how much of a text a glob looks at; of a text of size 0 that is

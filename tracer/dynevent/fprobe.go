@@ -1,9 +1,11 @@
-package tracer
+package dynevent
 
 import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"ftracelab/tracer/functions"
 
 	"ftracelab/fgraph/rethook"
 	"ftracelab/tracer/event/probe"
@@ -17,7 +19,7 @@ const callSize = 5
 // tracepoints.
 //
 // Kernel: trace_fprobe_ops, kernel/trace/trace_fprobe.c.
-var fprobeEvents = &dynKind{name: "fprobe", create: (*Ftrace).createFprobe}
+var fprobeEvents = &Kind{Name: "fprobe", Create: (*Events).createFprobe}
 
 // traceFprobe is a probe of an fprobe event. One on a tracepoint is in the kernel a
 // probe on the function that the tracepoint calls.
@@ -26,8 +28,8 @@ var fprobeEvents = &dynKind{name: "fprobe", create: (*Ftrace).createFprobe}
 type traceFprobe struct {
 	*traceProbe
 	fp     rethook.Fprobe
-	hash   filterHash
-	ops    functionOps
+	hash   functions.OpsHash
+	ops    functions.Ops
 	source kernelSource
 	// Of a tracepoint: its name among those of the machine, empty where nothing fires
 	// it; the function; and that it waits for a module to bring it.
@@ -40,14 +42,14 @@ type traceFprobe struct {
 // createFprobe makes an fprobe event, or a probe of one. Errors: as registerProbe.
 //
 // Kernel: __trace_fprobe_create, kernel/trace/trace_fprobe.c.
-func (ft *Ftrace) createFprobe(command string) error {
-	def, err := probe.ParseFprobe(command, probeEnv{ft})
+func (d *Events) createFprobe(command string) error {
+	def, err := probe.ParseFprobe(command, probeEnv{d})
 	if err != nil {
-		return ft.probeFault(err)
+		return d.probeFault(err)
 	}
-	p := &traceProbe{ft: ft, def: def}
+	p := &traceProbe{d: d, def: def}
 	p.on = newTraceFprobe(p)
-	return ft.registerProbe(p)
+	return d.registerProbe(p)
 }
 
 func newTraceFprobe(p *traceProbe) *traceFprobe {
@@ -62,8 +64,8 @@ func newTraceFprobe(p *traceProbe) *traceFprobe {
 	default:
 		f.fp.Exit = f.leave
 	}
-	f.ops = functionOps{hash: &f.hash, handler: "fprobe_handler", regs: true, call: func(c *machine.CPU, frame *machine.Frame) {
-		f.fp.Enter(c, &f.ft.data(c.Current).rethooks, frame)
+	f.ops = functions.Ops{Hash: &f.hash, Handler: "fprobe_handler", Regs: true, Call: func(c *machine.CPU, frame *machine.Frame) {
+		f.fp.Enter(c, f.d.host.Rethooks(c.Current), frame)
 	}}
 	return f
 }
@@ -75,22 +77,22 @@ func newTraceFprobe(p *traceProbe) *traceFprobe {
 // Kernel: __register_trace_fprobe, kernel/trace/trace_fprobe.c; register_fprobe,
 // kernel/trace/fprobe.c.
 func (f *traceFprobe) register() error {
-	ft, def := f.ft, f.def
-	if err := def.Resolve(probeEnv{ft}); err != nil {
+	d, def := f.d, f.def
+	if err := def.Resolve(probeEnv{d}); err != nil {
 		return err
 	}
-	f.fp.Disabled = !f.event.enabled(ft)
+	f.fp.Disabled = !f.event.enabled()
 	if def.Kind == probe.Tracepoint {
 		f.onTracepoint()
 		return nil
 	}
-	f.hash = filterHash{}
-	if ft.matchInto(&f.hash.filter, def.Symbol, nil) == 0 || f.hash.filter.empty() {
+	f.hash = functions.OpsHash{}
+	if d.host.Match(&f.hash.Filter, def.Symbol) == 0 || f.hash.Filter.Empty() {
 		return fmt.Errorf("fprobe: no function is called %q: %w", def.Symbol, syscall.EINVAL)
 	}
-	f.hash.filter = f.hash.filter.settled()
-	f.fp.Register(f.hash.filter.count, len(ft.machine.CPUs()))
-	ft.registerOps(&f.ops)
+	f.hash.Filter = f.hash.Filter.Settled()
+	f.fp.Register(f.hash.Filter.Count, len(d.machine.CPUs()))
+	d.host.RegisterOps(&f.ops)
 	return nil
 }
 
@@ -106,7 +108,7 @@ func stubOf(tracepoint string) string { return "__probestub_" + tracepoint }
 // the two was enabled first, and one that is deleted does not silence others on its
 // tracepoint. Of the tracepoints those fire that the machine has.
 func (f *traceFprobe) onTracepoint() {
-	stub, ok := f.ft.symbol(stubOf(f.def.Symbol))
+	stub, ok := f.d.symbol(stubOf(f.def.Symbol))
 	if f.waiting = !ok; !ok {
 		return
 	}
@@ -116,12 +118,12 @@ func (f *traceFprobe) onTracepoint() {
 			f.point = name
 		}
 	}
-	f.hash = filterHash{}
-	f.hash.filter.add(stub.IP())
-	f.hash.filter = f.hash.filter.settled()
-	f.fp.Register(1, len(f.ft.machine.CPUs()))
-	f.ft.registerOps(&f.ops)
-	f.ft.probes[f.event.typ.ID] = stub.IP() + callSize
+	f.hash = functions.OpsHash{}
+	f.hash.Filter.Add(stub.IP())
+	f.hash.Filter = f.hash.Filter.Settled()
+	f.fp.Register(1, len(f.d.machine.CPUs()))
+	f.d.host.RegisterOps(&f.ops)
+	f.d.host.SetInnermost(f.event.typ, stub.IP()+callSize)
 }
 
 // unregister takes the probe away.
@@ -129,7 +131,7 @@ func (f *traceFprobe) onTracepoint() {
 // Kernel: __unregister_trace_fprobe, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) unregister() {
 	f.fp.Unregister()
-	f.ft.unregisterOps(&f.ops)
+	f.d.host.UnregisterOps(&f.ops)
 }
 
 // enable lets the probe record; it does not fail.
@@ -144,8 +146,8 @@ func (f *traceFprobe) enable(on bool) error {
 //
 // Kernel: fentry_dispatcher, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bool {
-	f.source.enter(f.ft, c, frame, frame.IP+callSize)
-	h := common(c)
+	f.source.enter(f.d, c, frame, frame.IP+callSize)
+	h := f.d.host.Common(c)
 	if f.shared(frame.IP) {
 		h = h.Unpreemptible() // by arch_ftrace_ops_list_func
 	}
@@ -155,15 +157,14 @@ func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bo
 
 // shared reports whether the function has other users.
 func (f *traceFprobe) shared(ip uint64) bool {
-	users, _ := f.ft.users(ip)
-	return users > 1
+	return f.d.host.Users(ip) > 1
 }
 
 // keep runs at the entry of a function of which the exit wants to know arguments.
 //
 // Kernel: trace_fprobe_entry_handler, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) bool {
-	f.source.enter(f.ft, c, frame, frame.IP+callSize)
+	f.source.enter(f.d, c, frame, frame.IP+callSize)
 	f.words = f.def.AppendEntry(f.words[:0], &f.source)
 	copy(data, f.words)
 	return true
@@ -173,13 +174,13 @@ func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) 
 //
 // Kernel: fexit_dispatcher, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) leave(c *machine.CPU, fn, ret uint64, frame *machine.Frame, data []uint64) {
-	f.source.leave(f.ft, c, frame, ret)
-	f.record(c, common(c).Unpreemptible(), probe.Hit{IP: fn, RetIP: ret, Entry: data}, &f.source, 0)
+	f.source.leave(f.d, c, frame, ret)
+	f.record(c, f.d.host.Common(c).Unpreemptible(), probe.Hit{IP: fn, RetIP: ret, Entry: data}, &f.source, 0)
 }
 
 // fprobes yields the fprobes.
-func (ft *Ftrace) fprobes(yield func(*traceFprobe) bool) {
-	for _, e := range ft.dynEvents {
+func (d *Events) fprobes(yield func(*traceFprobe) bool) {
+	for _, e := range d.list {
 		if p, ok := e.(*traceProbe); ok {
 			if f, ok := p.on.(*traceFprobe); ok && !yield(f) {
 				return
@@ -188,33 +189,33 @@ func (ft *Ftrace) fprobes(yield func(*traceFprobe) bool) {
 	}
 }
 
-// listenProbes adds the tracepoints that enabled probes are on.
-func (ft *Ftrace) listenProbes(names map[string]bool) {
-	ft.tprobes = ft.tprobes[:0]
-	for f := range ft.fprobes {
+// Points adds the tracepoints that enabled probes are on.
+func (d *Events) Points(names map[string]bool) {
+	d.tprobes = d.tprobes[:0]
+	for f := range d.fprobes {
 		if f.point != "" && !f.waiting && !f.fp.Disabled {
 			names[f.point] = true
-			ft.tprobes = append(ft.tprobes, f)
+			d.tprobes = append(d.tprobes, f)
 		}
 	}
 }
 
-// hitTracepoint runs at a tracepoint: the probes on it. Preemption is off there.
-func (ft *Ftrace) hitTracepoint(c *machine.CPU, tp machine.Tracepoint) {
-	if len(ft.tprobes) == 0 {
+// Tracepoint runs at a tracepoint: the probes on it. Preemption is off there.
+func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint) {
+	if len(d.tprobes) == 0 {
 		return
 	}
 	name := tp.Event().TracepointName()
-	for _, f := range ft.tprobes {
+	for _, f := range d.tprobes {
 		if f.point != name {
 			continue
 		}
-		h := common(c).Unpreemptible()
+		h := d.host.Common(c).Unpreemptible()
 		if f.shared(f.stub.IP()) {
 			h = h.Unpreemptible()
 		}
-		f.source.pass(f.ft, c, tp)
-		f.write(c, h, probe.Hit{IP: f.stub.IP()}, &f.source)
+		f.source.pass(f.d, c, tp)
+		f.write(c, h, probe.Hit{IP: f.stub.IP()}, &f.source, StackStart{})
 	}
 }
 
@@ -222,8 +223,8 @@ func (ft *Ftrace) hitTracepoint(c *machine.CPU, tp machine.Tracepoint) {
 // brings begin, and wait again. A probe on a function of it is as if it were not.
 //
 // Kernel: __tracepoint_probe_module_cb, kernel/trace/trace_fprobe.c.
-func (ft *Ftrace) fprobeModule(name string, loaded bool) {
-	for f := range ft.fprobes {
+func (d *Events) fprobeModule(name string, loaded bool) {
+	for f := range d.fprobes {
 		switch {
 		case loaded && f.waiting:
 			f.onTracepoint()
@@ -231,8 +232,8 @@ func (ft *Ftrace) fprobeModule(name string, loaded bool) {
 			f.unregister()
 			f.waiting, f.point = true, ""
 		case !loaded:
-			ft.forgetModule(name, &f.hash.filter)
+			d.host.ForgetModule(name, &f.hash.Filter)
 		}
 	}
-	ft.listen()
+	d.host.Rehook()
 }

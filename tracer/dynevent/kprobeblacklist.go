@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"fmt"
@@ -45,14 +45,14 @@ type blackRange struct{ start, end uint64 }
 //
 // Kernel: populate_kprobe_blacklist, kernel/kprobes.c; arch_populate_kprobe_blacklist,
 // arch/x86/kernel/kprobes/core.c.
-func (ft *Ftrace) kprobeBlacklist() []blackRange {
-	if ft.kprobes.black != nil {
-		return ft.kprobes.black
+func (d *Events) kprobeBlacklist() []blackRange {
+	if d.kprobes.black != nil {
+		return d.kprobes.black
 	}
-	k := ft.machine.Kallsyms()
+	k := d.machine.Kallsyms()
 	for _, name := range strings.Fields(noKprobes) {
 		if s, ok := k.ByName(name); ok {
-			ft.kprobes.black = append(ft.kprobes.black, blackRange{s.Addr, s.Addr + s.Size})
+			d.kprobes.black = append(d.kprobes.black, blackRange{s.Addr, s.Addr + s.Size})
 		}
 	}
 	for _, area := range []string{"__kprobes_text", "__noinstr_text", "__entry_text"} {
@@ -63,29 +63,29 @@ func (ft *Ftrace) kprobeBlacklist() []blackRange {
 			if !ok {
 				break
 			}
-			ft.kprobes.black = append(ft.kprobes.black, blackRange{s.Addr, s.Addr + s.Size})
+			d.kprobes.black = append(d.kprobes.black, blackRange{s.Addr, s.Addr + s.Size})
 			at = s.Addr + max(s.Size, 1)
 		}
 	}
-	return ft.kprobes.black
+	return d.kprobes.black
 }
 
 // blacklisted reports whether an address is in such a function, or in a part of one that
 // the compiler has split off.
 //
 // Kernel: within_kprobe_blacklist, kernel/kprobes.c.
-func (ft *Ftrace) blacklisted(addr uint64) bool {
+func (d *Events) blacklisted(addr uint64) bool {
 	within := func(addr uint64) bool {
-		for _, r := range ft.kprobeBlacklist() {
+		for _, r := range d.kprobeBlacklist() {
 			if addr >= r.start && addr < r.end {
 				return true
 			}
 		}
 		return false
 	}
-	name, _, _, _, _ := ft.machine.Kallsyms().Lookup(addr)
+	name, _, _, _, _ := d.machine.Kallsyms().Lookup(addr)
 	base, _, suffixed := strings.Cut(name, ".")
-	s, ok := ft.symbol(base)
+	s, ok := d.symbol(base)
 	return within(addr) || suffixed && ok && within(s.Addr)
 }
 
@@ -98,19 +98,18 @@ const noKretprobe = "__switch_to"
 // KprobesDir is the folder kprobes of debugfs.
 //
 // Kernel: debugfs_kprobe_init, kernel/kprobes.c.
-func (ft *Ftrace) KprobesDir() *tracefile.Dir {
-	tr := ft.top
+func (d *Events) KprobesDir() *tracefile.Dir {
 	nodes := []tracefile.Node{
-		tr.seq("list", 0o400, ft.showKprobes),
-		tr.value("enabled", 0o600, func() string {
-			if ft.kprobes.disarmed {
+		d.host.Seq("list", 0o400, d.showKprobes),
+		d.host.Value("enabled", 0o600, func() string {
+			if d.kprobes.disarmed {
 				return "0\n"
 			}
 			return "1\n"
-		}, ft.armKprobes),
-		tr.seq("blacklist", 0o400, func() (text []byte, err error) {
-			for _, r := range ft.kprobeBlacklist() {
-				name, _, _, _, _ := ft.machine.Kallsyms().Lookup(r.start)
+		}, d.armKprobes),
+		d.host.Seq("blacklist", 0o400, func() (text []byte, err error) {
+			for _, r := range d.kprobeBlacklist() {
+				name, _, _, _, _ := d.machine.Kallsyms().Lookup(r.start)
 				text = fmt.Appendf(text, "0x%016x-0x%016x\t%s\n", r.start, r.end, name)
 			}
 			return text, nil
@@ -122,25 +121,25 @@ func (ft *Ftrace) KprobesDir() *tracefile.Dir {
 // armKprobes is a write to enabled: with 0 no kprobe is hit any more.
 //
 // Kernel: write_enabled_file_bool, kernel/kprobes.c.
-func (ft *Ftrace) armKprobes(text string) error {
+func (d *Events) armKprobes(text string) error {
 	on, err := tracefile.ParseBool(text)
 	if err != nil {
 		return fmt.Errorf("kprobes/enabled: %w", err)
 	}
-	ft.kprobes.disarmed = !on
-	ft.optimizeAll()
+	d.kprobes.disarmed = !on
+	d.OptimizeAll()
 	return nil
 }
 
 // forbidden is EINVAL for an address where no kprobe may be.
 //
 // Kernel: check_kprobe_address_safe and register_kretprobe, kernel/kprobes.c.
-func (ft *Ftrace) forbidden(p *kprobe, addr uint64) error {
-	s, ok := ft.machine.Kallsyms().At(addr)
+func (d *Events) forbidden(p *kprobe, addr uint64) error {
+	s, ok := d.machine.Kallsyms().At(addr)
 	switch {
 	case !ok || s.Type|0x20 != 't' && s.Type|0x20 != 'w':
 		return fmt.Errorf("kprobe: %#x is no code: %w", addr, syscall.EINVAL)
-	case ft.blacklisted(addr) || p.ret && s.Name == noKretprobe:
+	case d.blacklisted(addr) || p.ret && s.Name == noKretprobe:
 		return fmt.Errorf("kprobe: %s forbids probes: %w", s.Name, syscall.EINVAL)
 	}
 	return nil

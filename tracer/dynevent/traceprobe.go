@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 //
 // Kernel: struct trace_probe, kernel/trace/trace_probe.h.
 type traceProbe struct {
-	ft    *Ftrace
+	d     *Events
 	def   *probe.Definition
 	event *probeEvent
 	on    attachment
@@ -34,6 +34,7 @@ type attachment interface {
 //
 // Kernel: struct trace_probe_event, kernel/trace/trace_probe.h.
 type probeEvent struct {
+	d      *Events
 	typ    *event.Type
 	probes []*traceProbe
 }
@@ -42,8 +43,8 @@ type probeEvent struct {
 // none.
 //
 // Kernel: find_trace_kprobe, kernel/trace/trace_kprobe.c.
-func (ft *Ftrace) probeEventOf(kind probe.Kind, group, name string) *probeEvent {
-	for _, e := range ft.dynEvents {
+func (d *Events) probeEventOf(kind probe.Kind, group, name string) *probeEvent {
+	for _, e := range d.list {
 		if p, ok := e.(*traceProbe); ok && sameKind(p.def.Kind, kind) && p.def.Group == group && p.def.Event == name {
 			return p.event
 		}
@@ -68,36 +69,35 @@ func sameKind(a, b probe.Kind) bool {
 //
 // Kernel: register_trace_kprobe and append_trace_kprobe, kernel/trace/trace_kprobe.c;
 // the same of uprobes and fprobes.
-func (ft *Ftrace) registerProbe(p *traceProbe) error {
-	p.event = ft.probeEventOf(p.def.Kind, p.def.Group, p.def.Event)
+func (d *Events) registerProbe(p *traceProbe) error {
+	p.event = d.probeEventOf(p.def.Kind, p.def.Group, p.def.Event)
 	if p.event != nil {
-		return ft.probeFault(ft.appendProbe(p))
+		return d.probeFault(d.appendProbe(p))
 	}
-	if ft.types.ByName(p.def.Group, p.def.Event) != nil {
-		return ft.probeFault(p.def.Exists())
+	if d.types.ByName(p.def.Group, p.def.Event) != nil {
+		return d.probeFault(p.def.Exists())
 	}
-	id, err := ft.types.FreeID()
+	id, err := d.types.FreeID()
 	if err != nil {
-		return ft.probeFault(p.def.Failed(syscall.ENODEV))
+		return d.probeFault(p.def.Failed(syscall.ENODEV))
 	}
 	typ, err := p.def.NewType(id)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", p.def.Show(), err, syscall.EINVAL)
 	}
-	p.event = &probeEvent{typ: typ, probes: []*traceProbe{p}}
-	if err := ft.addEvent(typ); err != nil {
+	p.event = &probeEvent{d: d, typ: typ, probes: []*traceProbe{p}}
+	if err := d.host.AddEvent(typ, p.event.switched); err != nil {
 		return err
 	}
-	ft.onSwitch(typ, p.event.switched)
 	if err := p.register(); err != nil {
-		_ = ft.removeEvent(typ) // nobody has it yet
-		return ft.probeFault(err)
+		_ = d.host.RemoveEvent(typ) // nobody has it yet
+		return d.probeFault(err)
 	}
-	ft.addDynEvent(p)
+	d.Add(p)
 	return nil
 }
 
-func (ft *Ftrace) appendProbe(p *traceProbe) error {
+func (d *Events) appendProbe(p *traceProbe) error {
 	var siblings []*probe.Definition
 	for _, s := range p.event.probes {
 		siblings = append(siblings, s.def)
@@ -110,8 +110,8 @@ func (ft *Ftrace) appendProbe(p *traceProbe) error {
 		p.event.drop(p)
 		return err
 	}
-	ft.addDynEvent(p)
-	ft.hooksChanged()
+	d.Add(p)
+	d.host.Rehook()
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (p *traceProbe) register() error {
 }
 
 // enabled reports whether the event is enabled somewhere.
-func (e *probeEvent) enabled(ft *Ftrace) bool { return ft.enabledSomewhere(e.typ) }
+func (e *probeEvent) enabled() bool { return e.d.host.Enabled(e.typ) }
 
 func (e *probeEvent) drop(p *traceProbe) {
 	e.probes = slices.DeleteFunc(e.probes, func(have *traceProbe) bool { return have == p })
@@ -137,8 +137,8 @@ func (e *probeEvent) drop(p *traceProbe) {
 // probes are enabled, or none; with the last they are disabled.
 //
 // Kernel: enable_trace_kprobe and disable_trace_kprobe, kernel/trace/trace_kprobe.c.
-func (e *probeEvent) switched(tr *Instance, on bool) error {
-	if e.enabled(tr.ft) {
+func (e *probeEvent) switched(_ Instance, on bool) error {
+	if e.enabled() {
 		return nil
 	}
 	for n, p := range e.probes {
@@ -153,7 +153,7 @@ func (e *probeEvent) switched(tr *Instance, on bool) error {
 }
 
 // kind is the kind of the definition.
-func (p *traceProbe) kind() *dynKind {
+func (p *traceProbe) Kind() *Kind {
 	switch p.def.Kind {
 	case probe.Kprobe:
 		return kprobeEvents
@@ -162,32 +162,32 @@ func (p *traceProbe) kind() *dynKind {
 	case probe.Uprobe:
 		return uprobeEvents
 	}
-	panic("tracer: invariant: a probe of no kind")
+	panic("dynevent: invariant: a probe of no kind")
 }
 
-func (p *traceProbe) show() string { return p.def.Show() }
+func (p *traceProbe) Show() string { return p.def.Show() }
 
-func (p *traceProbe) busy() bool { return p.event.enabled(p.ft) }
+func (p *traceProbe) Busy() bool { return p.event.enabled() }
 
 // free deletes the probe, and with the last one the event.
 //
 // Kernel: unregister_trace_kprobe, kernel/trace/trace_kprobe.c.
-func (p *traceProbe) free() error {
+func (p *traceProbe) Free() error {
 	if len(p.event.probes) == 1 {
-		if err := p.ft.removeEvent(p.event.typ); err != nil {
+		if err := p.d.host.RemoveEvent(p.event.typ); err != nil {
 			return err
 		}
 	}
 	p.on.unregister()
 	p.event.drop(p)
-	p.ft.dropDynEvent(p)
+	p.d.Drop(p)
 	if len(p.event.probes) > 0 {
-		p.ft.hooksChanged()
+		p.d.host.Rehook()
 	}
 	return nil
 }
 
-func (p *traceProbe) match(system *string, event string, args []string) bool {
+func (p *traceProbe) Match(system *string, event string, args []string) bool {
 	if system == nil {
 		return p.def.Match("", event, args)
 	}
@@ -199,15 +199,13 @@ func (p *traceProbe) match(system *string, event string, args []string) bool {
 //
 // Kernel: __kprobe_trace_func, kernel/trace/trace_kprobe.c, and the same of the others.
 func (p *traceProbe) record(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, ip uint64) {
-	p.ft.atRegs, p.ft.regsIP = true, ip
-	p.write(c, h, hit, src)
-	p.ft.atRegs = false
+	p.write(c, h, hit, src, StackStart{Hit: true, IP: ip})
 }
 
-// write records a hit whose stack is that of c.
-func (p *traceProbe) write(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source) {
-	ft, t := p.ft, p.event.typ
+// write records a hit whose stack begins at a place.
+func (p *traceProbe) write(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, at StackStart) {
+	d, t := p.d, p.event.typ
 	h.Type = uint16(t.ID)
-	ft.scratch = p.def.Append(ft.scratch[:0], h, hit, src)
-	ft.emitBytes(c, t, h, ft.scratch)
+	d.scratch = p.def.Append(d.scratch[:0], h, hit, src)
+	d.host.Emit(c, t, h, d.scratch, at)
 }

@@ -1,17 +1,17 @@
-package tracer
+package functions
 
 import "math/bits"
 
-// functionHash is a set of functions by the addresses of their patched calls, in
+// Hash is a set of functions by the addresses of their patched calls, in
 // the kernel's buckets: where a file lists a set by walking the table, the order
 // is the kernel's too. The zero value is an empty set.
 //
 // Kernel: struct ftrace_hash, kernel/trace/ftrace.c.
-type functionHash struct {
+type Hash struct {
 	bits    int        // log2 of the number of buckets
 	buckets [][]uint64 // each from the oldest to the latest entry; walked backwards
-	count   int
-	modules bool // names of modules that may yet come belong to the set
+	Count   int
+	Modules bool // names of modules that may yet come belong to the set
 }
 
 // How many bits a table has while it is written to, and at most.
@@ -23,15 +23,16 @@ const (
 	maxHashBits     = 12
 )
 
-// empty reports whether the set stands for every function.
-func (h *functionHash) empty() bool { return h.count == 0 && !h.modules }
+// Empty reports whether the set stands for every function.
+func (h *Hash) Empty() bool { return h.Count == 0 && !h.Modules }
 
-func (h *functionHash) bucket(ip uint64) int {
+func (h *Hash) bucket(ip uint64) int {
 	return int(ip * 0x61c8864680b583eb >> (64 - h.bits)) // hash_64; a shift by 64 gives 0
 }
 
-func (h *functionHash) has(ip uint64) bool {
-	if h.count == 0 {
+// Has reports whether a function is in the set.
+func (h *Hash) Has(ip uint64) bool {
+	if h.Count == 0 {
 		return false
 	}
 	for _, have := range h.buckets[h.bucket(ip)] {
@@ -42,38 +43,40 @@ func (h *functionHash) has(ip uint64) bool {
 	return false
 }
 
-func (h *functionHash) add(ip uint64) {
+// Add puts a function into the set.
+func (h *Hash) Add(ip uint64) {
 	if h.buckets == nil {
 		h.bits = defaultHashBits
 		h.buckets = make([][]uint64, 1<<h.bits)
 	}
-	if !h.has(ip) {
+	if !h.Has(ip) {
 		b := h.bucket(ip)
 		h.buckets[b] = append(h.buckets[b], ip)
-		h.count++
+		h.Count++
 	}
 }
 
-func (h *functionHash) remove(ip uint64) {
-	if h.count == 0 {
+// Remove takes a function out of the set.
+func (h *Hash) Remove(ip uint64) {
+	if h.Count == 0 {
 		return
 	}
 	b := h.bucket(ip)
 	for n, have := range h.buckets[b] {
 		if have == ip {
 			h.buckets[b] = append(h.buckets[b][:n:n], h.buckets[b][n+1:]...)
-			h.count--
+			h.Count--
 			return
 		}
 	}
 }
 
-// forget makes the entry of a function that is gone match nothing; the set is
+// Forget makes the entry of a function that is gone match nothing; the set is
 // as large as before.
 //
 // Kernel: clear_mod_from_hash, kernel/trace/ftrace.c.
-func (h *functionHash) forget(ip uint64) {
-	if h.count == 0 {
+func (h *Hash) Forget(ip uint64) {
+	if h.Count == 0 {
 		return
 	}
 	for n, have := range h.buckets[h.bucket(ip)] {
@@ -83,9 +86,9 @@ func (h *functionHash) forget(ip uint64) {
 	}
 }
 
-// all yields the set in the order in which the kernel walks the table. The set
+// All yields the set in the order in which the kernel walks the table. The set
 // must not change meanwhile.
-func (h *functionHash) all(yield func(ip uint64) bool) {
+func (h *Hash) All(yield func(ip uint64) bool) {
 	for _, b := range h.buckets {
 		for n := len(b) - 1; n >= 0; n-- {
 			if !yield(b[n]) {
@@ -95,46 +98,46 @@ func (h *functionHash) all(yield func(ip uint64) bool) {
 	}
 }
 
-// edit is a copy to be written to.
+// Edit is a copy to be written to.
 //
 // Kernel: alloc_and_copy_ftrace_hash, kernel/trace/ftrace.c.
-func (h *functionHash) edit() functionHash {
+func (h *Hash) Edit() Hash {
 	e := h.resized(defaultHashBits)
-	e.modules = h.modules
+	e.Modules = h.Modules
 	return e
 }
 
-// settled is the set in a table of the size it gets when a file is closed.
+// Settled is the set in a table of the size it gets when a file is closed.
 //
 // Kernel: __ftrace_hash_move, kernel/trace/ftrace.c.
-func (h *functionHash) settled() functionHash {
-	if h.empty() {
-		return functionHash{}
+func (h *Hash) Settled() Hash {
+	if h.Empty() {
+		return Hash{}
 	}
-	s := h.resized(min(bits.Len(uint(h.count/2)), maxHashBits))
-	s.modules = h.modules
+	s := h.resized(min(bits.Len(uint(h.Count/2)), maxHashBits))
+	s.Modules = h.Modules
 	return s
 }
 
-func (h *functionHash) resized(size int) functionHash {
-	r := functionHash{bits: size, buckets: make([][]uint64, 1<<size)}
-	for ip := range h.all {
-		r.add(ip)
+func (h *Hash) resized(size int) Hash {
+	r := Hash{bits: size, buckets: make([][]uint64, 1<<size)}
+	for ip := range h.All {
+		r.Add(ip)
 	}
 	return r
 }
 
-// filterHash says which functions a user of function entries wants.
+// OpsHash says which functions a user of function entries wants.
 //
 // Kernel: struct ftrace_ops_hash, include/linux/ftrace.h.
-type filterHash struct {
-	filter, notrace functionHash
+type OpsHash struct {
+	Filter, Notrace Hash
 }
 
-// wants reports whether the function whose patched call is at ip is among them:
+// Wants reports whether the function whose patched call is at ip is among them:
 // notrace wins, and an empty filter is every function.
 //
 // Kernel: hash_contains_ip, kernel/trace/ftrace.c.
-func (h *filterHash) wants(ip uint64) bool {
-	return (h.filter.empty() || h.filter.has(ip)) && !h.notrace.has(ip)
+func (h *OpsHash) Wants(ip uint64) bool {
+	return (h.Filter.Empty() || h.Filter.Has(ip)) && !h.Notrace.Has(ip)
 }

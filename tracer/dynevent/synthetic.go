@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// synthEvent is a synthetic event that is defined.
+// SynthEvent is a synthetic event that is defined.
 //
 // Kernel: struct synth_event, kernel/trace/trace_synth.h.
-type synthEvent struct {
-	ft    *Ftrace
+type SynthEvent struct {
+	d     *Events
 	def   *synth.Definition
 	typ   *event.Type
 	users int // actions that generate it and hists on it
@@ -26,7 +26,7 @@ type synthEvent struct {
 
 // synthetic is what there is of synthetic events.
 type synthetic struct {
-	kind *dynKind
+	kind *Kind
 	open event.Common // of the event whose histogram acts
 	// While an event is open a synthetic one is made, and while that is open maybe
 	// another.
@@ -43,60 +43,58 @@ type synthLevel struct {
 // synthKind are the lines of dynamic_events that begin with s.
 //
 // Kernel: synth_event_ops, kernel/trace/trace_events_synth.c.
-func synthKind() *dynKind {
-	return &dynKind{name: synth.System, create: func(ft *Ftrace, command string) error {
-		def, err := synth.ParseDynamic(command, ft.hasSynth)
+func synthKind() *Kind {
+	return &Kind{Name: synth.System, Create: func(d *Events, command string) error {
+		def, err := synth.ParseDynamic(command, d.hasSynth)
 		if err != nil || def == nil {
-			return ft.logSynthFault(err)
+			return d.logSynthFault(err)
 		}
-		return ft.addSynth(def)
+		return d.addSynth(def)
 	}}
 }
 
-// synthCommand does a line of synthetic_events. Deleting by it leaves what was
+// SynthCommand does a line of synthetic_events. Deleting by it leaves what was
 // recorded.
 //
 // Kernel: create_or_delete_synth_event.
-func (ft *Ftrace) synthCommand(command string) error {
-	def, remove, err := synth.Parse(command, ft.hasSynth)
+func (d *Events) SynthCommand(command string) error {
+	def, remove, err := synth.Parse(command, d.hasSynth)
 	if err != nil || def == nil {
-		return ft.logSynthFault(err)
+		return d.logSynthFault(err)
 	}
 	if remove {
-		return ft.deleteSynth(def.Name)
+		return d.DeleteSynth(def.Name)
 	}
-	return ft.addSynth(def)
+	return d.addSynth(def)
 }
 
 // Kernel: synth_event_delete.
-func (ft *Ftrace) deleteSynth(name string) error {
-	if e := ft.findSynth(name); e != nil {
-		return e.free()
+func (d *Events) DeleteSynth(name string) error {
+	if e := d.FindSynth(name); e != nil {
+		return e.Free()
 	}
 	return fmt.Errorf("there is no synthetic event %q: %w", name, syscall.ENOENT)
 }
 
-// findSynth finds a synthetic event, nil if there is none.
+// FindSynth finds a synthetic event, nil if there is none.
 //
 // Kernel: find_synth_event.
-func (ft *Ftrace) findSynth(name string) *synthEvent {
-	for _, e := range ft.dynEvents {
-		if e, ok := e.(*synthEvent); ok && e.def.Name == name {
+func (d *Events) FindSynth(name string) *SynthEvent {
+	for _, e := range d.list {
+		if e, ok := e.(*SynthEvent); ok && e.def.Name == name {
 			return e
 		}
 	}
 	return nil
 }
 
-func (ft *Ftrace) hasSynth(name string) bool { return ft.findSynth(name) != nil }
+func (d *Events) hasSynth(name string) bool { return d.FindSynth(name) != nil }
 
 // logSynthFault puts a fault of a definition into error_log.
-func (ft *Ftrace) logSynthFault(err error) error {
+func (d *Events) logSynthFault(err error) error {
 	var fault *synth.Error
 	if errors.As(err, &fault) && fault.Msg != "" {
-		ft.top.errors.add(errorEntry{
-			ns: ft.machine.Now(), location: synth.Location, message: fault.Msg, command: fault.Command, pos: fault.Pos,
-		})
+		d.host.LogError(synth.Location, fault.Msg, fault.Command, fault.Pos)
 	}
 	return err
 }
@@ -104,8 +102,8 @@ func (ft *Ftrace) logSynthFault(err error) error {
 // addSynth makes an event of a definition.
 //
 // Kernel: register_synth_event.
-func (ft *Ftrace) addSynth(def *synth.Definition) error {
-	id, err := ft.types.FreeID()
+func (d *Events) addSynth(def *synth.Definition) error {
+	id, err := d.types.FreeID()
 	if err != nil {
 		return err
 	}
@@ -113,68 +111,82 @@ func (ft *Ftrace) addSynth(def *synth.Definition) error {
 	if err != nil {
 		return err
 	}
-	if err := ft.addEvent(typ); err != nil {
+	if err := d.host.AddEvent(typ, nil); err != nil {
 		return err
 	}
-	if s, ok := ft.machine.Kallsyms().ByName("trace_event_raw_event_synth"); ok {
-		ft.probes[id] = s.Addr + s.Size/2
+	if s, ok := d.machine.Kallsyms().ByName("trace_event_raw_event_synth"); ok {
+		d.host.SetInnermost(typ, s.Addr+s.Size/2)
 	}
-	ft.addDynEvent(&synthEvent{ft: ft, def: def, typ: typ})
+	d.Add(&SynthEvent{d: d, def: def, typ: typ})
 	return nil
 }
 
-func (e *synthEvent) kind() *dynKind { return e.ft.synthetic.kind }
+func (e *SynthEvent) Kind() *Kind { return e.d.synthetic.kind }
 
-func (e *synthEvent) show() string { return "s:" + synth.System + "/" + e.def.Show() }
+func (e *SynthEvent) Show() string { return "s:" + synth.System + "/" + e.def.Show() }
 
 // Kernel: synth_event_is_busy.
-func (e *synthEvent) busy() bool { return e.users > 0 }
+func (e *SynthEvent) Busy() bool { return e.users > 0 }
 
 // Kernel: synth_event_release.
-func (e *synthEvent) free() error {
-	if e.busy() {
+func (e *SynthEvent) Free() error {
+	if e.Busy() {
 		return fmt.Errorf("synthetic event %s is generated: %w", e.def.Name, syscall.EBUSY)
 	}
-	if err := e.ft.removeEvent(e.typ); err != nil {
+	if err := e.d.host.RemoveEvent(e.typ); err != nil {
 		return err
 	}
-	e.ft.dropDynEvent(e)
+	e.d.Drop(e)
 	return nil
 }
 
 // Kernel: synth_event_match.
-func (e *synthEvent) match(system *string, name string, _ []string) bool {
+func (e *SynthEvent) Match(system *string, name string, _ []string) bool {
 	return name == e.def.Name && (system == nil || *system == synth.System)
 }
 
 // syntheticEventsFile is synthetic_events.
 //
 // Kernel: synth_events_fops.
-func (ft *Ftrace) syntheticEventsFile() tracefile.Node {
+func (d *Events) syntheticEventsFile() tracefile.Node {
 	show := func() ([]byte, error) {
 		var text []byte
-		for _, e := range ft.dynEvents {
-			if e, ok := e.(*synthEvent); ok {
+		for _, e := range d.list {
+			if e, ok := e.(*SynthEvent); ok {
 				text = append(append(text, e.def.Show()...), '\n')
 			}
 		}
 		return text, nil
 	}
-	tr := ft.top
-	return tr.seq("synthetic_events", 0o640, show).
-		OnTrunc(func() error { return tr.locked(func() error { return ft.releaseAllDynEvents(ft.synthetic.kind) }) }).
+	return d.host.Seq("synthetic_events", 0o640, show).
+		OnTrunc(func() error { return d.host.Locked(func() error { return d.releaseAllDynEvents(d.synthetic.kind) }) }).
 		OnWrite(func(p []byte) error {
-			return tr.locked(func() error { return runCommands(string(p), ft.synthCommand) })
+			return d.host.Locked(func() error { return runCommands(string(p), d.SynthCommand) })
 		})
+}
+
+// OpenEvent says that the histograms of an event with that header act. It returns what
+// was said before, which the caller says again afterwards.
+func (d *Events) OpenEvent(h event.Common) (outer event.Common) {
+	outer, d.synthetic.open = d.synthetic.open, h
+	return outer
+}
+
+// Type is the event that e defines.
+func (e *SynthEvent) Type() *event.Type { return e.typ }
+
+// Append appends a record of the event with one value for each field.
+func (e *SynthEvent) Append(dst []byte, h event.Common, values []synth.Value) []byte {
+	return e.def.Append(dst, h, values)
 }
 
 // What a histogram's action asks.
 
-func (e *synthEvent) Name() string { return e.def.Name }
+func (e *SynthEvent) Name() string { return e.def.Name }
 
-func (e *synthEvent) NumFields() int { return len(e.def.Fields) }
+func (e *SynthEvent) NumFields() int { return len(e.def.Fields) }
 
-func (e *synthEvent) SynthField(n int) hist.SynthField {
+func (e *SynthEvent) SynthField(n int) hist.SynthField {
 	f := &e.def.Fields[n]
 	return hist.SynthField{
 		Type: f.DeclType(), Size: f.Size, Signed: f.Signed,
@@ -183,50 +195,41 @@ func (e *synthEvent) SynthField(n int) hist.SynthField {
 }
 
 // Hold counts the actions that generate the event and the hists on it.
-func (e *synthEvent) Hold(n int) { e.users += n }
+func (e *SynthEvent) Hold(n int) { e.users += n }
 
 // Generate lets the event happen in each instance that has it enabled, whichever
 // the action is of. field says which of the values goes to each of its fields. A
 // number that goes to a text is an address.
 //
 // Kernel: trace_synth, kernel/trace/trace_events_hist.c.
-func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) {
-	ft := e.ft
-	if !ft.listening[e.typ.ID] {
+func (e *SynthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) {
+	d := e.d
+	if !d.host.Listens(e.typ) {
 		return
 	}
-	s := &ft.synthetic
+	s := &d.synthetic
 	if s.depth == len(s.levels) {
 		s.levels = append(s.levels, new(synthLevel))
 	}
 	l := s.levels[s.depth]
 	s.depth++
-	c := ft.machine.CPUs()[m.CPU]
+	c := d.machine.CPUs()[m.CPU]
 	l.values, l.texts = l.values[:0], l.texts[:0]
 	for n, at := range field {
 		v := synth.Value{N: values[at].N, B: values[at].B}
 		if size := e.def.Fields[n].TextSize(); size > 0 && v.B == nil {
 			start := len(l.texts)
-			l.texts = ft.appendStringAt(l.texts, c, v.N, size)
+			l.texts = d.appendStringAt(l.texts, c, v.N, size)
 			if len(l.texts) > start {
 				v.B = l.texts[start : len(l.texts)-1]
 			}
 		}
 		l.values = append(l.values, v)
 	}
-	h := ft.synthCommon()
+	h := d.synthCommon()
 	h.Type = uint16(e.typ.ID)
 	l.rec = e.def.Append(l.rec[:0], h, l.values)
-	for tr := range ft.all {
-		if !tr.events[e.typ.ID].enabled {
-			continue
-		}
-		if tr.snap.allocated { // no event is open, and the rings may be exchanged
-			tr.happen(c, e.typ, h, l.rec)
-			continue
-		}
-		tr.rec.Nested(c.ID, func() { tr.happen(c, e.typ, h, l.rec) })
-	}
+	d.host.EmitNested(c, e.typ, h, l.rec)
 	s.depth--
 }
 
@@ -238,9 +241,9 @@ func (e *synthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 // Kernel: ring_buffer_lock_reserve and ring_buffer_nest_start,
 // kernel/trace/ring_buffer.c; get_hist_pad, kernel/trace/trace_events_hist.c;
 // tracing_gen_ctx_dec, include/linux/trace_events.h.
-func (ft *Ftrace) synthCommon() event.Common {
-	h := ft.synthetic.open.Unpreemptible().Unpreemptible()
-	if ft.running == nil {
+func (d *Events) synthCommon() event.Common {
+	h := d.synthetic.open.Unpreemptible().Unpreemptible()
+	if !d.host.InHook() {
 		return h
 	}
 	return h.Unpreemptible()
@@ -252,15 +255,15 @@ func (ft *Ftrace) synthCommon() event.Common {
 //
 // Kernel: fetch_store_string, kernel/trace/trace_probe_kernel.h; strncpy_from_user_nofault,
 // mm/maccess.c.
-func (ft *Ftrace) appendStringAt(dst []byte, c *machine.CPU, addr uint64, size int) []byte {
+func (d *Events) appendStringAt(dst []byte, c *machine.CPU, addr uint64, size int) []byte {
 	start := len(dst)
 	dst = slices.Grow(dst, size)[:start+size]
 	room := dst[start:]
 	var n int
 	if int64(addr) < 0 {
-		n = ft.memory().Kernel(c, room, addr)
+		n = d.memory().Kernel(c, room, addr)
 	} else {
-		n = ft.memory().User(c, room, addr)
+		n = d.memory().User(c, room, addr)
 	}
 	end := bytes.IndexByte(room[:n], 0)
 	switch {

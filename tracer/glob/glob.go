@@ -1,10 +1,12 @@
-package filter
+// Package glob matches names with the patterns of the kernel, in filters of events and
+// where functions are selected.
+package glob
 
-// globMatch matches all of s with a glob: * ? [a-z] [!a-z] and a backslash that
+// Match matches all of s with a glob: * ? [a-z] [!a-z] and a backslash that
 // takes the next character literally.
 //
 // Kernel: glob_match_len, lib/glob.c.
-func globMatch[S string | []byte](glob string, s S) bool {
+func Match[S string | []byte](glob string, s S) bool {
 	retryGlob, retry := -1, 0 // behind the last *, and where it was tried
 	g, i := 0, 0
 	for {

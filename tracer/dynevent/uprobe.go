@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ type UserFile struct {
 // uprobeEvents are the kind of probes in files of user space.
 //
 // Kernel: trace_uprobe_ops, kernel/trace/trace_uprobe.c.
-var uprobeEvents = &dynKind{name: "uprobe", create: (*Ftrace).createUprobe}
+var uprobeEvents = &Kind{Name: "uprobe", Create: (*Events).createUprobe}
 
 // traceUprobe is a probe of a uprobe event: a place in a file, whoever runs it.
 //
@@ -51,32 +51,32 @@ type traceUprobe struct {
 //
 // Kernel: __trace_uprobe_create and validate_ref_ctr_offset,
 // kernel/trace/trace_uprobe.c.
-func (ft *Ftrace) createUprobe(command string) error {
-	def, err := probe.ParseUprobe(command, probeEnv{ft})
+func (d *Events) createUprobe(command string) error {
+	def, err := probe.ParseUprobe(command, probeEnv{d})
 	if err != nil {
-		return ft.probeFault(err)
+		return d.probeFault(err)
 	}
-	for u := range ft.uprobes {
+	for u := range d.uprobes {
 		if u.def.File.ID == def.File.ID && u.def.Offset == def.Offset && u.def.RefCtr != def.RefCtr {
 			return def.Failed(syscall.EINVAL)
 		}
 	}
-	p := &traceProbe{ft: ft, def: def}
+	p := &traceProbe{d: d, def: def}
 	p.on = &traceUprobe{traceProbe: p}
-	return ft.registerProbe(p)
+	return d.registerProbe(p)
 }
 
 // writeUprobeEvent does a line of uprobe_events.
 //
 // Kernel: create_or_delete_trace_uprobe, kernel/trace/trace_uprobe.c.
-func (ft *Ftrace) writeUprobeEvent(command string) error {
+func (d *Events) writeUprobeEvent(command string) error {
 	if strings.HasPrefix(command, "-") {
-		return ft.releaseDynEvents(command, uprobeEvents)
+		return d.releaseDynEvents(command, uprobeEvents)
 	}
 	if len(splitArgs(command)) == 0 {
 		return nil
 	}
-	err := ft.createUprobe(command)
+	err := d.createUprobe(command)
 	if errors.Is(err, syscall.ECANCELED) {
 		return fmt.Errorf("uprobe_events: %q: %w", command, syscall.EINVAL)
 	}
@@ -97,24 +97,24 @@ func (u *traceUprobe) unregister() { _ = u.enable(false) }
 // Kernel: uprobe_register, kernel/events/uprobes.c.
 func (u *traceUprobe) enable(on bool) error {
 	if on {
-		file, err := u.ft.statUser(u.def.Path)
+		file, err := u.d.statUser(u.def.Path)
 		if err != nil || u.def.Offset > uint64(file.Size) || u.def.RefCtr%2 != 0 {
 			return fmt.Errorf("%s has no place %#x: %w", u.def.Path, u.def.Offset, syscall.EINVAL)
 		}
 	}
 	u.enabled = on
-	u.ft.hooksChanged()
+	u.d.host.Rehook()
 	return nil
 }
 
 // statUser finds a file: one of Config.Files, or one that a task has mapped.
-func (ft *Ftrace) statUser(path string) (UserFile, error) {
-	if ft.cfg.Files != nil {
-		if file, err := ft.cfg.Files.Stat(path); !errors.Is(err, syscall.ENOENT) {
+func (d *Events) statUser(path string) (UserFile, error) {
+	if d.files != nil {
+		if file, err := d.files.Stat(path); !errors.Is(err, syscall.ENOENT) {
 			return file, err
 		}
 	}
-	for _, t := range ft.machine.Tasks() {
+	for _, t := range d.machine.Tasks() {
 		for _, m := range t.Maps {
 			switch {
 			case m.Path == path && m.Inode != 0:
@@ -128,8 +128,8 @@ func (ft *Ftrace) statUser(path string) (UserFile, error) {
 }
 
 // uprobes yields the uprobes.
-func (ft *Ftrace) uprobes(yield func(*traceUprobe) bool) {
-	for _, e := range ft.dynEvents {
+func (d *Events) uprobes(yield func(*traceUprobe) bool) {
+	for _, e := range d.list {
 		if p, ok := e.(*traceProbe); ok {
 			if u, ok := p.on.(*traceUprobe); ok && !yield(u) {
 				return
@@ -138,41 +138,39 @@ func (ft *Ftrace) uprobes(yield func(*traceUprobe) bool) {
 	}
 }
 
-// listenUsers lists the uprobes that are to be hit, and reports whether there are any.
-func (ft *Ftrace) listenUsers() bool {
-	ft.uprobed = ft.uprobed[:0]
-	for u := range ft.uprobes {
+// ListenUsers lists the uprobes that are to be hit, and reports whether there are any.
+func (d *Events) ListenUsers() bool {
+	d.uprobed = d.uprobed[:0]
+	for u := range d.uprobes {
 		if u.enabled && !u.def.Return {
-			ft.uprobed = append(ft.uprobed, u)
+			d.uprobed = append(d.uprobed, u)
 		}
 	}
-	return len(ft.uprobed) > 0
+	return len(d.uprobed) > 0
 }
 
 // maxUserIPs bounds the places of a user stack that are looked at.
 const maxUserIPs = 64
 
-// runsUser is where the current task goes on in user space behind a system call.
-func (ft *Ftrace) runsUser(c *machine.CPU) {
-	ft.running = c
+// User is where the current task goes on in user space behind a system call.
+func (d *Events) User(c *machine.CPU) {
 	t := c.Current
 	if t.Starts != nil {
 		for _, at := range t.Starts {
-			ft.hitUser(c, at)
+			d.hitUser(c, at)
 		}
 		t.Starts = nil
 	} else {
-		ft.userIPs, _ = unwind.Walk(ft.userIPs[:0], t.User, t.Memory, maxUserIPs)
-		for _, addr := range ft.userIPs {
+		d.userIPs, _ = unwind.Walk(d.userIPs[:0], t.User, t.Memory, maxUserIPs)
+		for _, addr := range d.userIPs {
 			for n := range t.Maps {
 				if m := &t.Maps[n]; addr >= m.Start && addr < m.End {
-					ft.hitUser(c, machine.Place{File: m.Inode, Offset: addr - m.Start + m.Offset, Addr: addr})
+					d.hitUser(c, machine.Place{File: m.Inode, Offset: addr - m.Start + m.Offset, Addr: addr})
 					break
 				}
 			}
 		}
 	}
-	ft.running = nil
 }
 
 // hitUser hits the probes at a place. They count preemption as off once less than it is
@@ -180,16 +178,16 @@ func (ft *Ftrace) runsUser(c *machine.CPU) {
 //
 // Kernel: uprobe_dispatcher, kernel/trace/trace_uprobe.c; tracing_gen_ctx_dec,
 // include/linux/trace_events.h.
-func (ft *Ftrace) hitUser(c *machine.CPU, at machine.Place) {
-	for _, u := range ft.uprobed {
+func (d *Events) hitUser(c *machine.CPU, at machine.Place) {
+	for _, u := range d.uprobed {
 		if u.def.File.ID != at.File || u.def.Offset != at.Offset {
 			continue
 		}
 		u.hits++
-		h := common(c)
+		h := d.host.Common(c)
 		h.Flags, h.PreemptCount = 0xff, 0xff
-		u.source = userSource{taskSource: taskSource{ft: ft, c: c}, at: at}
-		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source)
+		u.source = userSource{taskSource: taskSource{d: d, c: c}, at: at}
+		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source, StackStart{})
 	}
 }
 
@@ -245,19 +243,19 @@ func (s *userSource) RetVal() uint64 { return s.Reg(memory.RegAX) }
 func (s *userSource) FileAddr(offset uint64) uint64 { return s.at.Addr - s.at.Offset + offset }
 
 // uprobeFiles are uprobe_events and uprobe_profile.
-func (ft *Ftrace) uprobeFiles() []tracefile.Node {
+func (d *Events) uprobeFiles() []tracefile.Node {
 	return []tracefile.Node{
-		ft.dynEventsFile("uprobe_events", uprobeEvents, ft.writeUprobeEvent),
-		ft.top.seq("uprobe_profile", 0o440, ft.showUprobeProfile),
+		d.File("uprobe_events", uprobeEvents, d.writeUprobeEvent),
+		d.host.Seq("uprobe_profile", 0o440, d.showUprobeProfile),
 	}
 }
 
 // showUprobeProfile is the text of uprobe_profile.
 //
 // Kernel: probes_profile_seq_show, kernel/trace/trace_uprobe.c.
-func (ft *Ftrace) showUprobeProfile() ([]byte, error) {
+func (d *Events) showUprobeProfile() ([]byte, error) {
 	var text []byte
-	for u := range ft.uprobes {
+	for u := range d.uprobes {
 		text = fmt.Appendf(text, "  %s %-44s %15d\n", u.def.Path, u.def.Event, u.hits)
 	}
 	return text, nil

@@ -1,8 +1,7 @@
-package tracer
+package dynevent
 
 import (
 	"fmt"
-	"slices"
 	"syscall"
 
 	"ftracelab/tracer/event"
@@ -14,18 +13,18 @@ import (
 // eprobeEvents are the kind of probes on other events.
 //
 // Kernel: eprobe_dyn_event_ops, kernel/trace/trace_eprobe.c.
-var eprobeEvents = &dynKind{name: "eprobe", create: (*Ftrace).createEprobe}
+var eprobeEvents = &Kind{Name: "eprobe", Create: (*Events).createEprobe}
 
-// eprobe is an event that happens when another one does, with fields made of the
+// Eprobe is an event that happens when another one does, with fields made of the
 // other's. While it is enabled, the other is enabled softly.
 //
 // Kernel: struct trace_eprobe, kernel/trace/trace_eprobe.c.
-type eprobe struct {
-	ft  *Ftrace
+type Eprobe struct {
+	d   *Events
 	def *probe.Definition
 	typ *event.Type
 
-	in     *Instance // where it listens; nil while it is off
+	in     Instance // where it listens; nil while it is off
 	filter *filter.Filter
 	source eventSource
 	record []byte
@@ -36,39 +35,38 @@ type eprobe struct {
 // error_log then.
 //
 // Kernel: __trace_eprobe_create, kernel/trace/trace_eprobe.c.
-func (ft *Ftrace) createEprobe(command string) error {
-	def, err := probe.ParseEprobe(command, probeEnv{ft})
+func (d *Events) createEprobe(command string) error {
+	def, err := probe.ParseEprobe(command, probeEnv{d})
 	if err != nil {
-		return ft.probeFault(err)
+		return d.probeFault(err)
 	}
-	if ft.types.ByName(def.Group, def.Event) != nil {
-		return ft.probeFault(def.Exists())
+	if d.types.ByName(def.Group, def.Event) != nil {
+		return d.probeFault(def.Exists())
 	}
-	id, err := ft.types.FreeID()
+	id, err := d.types.FreeID()
 	if err != nil {
-		return ft.probeFault(def.Failed(syscall.ENODEV))
+		return d.probeFault(def.Failed(syscall.ENODEV))
 	}
 	typ, err := def.NewType(id)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", def.Show(), err, syscall.EINVAL)
 	}
-	if err := ft.addEvent(typ); err != nil {
+	e := &Eprobe{d: d, def: def, typ: typ}
+	if err := d.host.AddEvent(typ, e.switched); err != nil {
 		return err
 	}
-	e := &eprobe{ft: ft, def: def, typ: typ}
-	ft.onSwitch(typ, e.switched)
-	ft.holdEvent(def.Attached)
-	ft.addDynEvent(e)
+	d.host.HoldEvent(def.Attached, true)
+	d.Add(e)
 	return nil
 }
 
-func (e *eprobe) kind() *dynKind { return eprobeEvents }
+func (e *Eprobe) Kind() *Kind { return eprobeEvents }
 
-func (e *eprobe) show() string { return e.def.Show() }
+func (e *Eprobe) Show() string { return e.def.Show() }
 
-func (e *eprobe) busy() bool { return e.ft.enabledSomewhere(e.typ) }
+func (e *Eprobe) Busy() bool { return e.d.host.Enabled(e.typ) }
 
-func (e *eprobe) match(system *string, event string, args []string) bool {
+func (e *Eprobe) Match(system *string, event string, args []string) bool {
 	if system == nil {
 		return e.def.Match("", event, args)
 	}
@@ -76,12 +74,12 @@ func (e *eprobe) match(system *string, event string, args []string) bool {
 }
 
 // Kernel: unregister_trace_eprobe, kernel/trace/trace_eprobe.c.
-func (e *eprobe) free() error {
-	if err := e.ft.removeEvent(e.typ); err != nil {
+func (e *Eprobe) Free() error {
+	if err := e.d.host.RemoveEvent(e.typ); err != nil {
 		return err
 	}
-	e.ft.releaseEvent(e.def.Attached)
-	e.ft.dropDynEvent(e)
+	e.d.host.HoldEvent(e.def.Attached, false)
+	e.d.Drop(e)
 	return nil
 }
 
@@ -94,65 +92,57 @@ func (e *eprobe) free() error {
 // enabled first, and is recorded there even when it is disabled there. It stops when it
 // is disabled in the last one; the kernel looks for it in the last instance only, and
 // may leave it behind.
-func (e *eprobe) switched(tr *Instance, on bool) error {
-	if e.ft.enabledSomewhere(e.typ) {
+func (e *Eprobe) switched(in Instance, on bool) error {
+	if e.d.host.Enabled(e.typ) {
 		return nil
 	}
 	t := e.def.Attached
 	if !on {
-		s := &e.in.events[t.ID]
-		s.eprobes = slices.DeleteFunc(slices.Clone(s.eprobes), func(have *eprobe) bool { return have == e })
-		e.in.softEnableEvent(t, false)
+		e.in.Detach(t, e)
 		e.in, e.filter = nil, nil
 		return nil
 	}
 	if e.def.Filter != "" {
 		var err error
-		if e.filter, err = filter.Parse(t, e.def.Filter, tr.filterEnv()); err != nil {
+		if e.filter, err = filter.Parse(t, e.def.Filter, in.FilterEnv()); err != nil {
 			return err
 		}
 	}
-	s := &tr.events[t.ID]
-	s.eprobes = append(slices.Clone(s.eprobes), e)
-	e.in = tr
-	tr.softEnableEvent(t, true)
+	e.in = in
+	in.Attach(t, e)
 	return nil
 }
 
-// fire records the event for a record of the other one.
+// Fire records the event for a record of the other one.
 //
 // Kernel: __eprobe_trace_func, kernel/trace/trace_eprobe.c.
 //
 // Departure: an event that comes about by what it causes itself ends there; the kernel
 // ends it where its ring buffer finds it too deep.
-func (e *eprobe) fire(c *machine.CPU, h event.Common, rec []byte) {
-	tr := e.in
-	s := &tr.events[e.typ.ID]
-	if e.firing || s.softDisabled || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
+func (e *Eprobe) Fire(c *machine.CPU, h event.Common, rec []byte) {
+	if e.firing || e.in.SoftDisabled(e.typ) || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
 		return
 	}
 	e.firing = true
 	h = h.Unpreemptible() // since room for the other one is taken
 	h.Type = uint16(e.typ.ID)
-	e.source.seen(e.ft, c, rec)
+	e.source.seen(e.d, c, rec)
 	e.record = e.def.Append(e.record[:0], h, probe.Hit{}, &e.source)
-	atRegs := e.ft.atRegs
-	e.ft.atRegs = false
-	tr.happen(c, e.typ, h, e.record)
-	e.ft.atRegs, e.firing = atRegs, false
+	e.in.Happen(c, e.typ, h, e.record)
+	e.firing = false
 }
 
 // attachable reports whether a probe can be put on an event: it is not one of the
 // tracers' own records nor a probe on an address or an event itself.
 //
 // Kernel: find_and_get_event, kernel/trace/trace_eprobe.c.
-func (ft *Ftrace) attachable(t *event.Type) bool {
-	if !switchable(t) {
+func (d *Events) attachable(t *event.Type) bool {
+	if t.System == "ftrace" {
 		return false
 	}
-	for _, e := range ft.dynEvents {
+	for _, e := range d.list {
 		switch e := e.(type) {
-		case *eprobe:
+		case *Eprobe:
 			if e.typ == t {
 				return false
 			}
@@ -165,10 +155,10 @@ func (ft *Ftrace) attachable(t *event.Type) bool {
 	return true
 }
 
-// probedEvent is the event that an eprobe is on, "" for another event.
-func (ft *Ftrace) probedEvent(t *event.Type) string {
-	for _, e := range ft.dynEvents {
-		if e, ok := e.(*eprobe); ok && e.typ == t {
+// ProbedEvent is the event that an eprobe is on, "" for another event.
+func (d *Events) ProbedEvent(t *event.Type) string {
+	for _, e := range d.list {
+		if e, ok := e.(*Eprobe); ok && e.typ == t {
 			return e.def.Attached.System + "." + e.def.Attached.Name
 		}
 	}

@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"ftracelab/tracer/event/probe"

@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"testing"
@@ -12,15 +12,11 @@ func TestProbeSymbol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ft, err := New(m, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, ok := m.Kallsyms().ByName("vfs_read")
 	if !ok {
 		t.Fatal("no vfs_read")
 	}
-	source := &taskSource{ft: ft}
+	source := &taskSource{d: &Events{machine: m}}
 	for addr, want := range map[uint64]string{
 		s.Addr + 0x1c: "vfs_read+0x1c/0x370",
 		0x1234:        "0x1234",

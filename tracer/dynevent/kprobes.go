@@ -1,9 +1,11 @@
-package tracer
+package dynevent
 
 import (
 	"fmt"
 	"slices"
 	"syscall"
+
+	"ftracelab/tracer/functions"
 
 	"ftracelab/workload/machine"
 )
@@ -32,7 +34,7 @@ type kprobes struct {
 	functions map[uint64][]uint64  // by function: the addresses behind its patched call
 	order     []uint64             // the addresses, as they got their first probe
 	armed     int                  // those behind patched calls that are not disabled
-	ops       functionOps          // of those on patched calls
+	ops       functions.Ops        // of those on patched calls
 	optimize  int32                // debug.kprobes-optimization
 	disarmed  bool                 // by kprobes/enabled: none is hit
 	black     []blackRange         // see kprobeBlacklist
@@ -48,15 +50,15 @@ const optimizeDelay = 5 * jiffy
 // unoptimized is the time that does not come.
 const unoptimized = ^machine.Time(0)
 
-func (ft *Ftrace) newKprobes() {
-	k := &ft.kprobes
+func (d *Events) newKprobes() {
+	k := &d.kprobes
 	k.at, k.functions, k.optimize = map[uint64][]*kprobe{}, map[uint64][]uint64{}, 1
-	k.ops = functionOps{
-		handler: "kprobe_ftrace_handler", regs: true,
-		wants: func(ip uint64) bool {
+	k.ops = functions.Ops{
+		Handler: "kprobe_ftrace_handler", Regs: true,
+		Wants: func(ip uint64) bool {
 			return !k.disarmed && slices.ContainsFunc(k.at[ip], func(p *kprobe) bool { return p.ftrace && p.runs() })
 		},
-		call: func(c *machine.CPU, f *machine.Frame) { hitAll(k.at[f.IP], c, f) },
+		Call: func(c *machine.CPU, f *machine.Frame) { hitAll(k.at[f.IP], c, f) },
 	}
 }
 
@@ -71,13 +73,16 @@ func hitAll(probes []*kprobe, c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// hitInside hits the probes behind the entry of a function that is entered.
+// Armed reports whether a probe behind the entry of a function is to be hit.
+func (d *Events) Armed() bool { return d.kprobes.armed > 0 }
+
+// Call hits the probes behind the entry of a function that is entered.
 //
 // Departure: a probe inside a function is hit once in each call, when the function is
 // entered.
-func (ft *Ftrace) hitInside(c *machine.CPU, f *machine.Frame) {
-	for _, addr := range ft.kprobes.functions[f.Func] {
-		hitAll(ft.kprobes.at[addr], c, f)
+func (d *Events) Call(c *machine.CPU, f *machine.Frame) {
+	for _, addr := range d.kprobes.functions[f.Func] {
+		hitAll(d.kprobes.at[addr], c, f)
 	}
 }
 
@@ -86,8 +91,8 @@ func (ft *Ftrace) hitInside(c *machine.CPU, f *machine.Frame) {
 //
 // Kernel: _kprobe_addr, kernel/kprobes.c; arch_adjust_kprobe_addr,
 // arch/x86/kernel/kprobes/core.c.
-func (ft *Ftrace) kprobeAddr(addr uint64) (at uint64, entry bool, err error) {
-	s, ok := ft.machine.Kallsyms().At(addr)
+func (d *Events) kprobeAddr(addr uint64) (at uint64, entry bool, err error) {
+	s, ok := d.machine.Kallsyms().At(addr)
 	if !ok {
 		return 0, false, fmt.Errorf("kprobe: %#x is in no function: %w", addr, syscall.ENOENT)
 	}
@@ -114,20 +119,20 @@ const (
 //
 // Kernel: register_kprobe, kernel/kprobes.c; arch_prepare_kprobe,
 // arch/x86/kernel/kprobes/core.c.
-func (ft *Ftrace) registerKprobe(p *kprobe, addr uint64) error {
-	at, _, err := ft.kprobeAddr(addr)
+func (d *Events) registerKprobe(p *kprobe, addr uint64) error {
+	at, _, err := d.kprobeAddr(addr)
 	if err != nil {
 		return err
 	}
-	s, _ := ft.machine.Kallsyms().At(at)
-	if err := ft.forbidden(p, at); err != nil {
+	s, _ := d.machine.Kallsyms().At(at)
+	if err := d.forbidden(p, at); err != nil {
 		return err
 	}
 	p.addr, p.ftrace, p.gone, p.optimal = at, s.Traceable && at == s.IP(), false, unoptimized
-	if !p.ftrace && !ft.machine.InsnBoundary(at) {
+	if !p.ftrace && !d.machine.InsnBoundary(at) {
 		return fmt.Errorf("kprobe: %s+%#x is within an instruction: %w", s.Name, at-s.Addr, syscall.EILSEQ)
 	}
-	k := &ft.kprobes
+	k := &d.kprobes
 	if len(k.at[at]) == 0 {
 		k.order = append(k.order, at)
 		if !p.ftrace {
@@ -135,15 +140,15 @@ func (ft *Ftrace) registerKprobe(p *kprobe, addr uint64) error {
 		}
 	}
 	k.at[at] = slices.Insert(slices.Clone(k.at[at]), 0, p)
-	ft.kprobesChanged(p)
+	d.kprobesChanged(p)
 	return nil
 }
 
 // unregisterKprobe takes p away.
 //
 // Kernel: unregister_kprobe, kernel/kprobes.c.
-func (ft *Ftrace) unregisterKprobe(p *kprobe) {
-	k := &ft.kprobes
+func (d *Events) unregisterKprobe(p *kprobe) {
+	k := &d.kprobes
 	rest := slices.DeleteFunc(slices.Clone(k.at[p.addr]), func(have *kprobe) bool { return have == p })
 	if k.at[p.addr] = rest; len(rest) == 0 {
 		delete(k.at, p.addr)
@@ -158,26 +163,26 @@ func (ft *Ftrace) unregisterKprobe(p *kprobe) {
 		}
 	}
 	p.disabled = true
-	ft.kprobesChanged(p)
+	d.kprobesChanged(p)
 }
 
 // switchKprobe disables or enables p.
 //
 // Kernel: enable_kprobe and disable_kprobe, kernel/kprobes.c.
-func (ft *Ftrace) switchKprobe(p *kprobe, on bool) {
+func (d *Events) switchKprobe(p *kprobe, on bool) {
 	p.disabled = !on
-	ft.kprobesChanged(p)
+	d.kprobesChanged(p)
 }
 
 // killKprobes is for the probes of a module that goes: they stay, and are never hit.
 //
 // Kernel: kprobes_module_callback, kernel/kprobes.c.
-func (ft *Ftrace) killKprobes(module string) {
-	for _, addr := range ft.kprobes.order {
-		if s, ok := ft.machine.Kallsyms().At(addr); ok && s.Module == module {
-			for _, p := range ft.kprobes.at[addr] {
+func (d *Events) killKprobes(module string) {
+	for _, addr := range d.kprobes.order {
+		if s, ok := d.machine.Kallsyms().At(addr); ok && s.Module == module {
+			for _, p := range d.kprobes.at[addr] {
 				p.gone = true
-				ft.kprobesChanged(p)
+				d.kprobesChanged(p)
 			}
 		}
 	}
@@ -186,11 +191,11 @@ func (ft *Ftrace) killKprobes(module string) {
 // kprobesChanged arms what is to be hit after p has changed.
 //
 // Kernel: arm_kprobe and optimize_kprobe, kernel/kprobes.c.
-func (ft *Ftrace) kprobesChanged(p *kprobe) {
-	k := &ft.kprobes
+func (d *Events) kprobesChanged(p *kprobe) {
+	k := &d.kprobes
 	p.optimal = unoptimized
-	if !p.ftrace && p.runs() && !k.disarmed && k.optimize != 0 && ft.optimizable(p.addr) {
-		p.optimal = ft.machine.Now() + optimizeDelay
+	if !p.ftrace && p.runs() && !k.disarmed && k.optimize != 0 && d.optimizable(p.addr) {
+		p.optimal = d.machine.Now() + optimizeDelay
 	}
 	onCalls := false
 	k.armed = 0
@@ -200,31 +205,35 @@ func (ft *Ftrace) kprobesChanged(p *kprobe) {
 			case !p.runs() || k.disarmed:
 			case p.ftrace:
 				onCalls = true
-				ft.touched[p.addr] = true
+				d.host.Touch(p.addr)
 			default:
 				k.armed++
 			}
 		}
 	}
 	if onCalls {
-		ft.registerOps(&k.ops)
+		d.host.RegisterOps(&k.ops)
 	} else {
-		ft.unregisterOps(&k.ops)
+		d.host.UnregisterOps(&k.ops)
 	}
 }
 
 // optimized reports whether a jump has taken the place of the breakpoint.
-func (ft *Ftrace) optimized(p *kprobe) bool {
-	return p.runs() && !ft.kprobes.disarmed && ft.machine.Now() >= p.optimal
+func (d *Events) optimized(p *kprobe) bool {
+	return p.runs() && !d.kprobes.disarmed && d.machine.Now() >= p.optimal
 }
 
-// optimizeAll is what debug.kprobes-optimization does.
+// Optimization is debug.kprobes-optimization: whether jumps take the place of
+// breakpoints. OptimizeAll acts on another value.
+func (d *Events) Optimization() *int32 { return &d.kprobes.optimize }
+
+// OptimizeAll is what debug.kprobes-optimization does.
 //
 // Kernel: proc_kprobes_optimization_handler, kernel/kprobes.c.
-func (ft *Ftrace) optimizeAll() {
-	for _, addr := range ft.kprobes.order {
-		for _, p := range ft.kprobes.at[addr] {
-			ft.kprobesChanged(p)
+func (d *Events) OptimizeAll() {
+	for _, addr := range d.kprobes.order {
+		for _, p := range d.kprobes.at[addr] {
+			d.kprobesChanged(p)
 		}
 	}
 }
@@ -238,26 +247,26 @@ const kprobeBits = 6
 // table, in each the latest address first.
 //
 // Kernel: show_kprobe_addr and report_probe, kernel/kprobes.c.
-func (ft *Ftrace) showKprobes() ([]byte, error) {
+func (d *Events) showKprobes() ([]byte, error) {
 	var text []byte
 	bucket := func(addr uint64) uint64 { return addr * 0x61c8864680b583eb >> (64 - kprobeBits) }
-	order := slices.Clone(ft.kprobes.order)
+	order := slices.Clone(d.kprobes.order)
 	slices.Reverse(order)
 	slices.SortStableFunc(order, func(a, b uint64) int { return int(bucket(a)) - int(bucket(b)) })
 	for _, addr := range order {
-		for _, p := range ft.kprobes.at[addr] {
-			text = ft.appendKprobe(text, p)
+		for _, p := range d.kprobes.at[addr] {
+			text = d.appendKprobe(text, p)
 		}
 	}
 	return text, nil
 }
 
-func (ft *Ftrace) appendKprobe(text []byte, p *kprobe) []byte {
+func (d *Events) appendKprobe(text []byte, p *kprobe) []byte {
 	kind := 'k'
 	if p.ret {
 		kind = 'r'
 	}
-	if name, module, offset, _, ok := ft.machine.Kallsyms().Lookup(p.addr); ok {
+	if name, module, offset, _, ok := d.machine.Kallsyms().Lookup(p.addr); ok {
 		if module == "" {
 			module = " "
 		}
@@ -268,7 +277,7 @@ func (ft *Ftrace) appendKprobe(text []byte, p *kprobe) []byte {
 	for _, mark := range []struct {
 		set  bool
 		text string
-	}{{p.gone, "[GONE]"}, {p.disabled && !p.gone, "[DISABLED]"}, {ft.optimized(p), "[OPTIMIZED]"}, {p.ftrace, "[FTRACE]"}} {
+	}{{p.gone, "[GONE]"}, {p.disabled && !p.gone, "[DISABLED]"}, {d.optimized(p), "[OPTIMIZED]"}, {p.ftrace, "[FTRACE]"}} {
 		if mark.set {
 			text = append(text, mark.text...)
 		}
@@ -279,7 +288,7 @@ func (ft *Ftrace) appendKprobe(text []byte, p *kprobe) []byte {
 // optimizable reports whether a jump finds room at addr.
 //
 // Kernel: can_optimize, arch/x86/kernel/kprobes/opt.c.
-func (ft *Ftrace) optimizable(addr uint64) bool {
-	s, ok := ft.machine.Kallsyms().At(addr)
+func (d *Events) optimizable(addr uint64) bool {
+	s, ok := d.machine.Kallsyms().At(addr)
 	return ok && s.Addr+s.Size-addr >= jumpSize
 }

@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"strconv"
@@ -17,18 +17,18 @@ type kernelSource struct {
 }
 
 // enter is for a hit at ip in a function that is entered.
-func (s *kernelSource) enter(ft *Ftrace, c *machine.CPU, f *machine.Frame, ip uint64) {
-	*s = kernelSource{taskSource: taskSource{ft: ft, c: c}, at: ft.memory().Enter(c, f), ip: ip}
+func (s *kernelSource) enter(d *Events, c *machine.CPU, f *machine.Frame, ip uint64) {
+	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Enter(c, f), ip: ip}
 }
 
 // leave is for a function that has returned to ip.
-func (s *kernelSource) leave(ft *Ftrace, c *machine.CPU, f *machine.Frame, ip uint64) {
-	*s = kernelSource{taskSource: taskSource{ft: ft, c: c}, at: ft.memory().Leave(c, f), ip: ip}
+func (s *kernelSource) leave(d *Events, c *machine.CPU, f *machine.Frame, ip uint64) {
+	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Leave(c, f), ip: ip}
 }
 
 // pass is for a tracepoint.
-func (s *kernelSource) pass(ft *Ftrace, c *machine.CPU, tp machine.Tracepoint) {
-	*s = kernelSource{taskSource: taskSource{ft: ft, c: c}, at: ft.memory().Pass(c, tp)}
+func (s *kernelSource) pass(d *Events, c *machine.CPU, tp machine.Tracepoint) {
+	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Pass(c, tp)}
 }
 
 func (s *kernelSource) Reg(n int) uint64 {
@@ -46,23 +46,23 @@ func (s *kernelSource) RetVal() uint64       { return s.at.Result() }
 // taskSource is what any probe can read: what belongs to the current task, and memory.
 type taskSource struct {
 	probe.None
-	ft *Ftrace
-	c  *machine.CPU
+	d *Events
+	c *machine.CPU
 }
 
 func (s *taskSource) Comm() string { return s.c.Current.Comm }
 
 func (s *taskSource) Kernel(dst []byte, addr uint64) int {
-	return s.ft.memory().Kernel(s.c, dst, addr)
+	return s.d.memory().Kernel(s.c, dst, addr)
 }
 
-func (s *taskSource) User(dst []byte, addr uint64) int { return s.ft.memory().User(s.c, dst, addr) }
+func (s *taskSource) User(dst []byte, addr uint64) int { return s.d.memory().User(s.c, dst, addr) }
 
 // AppendSymbol appends an address as sprint_symbol prints it.
 //
 // Kernel: sprint_symbol, kernel/kallsyms.c.
 func (s *taskSource) AppendSymbol(dst []byte, addr uint64) []byte {
-	name, module, offset, size, ok := s.ft.machine.Kallsyms().Lookup(addr)
+	name, module, offset, size, ok := s.d.machine.Kallsyms().Lookup(addr)
 	if !ok {
 		return strconv.AppendUint(append(dst, "0x"...), addr, 16)
 	}
@@ -81,20 +81,20 @@ type eventSource struct {
 }
 
 // seen is for a record of the event that the probe is attached to.
-func (s *eventSource) seen(ft *Ftrace, c *machine.CPU, rec []byte) {
-	*s = eventSource{taskSource: taskSource{ft: ft, c: c}, rec: rec}
+func (s *eventSource) seen(d *Events, c *machine.CPU, rec []byte) {
+	*s = eventSource{taskSource: taskSource{d: d, c: c}, rec: rec}
 }
 
 func (s *eventSource) Record() []byte { return s.rec }
 
 // memory is the machine's memory, which is made when a probe first reads.
-func (ft *Ftrace) memory() *memory.Memory {
-	if ft.mem == nil {
-		mem, err := memory.New(ft.machine)
+func (d *Events) memory() *memory.Memory {
+	if d.mem == nil {
+		mem, err := memory.New(d.machine)
 		if err != nil {
-			panic("tracer: invariant: " + err.Error())
+			panic("dynevent: invariant: " + err.Error())
 		}
-		ft.mem = mem
+		d.mem = mem
 	}
-	return ft.mem
+	return d.mem
 }

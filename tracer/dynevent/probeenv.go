@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // probeEnv is what the definition of a probe may ask.
-type probeEnv struct{ ft *Ftrace }
+type probeEnv struct{ d *Events }
 
 var _ probe.Env = probeEnv{}
 
@@ -20,7 +20,7 @@ var _ probe.Env = probeEnv{}
 //
 // Kernel: number_of_same_symbols, kernel/trace/trace_kprobe.c.
 func (e probeEnv) Symbols(module, name string) (n int) {
-	for _, s := range e.ft.machine.Kallsyms().All() {
+	for _, s := range e.d.machine.Kallsyms().All() {
 		if s.Name == name && (module == "" || s.Module == module) {
 			n++
 		}
@@ -30,10 +30,10 @@ func (e probeEnv) Symbols(module, name string) (n int) {
 
 // Module says whether a module is loaded.
 func (e probeEnv) Module(name string) bool {
-	if e.ft.machine.HasModule(name) {
+	if e.d.machine.HasModule(name) {
 		return true
 	}
-	for _, s := range e.ft.machine.Kallsyms().All() {
+	for _, s := range e.d.machine.Kallsyms().All() {
 		if s.Module == name {
 			return true
 		}
@@ -44,12 +44,12 @@ func (e probeEnv) Module(name string) bool {
 // symbol finds a symbol, of a module if "MODULE:" stands before it.
 //
 // Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
-func (ft *Ftrace) symbol(name string) (machine.Symbol, bool) {
+func (d *Events) symbol(name string) (machine.Symbol, bool) {
 	module, name, of := strings.Cut(name, ":")
 	if !of {
-		return ft.machine.Kallsyms().ByName(module)
+		return d.machine.Kallsyms().ByName(module)
 	}
-	for _, s := range ft.machine.Kallsyms().All() {
+	for _, s := range d.machine.Kallsyms().All() {
 		if s.Module == module && s.Name == name {
 			return s, true
 		}
@@ -61,11 +61,11 @@ func (ft *Ftrace) symbol(name string) (machine.Symbol, bool) {
 //
 // Kernel: kprobe_on_func_entry, kernel/kprobes.c.
 func (e probeEnv) Place(symbol string, offset uint64) probe.Place {
-	s, ok := e.ft.symbol(symbol)
+	s, ok := e.d.symbol(symbol)
 	if !ok {
 		return probe.NoPlace
 	}
-	_, entry, err := e.ft.kprobeAddr(s.Addr + offset)
+	_, entry, err := e.d.kprobeAddr(s.Addr + offset)
 	switch {
 	case err != nil:
 		return probe.NoPlace
@@ -76,22 +76,22 @@ func (e probeEnv) Place(symbol string, offset uint64) probe.Place {
 }
 
 func (e probeEnv) Address(symbol string) uint64 {
-	s, _ := e.ft.symbol(symbol)
+	s, _ := e.d.symbol(symbol)
 	return s.Addr
 }
 
-func (e probeEnv) Pointer(addr uint64) string { return fmt.Sprintf("%016x", e.ft.hashPtr(addr)) }
+func (e probeEnv) Pointer(addr uint64) string { return fmt.Sprintf("%016x", e.d.host.HashPtr(addr)) }
 
 // Tracepoint finds a tracepoint by the function that stands for its prototype, which
 // every one has.
 func (e probeEnv) Tracepoint(name string) (stub string, ok bool) {
-	s, ok := e.ft.symbol(stubOf(name))
+	s, ok := e.d.symbol(stubOf(name))
 	return s.Name, ok
 }
 
 // Event finds an event that can have a probe.
 func (e probeEnv) Event(system, name string) *event.Type {
-	if t := e.ft.types.ByName(system, name); t != nil && e.ft.attachable(t) {
+	if t := e.d.types.ByName(system, name); t != nil && e.d.attachable(t) {
 		return t
 	}
 	return nil
@@ -99,29 +99,28 @@ func (e probeEnv) Event(system, name string) *event.Type {
 
 // Filter parses a filter as the event's own file would.
 func (e probeEnv) Filter(t *event.Type, text string) error {
-	tr := e.ft.top
-	err := new(filter.File).Write(t, text, tr.filterEnv())
+	err := new(filter.File).Write(t, text, e.d.host.FilterEnv())
 	var fault *filter.Error
 	if errors.As(err, &fault) {
-		tr.logFilterFault(fault)
+		e.d.host.LogFilter(fault)
 	}
 	return err
 }
 
 // File finds a file of user space.
 func (e probeEnv) File(path string) (probe.File, error) {
-	file, err := e.ft.statUser(path)
+	file, err := e.d.statUser(path)
 	return probe.File{ID: file.ID, Regular: file.Regular}, err
 }
 
 // probeFault puts what is wrong with a definition into error_log.
 //
 // Kernel: __trace_probe_log_err, kernel/trace/trace_probe.c.
-func (ft *Ftrace) probeFault(err error) error {
+func (d *Events) probeFault(err error) error {
 	var fault *probe.Error
 	if errors.As(err, &fault) {
 		for _, f := range fault.Log {
-			ft.top.errors.add(errorEntry{ns: ft.machine.Now(), location: f.Location, message: f.Msg, command: f.Command, pos: f.Pos})
+			d.host.LogError(f.Location, f.Msg, f.Command, f.Pos)
 		}
 	}
 	return err

@@ -1,4 +1,4 @@
-package tracer
+package dynevent
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // kprobeEvents are the kind of probes in the kernel.
 //
 // Kernel: trace_kprobe_ops, kernel/trace/trace_kprobe.c.
-var kprobeEvents = &dynKind{name: "kprobe", create: (*Ftrace).createKprobe}
+var kprobeEvents = &Kind{Name: "kprobe", Create: (*Events).createKprobe}
 
 // traceKprobe is a probe of a kprobe event.
 //
@@ -33,27 +33,27 @@ type traceKprobe struct {
 // createKprobe makes a kprobe event, or a probe of one. Errors: as registerProbe.
 //
 // Kernel: __trace_kprobe_create, kernel/trace/trace_kprobe.c.
-func (ft *Ftrace) createKprobe(command string) error {
+func (d *Events) createKprobe(command string) error {
 	if len(splitArgs(command)) == 0 {
 		return nil
 	}
-	def, err := probe.ParseKprobe(command, probeEnv{ft})
+	def, err := probe.ParseKprobe(command, probeEnv{d})
 	if err != nil {
-		return ft.probeFault(err)
+		return d.probeFault(err)
 	}
-	p := &traceProbe{ft: ft, def: def}
+	p := &traceProbe{d: d, def: def}
 	p.on = &traceKprobe{traceProbe: p}
-	return ft.registerProbe(p)
+	return d.registerProbe(p)
 }
 
 // writeKprobeEvent does a line of kprobe_events.
 //
 // Kernel: create_or_delete_trace_kprobe, kernel/trace/trace_kprobe.c.
-func (ft *Ftrace) writeKprobeEvent(command string) error {
+func (d *Events) writeKprobeEvent(command string) error {
 	if strings.HasPrefix(command, "-") {
-		return ft.releaseDynEvents(command, kprobeEvents)
+		return d.releaseDynEvents(command, kprobeEvents)
 	}
-	err := ft.createKprobe(command)
+	err := d.createKprobe(command)
 	if errors.Is(err, syscall.ECANCELED) {
 		return fmt.Errorf("kprobe_events: %q: %w", command, syscall.EINVAL)
 	}
@@ -75,17 +75,17 @@ func (k *traceKprobe) register() error {
 }
 
 func (k *traceKprobe) tryRegister() error {
-	ft, def := k.ft, k.def
+	d, def := k.d, k.def
 	addr := def.Addr
 	if def.Symbol != "" {
-		if s, ok := ft.symbol(def.Symbol); ok {
+		if s, ok := d.symbol(def.Symbol); ok {
 			addr = s.Addr + def.Offset
 		}
 	}
-	if addr != 0 && ft.notrace(addr) {
+	if addr != 0 && d.notrace(addr) {
 		return fmt.Errorf("%s cannot be traced: %w", def.Symbol, syscall.EINVAL)
 	}
-	if err := def.Resolve(probeEnv{ft}); err != nil {
+	if err := def.Resolve(probeEnv{d}); err != nil {
 		return err
 	}
 	switch {
@@ -94,18 +94,18 @@ func (k *traceKprobe) tryRegister() error {
 	case addr == 0:
 		return fmt.Errorf("there is no %s: %w", def.Symbol, syscall.ENOENT)
 	}
-	p := &kprobe{hit: k.hit, ret: def.Return, disabled: !k.event.enabled(ft)}
+	p := &kprobe{hit: k.hit, ret: def.Return, disabled: !k.event.enabled()}
 	if def.Return {
-		if _, entry, err := ft.kprobeAddr(addr); err != nil || !entry {
+		if _, entry, err := d.kprobeAddr(addr); err != nil || !entry {
 			return errors.Join(err, syscall.EINVAL)
 		}
 		p.hit = k.enter
 		if def.MaxActive == 0 {
-			def.MaxActive = max(10, 2*len(ft.machine.CPUs()))
+			def.MaxActive = max(10, 2*len(d.machine.CPUs()))
 		}
 		k.hook = rethook.New(k.leave, def.EntryArgs(), def.MaxActive)
 	}
-	if err := ft.registerKprobe(p, addr); err != nil {
+	if err := d.registerKprobe(p, addr); err != nil {
 		return err
 	}
 	k.kprobe = p
@@ -115,13 +115,13 @@ func (k *traceKprobe) tryRegister() error {
 // notrace reports whether an address is in a function that ftrace does not know.
 //
 // Kernel: within_notrace_func, kernel/trace/trace_kprobe.c.
-func (ft *Ftrace) notrace(addr uint64) bool {
-	s, ok := ft.machine.Kallsyms().At(addr)
+func (d *Events) notrace(addr uint64) bool {
+	s, ok := d.machine.Kallsyms().At(addr)
 	if !ok || s.Traceable {
 		return false
 	}
 	if base, _, suffixed := strings.Cut(s.Name, "."); suffixed {
-		if s, ok := ft.symbol(base); ok {
+		if s, ok := d.symbol(base); ok {
 			return !s.Traceable
 		}
 	}
@@ -134,7 +134,7 @@ func (ft *Ftrace) notrace(addr uint64) bool {
 // Kernel: trace_kprobe_module_exist, kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) moduleThere() bool {
 	module, _, of := strings.Cut(k.def.Symbol, ":")
-	return k.def.Symbol != "" && (!of || probeEnv{k.ft}.Module(module))
+	return k.def.Symbol != "" && (!of || probeEnv{k.d}.Module(module))
 }
 
 // unregister takes the probe out of the kernel.
@@ -142,7 +142,7 @@ func (k *traceKprobe) moduleThere() bool {
 // Kernel: __unregister_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) unregister() {
 	if k.kprobe != nil {
-		k.ft.unregisterKprobe(k.kprobe)
+		k.d.unregisterKprobe(k.kprobe)
 		k.kprobe = nil
 	}
 	if k.hook != nil {
@@ -157,7 +157,7 @@ func (k *traceKprobe) unregister() {
 // kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) enable(on bool) error {
 	if k.kprobe != nil && !k.kprobe.gone {
-		k.ft.switchKprobe(k.kprobe, on)
+		k.d.switchKprobe(k.kprobe, on)
 	}
 	return nil
 }
@@ -166,15 +166,15 @@ func (k *traceKprobe) enable(on bool) error {
 // in it.
 //
 // Kernel: trace_kprobe_module_callback, kernel/trace/trace_kprobe.c.
-func (ft *Ftrace) kprobeModule(name string) {
-	for _, e := range ft.dynEvents {
+func (d *Events) kprobeModule(name string) {
+	for _, e := range d.list {
 		p, ok := e.(*traceProbe)
 		if !ok || p.def.Kind != probe.Kprobe {
 			continue
 		}
 		if module, function, of := strings.Cut(p.def.Symbol, ":"); of && module == name {
 			p.on.unregister()
-			if (probeEnv{ft}).Symbols(module, function) == 1 {
+			if (probeEnv{d}).Symbols(module, function) == 1 {
 				_ = p.on.register() // the kernel says in its log what failed
 			}
 		}
@@ -186,17 +186,17 @@ func (ft *Ftrace) kprobeModule(name string) {
 // Kernel: kprobe_dispatcher, kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) hit(c *machine.CPU, f *machine.Frame) {
 	k.hits++
-	if !k.ft.listening[k.event.typ.ID] {
+	if !k.d.host.Listens(k.event.typ) {
 		return
 	}
 	at := k.kprobe.addr
-	k.source.enter(k.ft, c, f, at+1)
-	h := common(c)
+	k.source.enter(k.d, c, f, at+1)
+	h := k.d.host.Common(c)
 	if !k.kprobe.ftrace && c.Time < k.kprobe.optimal {
 		nmi, irq, off := c.InNMI, c.InHardIRQ, c.IRQsOff
 		c.InNMI, c.InHardIRQ, c.IRQsOff = true, true, true
 		defer func() { c.InNMI, c.InHardIRQ, c.IRQsOff = nmi, irq, off }()
-		h = atBreakpoint(common(c))
+		h = atBreakpoint(k.d.host.Common(c))
 	}
 	k.record(c, h, probe.Hit{IP: at}, &k.source, at+1)
 }
@@ -223,10 +223,10 @@ func (k *traceKprobe) enter(c *machine.CPU, f *machine.Frame) {
 		k.missed++
 		return
 	}
-	k.source.enter(k.ft, c, f, k.kprobe.addr+1)
+	k.source.enter(k.d, c, f, k.kprobe.addr+1)
 	k.entryWords = k.def.AppendEntry(k.entryWords[:0], &k.source)
 	copy(n.Data, k.entryWords)
-	k.ft.data(c.Current).rethooks.Hook(n, f)
+	k.d.host.Rethooks(c.Current).Hook(n, f)
 }
 
 // leave runs when such a function returns.
@@ -234,19 +234,19 @@ func (k *traceKprobe) enter(c *machine.CPU, f *machine.Frame) {
 // Kernel: kretprobe_dispatcher, kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) leave(c *machine.CPU, n *rethook.Node, ret uint64, f *machine.Frame) {
 	k.hits++
-	if !k.ft.listening[k.event.typ.ID] {
+	if !k.d.host.Listens(k.event.typ) {
 		return
 	}
-	k.source.leave(k.ft, c, f, ret)
-	k.record(c, common(c), probe.Hit{IP: k.kprobe.addr, RetIP: ret, Entry: n.Data}, &k.source, 0)
+	k.source.leave(k.d, c, f, ret)
+	k.record(c, k.d.host.Common(c), probe.Hit{IP: k.kprobe.addr, RetIP: ret, Entry: n.Data}, &k.source, 0)
 }
 
 // showKprobeProfile is the text of kprobe_profile.
 //
 // Kernel: probes_profile_seq_show, kernel/trace/trace_kprobe.c.
-func (ft *Ftrace) showKprobeProfile() ([]byte, error) {
+func (d *Events) showKprobeProfile() ([]byte, error) {
 	var text []byte
-	for _, e := range ft.dynEvents {
+	for _, e := range d.list {
 		if p, ok := e.(*traceProbe); ok && p.def.Kind == probe.Kprobe {
 			k := p.on.(*traceKprobe)
 			text = fmt.Appendf(text, "  %-44s %15d %15d\n", p.def.Event, k.hits, k.missed)

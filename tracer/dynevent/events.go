@@ -1,0 +1,245 @@
+package dynevent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ftracelab/tracer/event"
+	"ftracelab/workload/machine"
+	"ftracelab/workload/machine/memory"
+
+	"ftracelab/tracefsfs/tracefile"
+)
+
+// Events are the dynamic events of a machine.
+type Events struct {
+	host    Host
+	machine *machine.Machine
+	types   *event.Table
+	files   UserFiles // where uprobes find their files, beside those that tasks have mapped; may be nil
+
+	list  []Line  // the lines of dynamic_events
+	kinds []*Kind // that a definition may be of, in the order in which they are asked
+
+	kprobes   kprobes
+	tprobes   []*traceFprobe // on tracepoints, those that are enabled
+	uprobed   []*traceUprobe // those that are to be hit
+	userIPs   []uint64       // of the user stack that is looked at
+	synthetic synthetic
+	mem       *memory.Memory // nil until a probe reads it
+	scratch   []byte
+}
+
+// New returns the dynamic events of a machine, of which there are none yet. Their kinds
+// are the kernel's and more, which are asked last.
+func New(host Host, files UserFiles, more ...*Kind) *Events {
+	d := &Events{host: host, machine: host.Machine(), types: host.Types(), files: files}
+	d.synthetic.kind = synthKind()
+	d.kinds = append([]*Kind{eprobeEvents, d.synthetic.kind, kprobeEvents, fprobeEvents, uprobeEvents}, more...)
+	d.newKprobes()
+	return d
+}
+
+// Files are their files in the root of the tree.
+func (d *Events) Files() []tracefile.Node {
+	return append(d.uprobeFiles(),
+		d.File("kprobe_events", kprobeEvents, d.writeKprobeEvent),
+		d.host.Seq("kprobe_profile", 0o440, d.showKprobeProfile),
+		d.File("dynamic_events", nil, d.createDynEvent),
+		d.syntheticEventsFile(),
+	)
+}
+
+// Line is a line of dynamic_events: one definition. Several may be of one event.
+//
+// Kernel: struct dyn_event and struct dyn_event_operations,
+// kernel/trace/trace_dynevent.h.
+type Line interface {
+	Kind() *Kind
+	Show() string // its line, without the line break
+	Busy() bool   // it cannot be deleted
+	// free deletes it; its error wraps EBUSY if it is in use.
+	Free() error
+	// match reports whether a deletion means it: system may be nil for any, event
+	// empty for any; args are the words behind, which it has to have, too.
+	Match(system *string, event string, args []string) bool
+}
+
+// Kind is a kind of definitions.
+type Kind struct {
+	Name string
+	// Create makes an event of a definition and adds it with Add. An error
+	// that wraps ECANCELED says that the definition is of another kind.
+	Create func(d *Events, command string) error
+}
+
+// Add adds a definition at the end of dynamic_events.
+//
+// Kernel: dyn_event_add, kernel/trace/trace_dynevent.h.
+func (d *Events) Add(e Line) { d.list = append(d.list, e) }
+
+// Drop takes a definition out.
+//
+// Kernel: dyn_event_remove, kernel/trace/trace_dynevent.h.
+func (d *Events) Drop(e Line) {
+	d.list = slices.DeleteFunc(slices.Clone(d.list), func(have Line) bool { return have == e })
+}
+
+// releaseDynEvents deletes what a command -:[GROUP/]EVENT or !…:[GROUP/]EVENT means, of
+// one kind or with nil of all. Errors: ENOENT if there is none, EINVAL for another
+// command, EBUSY from the first one on that is in use.
+//
+// Kernel: dyn_event_release, kernel/trace/trace_dynevent.c.
+func (d *Events) releaseDynEvents(command string, kind *Kind) error {
+	words := splitArgs(command)
+	event, minus := "", false
+	ok := len(words) > 0
+	if ok {
+		if event, minus = strings.CutPrefix(words[0], "-"); minus {
+			event, ok = strings.CutPrefix(event, ":")
+		} else {
+			_, event, ok = strings.Cut(words[0], ":")
+		}
+	}
+	var system *string
+	if group, name, has := strings.Cut(event, "/"); has {
+		system, event = &group, name
+	}
+	if !ok || system == nil && event == "" {
+		return fmt.Errorf("%q deletes no event: %w", command, syscall.EINVAL)
+	}
+	err := fmt.Errorf("%q: there is no such event: %w", command, syscall.ENOENT)
+	for _, e := range d.list {
+		if kind != nil && e.Kind() != kind || !e.Match(system, event, words[1:]) {
+			continue
+		}
+		if err = e.Free(); err != nil {
+			break
+		}
+	}
+	d.host.ResetCleared()
+	return err
+}
+
+// releaseAllDynEvents deletes all definitions, of one kind or with nil of all kinds.
+// Errors: EBUSY, and nothing is deleted, if one is busy.
+//
+// Kernel: dyn_events_release_all, kernel/trace/trace_dynevent.c.
+func (d *Events) releaseAllDynEvents(kind *Kind) (err error) {
+	defer d.host.ResetCleared()
+	of := slices.DeleteFunc(slices.Clone(d.list), func(e Line) bool { return kind != nil && e.Kind() != kind })
+	for _, e := range of {
+		if e.Busy() {
+			return fmt.Errorf("%s: %w", e.Show(), syscall.EBUSY)
+		}
+	}
+	for _, e := range of {
+		if err := e.Free(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createDynEvent does a line of dynamic_events: it deletes, or the first kind that
+// knows the definition makes an event of it.
+//
+// Kernel: create_dyn_event, kernel/trace/trace_dynevent.c.
+func (d *Events) createDynEvent(command string) error {
+	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "!") {
+		return d.releaseDynEvents(command, nil)
+	}
+	for _, kind := range d.kinds {
+		if err := kind.Create(d, command); !errors.Is(err, syscall.ECANCELED) {
+			return err
+		}
+	}
+	return fmt.Errorf("%q is no event: %w", command, syscall.EINVAL)
+}
+
+// File is dynamic_events, or with a kind the file of that kind: it lists
+// definitions, run does each line that is written, and opening it with > deletes all.
+//
+// Kernel: dynamic_events_ops, kernel/trace/trace_dynevent.c; kprobe_events_ops,
+// kernel/trace/trace_kprobe.c; and those of the other kinds.
+func (d *Events) File(name string, kind *Kind, run func(command string) error) tracefile.Node {
+	return d.host.Seq(name, 0o640, func() ([]byte, error) { return d.showDynEvents(kind), nil }).
+		OnTrunc(func() error { return d.host.Locked(func() error { return d.releaseAllDynEvents(kind) }) }).
+		OnWrite(func(p []byte) error { return d.host.Locked(func() error { return runCommands(string(p), run) }) })
+}
+
+func (d *Events) showDynEvents(kind *Kind) []byte {
+	var text []byte
+	for _, e := range d.list {
+		if kind == nil || e.Kind() == kind {
+			text = append(append(text, e.Show()...), '\n')
+		}
+	}
+	return text
+}
+
+// commandSize is how long a line of commands may be, and its line break and zero.
+//
+// Kernel: WRITE_BUFSIZE, kernel/trace/trace.c.
+const commandSize = 4096
+
+// runCommands does each line of a write; what follows a # is a comment. It ends with
+// the first error. Errors: EINVAL for a line that is too long or has a zero byte, which
+// is not done.
+//
+// Kernel: trace_parse_run_command, kernel/trace/trace.c.
+func runCommands(text string, run func(command string) error) error {
+	for text != "" {
+		line, rest, ended := strings.Cut(text, "\n")
+		if limit := commandSize - 1; len(line) > limit || ended && len(line) == limit {
+			return fmt.Errorf("a line of %d bytes: %w", len(line), syscall.EINVAL)
+		}
+		if strings.Contains(line, "\x00") {
+			return fmt.Errorf("a line with a zero byte: %w", syscall.EINVAL)
+		}
+		command, _, _ := strings.Cut(line, "#")
+		if err := run(command); err != nil {
+			return err
+		}
+		text = rest
+	}
+	return nil
+}
+
+// splitArgs parts a command into its words.
+//
+// Kernel: argv_split, lib/argv_split.c.
+func splitArgs(command string) []string {
+	var words []string
+	for n := 0; n < len(command); {
+		start := n
+		for n < len(command) && !isSpace(command[n]) {
+			n++
+		}
+		if n > start {
+			words = append(words, command[start:n])
+		}
+		n++
+	}
+	return words
+}
+
+// Kernel: isspace, include/linux/ctype.h.
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
+
+// ModuleCame registers the probes that waited for a module.
+//
+// Kernel: the notifiers of trace_kprobe.c and trace_fprobe.c, kernel/trace.
+func (d *Events) ModuleCame(name string) {
+	d.kprobeModule(name)
+	d.fprobeModule(name, true)
+}
+
+// ModuleGoes runs before a module is unloaded: the probes in it are hit no more.
+func (d *Events) ModuleGoes(name string) {
+	d.killKprobes(name)
+	d.fprobeModule(name, false)
+}

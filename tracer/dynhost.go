@@ -1,0 +1,130 @@
+package tracer
+
+import (
+	"io/fs"
+	"slices"
+
+	"ftracelab/fgraph/rethook"
+	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/dynevent"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/filter"
+	"ftracelab/tracer/functions"
+	"ftracelab/workload/machine"
+)
+
+// This file is what dynamic events see of ftrace (dynevent.Host) and of an instance
+// (dynevent.Instance).
+
+type (
+	dynHost     Ftrace
+	dynInstance Instance
+)
+
+var (
+	_ dynevent.Host     = (*dynHost)(nil)
+	_ dynevent.Instance = (*dynInstance)(nil)
+)
+
+func (h *dynHost) ftrace() *Ftrace           { return (*Ftrace)(h) }
+func (h *dynHost) Machine() *machine.Machine { return h.machine }
+func (h *dynHost) Types() *event.Table       { return h.types }
+
+func (h *dynHost) AddEvent(t *event.Type, reg func(in dynevent.Instance, on bool) error) error {
+	return h.ftrace().addEvent(t, reg)
+}
+
+func (h *dynHost) RemoveEvent(t *event.Type) error { return h.ftrace().removeEvent(t) }
+
+func (h *dynHost) HoldEvent(t *event.Type, on bool) {
+	if on {
+		h.ftrace().holdEvent(t)
+	} else {
+		h.ftrace().releaseEvent(t)
+	}
+}
+
+func (h *dynHost) Enabled(t *event.Type) bool             { return h.ftrace().enabledSomewhere(t) }
+func (h *dynHost) Listens(t *event.Type) bool             { return h.listening[t.ID] }
+func (h *dynHost) SetInnermost(t *event.Type, ip uint64)  { h.probes[t.ID] = ip }
+func (h *dynHost) ResetCleared()                          { h.ftrace().resetCleared() }
+func (*dynHost) Common(c *machine.CPU) event.Common       { return common(c) }
+func (h *dynHost) InHook() bool                           { return h.running != nil }
+func (h *dynHost) RegisterOps(o *functions.Ops)           { h.ftrace().registerOps(o) }
+func (h *dynHost) UnregisterOps(o *functions.Ops)         { h.ftrace().unregisterOps(o) }
+func (h *dynHost) Touch(ip uint64)                        { h.touched[ip] = true }
+func (h *dynHost) Rethooks(t *machine.Task) *rethook.Task { return &h.ftrace().data(t).rethooks }
+func (h *dynHost) Rehook()                                { h.ftrace().hooksChanged() }
+func (h *dynHost) HashPtr(ptr uint64) uint64              { return h.ftrace().hashPtr(ptr) }
+func (h *dynHost) FilterEnv() filter.Env                  { return h.top.filterEnv() }
+func (h *dynHost) LogFilter(fault *filter.Error)          { h.top.logFilterFault(fault) }
+func (h *dynHost) Locked(do func() error) error           { return h.top.locked(do) }
+
+func (h *dynHost) Emit(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte, at dynevent.StackStart) {
+	ft := h.ftrace()
+	outer := ft.stackStart
+	ft.stackStart = at
+	ft.emitBytes(c, t, hdr, rec)
+	ft.stackStart = outer
+}
+
+func (h *dynHost) EmitNested(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte) {
+	for tr := range h.ftrace().all {
+		switch {
+		case !tr.events[t.ID].enabled:
+		case tr.snap.allocated: // no event is open, and the rings may be exchanged
+			tr.happen(c, t, hdr, rec)
+		default:
+			tr.rec.Nested(c.ID, func() { tr.happen(c, t, hdr, rec) })
+		}
+	}
+}
+
+func (h *dynHost) Users(ip uint64) int {
+	n, _ := h.ftrace().users(ip)
+	return n
+}
+
+func (h *dynHost) Match(set *functions.Hash, pattern string) int {
+	return h.ftrace().matchInto(set, pattern, nil)
+}
+
+func (h *dynHost) ForgetModule(name string, set *functions.Hash) { h.ftrace().forgetModule(name, set) }
+
+func (h *dynHost) LogError(location, message, command string, pos int) {
+	h.top.errors.add(errorEntry{ns: h.machine.Now(), location: location, message: message, command: command, pos: pos})
+}
+
+func (h *dynHost) Value(name string, mode fs.FileMode, show func() string, store func(string) error) tracefile.Node {
+	return h.top.value(name, mode, show, store)
+}
+
+func (h *dynHost) Seq(name string, mode fs.FileMode, show func() ([]byte, error)) *tracefile.File {
+	return h.top.seq(name, mode, show)
+}
+
+func (n *dynInstance) instance() *Instance             { return (*Instance)(n) }
+func (n *dynInstance) FilterEnv() filter.Env           { return n.instance().filterEnv() }
+func (n *dynInstance) SoftDisabled(t *event.Type) bool { return n.events[t.ID].softDisabled }
+
+func (n *dynInstance) Attach(t *event.Type, e *dynevent.Eprobe) {
+	s := &n.events[t.ID]
+	s.eprobes = append(slices.Clone(s.eprobes), e)
+	n.instance().softEnableEvent(t, true)
+}
+
+func (n *dynInstance) Detach(t *event.Type, e *dynevent.Eprobe) {
+	s := &n.events[t.ID]
+	s.eprobes = slices.DeleteFunc(slices.Clone(s.eprobes), func(have *dynevent.Eprobe) bool { return have == e })
+	n.instance().softEnableEvent(t, false)
+}
+
+func (n *dynInstance) Happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
+	outer := n.ft.stackStart
+	n.ft.stackStart = dynevent.StackStart{}
+	n.instance().happen(c, t, h, rec)
+	n.ft.stackStart = outer
+}
+
+// KprobesDir is the folder kprobes of debugfs.
+func (ft *Ftrace) KprobesDir() *tracefile.Dir { return ft.dyn.KprobesDir() }
