@@ -8,10 +8,14 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// hooksChanged sets the machine's hooks to what the instances want now. A hook
+// setHooks sets the machine's hooks to what the instances want now. A hook
 // that nobody wants stays nil and costs the machine a comparison.
-func (ft *Ftrace) hooksChanged() {
+func (ft *Ftrace) setHooks() {
 	h := &ft.machine.Hooks
+	h.Call = nil
+	if len(ft.entryOps()) > 0 || ft.dyn.Armed() {
+		h.Call = ft.call
+	}
 	h.Switch = nil
 	if ft.graph.Active() > 0 {
 		h.Switch = ft.switched
@@ -32,13 +36,11 @@ func (ft *Ftrace) hooksChanged() {
 	if ft.unwind != nil {
 		h.UserExit = ft.userExit
 	}
-	ft.listen()
 }
 
 // leave runs when a function returns to a replaced address. Whoever hooked its
 // return last sees it first; one may lead to the other.
 func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
-	ft.running = c
 	for away := true; away && f.Replaced(); {
 		switch f.Ret {
 		case rethook.Trampoline:
@@ -49,14 +51,11 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 			away = false
 		}
 	}
-	ft.running = nil
 }
 
 // runsUser runs where the current task goes on in user space behind a system call.
 func (ft *Ftrace) runsUser(c *machine.CPU) {
-	ft.running = c
 	ft.dyn.User(c)
-	ft.running = nil
 }
 
 // taskExit runs when a task has left its CPU for good.

@@ -8,25 +8,24 @@ import (
 
 // blockPoints are the events of the block system.
 func (ft *Ftrace) blockPoints(points *[machine.NumTracepoints]pointProbe) {
-	comm := func() [16]byte { return comm16(ft.running.Current.Comm) }
 	bio := func(t *event.Type) pointProbe {
-		return classPoint(ft, events.BlockBioQueue, t, func(r *events.BlockBioRecord, b *machine.Block) {
+		return pointOn(ft, events.BlockBioQueue, t, func(c *machine.CPU, r *events.BlockBioRecord, b *machine.Block) {
 			*r = events.BlockBioRecord{
-				Dev: b.Request.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Rwbs: rwbs(b.Request.Op), Comm: comm(),
+				Dev: b.Request.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Rwbs: rwbs(b.Request.Op), Comm: comm16(c.Current.Comm),
 			}
 		})
 	}
 	rq := func(t *event.Type) pointProbe {
-		return classPoint(ft, events.BlockRqIssue, t, func(r *events.BlockRqRecord, b *machine.Block) {
+		return pointOn(ft, events.BlockRqIssue, t, func(c *machine.CPU, r *events.BlockRqRecord, b *machine.Block) {
 			*r = events.BlockRqRecord{
 				Dev: b.Request.Dev, Sector: b.Sector, NrSector: b.Bytes >> 9, Bytes: b.Bytes, Ioprio: b.Priority,
-				Rwbs: rwbs(b.Request.Op), Comm: comm(),
+				Rwbs: rwbs(b.Request.Op), Comm: comm16(c.Current.Comm),
 			}
 		})
 	}
-	points[machine.EvBlockPlug] = point(ft, events.BlockPlug, func(r *events.BlockPlugRecord, _ *machine.Block) { r.Comm = comm() })
-	points[machine.EvBlockUnplug] = point(ft, events.BlockUnplug, func(r *events.BlockUnplugRecord, b *machine.Block) {
-		*r = events.BlockUnplugRecord{NrRq: b.Depth, Comm: comm()}
+	points[machine.EvBlockPlug] = pointOn(ft, events.BlockPlug, events.BlockPlug.Type, func(c *machine.CPU, r *events.BlockPlugRecord, _ *machine.Block) { r.Comm = comm16(c.Current.Comm) })
+	points[machine.EvBlockUnplug] = pointOn(ft, events.BlockUnplug, events.BlockUnplug.Type, func(c *machine.CPU, r *events.BlockUnplugRecord, b *machine.Block) {
+		*r = events.BlockUnplugRecord{NrRq: b.Depth, Comm: comm16(c.Current.Comm)}
 	})
 	points[machine.EvBlockBioQueue] = bio(events.BlockBioQueue.Type)
 	points[machine.EvBlockGetrq] = bio(events.BlockGetrq.Type)

@@ -48,5 +48,5 @@ func (ft *Ftrace) Ignored() error { return errors.Join(ft.ignored...) }
 // stackmap patches make the map.
 func (ft *Ftrace) initcalls() {
 	ft.mapped = true
-	ft.optionChanged(ft.top)
+	ft.changed()
 }

@@ -49,9 +49,9 @@ func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Com
 // space has no files behind its addresses, so inode and device are those of
 // memory without one.
 func (tr *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) {
-	c := tr.ft.running
-	if c == nil {
-		return
+	c := t.Machine.CPU()
+	if c == nil || c.Current != t.Machine {
+		return // it has left its CPU for good
 	}
 	tr.stack.Common, tr.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(tr.stack.IPs[:0], stack...)
 	_ = tr.rec.UnwindStack(c.ID, ringbuf.Normal, &tr.stack, uint64(id))
@@ -59,11 +59,9 @@ func (tr *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) 
 
 // userExit runs when c is about to return to user space.
 func (ft *Ftrace) userExit(c *machine.CPU) {
-	ft.running = c
 	if d := ft.data(c.Current); d.unwind != nil {
 		ft.unwind.ReturnToUser(d.unwind)
 	}
-	ft.running = nil
 }
 
 func (ft *Ftrace) unwindTask(t *machine.Task) *unwind.Task {

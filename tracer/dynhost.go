@@ -49,33 +49,29 @@ func (h *dynHost) Listens(t *event.Type) bool             { return h.listening[t
 func (h *dynHost) SetInnermost(t *event.Type, ip uint64)  { h.probes[t.ID] = ip }
 func (h *dynHost) ResetCleared()                          { h.ftrace().resetCleared() }
 func (*dynHost) Common(c *machine.CPU) event.Common       { return common(c) }
-func (h *dynHost) InHook() bool                           { return h.running != nil }
 func (h *dynHost) RegisterOps(o *functions.Ops)           { h.ftrace().registerOps(o) }
 func (h *dynHost) UnregisterOps(o *functions.Ops)         { h.ftrace().unregisterOps(o) }
 func (h *dynHost) Touch(ip uint64)                        { h.touched[ip] = true }
 func (h *dynHost) Rethooks(t *machine.Task) *rethook.Task { return &h.ftrace().data(t).rethooks }
-func (h *dynHost) Rehook()                                { h.ftrace().hooksChanged() }
+func (h *dynHost) Rehook()                                { h.ftrace().changed() }
 func (h *dynHost) HashPtr(ptr uint64) uint64              { return h.ftrace().hashPtr(ptr) }
 func (h *dynHost) FilterEnv() filter.Env                  { return h.top.filterEnv() }
 func (h *dynHost) LogFilter(fault *filter.Error)          { h.top.logFilterFault(fault) }
 func (h *dynHost) Locked(do func() error) error           { return h.top.locked(do) }
 
-func (h *dynHost) Emit(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte, at dynevent.StackStart) {
-	ft := h.ftrace()
-	outer := ft.stackStart
-	ft.stackStart = at
-	ft.emitBytes(c, t, hdr, rec)
-	ft.stackStart = outer
+func (h *dynHost) Emit(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte, around dynevent.Around) {
+	h.ftrace().emit(&happening{Around: around, cpu: c, t: t, h: hdr, data: rec})
 }
 
-func (h *dynHost) EmitNested(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte) {
+func (h *dynHost) EmitNested(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte, around dynevent.Around) {
+	e := &happening{Around: around, cpu: c, ctx: contextOf(c), t: t, h: hdr, data: rec}
 	for tr := range h.ftrace().all {
 		switch {
 		case !tr.events[t.ID].enabled:
 		case tr.snap.allocated: // no event is open, and the rings may be exchanged
-			tr.happen(c, t, hdr, rec)
+			tr.happen(e)
 		default:
-			tr.rec.Nested(c.ID, func() { tr.happen(c, t, hdr, rec) })
+			tr.rec.Nested(c.ID, func() { tr.happen(e) })
 		}
 	}
 }
@@ -119,11 +115,8 @@ func (n *dynInstance) Detach(t *event.Type, e *dynevent.Eprobe) {
 	n.instance().softEnableEvent(t, false)
 }
 
-func (n *dynInstance) Happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
-	outer := n.ft.stackStart
-	n.ft.stackStart = dynevent.StackStart{}
-	n.instance().happen(c, t, h, rec)
-	n.ft.stackStart = outer
+func (n *dynInstance) Happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte, around dynevent.Around) {
+	n.instance().happen(&happening{Around: around, cpu: c, ctx: contextOf(c), t: t, h: h, data: rec})
 }
 
 // KprobesDir is the folder kprobes of debugfs.

@@ -22,12 +22,12 @@ func (tr *Instance) filterOf(t *event.Type) *filter.File {
 // task that is not ignored, and let through by its filter.
 //
 // Kernel: __event_trigger_test_discard, kernel/trace/trace.c.
-func (tr *Instance) wanted(c *machine.CPU, t *event.Type, rec []byte) bool {
-	s := &tr.events[t.ID]
-	if s.softDisabled || tr.ignores(c, t) {
+func (tr *Instance) wanted(e *happening) bool {
+	s := &tr.events[e.t.ID]
+	if s.softDisabled || tr.ignores(e) {
 		return false
 	}
-	return s.filter == nil || s.filter.Filter().Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm})
+	return s.filter == nil || s.filter.Filter().Match(e.data, filter.Context{CPU: e.cpu.ID, Comm: e.cpu.Current.Comm})
 }
 
 // filterEnv is what a filter may ask when it is written.

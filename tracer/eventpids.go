@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload/machine"
 )
@@ -22,20 +21,20 @@ func (e *eventPIDs) ignore(t *machine.Task) bool {
 	return e.only != nil && !e.only.has(t) || e.not.has(t)
 }
 
-// ignores reports whether an event that happens on c is left out for its task.
+// ignores reports whether an event is left out for its task.
 // A switch counts for both tasks and a wakeup for the woken one, too.
 //
 // Kernel: trace_event_ignore_this_pid and the probes of register_pid_events,
 // kernel/trace/trace_events.c.
-func (tr *Instance) ignores(c *machine.CPU, t *event.Type) bool {
+func (tr *Instance) ignores(e *happening) bool {
 	if tr.pids.only == nil && tr.pids.not == nil {
 		return false
 	}
-	other := tr.ft.concerned
+	c, other := e.cpu, e.Task
 	if other == nil {
 		return tr.pids.ignore(c.Current)
 	}
-	if t != events.SchedSwitch.Type {
+	if e.t != events.SchedSwitch.Type {
 		return tr.pids.ignore(c.Current) && tr.pids.ignore(other)
 	}
 	only, not := eventPIDs{only: tr.pids.only}, eventPIDs{not: tr.pids.not}

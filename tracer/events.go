@@ -16,7 +16,7 @@ func (tr *Instance) setEvent(t *event.Type, on bool) error {
 		return err
 	}
 	err := tr.enableEvent(t, on)
-	tr.ft.hooksChanged()
+	tr.ft.changed()
 	return err
 }
 
@@ -29,7 +29,7 @@ func (tr *Instance) disableAllEvents() {
 			_ = tr.enableEvent(t, false) // which does not fail
 		}
 	}
-	tr.ft.hooksChanged()
+	tr.ft.changed()
 }
 
 // switchable reports whether t may be enabled by hand. The ftrace system holds
@@ -56,7 +56,7 @@ func (tr *Instance) setEvents(system, name string, on bool) error {
 		}
 		found = true
 	}
-	tr.ft.hooksChanged()
+	tr.ft.changed()
 	if !found {
 		return fmt.Errorf("no event %s:%s: %w", system, name, syscall.EINVAL)
 	}
@@ -88,7 +88,7 @@ func (tr *Instance) setEventWord(word string) error {
 			found = true
 		}
 	}
-	tr.ft.hooksChanged()
+	tr.ft.changed()
 	if !found {
 		return fmt.Errorf("set_event: no system or event %q: %w", word, syscall.EINVAL)
 	}

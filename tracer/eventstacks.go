@@ -12,38 +12,38 @@ import (
 )
 
 // stacks writes the stacks that the options want behind an event.
-func (tr *Instance) stacks(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
+func (tr *Instance) stacks(w *record.Recorder, e *happening) {
 	if tr.opts.Has(option.Stacktrace) {
-		tr.stack.IPs = tr.ft.eventStack(tr.stack.IPs[:0], c, t)
-		tr.kernelStack(w, c, ctx, h)
+		tr.stack.IPs = tr.ft.eventStack(tr.stack.IPs[:0], e)
+		tr.kernelStack(w, e.cpu, e.ctx, e.h)
 	}
 	switch {
 	case tr.deferred != nil:
-		tr.requestStack(w, c, h)
-	case tr.opts.Has(option.UserStacktrace) && !c.InNMI:
-		tr.userStack(w, c, ctx, h)
+		tr.requestStack(w, e.cpu, e.h)
+	case tr.opts.Has(option.UserStacktrace) && !e.cpu.InNMI:
+		tr.userStack(w, e.cpu, e.ctx, e.h)
 	}
 }
 
 // eventStack appends the kernel stack of an event, innermost first: it begins in
 // the function that makes the record. That of a probe's hit is the stack of the place
 // that was hit.
-func (ft *Ftrace) eventStack(dst []uint64, c *machine.CPU, t *event.Type) []uint64 {
-	if ft.stackStart.Hit {
+func (ft *Ftrace) eventStack(dst []uint64, e *happening) []uint64 {
+	if e.Hit {
 		at := len(dst)
-		switch dst = c.KernelStack(dst); {
+		switch dst = e.cpu.KernelStack(dst); {
 		case len(dst) == at:
-		case ft.stackStart.IP == 0:
+		case e.IP == 0:
 			dst = slices.Delete(dst, at, at+1)
 		default:
-			dst[at] = ft.stackStart.IP
+			dst[at] = e.IP
 		}
 		return dst
 	}
-	if probe := ft.probes[t.ID]; probe != 0 {
+	if probe := ft.probes[e.t.ID]; probe != 0 {
 		dst = append(dst, probe)
 	}
-	return c.KernelStack(dst)
+	return e.cpu.KernelStack(dst)
 }
 
 // kernelStack records i.stack.IPs as the kernel stack of the event just

@@ -36,7 +36,7 @@ func (s *eventState) records() bool { return s.hists.Len() > 0 || len(s.eprobes)
 // softly reports whether somebody keeps the event enabled softly.
 func (s *eventState) softly() bool { return s.softRefs > 0 }
 
-// enableEvent switches one event of the instance by hand; hooksChanged makes it
+// enableEvent switches one event of the instance by hand; changed makes it
 // felt. Errors: of what a dynamic event does then.
 //
 // Kernel: __ftrace_event_enable_disable with soft_disable 0,
@@ -102,7 +102,7 @@ func (tr *Instance) softEnableEvent(t *event.Type, on bool) {
 			s.softDisabled = false
 		}
 	}
-	tr.ft.hooksChanged()
+	tr.ft.changed()
 }
 
 // enableFileOf is events/SYSTEM/EVENT/enable: 0 or 1, with a * while the event

@@ -10,7 +10,6 @@ import (
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/trigger"
 	"ftracelab/tracer/option"
-	"ftracelab/workload/machine"
 )
 
 // triggerFile is events/SYSTEM/EVENT/trigger: each write is one command, and opening
@@ -121,10 +120,7 @@ func (tr *Instance) dropTriggers() {
 // moment is what triggers act on: an instance while an event happens.
 type moment struct {
 	*Instance
-	cpu *machine.CPU
-	ctx ringbuf.Context
-	h   event.Common
-	t   *event.Type
+	happening
 }
 
 func (m *moment) Recording() bool      { return m.buf.Recording() }
@@ -144,7 +140,7 @@ func (m *moment) Stack() {
 		m.stack.IPs = m.ft.markerStack(m.stack.IPs[:0])
 		h.Flags, h.PreemptCount = 0xff, 0xff
 	} else {
-		m.stack.IPs = m.ft.eventStack(m.stack.IPs[:0], m.cpu, m.t)
+		m.stack.IPs = m.ft.eventStack(m.stack.IPs[:0], &m.happening)
 	}
 	m.kernelStack(m.rec, m.cpu, m.ctx, h)
 }

@@ -106,11 +106,6 @@ type Ftrace struct {
 	profiler         profiler
 	stackTracer      stackTracer
 	hists            hist.Registry
-	running          *machine.CPU // the CPU whose hook runs
-	// concerned is the task besides the current one that the tracepoint which
-	// runs is about; nil for most.
-	concerned  *machine.Task
-	stackStart dynevent.StackStart // of what is recorded
 	// recordTGID says that some instance has options/record-tgid.
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
@@ -125,6 +120,7 @@ type Ftrace struct {
 	ptrKey     sipKey                             // of %p
 	writer     writer                             // the task whose marker is written
 	points     [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
+	changes    changes
 	scratch    []byte
 }
 
@@ -180,7 +176,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	secret := m.Rand("ptr_key")
 	ft.ptrKey = sipKey{secret.Uint64(), secret.Uint64()}
 	ft.newStackTracer()
-	ft.hooksChanged()
+	ft.changed()
 	ft.boot()
 	return ft, nil
 }
@@ -203,6 +199,7 @@ func (ft *Ftrace) Run(d machine.Time) {
 
 // run is Run under the lock.
 func (ft *Ftrace) run(d machine.Time) {
+	ft.settle()
 	if end := ft.machine.Now() + d; !ft.mapped && end >= ft.bootEnd {
 		ft.machine.Run(ft.bootEnd - ft.machine.Now())
 		ft.initcalls()
@@ -211,13 +208,10 @@ func (ft *Ftrace) run(d machine.Time) {
 	ft.machine.Run(d)
 }
 
-// cpuTime is the simulated time on cpu: inside a hook the CPU's own, otherwise
-// the machine's.
+// cpuTime is the simulated time on cpu: the CPU's own, which may be ahead of the
+// machine's within a step.
 func (ft *Ftrace) cpuTime(cpu int) machine.Time {
-	if ft.running != nil && ft.running.ID == cpu {
-		return ft.running.Time
-	}
-	return ft.machine.Now()
+	return max(ft.machine.Now(), ft.machine.CPUs()[cpu].Time)
 }
 
 // maxName is the longest name of an instance.
@@ -250,8 +244,10 @@ func (ft *Ftrace) mkdir(name string) error {
 //
 // Kernel: instance_rmdir, kernel/trace/trace.c.
 func (ft *Ftrace) rmdir(name string) error {
-	ft.mu.Lock()
-	defer ft.mu.Unlock()
+	return ft.top.locked(func() error { return ft.remove(name) })
+}
+
+func (ft *Ftrace) remove(name string) error {
 	at, exists := ft.findInstance(name)
 	if !exists {
 		return fmt.Errorf("instances/%s: %w", name, syscall.ENOENT)
@@ -276,7 +272,7 @@ func (ft *Ftrace) rmdir(name string) error {
 		return err
 	}
 	ft.instances = slices.Delete(ft.instances, at, at+1)
-	ft.hooksChanged()
+	ft.changed()
 	return nil
 }
 

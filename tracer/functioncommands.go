@@ -14,8 +14,8 @@ var functionCommands = []functionCommand{
 	{name: "traceoff", fire: func(tr *Instance, _ *machine.CPU, d *probeData) { tr.switchTracing(d, false) }},
 	{name: "stacktrace", fire: stackCommand},
 	{name: "snapshot", fire: snapshotCommand, arm: (*Instance).armSnapshot, disarm: (*Instance).disarmSnapshot},
-	{name: "dump", once: true, fire: func(tr *Instance, c *machine.CPU, d *probeData) { tr.ft.dumpCommand(d, -1) }},
-	{name: "cpudump", never: true, fire: func(tr *Instance, c *machine.CPU, d *probeData) { tr.ft.dumpCommand(d, c.ID) }},
+	{name: "dump", once: true, fire: func(tr *Instance, c *machine.CPU, d *probeData) { tr.ft.dumpCommand(c, d, -1) }},
+	{name: "cpudump", never: true, fire: func(tr *Instance, c *machine.CPU, d *probeData) { tr.ft.dumpCommand(c, d, c.ID) }},
 	{name: "enable_event", event: true, fire: switchEvent},
 	{name: "disable_event", event: true, fire: switchEvent},
 }
@@ -73,7 +73,7 @@ func (d *probeData) fires() bool {
 func snapshotCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	if d.fires() {
 		m := &tr.moment
-		*m = moment{Instance: tr, cpu: c, ctx: contextOf(c), h: common(c)}
+		*m = moment{tr, happening{cpu: c, ctx: contextOf(c), h: common(c)}}
 		tr.triggerSnapshot(m, nil)
 	}
 }
@@ -83,7 +83,7 @@ func snapshotCommand(tr *Instance, c *machine.CPU, d *probeData) {
 //
 // Kernel: ftrace_dump_probe, kernel/trace/trace_functions.c, and
 // ftrace_dump_one, kernel/trace/trace.c.
-func (ft *Ftrace) dumpCommand(d *probeData, cpu int) {
+func (ft *Ftrace) dumpCommand(c *machine.CPU, d *probeData, cpu int) {
 	if !d.fires() {
 		return
 	}
@@ -95,34 +95,30 @@ func (ft *Ftrace) dumpCommand(d *probeData, cpu int) {
 	p.open()
 	tr.opts = opts
 	const rule = "---------------------------------"
-	ft.printk("Dumping ftrace buffer:")
+	ft.printk(c.Time, "Dumping ftrace buffer:")
 	entries := 0
 	for more := true; more; entries++ {
 		p.text, more = p.printer.AppendNext(p.text[:0], p.merge)
 		if entries == 0 && more {
-			ft.printk(rule)
+			ft.printk(c.Time, rule)
 		}
 		for line := range strings.Lines(string(p.text)) {
-			ft.printk(strings.TrimSuffix(line, "\n"))
+			ft.printk(c.Time, strings.TrimSuffix(line, "\n"))
 		}
 	}
 	if entries == 1 {
-		ft.printk("   (ftrace buffer empty)")
+		ft.printk(c.Time, "   (ftrace buffer empty)")
 	} else {
-		ft.printk(rule)
+		ft.printk(c.Time, rule)
 	}
 }
 
-// printk writes a line to the console, if there is one.
+// printk writes a line to the console, if there is one, with the time.
 //
 // Kernel: kernel/printk/printk.c.
-func (ft *Ftrace) printk(line string) {
+func (ft *Ftrace) printk(now machine.Time, line string) {
 	if ft.cfg.Console == nil {
 		return
-	}
-	now := ft.machine.Now()
-	if ft.running != nil {
-		now = ft.running.Time
 	}
 	// Nobody is left to hear that the console is gone.
 	_, _ = fmt.Fprintf(ft.cfg.Console, "[%5d.%06d] %s\n", now/machine.Second, now%machine.Second/machine.Microsecond, line)

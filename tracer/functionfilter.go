@@ -182,7 +182,7 @@ func (f *functionFilter) settle(edit *functions.Hash) {
 		edit.Modules = len(f.pending) > 0
 	}
 	*f.set = edit.Settled()
-	f.tr.ft.opsChanged()
+	f.tr.ft.changed()
 }
 
 // show is the text of the file: the functions in their order, what waits for

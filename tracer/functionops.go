@@ -14,19 +14,12 @@ import (
 // Kernel: ftrace_startup and add_ftrace_ops, kernel/trace/ftrace.c.
 func (ft *Ftrace) registerOps(o *functions.Ops) {
 	if slices.Contains(ft.ops, o) {
-		ft.opsChanged()
+		ft.changed()
 		return
 	}
 	o.Trampoline = ft.freeTrampoline()
 	ft.ops = slices.Insert(ft.ops, 0, o)
-	if o.Hash == nil {
-		ft.opsChanged()
-		return
-	}
-	if ft.functionsEnabled != 0 {
-		ft.touchHash(o.Hash)
-	}
-	ft.hookCalls()
+	ft.changed()
 }
 
 // unregisterOps removes a user; one that is not there is no matter.
@@ -37,7 +30,7 @@ func (ft *Ftrace) unregisterOps(o *functions.Ops) {
 		ft.ops = slices.Delete(ft.ops, at, at+1)
 	}
 	o.Trampoline = 0
-	ft.hookCalls()
+	ft.changed()
 }
 
 // graphHash is a user of the shadow stacks with the functions it wants.
@@ -57,7 +50,6 @@ func (ft *Ftrace) registerGraph(o *fgraph.Ops, h *functions.OpsHash) error {
 	}
 	ft.graphHashes = append(ft.graphHashes, graphHash{o, h})
 	ft.registerOps(&ft.graphOps)
-	ft.hooksChanged()
 	return nil
 }
 
@@ -69,31 +61,13 @@ func (ft *Ftrace) unregisterGraph(o *fgraph.Ops) {
 	if ft.graph.Active() == 0 {
 		ft.unregisterOps(&ft.graphOps)
 	}
-	ft.hooksChanged()
-}
-
-// opsChanged brings the machine's hook and the touched functions up to date
-// after a user or its filter has changed.
-func (ft *Ftrace) opsChanged() {
-	if ft.functionsEnabled != 0 {
-		ft.touch()
-	}
-	ft.hookCalls()
-}
-
-// hookCalls sets the machine's hook if anybody wants calls.
-func (ft *Ftrace) hookCalls() {
-	ft.machine.Hooks.Call = nil
-	if len(ft.entryOps()) > 0 || ft.dyn.Armed() {
-		ft.machine.Hooks.Call = ft.call
-	}
+	ft.changed()
 }
 
 // call runs at a function's entry.
 //
 // Kernel: arch_ftrace_ops_list_func, kernel/trace/ftrace.c.
 func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
-	ft.running = c
 	for _, o := range ft.entryOps() {
 		if (o.Hash == nil || o.Hash.Wants(f.IP)) && (o.Follows == nil || o.Follows(c)) {
 			o.Call(c, f)
@@ -102,7 +76,6 @@ func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
 	if ft.dyn.Armed() {
 		ft.dyn.Call(c, f)
 	}
-	ft.running = nil
 }
 
 // entryOps are the users that are called: with kernel.ftrace_enabled off none.

@@ -143,7 +143,7 @@ func (tr *Instance) addProbe(cmd *functionCommand, counted bool, pattern string,
 		tr.probes = slices.Insert(tr.probes, 0, p)
 		tr.ft.registerOps(&p.ops)
 	} else {
-		tr.ft.opsChanged()
+		tr.ft.changed()
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, pattern stri
 		delete(p.data, ip)
 	}
 	if edit.Count > 0 {
-		tr.ft.opsChanged()
+		tr.ft.changed()
 		return nil
 	}
 	for _, d := range p.data { // of functions whose module went

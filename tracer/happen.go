@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"ftracelab/ringbuf"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/record"
@@ -11,12 +12,24 @@ import (
 // This file is the way of every event: it happens on a CPU, in each instance its
 // triggers act and its filter judges, and what is wanted is recorded with its stacks.
 //
-//	emitAs ─► happen ─► reserve, triggers, fill ─► record ─► stacks
+//	emitAs ─► emit ─► happen ─► reserve, triggers, fill ─► record ─► stacks
+
+// happening is an event that happens on a CPU.
+//
+// Kernel: struct trace_event_buffer, include/linux/trace_events.h.
+type happening struct {
+	dynevent.Around
+	cpu  *machine.CPU
+	ctx  ringbuf.Context
+	t    *event.Type
+	h    event.Common
+	data []byte // the record
+}
 
 // emitAs records v, an event of d that happens on c now, in every instance that has it
 // enabled, and the stacks that belong to it. t is its type: d's own, or another one of
 // d's class.
-func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v *T) {
+func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v *T, about *machine.Task) {
 	if !ft.listening[t.ID] {
 		return
 	}
@@ -24,14 +37,15 @@ func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v
 	ft.scratch = d.Append(ft.scratch[:0], h, v)
 	h.Type = uint16(t.ID)
 	h.Put(ft.scratch)
-	ft.emitBytes(c, t, h, ft.scratch)
+	ft.emit(&happening{Around: dynevent.Around{Task: about}, cpu: c, t: t, h: h, data: ft.scratch})
 }
 
-// emitBytes is emitAs for a record that is already encoded.
-func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
+// emit makes an event happen in all instances that have it enabled.
+func (ft *Ftrace) emit(e *happening) {
+	e.ctx = contextOf(e.cpu)
 	for tr := range ft.all {
-		if tr.events[t.ID].enabled {
-			tr.happen(c, t, h, rec)
+		if tr.events[e.t.ID].enabled {
+			tr.happen(e)
 		}
 	}
 }
@@ -48,48 +62,47 @@ func (ft *Ftrace) emitBytes(c *machine.CPU, t *event.Type, h event.Common, rec [
 // Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
 // trace_event_buffer_commit with __event_trigger_test_discard,
 // kernel/trace/trace.c.
-func (tr *Instance) happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte) {
-	s := &tr.events[t.ID]
-	ctx := contextOf(c)
+func (tr *Instance) happen(e *happening) {
+	s := &tr.events[e.t.ID]
 	if s.triggers.Len() == 0 && !s.records() {
-		tr.recordWanted(c, ctx, t, h, rec)
+		tr.recordWanted(e)
 		return
 	}
 	m, outer := &tr.moment, tr.moment
-	*m = moment{Instance: tr, cpu: c, ctx: ctx, h: h, t: t}
+	*m = moment{Instance: tr, happening: *e}
 	defer func() { *m = outer }()
 	if !s.triggers.Conditional() && !s.records() {
 		s.triggers.CallAlways(m)
-		tr.recordWanted(c, ctx, t, h, rec)
+		tr.recordWanted(e)
 		return
 	}
-	if tr.ignores(c, t) {
+	if tr.ignores(e) {
 		return
 	}
 	// Room for the record is taken before the triggers act: what they switch on
 	// comes too late for it, and a snapshot takes it along.
-	room := tr.reserve(c, ctx, t, rec)
-	due := s.triggers.Call(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}, m)
+	room := tr.reserve(e)
+	due := s.triggers.Call(e.data, filter.Context{CPU: e.cpu.ID, Comm: e.cpu.Current.Comm}, m)
 	if s.hists.Len() > 0 {
-		tr.callHists(m, s.hists, rec, tr.timeOf(&room, c.ID), c.Current.PID, c.Current.Comm)
+		tr.callHists(m, s.hists, e.data, tr.timeOf(&room, e.cpu.ID), e.cpu.Current.PID, e.cpu.Current.Comm)
 	}
-	for _, e := range s.eprobes {
-		e.Fire(c, h, rec)
+	for _, p := range s.eprobes {
+		p.Fire(e.cpu, e.h, e.data, e.Around)
 	}
-	tr.fill(&room, tr.wanted(c, t, rec), c, ctx, t, h, rec)
+	tr.fill(&room, tr.wanted(e), e)
 	s.triggers.CallDue(due, m)
 }
 
 // recordWanted records an event that no trigger waits for.
-func (tr *Instance) recordWanted(c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
+func (tr *Instance) recordWanted(e *happening) {
 	switch {
-	case tr.wanted(c, t, rec):
-		if tr.records(c) {
-			tr.record(tr.rec, c, ctx, t, h, rec)
+	case tr.wanted(e):
+		if tr.records(e.cpu) {
+			tr.record(tr.rec, e)
 		}
-	case tr.unbuffered > 0 && !tr.events[t.ID].softDisabled && !tr.ignores(c, t):
-		room := tr.reserve(c, ctx, t, rec)
-		tr.fill(&room, false, c, ctx, t, h, rec)
+	case tr.unbuffered > 0 && !tr.events[e.t.ID].softDisabled && !tr.ignores(e):
+		room := tr.reserve(e)
+		tr.fill(&room, false, e)
 	}
 }
 
@@ -108,19 +121,19 @@ type room struct {
 // cannot be exchanged while an event is open.
 //
 // Kernel: trace_event_buffer_lock_reserve, kernel/trace/trace.c.
-func (tr *Instance) reserve(c *machine.CPU, ctx ringbuf.Context, t *event.Type, rec []byte) room {
-	s := &tr.events[t.ID]
-	r := room{none: !tr.records(c), swaps: tr.snap.taken}
+func (tr *Instance) reserve(e *happening) room {
+	s := &tr.events[e.t.ID]
+	r := room{none: !tr.records(e.cpu), swaps: tr.snap.taken}
 	droppable := s.softDisabled || s.filter != nil && s.filter.Filter() != nil
 	if r.none || tr.snap.allocated || droppable && tr.unbuffered == 0 {
 		return r
 	}
 	var err error
-	if r.slot, err = tr.rec.Open(c.ID, ctx, len(rec)); err != nil {
+	if r.slot, err = tr.rec.Open(e.cpu.ID, e.ctx, len(e.data)); err != nil {
 		r.none = true
 		return r
 	}
-	r.slot.Fill(rec)
+	r.slot.Fill(e.data)
 	return r
 }
 
@@ -133,16 +146,16 @@ func (tr *Instance) timeOf(r *room, cpu int) uint64 {
 }
 
 // fill records the event that there is room for, or gives the room back.
-func (tr *Instance) fill(r *room, wanted bool, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
+func (tr *Instance) fill(r *room, wanted bool, e *happening) {
 	switch {
 	case r.none:
 	case r.slot.IsOpen() && wanted:
 		r.slot.Commit()
-		tr.afterRecord(tr.rec, c, ctx, t, h)
+		tr.afterRecord(tr.rec, e)
 	case r.slot.IsOpen():
 		r.slot.Discard()
 	case wanted:
-		tr.record(tr.recorderAt(r.swaps), c, ctx, t, h, rec)
+		tr.record(tr.recorderAt(r.swaps), e)
 	}
 }
 
@@ -170,15 +183,15 @@ func (tr *Instance) recorderAt(swaps uint64) *record.Recorder {
 // record writes an event through w, and what comes after it.
 //
 // Kernel: trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
-func (tr *Instance) record(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common, rec []byte) {
-	if w.Event(c.ID, ctx, rec) == nil {
-		tr.afterRecord(w, c, ctx, t, h)
+func (tr *Instance) record(w *record.Recorder, e *happening) {
+	if w.Event(e.cpu.ID, e.ctx, e.data) == nil {
+		tr.afterRecord(w, e)
 	}
 }
 
 // afterRecord notes the task's name and records the stacks that belong to an event.
-func (tr *Instance) afterRecord(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, t *event.Type, h event.Common) {
-	tr.ft.recorded[c.ID] = true
-	tr.ft.remember(c.Current)
-	tr.stacks(w, c, ctx, t, h)
+func (tr *Instance) afterRecord(w *record.Recorder, e *happening) {
+	tr.ft.recorded[e.cpu.ID] = true
+	tr.ft.remember(e.cpu.Current)
+	tr.stacks(w, e)
 }

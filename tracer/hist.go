@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/tracer/dynevent"
+
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
@@ -133,8 +135,8 @@ func (tr *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64
 	h := tr.histMoments[tr.histDepth]
 	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: tr.histStack}
 	tr.histDepth++
-	outer := tr.ft.dyn.OpenEvent(m.h)
+	outer := tr.ft.dyn.Open(dynevent.OpenEvent{Header: m.h, Around: m.Around})
 	hists.Happen(h, filter.Context{CPU: m.cpu.ID, Comm: comm})
-	tr.ft.dyn.OpenEvent(outer)
+	tr.ft.dyn.Open(outer)
 	tr.histDepth--
 }

@@ -33,22 +33,12 @@ func (*host) WallClock(at machine.Time) uint64   { return realTime(at) }
 func (*host) Common(c *machine.CPU) event.Common { return common(c) }
 func (h *host) Listens(t *event.Type) bool       { return h.listening[t.ID] }
 func (h *host) Remember(t *machine.Task)         { h.ftrace().remember(t) }
-func (h *host) Rehook()                          { h.ftrace().hooksChanged() }
+func (h *host) Rehook()                          { h.ftrace().changed() }
 
 func (h *host) Do(do func(*machine.Machine) error) error { return h.ftrace().Do(do) }
 
-// on says that what follows happens on c. The caller puts back what was running, which
-// it returns.
-func (ft *Ftrace) on(c *machine.CPU) (outer *machine.CPU) {
-	outer, ft.running = ft.running, c
-	return outer
-}
-
 func (h *host) Emit(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte) {
-	ft := h.ftrace()
-	outer := ft.on(c)
-	ft.emitBytes(c, t, hdr, rec)
-	ft.running = outer
+	h.ftrace().emit(&happening{cpu: c, t: t, h: hdr, data: rec})
 }
 
 func (h *host) Value(name string, mode fs.FileMode, show func() string, store func(string) error) tracefile.Node {
@@ -77,26 +67,19 @@ func (t *trace) Overrun() (n uint64) {
 }
 
 func (t *trace) Write(c *machine.CPU, rec []byte) error {
-	outer := t.ft.on(c)
-	err := t.rec.Event(c.ID, contextOf(c), rec)
-	t.ft.running = outer
-	return err
+	return t.rec.Event(c.ID, contextOf(c), rec)
 }
 
 func (t *trace) Record(c *machine.CPU, et *event.Type, h event.Common, rec []byte) error {
 	err := t.Write(c, rec)
 	if err == nil {
-		outer := t.ft.on(c)
-		t.instance().afterRecord(t.rec, c, contextOf(c), et, h)
-		t.ft.running = outer
+		t.instance().afterRecord(t.rec, &happening{cpu: c, ctx: contextOf(c), t: et, h: h})
 	}
 	return err
 }
 
 func (t *trace) Stacks(c *machine.CPU, et *event.Type, h event.Common) {
-	outer := t.ft.on(c)
-	t.instance().stacks(t.rec, c, contextOf(c), et, h)
-	t.ft.running = outer
+	t.instance().stacks(t.rec, &happening{cpu: c, ctx: contextOf(c), t: et, h: h})
 }
 
 // Kernel: trace_array_printk_buf, kernel/trace/trace.c.
@@ -108,9 +91,7 @@ func (t *trace) Print(c *machine.CPU, from, text string) {
 }
 
 func (t *trace) KernelStack(c *machine.CPU, ips []uint64) {
-	outer := t.ft.on(c)
 	tr := t.instance()
 	tr.stack.IPs = append(tr.stack.IPs[:0], ips...)
 	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
-	t.ft.running = outer
 }

@@ -99,8 +99,6 @@ func (s *irqsoff) critical(c *machine.CPU, p *machine.PreemptIRQ) {
 	if s.of == nil {
 		return
 	}
-	ft.running = c
-	defer func() { ft.running = nil }()
 	switch irqs, preempt := s.irqsNow(c), s.preemptNow(c); p.ID {
 	case machine.EvIRQDisable:
 		if irqs && !preempt {
@@ -129,8 +127,6 @@ func (s *irqsoff) idle(c *machine.CPU, halted bool, ip uint64) {
 	if s.of == nil || !s.irqsNow(c) && !s.preemptNow(c) {
 		return
 	}
-	ft.running = c
-	defer func() { ft.running = nil }()
 	if halted {
 		s.end(c, ip, 0, ft.inside("stop_critical_timings"))
 	} else {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/tracer/dynevent"
+
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
@@ -73,7 +75,7 @@ func (tr *Instance) writeMarker(p []byte) (int, error) {
 	// Triggers see the text without the newline that is added.
 	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
 	m := &tr.moment
-	*m = moment{Instance: tr, cpu: tr.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}
+	*m = moment{tr, happening{Around: dynevent.Around{Outside: true}, cpu: tr.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}}
 	record := events.Print.Append(nil, h, &seen)
 	tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec)
 	place, err := tr.reserveMarker(len(tr.scratch))

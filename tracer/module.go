@@ -21,6 +21,10 @@ func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 // Kernel: ftrace_module_enable, process_cached_mods and ftrace_release_mod,
 // kernel/trace/ftrace.c.
 func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
+	_ = ft.change(func() error { ft.followModule(mod, loaded); return nil })
+}
+
+func (ft *Ftrace) followModule(mod *machine.Module, loaded bool) {
 	name := mod.Name
 	if loaded {
 		ft.dyn.ModuleCame(name)
@@ -53,7 +57,7 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 	if !loaded {
 		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.Filter)
 	}
-	ft.opsChanged()
+	ft.changed()
 }
 
 func (f *functionFilter) moduleLoaded(name string) {

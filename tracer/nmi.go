@@ -7,13 +7,11 @@ import "ftracelab/workload/machine"
 //
 // Kernel: ftrace_nmi_enter and ftrace_nmi_exit, include/linux/ftrace_irq.h.
 func (ft *Ftrace) nmi(c *machine.CPU, enter bool) {
-	ft.running = c
 	for n := range ft.tracers {
 		if nmi := ft.tracers[n].NMI; nmi != nil {
 			nmi(c, enter)
 		}
 	}
-	ft.running = nil
 }
 
 // hotplug runs where a CPU is about to go, and where one has come.

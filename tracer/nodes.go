@@ -37,7 +37,7 @@ func (tr *Instance) seq(name string, mode fs.FileMode, show func() ([]byte, erro
 func (tr *Instance) locked(do func() error) error {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()
-	return do()
+	return tr.ft.change(do)
 }
 
 func (tr *Instance) flag(name string, get func() bool, set func(bool) error) tracefile.Node {

@@ -5,7 +5,6 @@ import (
 	"syscall"
 
 	"ftracelab/tracer/option"
-	"ftracelab/tracer/record"
 )
 
 // newOptions returns what an instance starts with: the top one with the
@@ -137,25 +136,9 @@ func (tr *Instance) setOption(o option.Option, on bool) error {
 			other.opts.Set(o, on)
 		}
 	}
-	if o == option.FunctionFork || o == option.EventFork {
-		tr.ft.listen()
-	}
-	tr.ft.optionChanged(tr)
+	tr.ft.changed()
 	if tr.current.Changed != nil {
 		tr.current.Changed(tr.trace(), o)
 	}
 	return nil
-}
-
-// optionChanged brings what depends on an instance's options up to date.
-func (ft *Ftrace) optionChanged(tr *Instance) {
-	// v2 lets an instance set the option, but only the top one has a map.
-	tr.rec.Stacks().Kernel = record.FullStack
-	if tr.top() && tr.opts.Has(option.Stackmap) && ft.mapped {
-		tr.rec.Stacks().Kernel = record.StackID
-	}
-	ft.recordTGID = false
-	for other := range ft.all {
-		ft.recordTGID = ft.recordTGID || other.opts.Has(option.RecordTGID)
-	}
 }

@@ -93,7 +93,7 @@ func (l pidList) freed(pid int) { delete(l, int32(pid)) }
 
 // pidFile is a file of pids: > empties it, each write adds.
 func (tr *Instance) pidFile(name string, l *pidList, none string) *tracefile.File {
-	set := func(next pidList) { *l = next; tr.ft.hooksChanged() }
+	set := func(next pidList) { *l = next; tr.ft.changed() }
 	return tr.seq(name, 0o640, func() ([]byte, error) { return l.show(none), nil }).
 		OnTrunc(func() error { return tr.locked(func() error { set(nil); return nil }) }).
 		OnWrite(func(p []byte) error {

@@ -160,8 +160,6 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 	if !tr.opts.Has(option.Printk) || !tr.records(c) {
 		return
 	}
-	ft.running = c
-	defer func() { ft.running = nil }()
 	h := common(c)
 	var t *event.Type
 	switch p.Kind {
@@ -188,7 +186,7 @@ func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {
 		ft.scratch = events.Print.Append(ft.scratch[:0], h, &events.PrintRecord{IP: p.IP, Buf: text})
 	}
 	ft.remember(c.Current)
-	tr.record(tr.rec, c, contextOf(c), t, h, ft.scratch)
+	tr.record(tr.rec, &happening{cpu: c, ctx: contextOf(c), t: t, h: h, data: ft.scratch})
 }
 
 // binaryArgs are arguments as vbin_printf keeps them: strings with their NULs, and

@@ -31,7 +31,7 @@ func (tr *Instance) madeMap() (made bool) {
 }
 
 // newStacks is how an instance writes stacks: in full until options/stackmap says
-// otherwise, see optionChanged.
+// otherwise, see setStackMode.
 func (ft *Ftrace) newStacks() *record.Stacks {
 	s := &record.Stacks{Kernel: record.FullStack, User: record.FullStack, IDs: record.CatalogueIDs()}
 	if ft.interner != nil {

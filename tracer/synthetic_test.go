@@ -132,10 +132,11 @@ func TestSyntheticEventOrder(t *testing.T) {
 		h := event.Common{Type: uint16(typ.ID), PID: 1}
 		rec := make([]byte, 16)
 		h.Put(rec)
-		room := tr.reserve(cpu, ringbuf.Normal, typ, rec)
+		e := &happening{cpu: cpu, ctx: ringbuf.Normal, t: typ, h: h, data: rec}
+		room := tr.reserve(e)
 		const lat = 0x1122334455667788
 		l.ft.dyn.FindSynth("e").Generate(&hist.Moment{}, []hist.Value{{N: lat}}, []int{0})
-		tr.fill(&room, !c.soft, cpu, ringbuf.Normal, typ, h, rec)
+		tr.fill(&room, !c.soft, e)
 
 		page := make([]byte, 4096)
 		if !tr.buf.ReadPage(0, page, false) {

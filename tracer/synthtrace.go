@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/dynevent"
+
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/synth"
 )
@@ -70,7 +72,8 @@ func (tr *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
 			values = nil
 		}
 		h := event.Common{Type: uint16(e.Type().ID), PID: int32(outsider.pid)}
-		tr.happen(tr.ft.machine.CPUs()[writerCPU], e.Type(), h, e.Append(nil, h, values))
+		c := tr.ft.machine.CPUs()[writerCPU]
+		tr.happen(&happening{Around: dynevent.Around{Outside: true}, cpu: c, ctx: contextOf(c), t: e.Type(), h: h, data: e.Append(nil, h, values)})
 		tr.ft.cmdlines.setComm(int32(outsider.pid), outsider.comm)
 		return err
 	})

@@ -10,18 +10,18 @@ import (
 // raw_syscalls:sys_enter.
 //
 // Kernel: ftrace_syscall_enter, kernel/trace/trace_syscalls.c.
-func (ft *Ftrace) enterSyscall(a *machine.SysEnter) {
+func (ft *Ftrace) enterSyscall(c *machine.CPU, a *machine.SysEnter) {
 	if t := ft.syscalls.enter[a.NR]; t != nil && ft.listening[t.ID] {
-		ft.emitSyscall(ft.running, t, a.NR, a.Args[:])
+		ft.emitSyscall(c, t, a.NR, a.Args[:])
 	}
 }
 
 // exitSyscall is that on raw_syscalls:sys_exit.
 //
 // Kernel: ftrace_syscall_exit, kernel/trace/trace_syscalls.c.
-func (ft *Ftrace) exitSyscall(a *machine.SysExit) {
+func (ft *Ftrace) exitSyscall(c *machine.CPU, a *machine.SysExit) {
 	if t := ft.syscalls.exit[a.NR]; t != nil && ft.listening[t.ID] {
-		ft.emitSyscall(ft.running, t, a.NR, []uint64{uint64(a.Ret)})
+		ft.emitSyscall(c, t, a.NR, []uint64{uint64(a.Ret)})
 	}
 }
 
@@ -30,7 +30,7 @@ func (ft *Ftrace) exitSyscall(a *machine.SysExit) {
 func (ft *Ftrace) emitSyscall(c *machine.CPU, t *event.Type, nr int64, words []uint64) {
 	h := common(c).Unpreemptible()
 	ft.scratch = events.AppendSyscall(ft.scratch[:0], h, t, int32(nr), words)
-	ft.emitBytes(c, t, h, ft.scratch)
+	ft.emit(&happening{cpu: c, t: t, h: h, data: ft.scratch})
 }
 
 // syscallEvents finds the events of a system call by its number.

@@ -9,24 +9,23 @@ import (
 // tracepoint runs behind every tracepoint of the machine that anybody listens to: the
 // current tracers see it first, then probes, then the event of that name is made.
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
-	ft.running, ft.concerned = c, concernedBy(tp)
 	for tr := range ft.all {
 		if tr.current.Trace != nil {
 			tr.current.Trace(tr.trace(), c, tp)
 		}
 	}
-	ft.dyn.Tracepoint(c, tp)
+	about := concernedBy(tp)
+	ft.dyn.Tracepoint(c, tp, about)
 	if fire := ft.points[tp.Event()]; fire != nil {
-		fire(c, tp)
+		fire(c, tp, about)
 	}
-	ft.concerned = nil
 	ft.rv.Trace(c, tp)
-	ft.running = nil
 }
 
 // pointProbe is what an event hangs behind a tracepoint (TP_fast_assign): it makes the
-// record of the arguments and hands it to the instances that have the event enabled.
-type pointProbe func(c *machine.CPU, tp machine.Tracepoint)
+// record of the arguments and hands it to the instances that have the event enabled. The
+// tracepoint may be about another task than the current one.
+type pointProbe func(c *machine.CPU, tp machine.Tracepoint, about *machine.Task)
 
 // point is the probe of an event whose record fill makes of the arguments. Its record
 // is made once, so that a tracepoint allocates nothing.
@@ -36,20 +35,25 @@ func point[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], fill func(r
 
 // classPoint is point for an event t whose record is declared with another of its class.
 func classPoint[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], t *event.Type, fill func(r *R, a A)) pointProbe {
+	return pointOn(ft, d, t, func(_ *machine.CPU, r *R, a A) { fill(r, a) })
+}
+
+// pointOn is classPoint for a record that holds something of the CPU, too.
+func pointOn[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], t *event.Type, fill func(c *machine.CPU, r *R, a A)) pointProbe {
 	r := new(R)
-	return func(c *machine.CPU, tp machine.Tracepoint) {
+	return func(c *machine.CPU, tp machine.Tracepoint, about *machine.Task) {
 		if ft.listening[t.ID] {
-			fill(r, tp.(A))
-			emitAs(ft, c, d, t, r)
+			fill(c, r, tp.(A))
+			emitAs(ft, c, d, t, r, about)
 		}
 	}
 }
 
 // then is a probe that does something more, whether anybody listens or not.
-func then[A machine.Tracepoint](fire pointProbe, more func(a A)) pointProbe {
-	return func(c *machine.CPU, tp machine.Tracepoint) {
-		fire(c, tp)
-		more(tp.(A))
+func then[A machine.Tracepoint](fire pointProbe, more func(c *machine.CPU, a A)) pointProbe {
+	return func(c *machine.CPU, tp machine.Tracepoint, about *machine.Task) {
+		fire(c, tp, about)
+		more(c, tp.(A))
 	}
 }
 
@@ -100,7 +104,7 @@ func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
 				PrevComm: comm16(a.Prev.Comm), PrevPID: int32(a.Prev.PID), PrevPrio: int32(a.Prev.Prio), PrevState: a.PrevState,
 				NextComm: comm16(a.Next.Comm), NextPID: int32(a.Next.PID), NextPrio: int32(a.Next.Prio),
 			}
-		}), func(a *machine.SchedSwitch) { ft.rememberSwitch(ft.running, a.Prev, a.Next) }),
+		}), func(c *machine.CPU, a *machine.SchedSwitch) { ft.rememberSwitch(c, a.Prev, a.Next) }),
 		machine.EvSchedWakeup:    wakeup(events.SchedWakeup.Type),
 		machine.EvSchedWaking:    wakeup(events.SchedWaking.Type),
 		machine.EvSchedWakeupNew: wakeup(events.SchedWakeupNew.Type),
@@ -109,13 +113,13 @@ func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
 				ParentComm: comm16(a.Parent.Comm), ParentPID: int32(a.Parent.PID),
 				ChildComm: comm16(a.Child.Comm), ChildPID: int32(a.Child.PID),
 			}
-		}), func(a *machine.SchedFork) { ft.taskForked(a.Parent, a.Child) }),
+		}), func(_ *machine.CPU, a *machine.SchedFork) { ft.taskForked(a.Parent, a.Child) }),
 		machine.EvSchedExec: point(ft, events.SchedProcessExec, func(r *events.SchedProcessExecRecord, a *machine.SchedExec) {
 			*r = events.SchedProcessExecRecord{Filename: a.Filename, PID: int32(a.Task.PID), OldPID: int32(a.OldPID)}
 		}),
 		machine.EvSchedExit: point(ft, events.SchedProcessExit, process),
 		machine.EvSchedFree: then(classPoint(ft, events.SchedProcessExit, events.SchedProcessFree.Type, process),
-			func(a *machine.SchedProcess) { ft.taskFreed(a.PID) }),
+			func(_ *machine.CPU, a *machine.SchedProcess) { ft.taskFreed(a.PID) }),
 		machine.EvSchedWait: point(ft, events.SchedProcessWait, func(r *events.SchedProcessWaitRecord, a *machine.SchedProcess) {
 			process((*events.SchedProcessExitRecord)(r), a)
 		}),

@@ -113,7 +113,7 @@ func (tr *Instance) setTracer(name string) error {
 		tr.disarmSnapshot()
 	case t.MaxBuffer && !old.MaxBuffer:
 		if err := tr.armSnapshot(); err != nil {
-			tr.ft.hooksChanged()
+			tr.ft.changed()
 			return err
 		}
 	}
@@ -122,12 +122,12 @@ func (tr *Instance) setTracer(name string) error {
 			if t.MaxBuffer {
 				tr.disarmSnapshot()
 			}
-			tr.ft.hooksChanged()
+			tr.ft.changed()
 			return err
 		}
 	}
 	tr.current = t
-	tr.ft.hooksChanged()
+	tr.ft.changed()
 	return nil
 }
 

@@ -113,13 +113,13 @@ func (e *Eprobe) switched(in Instance, on bool) error {
 	return nil
 }
 
-// Fire records the event for a record of the other one.
+// Fire records the event for a record of the other one, and for what belongs to that.
 //
 // Kernel: __eprobe_trace_func, kernel/trace/trace_eprobe.c.
 //
 // Departure: an event that comes about by what it causes itself ends there; the kernel
 // ends it where its ring buffer finds it too deep.
-func (e *Eprobe) Fire(c *machine.CPU, h event.Common, rec []byte) {
+func (e *Eprobe) Fire(c *machine.CPU, h event.Common, rec []byte, around Around) {
 	if e.firing || e.in.SoftDisabled(e.typ) || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
 		return
 	}
@@ -128,7 +128,8 @@ func (e *Eprobe) Fire(c *machine.CPU, h event.Common, rec []byte) {
 	h.Type = uint16(e.typ.ID)
 	e.source.seen(e.d, c, rec)
 	e.record = e.def.Append(e.record[:0], h, probe.Hit{}, &e.source)
-	e.in.Happen(c, e.typ, h, e.record)
+	around.Hit = false // the stack is that of an event
+	e.in.Happen(c, e.typ, h, e.record, around)
 	e.firing = false
 }
 

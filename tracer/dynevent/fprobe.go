@@ -200,8 +200,9 @@ func (d *Events) Points(names map[string]bool) {
 	}
 }
 
-// Tracepoint runs at a tracepoint: the probes on it. Preemption is off there.
-func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint) {
+// Tracepoint runs at a tracepoint, which may be about another task than the current one,
+// and hits the probes on it. Preemption is off there.
+func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint, about *machine.Task) {
 	if len(d.tprobes) == 0 {
 		return
 	}
@@ -215,7 +216,7 @@ func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 			h = h.Unpreemptible()
 		}
 		f.source.pass(f.d, c, tp)
-		f.write(c, h, probe.Hit{IP: f.stub.IP()}, &f.source, StackStart{})
+		f.write(c, h, probe.Hit{IP: f.stub.IP()}, &f.source, Around{Task: about})
 	}
 }
 

@@ -37,11 +37,9 @@ type Host interface {
 	// Common is the header of a record that is made on c now.
 	Common(c *machine.CPU) event.Common
 	// Emit makes an event happen on c in all instances that have it enabled.
-	Emit(c *machine.CPU, t *event.Type, h event.Common, rec []byte, at StackStart)
+	Emit(c *machine.CPU, t *event.Type, h event.Common, rec []byte, around Around)
 	// EmitNested does so within another event, whose record is not committed yet.
-	EmitNested(c *machine.CPU, t *event.Type, h event.Common, rec []byte)
-	// InHook reports whether a hook of the machine runs, and not a write to a file.
-	InHook() bool
+	EmitNested(c *machine.CPU, t *event.Type, h event.Common, rec []byte, around Around)
 
 	// RegisterOps adds a user of function entries, or brings up to date what it wants.
 	RegisterOps(*functions.Ops)
@@ -81,15 +79,20 @@ type Instance interface {
 	// SoftDisabled reports whether an event is enabled only softly.
 	SoftDisabled(t *event.Type) bool
 	// Happen makes an event happen in this instance.
-	Happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte)
+	Happen(c *machine.CPU, t *event.Type, h event.Common, rec []byte, around Around)
 }
 
-// StackStart says where the kernel stack of an event begins. The zero value is the
-// function that makes the event's record, as of every event of the kernel itself.
-type StackStart struct {
-	// Hit says that the event is the hit of a probe: its stack is that of the place that
-	// was hit. It begins at IP in the innermost function of the CPU, or if IP is 0 where
-	// that function returns to.
+// Around is what belongs to an event and is not in its record. The zero value is that of
+// most events of the kernel itself.
+type Around struct {
+	// Task is the task besides the current one that the event's tracepoint is about.
+	Task *machine.Task
+	// Hit says that the event is the hit of a probe: its kernel stack is that of the place
+	// that was hit. It begins at IP in the innermost function of the CPU, or if IP is 0
+	// where that function returns to. Without Hit it begins in the function that makes the
+	// record.
 	Hit bool
 	IP  uint64
+	// Outside says that a write to a file made the event, and no hook of the machine.
+	Outside bool
 }

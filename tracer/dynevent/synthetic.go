@@ -27,7 +27,7 @@ type SynthEvent struct {
 // synthetic is what there is of synthetic events.
 type synthetic struct {
 	kind *Kind
-	open event.Common // of the event whose histogram acts
+	open OpenEvent // whose histogram acts
 	// While an event is open a synthetic one is made, and while that is open maybe
 	// another.
 	depth  int
@@ -165,10 +165,16 @@ func (d *Events) syntheticEventsFile() tracefile.Node {
 		})
 }
 
-// OpenEvent says that the histograms of an event with that header act. It returns what
-// was said before, which the caller says again afterwards.
-func (d *Events) OpenEvent(h event.Common) (outer event.Common) {
-	outer, d.synthetic.open = d.synthetic.open, h
+// OpenEvent is an event whose histograms act.
+type OpenEvent struct {
+	Header event.Common
+	Around
+}
+
+// Open says which event's histograms act from now on. It returns what was said before,
+// which the caller says again afterwards.
+func (d *Events) Open(e OpenEvent) (outer OpenEvent) {
+	outer, d.synthetic.open = d.synthetic.open, e
 	return outer
 }
 
@@ -229,7 +235,8 @@ func (e *SynthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 	h := d.synthCommon()
 	h.Type = uint16(e.typ.ID)
 	l.rec = e.def.Append(l.rec[:0], h, l.values)
-	d.host.EmitNested(c, e.typ, h, l.rec)
+	around := s.open.Around
+	d.host.EmitNested(c, e.typ, h, l.rec, around)
 	s.depth--
 }
 
@@ -242,8 +249,8 @@ func (e *SynthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 // kernel/trace/ring_buffer.c; get_hist_pad, kernel/trace/trace_events_hist.c;
 // tracing_gen_ctx_dec, include/linux/trace_events.h.
 func (d *Events) synthCommon() event.Common {
-	h := d.synthetic.open.Unpreemptible().Unpreemptible()
-	if !d.host.InHook() {
+	h := d.synthetic.open.Header.Unpreemptible().Unpreemptible()
+	if d.synthetic.open.Outside {
 		return h
 	}
 	return h.Unpreemptible()

@@ -199,13 +199,13 @@ func (p *traceProbe) Match(system *string, event string, args []string) bool {
 //
 // Kernel: __kprobe_trace_func, kernel/trace/trace_kprobe.c, and the same of the others.
 func (p *traceProbe) record(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, ip uint64) {
-	p.write(c, h, hit, src, StackStart{Hit: true, IP: ip})
+	p.write(c, h, hit, src, Around{Hit: true, IP: ip})
 }
 
 // write records a hit whose stack begins at a place.
-func (p *traceProbe) write(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, at StackStart) {
+func (p *traceProbe) write(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, around Around) {
 	d, t := p.d, p.event.typ
 	h.Type = uint16(t.ID)
 	d.scratch = p.def.Append(d.scratch[:0], h, hit, src)
-	d.host.Emit(c, t, h, d.scratch, at)
+	d.host.Emit(c, t, h, d.scratch, around)
 }

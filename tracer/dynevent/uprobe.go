@@ -187,7 +187,7 @@ func (d *Events) hitUser(c *machine.CPU, at machine.Place) {
 		h := d.host.Common(c)
 		h.Flags, h.PreemptCount = 0xff, 0xff
 		u.source = userSource{taskSource: taskSource{d: d, c: c}, at: at}
-		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source, StackStart{})
+		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source, Around{})
 	}
 }
 
