@@ -41,8 +41,8 @@ func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Com
 	if err != nil {
 		return // a task that exits has no user stack any more
 	}
-	tr.scratch = events.UserUnwindCookie.Append(tr.scratch[:0], h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
-	_ = w.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	// The buffer counts what it refuses.
+	_ = record.Write(w, c.ID, contextOf(c), events.UserUnwindCookie, h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
 }
 
 // deferredStack records the stack of a stay that ends. The simulated user

@@ -10,6 +10,7 @@ import (
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/trigger"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/record"
 )
 
 // triggerFile is events/SYSTEM/EVENT/trigger: each write is one command, and opening
@@ -186,8 +187,7 @@ func (tr *Instance) puts(m *moment, text string) {
 	}
 	s, _ := tr.ft.machine.Kallsyms().ByName("tracing_snapshot_instance_cond")
 	rec := events.PrintRecord{IP: s.Addr, Buf: text}
-	tr.scratch = events.Print.Append(tr.scratch[:0], m.h, &rec)
 	tr.rec.Nested(m.cpu.ID, func() {
-		_ = tr.rec.Event(m.cpu.ID, m.ctx, tr.scratch) // the buffer counts what it refuses
+		_ = record.Write(tr.rec, m.cpu.ID, m.ctx, events.Print, m.h, &rec) // the buffer counts what it refuses
 	})
 }

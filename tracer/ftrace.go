@@ -118,7 +118,6 @@ type Ftrace struct {
 	syscalls   syscallEvents
 	formats    printkFormats
 	ptrKey     sipKey                             // of %p
-	writer     writer                             // the task whose marker is written
 	points     [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
 	changes    changes
 	scratch    []byte

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ftracelab/tracer/functions"
+	"ftracelab/tracer/record"
 
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
@@ -46,8 +47,7 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 	if tr.opts.Has(option.FuncNoRepeats) {
 		tr.recordRepeats(c.ID, ctx, h, f.IP, parent)
 	}
-	tr.scratch = events.Function.Append(tr.scratch[:0], h, &events.FunctionRecord{IP: f.IP, ParentIP: parent})
-	if tr.rec.Event(c.ID, ctx, tr.scratch) == nil { // the buffer counts what it refuses
+	if record.Write(tr.rec, c.ID, ctx, events.Function, h, &events.FunctionRecord{IP: f.IP, ParentIP: parent}) == nil { // the buffer counts what it refuses
 		tr.ft.recorded[c.ID] = true
 		tr.ft.remember(c.Current)
 	}
@@ -109,8 +109,7 @@ func (tr *Instance) recordRepeats(cpu int, ctx ringbuf.Context, h event.Common, 
 			IP: r.ip, ParentIP: r.parent, Count: r.count,
 			TopDeltaTS: uint16(delta >> 32), BottomDeltaTS: uint32(delta),
 		}
-		tr.scratch = events.FuncRepeats.Append(tr.scratch[:0], h, &rec)
-		_ = tr.rec.Event(cpu, ctx, tr.scratch) // the buffer counts what it refuses
+		_ = record.Write(tr.rec, cpu, ctx, events.FuncRepeats, h, &rec) // the buffer counts what it refuses
 	}
 	*r = funcRepeat{ip: ip, parent: parent}
 }

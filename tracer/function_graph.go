@@ -10,6 +10,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -113,8 +114,7 @@ func (tr *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
 // recordEntry says whether there was room.
 func (tr *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call) bool {
 	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
-	tr.scratch = events.FuncgraphEntry.Append(tr.scratch[:0], h, &rec)
-	if tr.rec.Event(c.ID, contextOf(c), tr.scratch) != nil {
+	if record.Write(tr.rec, c.ID, contextOf(c), events.FuncgraphEntry, h, &rec) != nil {
 		return false // the buffer counts what it refuses
 	}
 	tr.ft.recorded[c.ID] = true
@@ -123,20 +123,21 @@ func (tr *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call
 }
 
 func (tr *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
+	var err error
 	if tr.ft.cfg.FunctionGraphRetval {
 		rec := events.FuncgraphExitRetvalRecord{
 			Func: ret.Func, Retval: ret.Value, Depth: int32(ret.Depth), Overrun: ret.Overrun,
 			Calltime: ret.Calltime, Rettime: ret.Rettime,
 		}
-		tr.scratch = events.FuncgraphExitRetval.Append(tr.scratch[:0], common(c), &rec)
+		err = record.Write(tr.rec, c.ID, contextOf(c), events.FuncgraphExitRetval, common(c), &rec)
 	} else {
 		rec := events.FuncgraphExitRecord{
 			Func: ret.Func, Depth: int32(ret.Depth), Overrun: ret.Overrun,
 			Calltime: ret.Calltime, Rettime: ret.Rettime,
 		}
-		tr.scratch = events.FuncgraphExit.Append(tr.scratch[:0], common(c), &rec)
+		err = record.Write(tr.rec, c.ID, contextOf(c), events.FuncgraphExit, common(c), &rec)
 	}
-	if tr.rec.Event(c.ID, contextOf(c), tr.scratch) == nil {
+	if err == nil { // the buffer counts what it refuses
 		tr.ft.recorded[c.ID] = true
 		tr.ft.remember(c.Current)
 	}

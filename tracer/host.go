@@ -8,6 +8,7 @@ import (
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -85,8 +86,7 @@ func (t *trace) Stacks(c *machine.CPU, et *event.Type, h event.Common) {
 // Kernel: trace_array_printk_buf, kernel/trace/trace.c.
 func (t *trace) Print(c *machine.CPU, from, text string) {
 	rec := events.PrintRecord{IP: t.ft.inside(from), Buf: text}
-	t.scratch = events.Print.Append(t.scratch[:0], common(c), &rec)
-	_ = t.Write(c, t.scratch) // the buffer counts what it refuses
+	_ = record.Write(t.rec, c.ID, contextOf(c), events.Print, common(c), &rec) // the buffer counts what it refuses
 	t.ft.remember(c.Current)
 }
 

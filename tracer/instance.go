@@ -57,7 +57,6 @@ type Instance struct {
 	pauses                       int    // see pause
 	readers                      int    // open trace_pipe and trace_pipe_raw files
 	piped                        []bool // by CPU: its trace_pipe is open
-	scratch                      []byte
 	stack                        record.Stack
 	moment                       moment
 	unbuffered                   int            // see keepUnbuffered

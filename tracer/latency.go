@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ftracelab/tracer/functions"
+	"ftracelab/tracer/record"
 
 	"ftracelab/fgraph"
 	"ftracelab/tracefsfs/tracefile"
@@ -176,8 +177,8 @@ func (tr *Instance) mark(c *machine.CPU, ip, parent uint64) {
 
 func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
 	tr.ft.remember(c.Current)
-	tr.scratch = events.Function.Append(tr.scratch[:0], common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
-	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	// The buffer counts what it refuses.
+	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Function, common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
 }
 
 // stackHere records the kernel stack with a probe's own functions on top, or

@@ -49,7 +49,7 @@ const faulted = len("<faulted>")
 // room for a newline, which is added if it is missing, and a NUL.
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
-func (tr *Instance) writeMarker(p []byte) (int, error) {
+func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
 	if !tr.opts.Has(option.Markers) {
 		return 0, fmt.Errorf("trace_marker: options/markers is off: %w", syscall.EINVAL)
 	}
@@ -63,11 +63,10 @@ func (tr *Instance) writeMarker(p []byte) (int, error) {
 	}
 	// The last NUL is the encoder's.
 	rec := events.PrintRecord{IP: tr.ft.markerIP(), Buf: string(buf)}
-	h := event.Common{PID: int32(tr.ft.writer.pid)}
+	h := event.Common{PID: int32(by.pid)}
 	s := &tr.events[events.Print.ID]
 	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
-		tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec)
-		return len(text), tr.recordMarker(tr.rec, "trace_marker")
+		return len(text), recordMarker(tr, tr.rec, by, "trace_marker", events.Print, &rec)
 	}
 	if !tr.buf.Enabled() || !tr.cpumask[writerCPU] {
 		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
@@ -77,22 +76,20 @@ func (tr *Instance) writeMarker(p []byte) (int, error) {
 	m := &tr.moment
 	*m = moment{tr, happening{Around: dynevent.Around{Outside: true}, cpu: tr.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}}
 	record := events.Print.Append(nil, h, &seen)
-	tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec)
-	place, err := tr.reserveMarker(len(tr.scratch))
+	place, err := tr.reserveMarker(len(events.Print.Append(nil, h, &rec)))
 	if err != nil {
 		return 0, err
 	}
-	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: tr.ft.writer.comm}, m)
+	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: by.comm}, m)
 	if s.hists.Len() > 0 {
-		tr.callHists(m, s.hists, record, tr.timeOf(&place, writerCPU), tr.ft.writer.pid, tr.ft.writer.comm)
+		tr.callHists(m, s.hists, record, tr.timeOf(&place, writerCPU), by.pid, by.comm)
 	}
-	tr.scratch = events.Print.Append(tr.scratch[:0], h, &rec) // a trigger may have used it
 	if place.slot.IsOpen() {
-		place.slot.Fill(tr.scratch)
+		place.slot.Fill(events.Print.Append(nil, h, &rec))
 		place.slot.Commit()
-		tr.ft.cmdlines.setComm(int32(tr.ft.writer.pid), tr.ft.writer.comm)
+		tr.ft.cmdlines.setComm(int32(by.pid), by.comm)
 	} else {
-		err = tr.recordMarker(tr.recorderAt(place.swaps), "trace_marker")
+		err = recordMarker(tr, tr.recorderAt(place.swaps), by, "trace_marker", events.Print, &rec)
 	}
 	s.triggers.CallDue(due, m)
 	return len(text), err
@@ -127,7 +124,7 @@ const (
 // data. The kernel counts the id twice, so four bytes more follow the data.
 //
 // Kernel: tracing_mark_raw_write, kernel/trace/trace.c.
-func (tr *Instance) writeRawMarker(p []byte) (int, error) {
+func (tr *Instance) writeRawMarker(by writer, p []byte) (int, error) {
 	size := rawDataSize + max(len(p), faulted+4)
 	switch {
 	case !tr.opts.Has(option.Markers):
@@ -138,16 +135,15 @@ func (tr *Instance) writeRawMarker(p []byte) (int, error) {
 	id := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16 | uint32(p[3])<<24
 	buf := make([]byte, size-rawDataSize)
 	copy(buf, p[4:])
-	tr.scratch = events.RawData.Append(tr.scratch[:0], event.Common{PID: int32(tr.ft.writer.pid)}, &events.RawDataRecord{ID: id, Buf: buf})
-	return len(p), tr.recordMarker(tr.rec, "trace_marker_raw")
+	return len(p), recordMarker(tr, tr.rec, by, "trace_marker_raw", events.RawData, &events.RawDataRecord{ID: id, Buf: buf})
 }
 
-// recordMarker records i.scratch on behalf of the task that writes to the tracefs.
-func (tr *Instance) recordMarker(w *record.Recorder, file string) error {
-	if err := w.Event(writerCPU, ringbuf.Normal, tr.scratch); err != nil {
+// recordMarker records v, an event of d, in the name of whoever writes to a file.
+func recordMarker[T any](tr *Instance, w *record.Recorder, by writer, file string, d *event.Def[T], v *T) error {
+	if err := record.Write(w, writerCPU, ringbuf.Normal, d, event.Common{PID: int32(by.pid)}, v); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
-	tr.ft.cmdlines.setComm(int32(tr.ft.writer.pid), tr.ft.writer.comm)
+	tr.ft.cmdlines.setComm(int32(by.pid), by.comm)
 	return nil
 }
 

@@ -47,11 +47,10 @@ func (tr *Instance) flag(name string, get func() bool, set func(bool) error) tra
 }
 
 // marker is a file of which each write is one record of the task that writes.
-func (tr *Instance) marker(name string, write func([]byte) (int, error)) tracefile.Node {
+func (tr *Instance) marker(name string, write func(by writer, p []byte) (int, error)) tracefile.Node {
 	return tracefile.Marker(name, 0o220, func(ctx context.Context, p []byte) (n int, err error) {
 		err = tr.locked(func() error {
-			tr.ft.writer = tr.ft.writerOf(tracefile.PIDOf(ctx))
-			n, err = write(p)
+			n, err = write(tr.ft.writerOf(tracefile.PIDOf(ctx)), p)
 			return err
 		})
 		return n, err

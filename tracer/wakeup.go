@@ -8,6 +8,7 @@ import (
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
+	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -122,8 +123,7 @@ func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
 	*s = wakeup{of: tr, rt: s.rt, dl: s.dl, task: t, cpu: cpu, current: cpu, prio: t.Prio, deadline: dl}
 	tr.latency.sections[cpu] = section{began: tr.now(c.ID)}
 	rec := switchRecord(c.Current, t, cpu)
-	tr.scratch = events.Wakeup.Append(tr.scratch[:0], common(c), &rec)
-	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Wakeup, common(c), &rec) // the buffer counts what it refuses
 	tr.stackHere(c, 0, tr.ft.inside("__ftrace_trace_stack"), tr.ft.inside("probe_wakeup"))
 	tr.mark(c, 0, 0) // the callers' addresses, which a kernel without frame pointers does not know
 }
@@ -139,8 +139,7 @@ func (s *wakeup) switched(c *machine.CPU, tp *machine.SchedSwitch) {
 	}
 	tr.mark(c, tr.ft.inside("__schedule"), 0)
 	rec := switchRecord(tp.Prev, tp.Next, c.ID)
-	tr.scratch = events.ContextSwitch.Append(tr.scratch[:0], common(c), &rec)
-	_ = tr.rec.Event(c.ID, contextOf(c), tr.scratch) // the buffer counts what it refuses
+	_ = record.Write(tr.rec, c.ID, contextOf(c), events.ContextSwitch, common(c), &rec) // the buffer counts what it refuses
 	tr.stackHere(c, 0, tr.ft.inside("__ftrace_trace_stack"), tr.ft.inside("probe_wakeup_sched_switch"))
 	if delta := tr.now(c.ID) - tr.latency.sections[s.cpu].began; tr.reports(delta) {
 		tr.keepLongest(-1, delta, s.task, s.cpu)

@@ -16,6 +16,8 @@ import (
 type Recorder struct {
 	ring   Ring
 	stacks *Stacks
+	// scratch is where Write makes records.
+	scratch []byte
 }
 
 // NewRecorder returns a recorder into a ring.
@@ -54,6 +56,13 @@ func (r *Recorder) Event(cpu int, ctx ringbuf.Context, data []byte) error {
 	copy(e.Data, data)
 	r.ring.Commit(cpu, e)
 	return nil
+}
+
+// Write writes v, a record of d with the header h. On an error the buffer has taken
+// nothing, and counts that.
+func Write[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h event.Common, v *T) error {
+	r.scratch = d.Append(r.scratch[:0], h, v)
+	return r.Event(cpu, ctx, r.scratch)
 }
 
 // KernelStack writes a kernel stack as the design says and returns how it was
