@@ -172,6 +172,7 @@ func (tr *Instance) resizeBuffer(cpu int, size uint64) error {
 			return fmt.Errorf("buffer of %d kB: %w", size>>10, err)
 		}
 	}
+	tr.wasEmptied(cpu)
 	return nil
 }
 
@@ -201,6 +202,7 @@ func (tr *Instance) writeSubbufSize(s string) error {
 	if err := tr.buf.SetSubbufSize(size); err != nil {
 		return fmt.Errorf("buffer_subbuf_size_kb: %w", err)
 	}
+	tr.wasEmptied(-1)
 	if tr.snap.allocated {
 		return tr.snap.buf.SetSubbufSize(size)
 	}

@@ -53,10 +53,11 @@ type Instance struct {
 	graph                        *fgraph.Ops  // while function_graph is current
 	deferred                     *unwind.Work // while userstacktrace_delay is on
 	errors                       errorLog
-	refs                         int    // open files, of an instance that can be removed
-	pauses                       int    // see pause
-	readers                      int    // open trace_pipe and trace_pipe_raw files
-	piped                        []bool // by CPU: its trace_pipe is open
+	refs                         int      // open files, of an instance that can be removed
+	pauses                       int      // see pause
+	readers                      int      // open trace_pipe and trace_pipe_raw files
+	piped                        []bool   // by CPU: its trace_pipe is open
+	emptied                      []uint64 // by CPU: how often its ring was, see tracefile.Ring
 	stack                        record.Stack
 	moment                       moment
 	unbuffered                   int            // see keepUnbuffered
@@ -78,6 +79,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		events:   make([]eventState, ft.maxID+1),
 		repeats:  make([]funcRepeat, cpus),
 		piped:    make([]bool, cpus),
+		emptied:  make([]uint64, cpus),
 		expanded: name != "",
 		percent:  defaultPercent,
 	}
@@ -121,7 +123,17 @@ func (tr *Instance) Recorder() *record.Recorder { return tr.rec }
 // Kernel: tracing_reset_online_cpus, kernel/trace/trace.c.
 func (tr *Instance) resetBuffer() {
 	resetCPUs(tr.buf, -1)
+	tr.wasEmptied(-1)
 	tr.start = tr.now(0)
+}
+
+// wasEmptied says that the buffer of one CPU, or with cpu < 0 of all, was emptied.
+func (tr *Instance) wasEmptied(cpu int) {
+	for n := range tr.emptied {
+		if cpu < 0 || cpu == n {
+			tr.emptied[n]++
+		}
+	}
 }
 
 // resetSnapshot empties the snapshot on all CPUs.

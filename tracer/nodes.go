@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 )
 
 // The kinds of files tracing has, each a tracefile kind under the Ftrace's
@@ -98,6 +99,10 @@ func (tr *Instance) traceFile(cpu int) tracefile.Node {
 		}
 		_ = tr.locked(func() error { tr.pause(); return nil })
 		return &openFile{h, func() { _ = tr.locked(func() error { tr.unpause(); return nil }) }}, nil
+	}
+	paused.Holds = func() (holds bool) {
+		_ = tr.locked(func() error { holds = tr.opts.Has(option.PauseOnTrace); return nil })
+		return holds
 	}
 	return &paused
 }

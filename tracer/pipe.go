@@ -35,22 +35,30 @@ type pipe struct {
 //
 // Kernel: tracing_open_pipe and open_pipe_on_cpu, kernel/trace/trace.c.
 func (tr *Instance) textPipe(cpu int) tracefile.Node {
-	return pipe{tr: tr, cpu: cpu}.file("trace_pipe", takeText, func() error { return tr.claimPipe(cpu) }, func() { tr.releasePipe(cpu) })
+	f := pipe{tr: tr, cpu: cpu}.file("trace_pipe", takeText, func() error { return tr.claimPipe(cpu) }, func() { tr.releasePipe(cpu) })
+	f.Holds = func() bool { return true } // no tracer is chosen beside it
+	f.Live = tr.buf.Recording
+	return f
 }
 
 // rawPipe is trace_pipe_raw, of which any number may be open.
 //
 // Kernel: tracing_buffers_open, kernel/trace/trace.c.
 func (tr *Instance) rawPipe(cpu int) tracefile.Node {
-	return pipe{tr: tr, cpu: cpu}.file("trace_pipe_raw", takePage, func() error { return nil }, func() {})
+	f := pipe{tr: tr, cpu: cpu}.file("trace_pipe_raw", takePage, func() error { return nil }, func() {})
+	f.Ring = &tracefile.Ring{Recording: tr.buf.Recording, Emptied: func() (n uint64) {
+		_ = tr.locked(func() error { n = tr.emptied[cpu]; return nil })
+		return n
+	}}
+	return f
 }
 
 // file is a file that takes what it reads out of the buffer; each open gets a
 // pipe like p. While one is open the tracer cannot be changed. claim and release
 // run under the lock.
-func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, release func()) tracefile.Node {
+func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, release func()) *tracefile.File {
 	tr := p.tr
-	return &tracefile.File{Name: name, Mode: 0o440, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+	return &tracefile.File{Name: name, Mode: 0o440, Traits: tracefile.Traits{Consumes: true}, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		err := tr.locked(func() error {
 			if err := claim(); err != nil {
 				return err

@@ -162,6 +162,7 @@ func (tr *Instance) emptyShown(cpu int) {
 	switch {
 	case cpu >= 0:
 		resetCPUs(tr.shown(), cpu)
+		tr.wasEmptied(cpu)
 	case tr.current.MaxBuffer:
 		tr.resetSnapshot()
 	default:

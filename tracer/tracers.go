@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -103,7 +104,11 @@ func (tr *Instance) setTracer(name string) error {
 		old.Reset(tr.trace())
 	}
 	if !tr.keepsBuffer(old, t) {
+		emptied := slices.Clone(tr.emptied)
 		tr.resetBuffer()
+		if t.Name == nopTracer {
+			tr.emptied = emptied // a reader gets what it has taken
+		}
 	}
 	switch {
 	case old.MaxBuffer && !t.MaxBuffer:

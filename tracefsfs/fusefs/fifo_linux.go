@@ -3,8 +3,6 @@ package fusefs
 import (
 	"context"
 	"errors"
-	"path"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +29,9 @@ type fifo struct {
 	idle   time.Time        // since when nobody reads
 	full   bool             // a goroutine waits for room
 	dead   bool             // given up: there may be another one for the node
+
+	emptied   uint64 // see look
+	recording bool
 }
 
 const (
@@ -53,7 +54,7 @@ func (m *Mount) readyFIFO(n *node) error {
 		}
 	}
 	f.idle = time.Now()
-	if m.tracing(n) {
+	if n.ring.Recording() {
 		return nil
 	}
 	return m.fill(f)
@@ -61,11 +62,12 @@ func (m *Mount) readyFIFO(n *node) error {
 
 // fifoOf returns the FIFO of a node, locked.
 func (m *Mount) fifoOf(n *node) *fifo {
+	emptied, recording := n.ring.Emptied(), n.ring.Recording()
 	for {
 		m.mu.Lock()
 		f := m.fifos[n]
 		if f == nil {
-			f = &fifo{node: n, w: -1}
+			f = &fifo{node: n, w: -1, emptied: emptied, recording: recording}
 			m.fifos[n] = f
 		}
 		m.mu.Unlock()
@@ -114,30 +116,6 @@ func (m *Mount) giveUpGone() {
 			m.giveUp(f)
 		}
 	})
-}
-
-// tracing says whether the instance of a file records.
-func (m *Mount) tracing(n *node) bool {
-	return m.text(path.Join(instanceOf(n.path), "tracing_on")) != "0"
-}
-
-// text is what a file of one value says, "" if it cannot.
-func (m *Mount) text(p string) string {
-	text, err := m.cfg.FS.ReadFile(p)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
-}
-
-// instanceOf is the folder of the instance a path lies in, "" for the top one.
-func instanceOf(p string) string {
-	rest, ok := strings.CutPrefix(p, "instances/")
-	if !ok {
-		return ""
-	}
-	name, _, _ := strings.Cut(rest, "/")
-	return "instances/" + name
 }
 
 // read says whether anybody has the reading end open.
@@ -304,39 +282,30 @@ func (m *Mount) refill(f *fifo) {
 	}()
 }
 
-// clearing are the files whose writing empties the ring of an instance, so that
-// what is on its way in a pipe must go too.
-var clearing = map[string]bool{
-	"current_tracer": true, "trace_clock": true, "buffer_size_kb": true, "buffer_subbuf_size_kb": true,
-}
-
-// rewrote is told after each write, and after an open that truncated.
-func (m *Mount) rewrote(n *node, truncated bool) {
+// rewrote is told after each write, and after an open that truncated: what it did to
+// the rings is seen at their FIFOs.
+func (m *Mount) rewrote(n *node) {
 	m.redefined(n)
-	name := path.Base(n.path)
-	switch {
-	case name == "tracing_on":
-		m.eachOf(n, m.serve)
-	case name == "trace" && truncated, clearing[name] && !truncated:
-		if name == "current_tracer" && m.text(n.path) == "nop" {
-			return // switching off keeps what was recorded
-		}
-		m.eachOf(n, m.drain)
-	}
-}
-
-// eachOf visits the FIFOs a file is about: those of its CPU or its instance.
-func (m *Mount) eachOf(n *node, do func(*fifo)) {
-	dir, cpu := path.Split(path.Dir(n.path))
 	m.eachFIFO(func(f *fifo) {
-		at := path.Dir(f.node.path)
-		if strings.HasPrefix(cpu, "cpu") && path.Base(dir) == "per_cpu" && at != path.Dir(n.path) {
-			return
+		emptied, switched := f.look()
+		if emptied {
+			m.drain(f)
 		}
-		if instanceOf(at) == instanceOf(n.path) {
-			do(f)
+		if switched {
+			m.serve(f)
 		}
 	})
+}
+
+// look says what has happened to the ring since the last look: it was emptied, so that
+// what is on its way in the pipe must go too, or recording was switched.
+func (f *fifo) look() (emptied, switched bool) {
+	n, on := f.node.ring.Emptied(), f.node.ring.Recording()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	emptied, switched = n != f.emptied, on != f.recording
+	f.emptied, f.recording = n, on
+	return emptied, switched
 }
 
 // drain empties a pipe.

@@ -23,7 +23,7 @@ type file struct {
 	entry   *tracefile.File // nil for a folder
 	flags   tracefile.Flags
 	listing []fuse.DirEntry // of a folder
-	holds   bool            // see Mount.holds
+	holds   bool            // others wait for its end, see tracefile.Traits
 
 	written atomic.Bool // there may be end-of-write work to do
 	mu      sync.Mutex  // a Handle is used by one at a time
@@ -31,9 +31,6 @@ type file struct {
 	pos     uint64 // how far it was read
 	closed  bool
 }
-
-// consuming are the files whose reads take away; they have no position.
-var consuming = map[string]bool{"trace_pipe": true, rawPipe: true, "snapshot_raw": true}
 
 // Open implements fuse.RawFileSystem.
 func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
@@ -64,7 +61,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 			return fuse.Status(syscall.EISDIR)
 		}
 	}
-	f := &file{node: n, entry: entry, flags: flags, holds: m.holds(n)}
+	f := &file{node: n, entry: entry, flags: flags, holds: entry.Holds != nil && entry.Holds()}
 	err := onceReleased(func() (err error) {
 		f.handle, err = entry.Open(&fuse.Context{Cancel: cancel}, flags)
 		return err
@@ -73,14 +70,14 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 		return toStatus(err)
 	}
 	if flags&tracefile.Trunc != 0 {
-		m.rewrote(n, true)
+		m.rewrote(n)
 	}
 	out.Fh = m.addFile(f)
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
 	if flags&tracefile.Write == 0 && !f.holds {
 		out.OpenFlags |= fuse.FOPEN_NOFLUSH // a request less
 	}
-	if consuming[path.Base(n.path)] {
+	if entry.Consumes {
 		out.OpenFlags |= fuse.FOPEN_NONSEEKABLE
 	}
 	return fuse.OK
@@ -99,18 +96,6 @@ func onceReleased(do func() error) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-// holds says whether a file keeps others from working while it is open: with
-// pause-on-trace nothing is recorded, and beside trace_pipe no tracer is chosen.
-func (m *Mount) holds(n *node) bool {
-	switch path.Base(n.path) {
-	case "trace":
-		return m.text(path.Join(instanceOf(n.path), "options/pause-on-trace")) == "1"
-	case "trace_pipe":
-		return true
-	}
-	return false
 }
 
 // setClosing notes that a descriptor of a file was closed whose RELEASE has an effect:
@@ -192,7 +177,7 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 	}
 	m.before(&in.InHeader, OpRead, f.node, int(in.Size))
 	var ctx context.Context = &fuse.Context{Cancel: cancel}
-	if in.Flags&syscall.O_NONBLOCK != 0 && !m.waitsInRead(f) {
+	if in.Flags&syscall.O_NONBLOCK != 0 && !f.waitsInRead() {
 		ctx = withoutWaiting(ctx)
 	}
 	f.mu.Lock()
@@ -208,8 +193,8 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 // sets the flag after it has opened trace_pipe (perf ftrace, any Go program) has just
 // been told by poll(2), which does not reach this server, that there is something to
 // read, and may take EAGAIN for the end.
-func (m *Mount) waitsInRead(f *file) bool {
-	return f.flags&tracefile.NonBlock == 0 && path.Base(f.node.path) == "trace_pipe" && m.tracing(f.node)
+func (f *file) waitsInRead() bool {
+	return f.flags&tracefile.NonBlock == 0 && f.entry.Live != nil && f.entry.Live()
 }
 
 // read reads at an offset. A handle only reads on, so going back begins a new one:
@@ -218,7 +203,7 @@ func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error)
 	if f.closed {
 		return 0, syscall.EBADF
 	}
-	if consuming[path.Base(f.node.path)] {
+	if f.entry.Consumes {
 		return f.handle.Read(ctx, buf)
 	}
 	if offset < f.pos {
@@ -262,7 +247,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 	if err != nil {
 		return 0, toStatus(err)
 	}
-	m.rewrote(f.node, false)
+	m.rewrote(f.node)
 	return uint32(n), fuse.OK
 }
 
@@ -285,7 +270,7 @@ func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 		return fuse.OK
 	}
 	err := f.handle.Flush()
-	m.rewrote(f.node, false)
+	m.rewrote(f.node)
 	return toStatus(err)
 }
 

@@ -53,6 +53,17 @@ func (t *fakeTree) file(name string, read func(context.Context, []byte) (int, er
 	}}
 }
 
+// raw is a file of sub-buffers whose ring is emptied now and then.
+func (t *fakeTree) raw(page func(context.Context, []byte) (int, error)) *tracefile.File {
+	f := t.file("trace_pipe_raw", page)
+	var asked atomic.Uint64
+	f.Ring = &tracefile.Ring{
+		Recording: func() bool { return asked.Load()%5 > 0 },
+		Emptied:   func() uint64 { return asked.Add(1) / 3 },
+	}
+	return f
+}
+
 func fakeDir(name string, children ...tracefile.Node) *tracefile.Dir {
 	return &tracefile.Dir{Name: name, Mode: 0o750, Children: func() []tracefile.Node { return children }}
 }
@@ -101,7 +112,7 @@ func (t *fakeTree) top() []tracefile.Node {
 	return []tracefile.Node{
 		on, events, t.file("trace", end), t.file("trace_pipe", wait), t.file("current_tracer", end),
 		fakeDir("options", t.file("pause-on-trace", end)),
-		fakeDir("per_cpu", fakeDir("cpu0", t.file(rawPipe, page), t.file("trace", end))),
+		fakeDir("per_cpu", fakeDir("cpu0", t.raw(page), t.file("trace", end))),
 	}
 }
 
@@ -135,7 +146,7 @@ func (t *fakeTree) root() *tracefile.Dir {
 // names are what a fuzzed client looks for.
 var names = []string{
 	"instances", "a", "b", "events", "sched", "sched_switch", "kprobes", "enable", "trace", "trace_pipe", "per_cpu",
-	"cpu0", rawPipe, "tracing_on", "options", "pause-on-trace", "current_tracer", hidden, "remount", "raw-1", "none", ".", "..", "",
+	"cpu0", "trace_pipe_raw", "tracing_on", "options", "pause-on-trace", "current_tracer", hidden, "remount", "raw-1", "none", ".", "..", "",
 }
 
 // fuzzed is a server without a kernel, with what a kernel would know of it.

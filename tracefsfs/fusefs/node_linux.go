@@ -20,14 +20,20 @@ type node struct {
 	entry   tracefile.Node
 	lookups uint64
 	gone    bool // removed: a cwd or an open file keeps it
+	// ring is that of a file of sub-buffers, which clients see as a FIFO.
+	ring *tracefile.Ring
 
 	children map[string]tracefile.Node // of a folder that stays as it is
 }
 
-// rawPipe is the name of the files that are FIFOs.
-const rawPipe = "trace_pipe_raw"
-
-func (n *node) isFIFO() bool { return path.Base(n.path) == rawPipe }
+// traitsOf are those of a file; of a folder there are none.
+func (m *Mount) traitsOf(n *node) tracefile.Traits {
+	entry, _ := m.entryOf(n)
+	if f, ok := entry.(*tracefile.File); ok {
+		return f.Traits
+	}
+	return tracefile.Traits{}
+}
 
 // The hidden folder in the root serves the mount's own needs. It is in no listing.
 const (
@@ -131,7 +137,7 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 		return toStatus(err)
 	}
 	n := m.remember(p, entry)
-	if n.isFIFO() {
+	if n.ring != nil {
 		if !m.allowed(h, n, 4) {
 			m.Forget(n.id, 1)
 			return fuse.EACCES
@@ -183,6 +189,9 @@ func (m *Mount) remember(p string, entry tracefile.Node) *node {
 	}
 	if n == nil {
 		n = &node{id: m.nextID, path: p}
+		if f, ok := entry.(*tracefile.File); ok {
+			n.ring = f.Ring
+		}
 		m.nextID++
 		m.nodes[n.id], m.paths[p] = n, n
 	}
@@ -284,7 +293,7 @@ func fileType(n *node) uint32 {
 	switch {
 	case n.entry.NodeMode().IsDir():
 		return syscall.S_IFDIR
-	case n.isFIFO():
+	case n.ring != nil:
 		return syscall.S_IFIFO
 	}
 	return syscall.S_IFREG

@@ -1,7 +1,6 @@
 package fusefs
 
 import (
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,12 +10,9 @@ import (
 // of it. It would keep what it knows of them, and so would the server, until somebody asks
 // for the same name again. The helper asks.
 
-// defining are the files whose writing may take events away.
-var defining = map[string]bool{"dynamic_events": true, "kprobe_events": true, "uprobe_events": true, "synthetic_events": true}
-
 // redefined is told of each write and each truncation.
 func (m *Mount) redefined(n *node) {
-	if defining[path.Base(n.path)] {
+	if m.traitsOf(n).Defines {
 		m.mu.Lock()
 		m.stale = true
 		m.mu.Unlock()

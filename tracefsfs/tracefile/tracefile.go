@@ -29,6 +29,32 @@ type File struct {
 	Mode fs.FileMode // permission bits, as in the kernel's listing
 	// Open returns a handle for one open(2). Its error carries a syscall.Errno.
 	Open func(ctx context.Context, flags Flags) (Handle, error)
+	Traits
+}
+
+// Traits say of a file what its handle does not tell, for whoever serves it to other
+// programs. The zero value is that of a file with a text and a position.
+type Traits struct {
+	// Consumes says that a read takes away what it gives: there is no position.
+	Consumes bool
+	// Defines says that a write may make folders come and go.
+	Defines bool
+	// Holds, unless it is nil, reports whether an open of the file now keeps others from
+	// something until it is closed.
+	Holds func() bool
+	// Live, unless it is nil, reports whether more may come after the end.
+	Live func() bool
+	// Ring is what is behind a file of sub-buffers; nil for all others.
+	Ring *Ring
+}
+
+// Ring is the ring buffer behind a file whose reads take sub-buffers out of it.
+type Ring struct {
+	// Recording is tracing_on.
+	Recording func() bool
+	// Emptied counts how often the ring was emptied. What was taken before that, and not
+	// been given to a reader, is void.
+	Emptied func() uint64
 }
 
 // Handle is an open file. Reads are sequential, each Write is one write(2):

@@ -166,9 +166,11 @@ func (d *Events) createDynEvent(command string) error {
 // Kernel: dynamic_events_ops, kernel/trace/trace_dynevent.c; kprobe_events_ops,
 // kernel/trace/trace_kprobe.c; and those of the other kinds.
 func (d *Events) File(name string, kind *Kind, run func(command string) error) tracefile.Node {
-	return d.host.Seq(name, 0o640, func() ([]byte, error) { return d.showDynEvents(kind), nil }).
+	f := d.host.Seq(name, 0o640, func() ([]byte, error) { return d.showDynEvents(kind), nil }).
 		OnTrunc(func() error { return d.host.Locked(func() error { return d.releaseAllDynEvents(kind) }) }).
 		OnWrite(func(p []byte) error { return d.host.Locked(func() error { return runCommands(string(p), run) }) })
+	f.Defines = true
+	return f
 }
 
 func (d *Events) showDynEvents(kind *Kind) []byte {

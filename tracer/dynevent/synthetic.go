@@ -158,11 +158,13 @@ func (d *Events) syntheticEventsFile() tracefile.Node {
 		}
 		return text, nil
 	}
-	return d.host.Seq("synthetic_events", 0o640, show).
+	f := d.host.Seq("synthetic_events", 0o640, show).
 		OnTrunc(func() error { return d.host.Locked(func() error { return d.releaseAllDynEvents(d.synthetic.kind) }) }).
 		OnWrite(func(p []byte) error {
 			return d.host.Locked(func() error { return runCommands(string(p), d.SynthCommand) })
 		})
+	f.Defines = true
+	return f
 }
 
 // OpenEvent is an event whose histograms act.
