@@ -212,9 +212,11 @@ func (tr *Instance) writeSubbufSize(s string) error {
 const defaultPercent = 50
 
 // writePercent is a write to buffer_percent: how full the buffer is to be before
-// those wake who wait for it.
+// readers of trace_pipe_raw wake that wait.
 //
-// Departure: only splice and poll heed it, which nothing here does.
+// Departure: in the kernel a reader that uses splice or poll waits for it, and one that
+// uses read wakes for any event. Here none can tell what a reader uses: all wake for any
+// event until something is written to buffer_percent, and then all wait for that.
 //
 // Kernel: buffer_percent_write, kernel/trace/trace.c.
 func (tr *Instance) writePercent(s string) error {
@@ -225,8 +227,16 @@ func (tr *Instance) writePercent(s string) error {
 	if n > 100 {
 		return fmt.Errorf("buffer_percent %d: %w", n, syscall.EINVAL)
 	}
-	tr.percent = n
+	tr.percent, tr.waitsFull = n, true
 	return nil
+}
+
+// ready reports whether a reader that waits on a CPU is to wake. What is left when tracing
+// has stopped does not wait for more.
+//
+// Kernel: wait_on_pipe and ring_buffer_wait, kernel/trace.
+func (tr *Instance) ready(cpu int) bool {
+	return !tr.waitsFull || !tr.buf.Recording() || tr.buf.WatermarkHit(cpu, int(tr.percent))
 }
 
 // showTimestampMode is the text of timestamp_mode.

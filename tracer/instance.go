@@ -36,6 +36,7 @@ type Instance struct {
 	clockCalls uint64
 	cpumask    cpumask.Mask
 	percent    uint64        // buffer_percent
+	waitsFull  bool          // something was written there
 	expanded   bool          // the buffer has its size
 	types      []*event.Type // the events in the order of set_event; see eventTypes
 	events     []eventState  // by event id

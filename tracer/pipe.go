@@ -49,6 +49,9 @@ func (tr *Instance) rawPipe(cpu int) tracefile.Node {
 	f.Ring = &tracefile.Ring{Recording: tr.buf.Recording, Emptied: func() (n uint64) {
 		_ = tr.locked(func() error { n = tr.emptied[cpu]; return nil })
 		return n
+	}, Ready: func() (ready bool) {
+		_ = tr.locked(func() error { ready = tr.ready(cpu); return nil })
+		return ready
 	}}
 	return f
 }
@@ -188,6 +191,9 @@ func (p *pipe) open() {
 //
 // Kernel: tracing_buffers_read, kernel/trace/trace.c.
 func takePage(p *pipe) []byte {
+	if !p.nonBlock && !p.snapshot && !p.tr.ready(p.cpu) {
+		return nil
+	}
 	buf := p.tr.buf
 	if p.snapshot {
 		buf = p.tr.snap.buf

@@ -196,9 +196,12 @@ func (m *Mount) sweep() {
 	})
 }
 
-// fill moves sub-buffers until the ring is empty or the pipe full. It fails where it has
-// no descriptor for it.
+// fill moves sub-buffers until the ring is empty or the pipe full, once readers are to
+// wake. It fails where it has no descriptor for it.
 func (m *Mount) fill(f *fifo) error {
+	if !f.node.ring.Ready() {
+		return nil
+	}
 	if f.handle == nil {
 		known, there := m.entryOf(f.node)
 		entry, ok := known.(*tracefile.File)

@@ -58,6 +58,7 @@ func (t *fakeTree) raw(page func(context.Context, []byte) (int, error)) *tracefi
 	f := t.file("trace_pipe_raw", page)
 	var asked atomic.Uint64
 	f.Ring = &tracefile.Ring{
+		Ready:     func() bool { return asked.Load()%4 > 0 },
 		Recording: func() bool { return asked.Load()%5 > 0 },
 		Emptied:   func() uint64 { return asked.Add(1) / 3 },
 	}

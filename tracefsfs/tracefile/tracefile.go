@@ -52,6 +52,9 @@ type Traits struct {
 type Ring struct {
 	// Recording is tracing_on.
 	Recording func() bool
+	// Ready reports whether a reader that waits for sub-buffers is to get what there is:
+	// it heeds buffer_percent.
+	Ready func() bool
 	// Emptied counts how often the ring was emptied. What was taken before that, and not
 	// been given to a reader, is void.
 	Emptied func() uint64
