@@ -13,7 +13,7 @@ import (
 func (ft *Ftrace) setHooks() {
 	h := &ft.machine.Hooks
 	h.Call = nil
-	if len(ft.entryOps()) > 0 || ft.dyn.Armed() {
+	if ft.users.Any() || ft.dyn.Armed() {
 		h.Call = ft.call
 	}
 	h.Switch = nil
@@ -35,6 +35,14 @@ func (ft *Ftrace) setHooks() {
 	}
 	if ft.unwind != nil {
 		h.UserExit = ft.userExit
+	}
+}
+
+// call runs at a function's entry.
+func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
+	ft.users.Call(c, f)
+	if ft.dyn.Armed() {
+		ft.dyn.Call(c, f)
 	}
 }
 

@@ -46,9 +46,7 @@ func (ft *Ftrace) settle() {
 		return
 	}
 	ft.changes.due = false
-	if ft.functionsEnabled != 0 {
-		ft.touch()
-	}
+	ft.users.Settle()
 	ft.setHooks()
 	ft.listen()
 	ft.recordTGID = false

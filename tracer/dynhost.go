@@ -49,9 +49,9 @@ func (h *dynHost) Listens(t *event.Type) bool             { return h.listening[t
 func (h *dynHost) SetInnermost(t *event.Type, ip uint64)  { h.probes[t.ID] = ip }
 func (h *dynHost) ResetCleared()                          { h.ftrace().resetCleared() }
 func (*dynHost) Common(c *machine.CPU) event.Common       { return common(c) }
-func (h *dynHost) RegisterOps(o *functions.Ops)           { h.ftrace().registerOps(o) }
-func (h *dynHost) UnregisterOps(o *functions.Ops)         { h.ftrace().unregisterOps(o) }
-func (h *dynHost) Touch(ip uint64)                        { h.touched[ip] = true }
+func (h *dynHost) RegisterOps(o *functions.Ops)           { h.users.Register(o) }
+func (h *dynHost) UnregisterOps(o *functions.Ops)         { h.users.Unregister(o) }
+func (h *dynHost) Touch(ip uint64)                        { h.users.Touch(ip) }
 func (h *dynHost) Rethooks(t *machine.Task) *rethook.Task { return &h.ftrace().data(t).rethooks }
 func (h *dynHost) Rehook()                                { h.ftrace().changed() }
 func (h *dynHost) HashPtr(ptr uint64) uint64              { return h.ftrace().hashPtr(ptr) }
@@ -77,8 +77,7 @@ func (h *dynHost) EmitNested(c *machine.CPU, t *event.Type, hdr event.Common, re
 }
 
 func (h *dynHost) Users(ip uint64) int {
-	n, _ := h.ftrace().users(ip)
-	return n
+	return h.users.Count(ip)
 }
 
 func (h *dynHost) Match(set *functions.Hash, pattern string) int {

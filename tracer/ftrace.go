@@ -75,37 +75,30 @@ const defaultBufferSizeKB = 1408
 // share. Its methods may be called from any goroutine; the machine runs only
 // inside [Ftrace.Run], so what a file shows is a moment between two steps.
 type Ftrace struct {
-	mu        sync.Mutex
-	machine   *machine.Machine
-	cfg       Config
-	types     *event.Table
-	interner  record.Interner // of the option stackmap; nil in a kernel without it
-	stackmap  *stackmap.Map   // that, if it is one
-	graph     *fgraph.Graph
-	unwind    *unwind.Deferred // nil in a kernel without it
-	cmdlines  *cmdlines
-	recorded  []bool // by CPU: something was, since its last switch
-	maxDepth  uint32 // max_graph_depth; 0: no limit
-	thresh    uint64 // tracing_thresh, in ns; 0: none
-	maxID     int    // the highest event id
-	top       *Instance
-	instances []*Instance // the others, by name
-	// ops are the users of function entries, the latest first.
-	ops              []*functions.Ops
-	graphOps         functions.Ops // of all users of the shadow stacks
-	graphHashes      []graphHash
-	graphFilter      functions.Hash  // set_graph_function
-	graphNotrace     functions.Hash  // set_graph_notrace
-	touched          map[uint64]bool // functions that were ever traced
-	touchedAll       bool            // all were, but for untouched
-	untouched        map[uint64]bool // functions of modules that came after that
-	tracers          []plugin.Tracer // the rows of available_tracers
-	blk              *blk.Blk
-	rv               *rv.RV
-	functionsEnabled int32 // kernel.ftrace_enabled
-	profiler         profiler
-	stackTracer      stackTracer
-	hists            hist.Registry
+	mu           sync.Mutex
+	machine      *machine.Machine
+	cfg          Config
+	types        *event.Table
+	interner     record.Interner // of the option stackmap; nil in a kernel without it
+	stackmap     *stackmap.Map   // that, if it is one
+	graph        *fgraph.Graph
+	unwind       *unwind.Deferred // nil in a kernel without it
+	cmdlines     *cmdlines
+	recorded     []bool // by CPU: something was, since its last switch
+	maxDepth     uint32 // max_graph_depth; 0: no limit
+	thresh       uint64 // tracing_thresh, in ns; 0: none
+	maxID        int    // the highest event id
+	top          *Instance
+	instances    []*Instance      // the others, by name
+	users        *functions.Users // of function entries
+	graphFilter  functions.Hash   // set_graph_function
+	graphNotrace functions.Hash   // set_graph_notrace
+	tracers      []plugin.Tracer  // the rows of available_tracers
+	blk          *blk.Blk
+	rv           *rv.RV
+	profiler     profiler
+	stackTracer  stackTracer
+	hists        hist.Registry
 	// recordTGID says that some instance has options/record-tgid.
 	recordTGID bool
 	mapped     bool         // the map is there: initcalls have run
@@ -138,7 +131,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, functionsEnabled: 1, types: types, cmdlines: newCmdlines(defaultCmdlines), touched: map[uint64]bool{}, untouched: map[uint64]bool{}, recorded: make([]bool, len(m.CPUs()))}
+	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: newCmdlines(defaultCmdlines), recorded: make([]bool, len(m.CPUs()))}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}
@@ -167,7 +160,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
-	ft.graphOps = functions.Ops{Wants: ft.graph.Traces, Call: ft.graph.Call, Handler: "ftrace_graph_func"}
+	ft.users = functions.NewUsers(m, ft.graph, ft.changed)
 	if ft.top, err = ft.newInstance(""); err != nil {
 		return nil, err
 	}

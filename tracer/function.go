@@ -21,7 +21,7 @@ func (tr *Instance) functionInit() error {
 		Hash: &tr.functions, Follows: tr.followsTask, Handler: "function_trace_call",
 		Call: func(c *machine.CPU, f *machine.Frame) { functionCall(tr, c, f) },
 	}
-	tr.ft.registerOps(&tr.ops)
+	tr.ft.users.Register(&tr.ops)
 	return nil
 }
 

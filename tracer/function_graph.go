@@ -40,7 +40,7 @@ func graphInit(tr *Instance) error {
 		Entry:  tr.graphEntry,
 		Return: tr.graphReturn,
 	}
-	if err := tr.ft.registerGraph(tr.graph, &tr.functions); err != nil {
+	if err := tr.ft.users.RegisterGraph(tr.graph, &tr.functions); err != nil {
 		tr.graph = nil
 		return fmt.Errorf("function_graph: %w: %w", err, syscall.ENOSPC)
 	}
@@ -49,7 +49,7 @@ func graphInit(tr *Instance) error {
 
 // Kernel: graph_trace_reset, kernel/trace/trace_functions_graph.c.
 func graphReset(tr *Instance) {
-	tr.ft.unregisterGraph(tr.graph)
+	tr.ft.users.UnregisterGraph(tr.graph)
 	tr.graph = nil
 }
 

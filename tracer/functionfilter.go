@@ -43,7 +43,7 @@ func parseMatch(word string) functionMatch {
 func (ft *Ftrace) matching(m functionMatch, module func(machine.Symbol) bool) func(yield func(machine.Symbol) bool) {
 	return func(yield func(machine.Symbol) bool) {
 		line := uint64(0)
-		for s := range ft.functions {
+		for s := range ft.users.All {
 			line++
 			switch {
 			case m.byIndex && line == m.index:
@@ -194,9 +194,9 @@ func (f *functionFilter) show() ([]byte, error) {
 	switch {
 	case !f.set.Empty():
 		if f.set.Count > 0 {
-			for s := range f.tr.ft.functions {
+			for s := range f.tr.ft.users.All {
 				if f.set.Has(s.IP()) {
-					text = append(appendFunction(text, s), '\n')
+					text = append(functions.Append(text, s), '\n')
 				}
 			}
 		}

@@ -141,7 +141,7 @@ func (tr *Instance) addProbe(cmd *functionCommand, counted bool, pattern string,
 	p.hash.Filter = edit.Settled()
 	if fresh {
 		tr.probes = slices.Insert(tr.probes, 0, p)
-		tr.ft.registerOps(&p.ops)
+		tr.ft.users.Register(&p.ops)
 	} else {
 		tr.ft.changed()
 	}
@@ -186,7 +186,7 @@ func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, pattern stri
 		}
 	}
 	tr.probes = slices.DeleteFunc(tr.probes, func(other *functionProbe) bool { return other == p })
-	tr.ft.unregisterOps(&p.ops)
+	tr.ft.users.Unregister(&p.ops)
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (tr *Instance) appendProbes(text []byte) []byte {
 			if p.command.event && p.data[ip] == nil {
 				continue // its module went; the kernel warns
 			}
-			text = tr.ft.appendFunctionAt(text, ip)
+			text = tr.ft.users.AppendAt(text, ip)
 			text = append(append(text, ':'), p.command.name...)
 			switch d := p.data[ip]; {
 			case d == nil:

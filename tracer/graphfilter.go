@@ -61,7 +61,7 @@ func (ft *Ftrace) showGraphFilter(set *functions.Hash, none string) []byte {
 	}
 	var text []byte
 	for ip := range set.All {
-		text = append(ft.appendFunctionAt(text, ip), '\n')
+		text = append(ft.users.AppendAt(text, ip), '\n')
 	}
 	return text
 }

@@ -123,9 +123,9 @@ func (tr *Instance) latencyReset(opts ...option.Option) {
 // Kernel: start_irqsoff_tracer and irqsoff_display_graph,
 // kernel/trace/trace_irqsoff.c.
 func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*machine.CPU) bool) error {
-	tr.ft.unregisterOps(&tr.ops)
+	tr.ft.users.Unregister(&tr.ops)
 	if tr.latency.graph != nil {
-		tr.ft.unregisterGraph(tr.latency.graph)
+		tr.ft.users.UnregisterGraph(tr.latency.graph)
 		tr.latency.graph = nil
 	}
 	if !on || !tr.opts.Has(option.FunctionTrace) {
@@ -137,7 +137,7 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 				tr.recordFunction(c, f.IP, f.Parent())
 			}
 		}}
-		tr.ft.registerOps(&tr.ops)
+		tr.ft.users.Register(&tr.ops)
 		return nil
 	}
 	g := new(fgraph.Ops)
@@ -151,7 +151,7 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 			tr.recordReturn(c, ret)
 		}
 	}
-	if err := tr.ft.registerGraph(g, &tr.functions); err != nil {
+	if err := tr.ft.users.RegisterGraph(g, &tr.functions); err != nil {
 		return err
 	}
 	tr.latency.graph = g

@@ -31,8 +31,7 @@ func (ft *Ftrace) followModule(mod *machine.Module, loaded bool) {
 	} else {
 		ft.dyn.ModuleGoes(name)
 	}
-	ft.directChanged(mod, loaded)
-	ft.touchModule(name, loaded)
+	ft.users.ModuleChanged(mod, loaded)
 	if loaded {
 		ft.hold(mod)
 	}
@@ -78,7 +77,7 @@ func (f *functionFilter) moduleLoaded(name string) {
 }
 
 func (ft *Ftrace) forgetModule(name string, sets ...*functions.Hash) {
-	for s := range ft.functions {
+	for s := range ft.users.All {
 		if s.Module != name {
 			continue
 		}

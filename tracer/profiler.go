@@ -82,7 +82,7 @@ func (ft *Ftrace) setProfiler(s string) error {
 		return nil
 	}
 	if p.on {
-		ft.unregisterGraph(&p.ops)
+		ft.users.UnregisterGraph(&p.ops)
 		p.on = false
 		return nil
 	}
@@ -91,7 +91,7 @@ func (ft *Ftrace) setProfiler(s string) error {
 		p.cpus[cpu] = map[uint64]*profile{}
 	}
 	p.ops = fgraph.Ops{Entry: ft.profileEntry, Return: ft.profileReturn}
-	if err := ft.registerGraph(&p.ops, &ft.top.functions); err != nil {
+	if err := ft.users.RegisterGraph(&p.ops, &ft.top.functions); err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
 	}
 	p.on = true

@@ -21,7 +21,7 @@ func TestRethookBesideGraph(t *testing.T) {
 		all := new(functions.OpsHash)
 		for _, name := range []byte(names) {
 			if name == 'g' {
-				err := ft.registerGraph(&fgraph.Ops{
+				err := ft.users.RegisterGraph(&fgraph.Ops{
 					Entry: func(*machine.CPU, *fgraph.Stack, fgraph.Call) bool { return true },
 					Return: func(_ *machine.CPU, _ *fgraph.Stack, ret fgraph.Ret) {
 						got['g'] = append(got['g'], seen{ret.Func, ret.Value})
@@ -36,7 +36,7 @@ func TestRethookBesideGraph(t *testing.T) {
 				got[name] = append(got[name], seen{fn, f.Value})
 			}}
 			p.Register(1, 1)
-			ft.registerOps(&functions.Ops{Hash: all, Call: func(c *machine.CPU, f *machine.Frame) {
+			ft.users.Register(&functions.Ops{Hash: all, Call: func(c *machine.CPU, f *machine.Frame) {
 				p.Enter(c, &ft.data(c.Current).rethooks, f)
 			}})
 		}

@@ -120,8 +120,8 @@ func (ft *Ftrace) switchStackTracer() {
 		return
 	}
 	if s.on = !s.on; s.on {
-		ft.registerOps(&s.ops)
+		ft.users.Register(&s.ops)
 	} else {
-		ft.unregisterOps(&s.ops)
+		ft.users.Unregister(&s.ops)
 	}
 }

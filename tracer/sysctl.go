@@ -16,7 +16,7 @@ func (ft *Ftrace) Sysctls() []*tracefile.File {
 		// With it off no function's entry is seen.
 		//
 		// Kernel: ftrace_enable_sysctl, kernel/trace/ftrace.c.
-		ft.sysctl("ftrace_enabled", &ft.functionsEnabled, anyInt, ft.changed),
+		ft.sysctl("ftrace_enabled", &ft.users.Enabled, anyInt, ft.changed),
 		ft.sysctl("stack_tracer_enabled", &ft.stackTracer.enabled, anyInt, ft.switchStackTracer),
 	}
 }

@@ -99,7 +99,7 @@ func (tr *Instance) setTracer(name string) error {
 	}
 	old := tr.current
 	tr.current = tr.ft.tracerByName(nopTracer)
-	tr.ft.unregisterOps(&tr.ops)
+	tr.ft.users.Unregister(&tr.ops)
 	if old.Reset != nil {
 		old.Reset(tr.trace())
 	}

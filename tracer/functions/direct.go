@@ -1,9 +1,7 @@
-package tracer
+package functions
 
 import (
 	"slices"
-
-	"ftracelab/tracer/functions"
 
 	"ftracelab/workload/machine"
 )
@@ -13,22 +11,22 @@ import (
 // function's entry, whoever was first.
 //
 // Kernel: register_ftrace_direct and unregister_ftrace_direct, kernel/trace/ftrace.c.
-func (ft *Ftrace) directChanged(mod *machine.Module, loaded bool) {
+func (u *Users) directChanged(mod *machine.Module, loaded bool) {
 	for i := range mod.Direct {
 		d := &mod.Direct[i]
 		if !loaded {
-			ft.ops = slices.DeleteFunc(ft.ops, func(o *functions.Ops) bool { return o.Direct == d })
+			u.ops = slices.DeleteFunc(u.ops, func(o *Ops) bool { return o.Direct == d })
 			continue
 		}
-		at, ok := ft.machine.Kallsyms().ByName(d.At)
+		at, ok := u.machine.Kallsyms().ByName(d.At)
 		if !ok {
 			continue // the kernel's module would not be linked
 		}
-		ft.ops = append(ft.ops, &functions.Ops{
+		u.ops = append(u.ops, &Ops{
 			Direct:     d,
 			Wants:      func(ip uint64) bool { return ip == at.IP() },
 			Handler:    "call_direct_funcs",
-			Trampoline: ft.freeTrampoline(),
+			Trampoline: u.freeTrampoline(),
 			Call: func(c *machine.CPU, f *machine.Frame) {
 				if f.IP == at.IP() {
 					c.CallDirect(d)
@@ -39,8 +37,8 @@ func (ft *Ftrace) directChanged(mod *machine.Module, loaded bool) {
 }
 
 // directAt is the direct call at the entry of a function; nil: there is none.
-func (ft *Ftrace) directAt(s machine.Symbol) *machine.Direct {
-	for _, o := range ft.ops {
+func (u *Users) directAt(s machine.Symbol) *machine.Direct {
+	for _, o := range u.ops {
 		if o.Direct != nil && o.Wants(s.IP()) {
 			return o.Direct
 		}
