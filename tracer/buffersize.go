@@ -211,6 +211,9 @@ func (tr *Instance) writeSubbufSize(s string) error {
 
 const defaultPercent = 50
 
+// pageSize is the size of a page of memory.
+const pageSize = 4096
+
 // writePercent is a write to buffer_percent: how full the buffer is to be before
 // readers of trace_pipe_raw wake that wait.
 //

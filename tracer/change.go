@@ -49,10 +49,10 @@ func (ft *Ftrace) settle() {
 	ft.users.Settle()
 	ft.setHooks()
 	ft.listen()
-	ft.recordTGID = false
+	ft.cmdlines.Names, ft.cmdlines.TGIDs = ft.top.opts.Has(option.RecordCmd), false
 	for tr := range ft.all {
 		tr.setStackMode()
-		ft.recordTGID = ft.recordTGID || tr.opts.Has(option.RecordTGID)
+		ft.cmdlines.TGIDs = ft.cmdlines.TGIDs || tr.opts.Has(option.RecordTGID)
 	}
 }
 

@@ -54,7 +54,7 @@ func (h *dynHost) UnregisterOps(o *functions.Ops)         { h.users.Unregister(o
 func (h *dynHost) Touch(ip uint64)                        { h.users.Touch(ip) }
 func (h *dynHost) Rethooks(t *machine.Task) *rethook.Task { return &h.ftrace().data(t).rethooks }
 func (h *dynHost) Rehook()                                { h.ftrace().changed() }
-func (h *dynHost) HashPtr(ptr uint64) uint64              { return h.ftrace().hashPtr(ptr) }
+func (h *dynHost) HashPtr(ptr uint64) uint64              { return h.ptrKey.Ptr(ptr) }
 func (h *dynHost) FilterEnv() filter.Env                  { return h.top.filterEnv() }
 func (h *dynHost) LogFilter(fault *filter.Error)          { h.top.logFilterFault(fault) }
 func (h *dynHost) Locked(do func() error) error           { return h.top.locked(do) }

@@ -64,7 +64,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	tr := ft.top
 	nodes := append(tr.stackmapFiles(), ft.profilerFiles()...)
 	nodes = append(nodes, ft.stackTracerFiles()...)
-	nodes = append(nodes, ft.cmdlineFiles()...)
+	nodes = append(nodes, ft.cmdlines.Files((*host)(ft))...)
 	if !ft.cfg.NoLatencyTracers {
 		nodes = append(nodes, ft.rv.Files())
 	}

@@ -8,6 +8,10 @@ import (
 	"sync"
 	"syscall"
 
+	"ftracelab/tracer/printk"
+
+	"ftracelab/tracer/cmdlines"
+
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/functions"
 
@@ -83,8 +87,7 @@ type Ftrace struct {
 	stackmap     *stackmap.Map   // that, if it is one
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
-	cmdlines     *cmdlines
-	recorded     []bool // by CPU: something was, since its last switch
+	cmdlines     *cmdlines.Cmdlines
 	maxDepth     uint32 // max_graph_depth; 0: no limit
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	maxID        int    // the highest event id
@@ -99,21 +102,19 @@ type Ftrace struct {
 	profiler     profiler
 	stackTracer  stackTracer
 	hists        hist.Registry
-	// recordTGID says that some instance has options/record-tgid.
-	recordTGID bool
-	mapped     bool         // the map is there: initcalls have run
-	bootEnd    machine.Time // when they do
-	ignored    []error      // see Ignored
-	dynamic    map[*event.Type]*dynamicEvent
-	dyn        *dynevent.Events
-	listening  []bool   // by event id: some instance has it enabled
-	probes     []uint64 // by event id: the innermost frame of its stacks
-	syscalls   syscallEvents
-	formats    printkFormats
-	ptrKey     sipKey                             // of %p
-	points     [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
-	changes    changes
-	scratch    []byte
+	mapped       bool         // the map is there: initcalls have run
+	bootEnd      machine.Time // when they do
+	ignored      []error      // see Ignored
+	dynamic      map[*event.Type]*dynamicEvent
+	dyn          *dynevent.Events
+	listening    []bool   // by event id: some instance has it enabled
+	probes       []uint64 // by event id: the innermost frame of its stacks
+	syscalls     syscallEvents
+	formats      printk.Formats
+	ptrKey       printk.Key                         // of %p
+	points       [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
+	changes      changes
+	scratch      []byte
 }
 
 // New attaches tracing to m. The machine's hooks belong to it from then on.
@@ -131,7 +132,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: newCmdlines(defaultCmdlines), recorded: make([]bool, len(m.CPUs()))}
+	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: cmdlines.New(len(m.CPUs()))}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}
@@ -166,7 +167,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	}
 	ft.top.types = slices.Clone(types.All())
 	secret := m.Rand("ptr_key")
-	ft.ptrKey = sipKey{secret.Uint64(), secret.Uint64()}
+	ft.ptrKey = printk.Key{secret.Uint64(), secret.Uint64()}
 	ft.newStackTracer()
 	ft.changed()
 	ft.boot()

@@ -48,8 +48,7 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 		tr.recordRepeats(c.ID, ctx, h, f.IP, parent)
 	}
 	if record.Write(tr.rec, c.ID, ctx, events.Function, h, &events.FunctionRecord{IP: f.IP, ParentIP: parent}) == nil { // the buffer counts what it refuses
-		tr.ft.recorded[c.ID] = true
-		tr.ft.remember(c.Current)
+		tr.ft.cmdlines.Recorded(c)
 	}
 	if stacks {
 		tr.stack.IPs = c.KernelStack(append(tr.stack.IPs[:0], trampoline))

@@ -117,8 +117,7 @@ func (tr *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call
 	if record.Write(tr.rec, c.ID, contextOf(c), events.FuncgraphEntry, h, &rec) != nil {
 		return false // the buffer counts what it refuses
 	}
-	tr.ft.recorded[c.ID] = true
-	tr.ft.remember(c.Current)
+	tr.ft.cmdlines.Recorded(c)
 	return true
 }
 
@@ -138,8 +137,7 @@ func (tr *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
 		err = record.Write(tr.rec, c.ID, contextOf(c), events.FuncgraphExit, common(c), &rec)
 	}
 	if err == nil { // the buffer counts what it refuses
-		tr.ft.recorded[c.ID] = true
-		tr.ft.remember(c.Current)
+		tr.ft.cmdlines.Recorded(c)
 	}
 }
 

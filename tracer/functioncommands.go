@@ -48,7 +48,7 @@ func stackCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	if !tr.records(c) {
 		return
 	}
-	tr.ft.remember(c.Current)
+	tr.ft.cmdlines.Remember(c.Current)
 	tr.stack.IPs = c.KernelStack(tr.stack.IPs[:0])
 	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
 }

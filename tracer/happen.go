@@ -191,7 +191,6 @@ func (tr *Instance) record(w *record.Recorder, e *happening) {
 
 // afterRecord notes the task's name and records the stacks that belong to an event.
 func (tr *Instance) afterRecord(w *record.Recorder, e *happening) {
-	tr.ft.recorded[e.cpu.ID] = true
-	tr.ft.remember(e.cpu.Current)
+	tr.ft.cmdlines.Recorded(e.cpu)
 	tr.stacks(w, e)
 }

@@ -33,7 +33,7 @@ func (h *host) Inside(function string) uint64    { return h.ftrace().inside(func
 func (*host) WallClock(at machine.Time) uint64   { return realTime(at) }
 func (*host) Common(c *machine.CPU) event.Common { return common(c) }
 func (h *host) Listens(t *event.Type) bool       { return h.listening[t.ID] }
-func (h *host) Remember(t *machine.Task)         { h.ftrace().remember(t) }
+func (h *host) Remember(t *machine.Task)         { h.cmdlines.Remember(t) }
 func (h *host) Rehook()                          { h.ftrace().changed() }
 
 func (h *host) Do(do func(*machine.Machine) error) error { return h.ftrace().Do(do) }
@@ -87,7 +87,7 @@ func (t *trace) Stacks(c *machine.CPU, et *event.Type, h event.Common) {
 func (t *trace) Print(c *machine.CPU, from, text string) {
 	rec := events.PrintRecord{IP: t.ft.inside(from), Buf: text}
 	_ = record.Write(t.rec, c.ID, contextOf(c), events.Print, common(c), &rec) // the buffer counts what it refuses
-	t.ft.remember(c.Current)
+	t.ft.cmdlines.Remember(c.Current)
 }
 
 func (t *trace) KernelStack(c *machine.CPU, ips []uint64) {

@@ -69,7 +69,7 @@ func (tr *Instance) keepLongest(cpu int, delta uint64, t *machine.Task, at int) 
 		Nice: int64(t.Nice()), Policy: int64(t.Policy), RTPriority: int64(t.RTPriority()),
 		Start: s.start, End: s.end,
 	}}
-	tr.ft.remember(t)
+	tr.ft.cmdlines.Remember(t)
 }
 
 // microseconds rounds ns.
@@ -176,7 +176,7 @@ func (tr *Instance) mark(c *machine.CPU, ip, parent uint64) {
 }
 
 func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
-	tr.ft.remember(c.Current)
+	tr.ft.cmdlines.Remember(c.Current)
 	// The buffer counts what it refuses.
 	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Function, common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
 }

@@ -87,7 +87,7 @@ func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
 	if place.slot.IsOpen() {
 		place.slot.Fill(events.Print.Append(nil, h, &rec))
 		place.slot.Commit()
-		tr.ft.cmdlines.setComm(int32(by.pid), by.comm)
+		tr.ft.cmdlines.SetComm(int32(by.pid), by.comm)
 	} else {
 		err = recordMarker(tr, tr.recorderAt(place.swaps), by, "trace_marker", events.Print, &rec)
 	}
@@ -143,7 +143,7 @@ func recordMarker[T any](tr *Instance, w *record.Recorder, by writer, file strin
 	if err := record.Write(w, writerCPU, ringbuf.Normal, d, event.Common{PID: int32(by.pid)}, v); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
-	tr.ft.cmdlines.setComm(int32(by.pid), by.comm)
+	tr.ft.cmdlines.SetComm(int32(by.pid), by.comm)
 	return nil
 }
 

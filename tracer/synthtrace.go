@@ -74,7 +74,7 @@ func (tr *Instance) TraceSynthEvent(name string, values ...synth.Value) error {
 		h := event.Common{Type: uint16(e.Type().ID), PID: int32(outsider.pid)}
 		c := tr.ft.machine.CPUs()[writerCPU]
 		tr.happen(&happening{Around: dynevent.Around{Outside: true}, cpu: c, ctx: contextOf(c), t: e.Type(), h: h, data: e.Append(nil, h, values)})
-		tr.ft.cmdlines.setComm(int32(outsider.pid), outsider.comm)
+		tr.ft.cmdlines.SetComm(int32(outsider.pid), outsider.comm)
 		return err
 	})
 }

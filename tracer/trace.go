@@ -59,10 +59,10 @@ func (tr *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		Graph:        tr.graphOptions(),
 		Types:        ft.types,
 		Symbols:      ft.machine.Kallsyms(),
-		HashPtr:      ft.hashPtr,
-		String:       ft.formats.at,
-		Comm:         ft.cmdlines.comm,
-		TGID:         ft.cmdlines.tgid,
+		HashPtr:      ft.ptrKey.Ptr,
+		String:       ft.formats.At,
+		Comm:         ft.cmdlines.Comm,
+		TGID:         ft.cmdlines.TGID,
 		UserFile:     ft.userFile,
 		ProbedEvent:  ft.dyn.ProbedEvent,
 		CPUs:         ft.machine.OnlineCPUs(),
@@ -165,9 +165,3 @@ func (tr *Instance) textOf(buf *ringbuf.Buffer, cpu int) ([]byte, error) {
 	}
 	return text, nil
 }
-
-// hashPtr is what %p prints for a pointer: 32 bits that do not tell where it
-// points. The key, a secret of the boot in a kernel, is the machine's seed's.
-//
-// Kernel: ptr_to_hashval, lib/vsprintf.c.
-func (ft *Ftrace) hashPtr(ptr uint64) uint64 { return ft.ptrKey.hash(ptr) & 0xffffffff }

@@ -104,7 +104,7 @@ func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
 				PrevComm: comm16(a.Prev.Comm), PrevPID: int32(a.Prev.PID), PrevPrio: int32(a.Prev.Prio), PrevState: a.PrevState,
 				NextComm: comm16(a.Next.Comm), NextPID: int32(a.Next.PID), NextPrio: int32(a.Next.Prio),
 			}
-		}), func(c *machine.CPU, a *machine.SchedSwitch) { ft.rememberSwitch(c, a.Prev, a.Next) }),
+		}), func(c *machine.CPU, a *machine.SchedSwitch) { ft.cmdlines.Switch(c, a.Prev, a.Next) }),
 		machine.EvSchedWakeup:    wakeup(events.SchedWakeup.Type),
 		machine.EvSchedWaking:    wakeup(events.SchedWaking.Type),
 		machine.EvSchedWakeupNew: wakeup(events.SchedWakeupNew.Type),

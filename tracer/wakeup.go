@@ -111,8 +111,8 @@ func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
 	if !tr.buf.Recording() {
 		return
 	}
-	tr.ft.remember(t)
-	tr.ft.remember(c.Current)
+	tr.ft.cmdlines.Remember(t)
+	tr.ft.cmdlines.Remember(c.Current)
 	dl := t.DeadlineTask()
 	switch {
 	case s.deadline, s.dl && !dl, s.rt && !dl && !t.RealTime():
@@ -133,7 +133,7 @@ func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
 // Kernel: probe_wakeup_sched_switch.
 func (s *wakeup) switched(c *machine.CPU, tp *machine.SchedSwitch) {
 	tr := s.of
-	tr.ft.remember(tp.Prev)
+	tr.ft.cmdlines.Remember(tp.Prev)
 	if !tr.buf.Recording() || tp.Next != s.task || s.task == nil {
 		return
 	}
