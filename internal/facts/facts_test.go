@@ -29,7 +29,7 @@ var sums = map[string]string{
 // which only npm can fetch, the sum is compared, and its packing.
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	for name, dir := range map[string]string{
-		"formats": "tracer/event/events", "strings": "tracer", "types": "workload/machine/btf",
+		"formats": "tracer/event/events", "strings": "tracer/printk", "types": "workload/machine/btf",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := data[name]
