@@ -106,16 +106,16 @@ func keepsFixed(m record.Interner) int {
 
 // of is a stack that m cannot tell from s but by its hash. Where the depth makes no
 // difference it is short, for m keeps a copy.
-func (i *standIns) of(s *uniqueStack) []uint64 {
+func (st *standIns) of(s *uniqueStack) []uint64 {
 	depth := int(s.depth)
-	if depth > 0 && depth <= i.cut {
+	if depth > 0 && depth <= st.cut {
 		depth = 1
 	}
-	i.ips = i.ips[:0]
+	st.ips = st.ips[:0]
 	for n := range uint64(depth) {
-		i.ips = append(i.ips, s.hash+n)
+		st.ips = append(st.ips, s.hash+n)
 	}
-	return i.ips
+	return st.ips
 }
 
 // refuse counts n stacks that were recorded in full.

@@ -37,29 +37,29 @@ type Info struct {
 }
 
 // Skipped tells what KeepGoing left out; nil: nothing.
-func (i Info) Skipped() error {
+func (info Info) Skipped() error {
 	var errs []error
-	if i.FirstSkipped != nil {
-		errs = append(errs, fmt.Errorf("%s: %s", i.Path, i.skipped()))
+	if info.FirstSkipped != nil {
+		errs = append(errs, fmt.Errorf("%s: %s", info.Path, info.skipped()))
 	}
-	if i.Nameless != nil {
-		errs = append(errs, fmt.Errorf("the kernel's addresses stay without names: %w", i.Nameless))
+	if info.Nameless != nil {
+		errs = append(errs, fmt.Errorf("the kernel's addresses stay without names: %w", info.Nameless))
 	}
 	return errors.Join(errs...)
 }
 
 // NothingLeft is the error of a capture of which KeepGoing has skipped all; nil: there
 // was something to read, or nothing at all.
-func (i Info) NothingLeft() error {
-	if i.FirstSkipped == nil || i.Entries() > 0 {
+func (info Info) NothingLeft() error {
+	if info.FirstSkipped == nil || info.Entries() > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: nothing could be read: %s", i.Path, i.skipped())
+	return fmt.Errorf("%s: nothing could be read: %s", info.Path, info.skipped())
 }
 
-func (i Info) skipped() string {
+func (info Info) skipped() string {
 	return fmt.Sprintf("damaged parts were skipped: %d events or lines, %d bytes and the rest of %d pages; the first: %v",
-		i.SkippedEvents, i.SkippedBytes, i.SkippedPages, i.FirstSkipped)
+		info.SkippedEvents, info.SkippedBytes, info.SkippedPages, info.FirstSkipped)
 }
 
 // CPUStats are the numbers of a stats.cpuN file.
@@ -71,51 +71,51 @@ type CPUStats struct {
 }
 
 // Entries is the number of records delivered, as the kernel counts entries.
-func (i Info) Entries() uint64 { return i.Events + i.KernelStacks + i.UserStacks }
+func (info Info) Entries() uint64 { return info.Events + info.KernelStacks + info.UserStacks }
 
-func (i *Info) count(r *record.Record) {
+func (info *Info) count(r *record.Record) {
 	switch r.Kind {
 	case record.Event:
-		i.Events++
+		info.Events++
 	case record.KernelStack:
-		i.KernelStacks++
+		info.KernelStacks++
 	case record.UserStack:
-		i.UserStacks++
+		info.UserStacks++
 	case record.Lost:
-		i.Losses++
+		info.Losses++
 		if r.Count != record.LostUnknown {
-			i.Lost += r.Count
+			info.Lost += r.Count
 		}
 		return
 	}
-	if i.Entries() == 1 || r.Time < i.First {
-		i.First = r.Time
+	if info.Entries() == 1 || r.Time < info.First {
+		info.First = r.Time
 	}
-	i.Last = max(i.Last, r.Time)
-	i.CPUs = max(i.CPUs, r.CPU+1)
+	info.Last = max(info.Last, r.Time)
+	info.CPUs = max(info.CPUs, r.CPU+1)
 }
 
 // skip counts what KeepGoing passes over.
-func (i *Info) skip(err error, events, bytes, pages uint64) {
-	if i.FirstSkipped == nil {
-		i.FirstSkipped = err
+func (info *Info) skip(err error, events, bytes, pages uint64) {
+	if info.FirstSkipped == nil {
+		info.FirstSkipped = err
 	}
-	i.SkippedEvents += events
-	i.SkippedBytes += bytes
-	i.SkippedPages += pages
+	info.SkippedEvents += events
+	info.SkippedBytes += bytes
+	info.SkippedPages += pages
 }
 
-func (i *Info) caveats() []string {
+func (info *Info) caveats() []string {
 	var out []string
-	if i.FirstSkipped != nil {
-		out = append(out, i.skipped())
+	if info.FirstSkipped != nil {
+		out = append(out, info.skipped())
 	}
-	if i.InBuffer != 0 && i.InBuffer != i.Entries() {
+	if info.InBuffer != 0 && info.InBuffer != info.Entries() {
 		out = append(out, fmt.Sprintf("the header counts %d entries in the buffer, the text has %d: if it was cut, its last stack may be, too",
-			i.InBuffer, i.Entries()))
+			info.InBuffer, info.Entries()))
 	}
-	if i.Written > i.InBuffer {
-		out = append(out, fmt.Sprintf("the buffer had overwritten %d entries when the text was taken", i.Written-i.InBuffer))
+	if info.Written > info.InBuffer {
+		out = append(out, fmt.Sprintf("the buffer had overwritten %d entries when the text was taken", info.Written-info.InBuffer))
 	}
 	return out
 }
