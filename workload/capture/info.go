@@ -8,35 +8,35 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Info is what is known about a capture.
+// Info tells what is known about a capture.
 type Info struct {
 	Path, Format string
 
-	Events, KernelStacks, UserStacks uint64 // records delivered
-	Losses, Lost                     uint64 // gaps, and the events known to be missing in them
-	First, Last                      uint64 // earliest and latest time, nanoseconds unless a caveat says otherwise
+	Events, KernelStacks, UserStacks uint64 // how many records of each kind were delivered
+	Losses, Lost                     uint64 // how many gaps there were, and how many events are known to be missing in them
+	First, Last                      uint64 // earliest and latest time, in nanoseconds unless a caveat says otherwise
 	Timed                            bool   // the capture has times
 	CPUs                             int    // highest CPU number seen + 1
 
-	// InBuffer and Written are what the header of a trace file says of the buffer
-	// the text comes from; the records delivered are what is left of InBuffer.
+	// InBuffer and Written are the numbers in the header of a trace file: how many
+	// entries the buffer held, and how many were ever written to it.
 	InBuffer, Written uint64
 
-	// SubbufSize and Stats are those of a folder; Stats has an entry for each CPU
-	// that has a stats.cpuN file.
+	// SubbufSize and Stats are set for a folder: the size of its pages in bytes, and an
+	// entry for each stats.cpuN file.
 	SubbufSize int
 	Stats      []CPUStats
 
-	// What KeepGoing skipped.
+	// How much KeepGoing skipped.
 	SkippedEvents, SkippedBytes, SkippedPages uint64
 	FirstSkipped                              error
 
-	// Nameless is, with KeepGoing, why addresses of the kernel have no names although
-	// there is a kallsyms.
+	// Nameless is set with KeepGoing: it says why addresses of the kernel have no names
+	// although there is a kallsyms.
 	Nameless error
 }
 
-// Skipped tells what KeepGoing left out; nil: nothing.
+// Skipped tells what KeepGoing left out; nil if nothing was.
 func (info Info) Skipped() error {
 	var errs []error
 	if info.FirstSkipped != nil {
@@ -48,8 +48,8 @@ func (info Info) Skipped() error {
 	return errors.Join(errs...)
 }
 
-// NothingLeft is the error of a capture of which KeepGoing has skipped all; nil: there
-// was something to read, or nothing at all.
+// NothingLeft is an error if KeepGoing skipped everything that the capture holds. It is
+// nil if anything could be read, and if the capture is empty.
 func (info Info) NothingLeft() error {
 	if info.FirstSkipped == nil || info.Entries() > 0 {
 		return nil
@@ -70,7 +70,8 @@ type CPUStats struct {
 	DroppedEvents, ReadEvents              uint64
 }
 
-// Entries is the number of records delivered, as the kernel counts entries.
+// Entries is the number of records delivered. Like the kernel, it counts a stack as an
+// entry of its own.
 func (info Info) Entries() uint64 { return info.Events + info.KernelStacks + info.UserStacks }
 
 func (info *Info) count(r *record.Record) {
