@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// fieldForm says how option fields prints a field.
+// fieldForm says how a field is printed with the option fields.
 //
 // Kernel: enum with FILTER_OTHER …, include/linux/trace_events.h.
 type fieldForm uint8
@@ -51,9 +51,9 @@ func formOf(t *event.Type, f *event.Field) fieldForm {
 	return numberField
 }
 
-// appendFields appends the fields of an entry by name, whatever its text would
-// be. The kernel does not find the fields of ftrace's own entries, because it
-// looks for their types at the wrong end of its list, and neither do we.
+// appendFields appends the fields of an entry by name instead of its text. The kernel
+// does not find the fields of ftrace's own entries, because it looks for their types at
+// the wrong end of its list. Here they are not found either.
 //
 // Kernel: print_event_fields and print_fields, kernel/trace/trace_output.c.
 func (p *Printer) appendFields(dst []byte, r *record) []byte {
@@ -107,7 +107,7 @@ func (p *Printer) appendField(dst, rec []byte, f *event.Field, form fieldForm) [
 	return appendNumberField(dst, le(value, 0, min(8, f.Size)), f.Size)
 }
 
-// located is the part of a record that a __data_loc or __rel_loc word names.
+// located gives the part of a record to which a __data_loc or __rel_loc word points.
 func located(rec []byte, f *event.Field, relative bool) ([]byte, bool) {
 	loc := le32(rec, f.Offset)
 	off, n := int(loc&0xffff), int(loc>>16)
