@@ -6,20 +6,20 @@ import (
 	"reflect"
 )
 
-// plan is how a struct is written and read: one step for each of its fields.
+// plan says how a struct is written and read: one step for each of its fields.
 type plan struct {
 	fixed   []step
-	dynamic []step // behind the fixed part, in declaration order
-	open    *step  // what ends the record
+	dynamic []step // fields with data behind the fixed part, in the order of declaration
+	open    *step  // the array that ends the record; nil: there is none
 
-	size      int // of the fixed part
-	dataStart int // where dynamic data begins: not padded
+	size      int // how many bytes the fixed part has
+	dataStart int // where dynamic data begins; it is not padded
 }
 
 // step moves one Go field.
 type step struct {
-	index  int // of the Go field
-	offset int // of the field in the record
+	index  int // the index of the Go field
+	offset int // where the field is in the record
 	kind
 }
 

@@ -136,8 +136,8 @@ func (f *Field) length() int {
 	return n
 }
 
-// printField is the field as the print fmt interpreter sees it, except for the
-// size of its elements.
+// printField gives the field in the form that package printfmt needs, without the size
+// of its elements.
 func (f *Field) printField() printfmt.Field {
 	p := printfmt.Field{Name: f.Name, Offset: f.Offset, Size: f.Size, Signed: f.Signed, Elem: 1}
 	switch {

@@ -121,7 +121,7 @@ func (c *conversion) starred(rec []byte, env *Env) conversion {
 		}
 	}
 	if c.precArg != nil {
-		f.prec = starAmount(eval(c.precArg, rec, env)) // negative: as if none
+		f.prec = starAmount(eval(c.precArg, rec, env)) // a negative one counts as none
 	}
 	return f
 }
@@ -195,8 +195,8 @@ func (c *conversion) cut(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendInteger is appendNumber; for the library it follows printf, which puts
-// no 0x before zero.
+// appendInteger is appendNumber, except that with Env.Library it follows C's printf,
+// which puts no 0x before zero.
 func (c *conversion) appendInteger(dst []byte, n uint64, env *Env) []byte {
 	if c.alt && n == 0 && env.library() {
 		f := *c

@@ -85,14 +85,14 @@ func (o binOp) isTruth() bool {
 // its sign.
 func evalNumber(n *node, rec []byte) uint64 {
 	for n.op == opCast && n.typ.size == 8 {
-		n = n.a // which is extended already
+		n = n.a // its value is extended already
 	}
 	switch n.op {
 	case opConst:
 		return n.val
 	case opField:
 		f := &n.field
-		if end := f.Offset + 4; f.Size == 4 && f.Offset >= 0 && end <= len(rec) { // most of them
+		if end := f.Offset + 4; f.Size == 4 && f.Offset >= 0 && end <= len(rec) { // most fields are like that
 			v := binary.LittleEndian.Uint32(rec[f.Offset:end])
 			if f.Signed {
 				return uint64(int32(v))
@@ -119,7 +119,7 @@ func evalNumber(n *node, rec []byte) uint64 {
 		}
 		return evalNumber(n.b, rec)
 	}
-	if n.bin == binAdd && n.typ.size == 8 && n.a.op == opConst { // a place in the kernel's text
+	if n.bin == binAdd && n.typ.size == 8 && n.a.op == opConst { // most often _stext plus an offset
 		return n.a.val + evalNumber(n.b, rec)
 	}
 	a := evalNumber(n.a, rec)

@@ -15,7 +15,7 @@ func (f *fetcher) memory(dst []byte, addr uint64, user bool) int {
 	return f.src.Kernel(dst, addr)
 }
 
-// local copies what is at localMemory; a name has a NUL at its end.
+// local copies from localMemory. A name has a NUL at its end there.
 func (f *fetcher) local(dst []byte, at int) int {
 	if f.bytes != nil {
 		if at > len(f.bytes) {
@@ -47,7 +47,7 @@ func (f *fetcher) word(addr uint64, size int, user bool) (uint64, bool) {
 // stores nothing: an array of strings without an address at which to go on.
 const badProgram = -2
 
-// measure is how long a string is, its NUL included.
+// measure gives the length of a string, its NUL included.
 //
 // Kernel: fetch_store_strlen, fetch_store_strlen_user, fetch_store_symstrlen,
 // kernel/trace/trace_probe_kernel.h.
