@@ -15,25 +15,25 @@ type Common struct {
 // CommonSize is the size of Common in a record, in bytes.
 const CommonSize = 8
 
-// Put writes c into rec[:CommonSize].
-func (c Common) Put(rec []byte) {
-	_ = rec[CommonSize-1]
-	binary.LittleEndian.PutUint16(rec, c.Type)
-	rec[2], rec[3] = c.Flags, c.PreemptCount
-	binary.LittleEndian.PutUint32(rec[4:], uint32(c.PID))
+// Put writes c into data[:CommonSize].
+func (c Common) Put(data []byte) {
+	_ = data[CommonSize-1]
+	binary.LittleEndian.PutUint16(data, c.Type)
+	data[2], data[3] = c.Flags, c.PreemptCount
+	binary.LittleEndian.PutUint32(data[4:], uint32(c.PID))
 }
 
 // ParseCommon reads the header of a record. For a record shorter than
 // CommonSize, which no ring buffer holds, it returns the zero header.
-func ParseCommon(rec []byte) Common {
-	if len(rec) < CommonSize {
+func ParseCommon(data []byte) Common {
+	if len(data) < CommonSize {
 		return Common{}
 	}
 	return Common{
-		Type:         binary.LittleEndian.Uint16(rec),
-		Flags:        rec[2],
-		PreemptCount: rec[3],
-		PID:          int32(binary.LittleEndian.Uint32(rec[4:])),
+		Type:         binary.LittleEndian.Uint16(data),
+		Flags:        data[2],
+		PreemptCount: data[3],
+		PID:          int32(binary.LittleEndian.Uint32(data[4:])),
 	}
 }
 

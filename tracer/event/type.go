@@ -190,15 +190,15 @@ func (t *Type) Text(env *Env, before, after string) Text {
 	return text
 }
 
-// Append appends the text of rec.
-func (t *Text) Append(dst, rec []byte) []byte {
+// Append appends the text of data.
+func (t *Text) Append(dst, data []byte) []byte {
 	if t.program == nil {
-		return append(t.typ.AppendText(append(dst, t.before...), rec, t.env), t.after...)
+		return append(t.typ.AppendText(append(dst, t.before...), data, t.env), t.after...)
 	}
-	return t.program.Append(dst, rec, t.env)
+	return t.program.Append(dst, data, t.env)
 }
 
-// AppendText appends the text that the print fmt makes of rec, which includes the
+// AppendText appends the text that the print fmt makes of data, which includes the
 // common header: what stands behind "event_name: ", without a newline. env may be nil.
 //
 // If the print fmt could not be compiled, the text is "[FAILED TO PARSE]" and the
@@ -208,10 +208,10 @@ func (t *Text) Append(dst, rec []byte) []byte {
 // functions, enum constants or memory, prints as "[unknown NAME]".
 //
 // Kernel: trace_raw_output_… , include/trace/stages/stage3_trace_output.h.
-func (t *Type) AppendText(dst, rec []byte, env *Env) []byte {
+func (t *Type) AppendText(dst, data []byte, env *Env) []byte {
 	t.compiled.Do(t.compile)
 	if t.program == nil {
-		return t.AppendFields(append(dst, "[FAILED TO PARSE]"...), rec, env)
+		return t.AppendFields(append(dst, "[FAILED TO PARSE]"...), data, env)
 	}
-	return t.program.Append(dst, rec, env)
+	return t.program.Append(dst, data, env)
 }

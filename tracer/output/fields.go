@@ -85,13 +85,13 @@ func (p *Printer) appendFields(dst []byte, r *record) []byte {
 
 const overflow = "<OVERFLOW>"
 
-func (p *Printer) appendField(dst, rec []byte, f *event.Field, form fieldForm) []byte {
-	value := rec[f.Offset : f.Offset+f.Size]
+func (p *Printer) appendField(dst, data []byte, f *event.Field, form fieldForm) []byte {
+	value := data[f.Offset : f.Offset+f.Size]
 	switch form {
 	case fixedString:
 		return append(dst, text(value, 0)...)
 	case locString, relLocString, locArray, relLocArray:
-		part, ok := located(rec, f, form == relLocString || form == relLocArray)
+		part, ok := located(data, f, form == relLocString || form == relLocArray)
 		switch {
 		case !ok:
 			return append(dst, overflow...)
@@ -108,16 +108,16 @@ func (p *Printer) appendField(dst, rec []byte, f *event.Field, form fieldForm) [
 }
 
 // located gives the part of a record to which a __data_loc or __rel_loc word points.
-func located(rec []byte, f *event.Field, relative bool) ([]byte, bool) {
-	loc := le32(rec, f.Offset)
+func located(data []byte, f *event.Field, relative bool) ([]byte, bool) {
+	loc := le32(data, f.Offset)
 	off, n := int(loc&0xffff), int(loc>>16)
 	if relative {
 		off += f.Offset + 4
 	}
-	if off+n > len(rec) {
+	if off+n > len(data) {
 		return nil, false
 	}
-	return rec[off : off+n], true
+	return data[off : off+n], true
 }
 
 func appendBytes(dst, b []byte) []byte {

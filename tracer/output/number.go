@@ -3,30 +3,30 @@ package output
 // le reads n bytes at offset off as a little-endian number. Bytes outside the record
 // are 0, so a record that is too short prints as zeros, as it would from the kernel's
 // zeroed pages.
-func le(rec []byte, off, n int) uint64 {
-	if off < 0 || n < 0 || off+n > len(rec) {
+func le(data []byte, off, n int) uint64 {
+	if off < 0 || n < 0 || off+n > len(data) {
 		return 0
 	}
 	var v uint64
 	for i := n - 1; i >= 0; i-- {
-		v = v<<8 | uint64(rec[off+i])
+		v = v<<8 | uint64(data[off+i])
 	}
 	return v
 }
 
-func le32(rec []byte, off int) uint32 {
-	if off < 0 || off+4 > len(rec) {
+func le32(data []byte, off int) uint32 {
+	if off < 0 || off+4 > len(data) {
 		return 0
 	}
-	b := rec[off : off+4]
+	b := data[off : off+4]
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-func le64(rec []byte, off int) uint64 {
-	if off < 0 || off+8 > len(rec) {
+func le64(data []byte, off int) uint64 {
+	if off < 0 || off+8 > len(data) {
 		return 0
 	}
-	b := rec[off : off+8]
+	b := data[off : off+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
@@ -137,15 +137,15 @@ const blankText = "                                                             
 func microseconds(ns uint64) uint64 { return (ns + 500) / 1000 }
 
 // text reads a string that ends at a NUL or at the end of the record.
-func text(rec []byte, off int) []byte {
-	if off < 0 || off >= len(rec) {
+func text(data []byte, off int) []byte {
+	if off < 0 || off >= len(data) {
 		return nil
 	}
-	rec = rec[off:]
-	for i, c := range rec {
+	data = data[off:]
+	for i, c := range data {
 		if c == 0 {
-			return rec[:i]
+			return data[:i]
 		}
 	}
-	return rec
+	return data
 }

@@ -61,8 +61,8 @@ func synthType(f *event.Field) string {
 // never negative there, because it is passed without its sign.
 //
 // Kernel: print_synth_event_num_val.
-func appendSynthNumber(dst, rec []byte, f *event.Field, conversion string) []byte {
-	v := le(rec, f.Offset, min(8, f.Size))
+func appendSynthNumber(dst, data []byte, f *event.Field, conversion string) []byte {
+	v := le(data, f.Offset, min(8, f.Size))
 	switch conversion {
 	case "%x":
 		return strconv.AppendUint(dst, v, 16)
@@ -76,17 +76,17 @@ func appendSynthNumber(dst, rec []byte, f *event.Field, conversion string) []byt
 
 // synthString gives a string. A string that lies in the field itself ends where its
 // slots end, whatever size the field is said to have.
-func synthString(rec []byte, f *event.Field) []byte {
+func synthString(data []byte, f *event.Field) []byte {
 	if f.Dynamic() {
-		return text(rec, int(le32(rec, f.Offset)&0xffff))
+		return text(data, int(le32(data, f.Offset)&0xffff))
 	}
-	return text(rec[f.Offset:min(f.Offset+synth.StringSize, len(rec))], 0)
+	return text(data[f.Offset:min(f.Offset+synth.StringSize, len(data))], 0)
 }
 
 // appendSynthStack appends a stack. The first word of the field is its length.
-func (p *Printer) appendSynthStack(dst, rec []byte, f *event.Field) []byte {
+func (p *Printer) appendSynthStack(dst, data []byte, f *event.Field) []byte {
 	dst = append(dst, "STACK:\n"...)
-	stack, _ := located(rec, f, false)
+	stack, _ := located(data, f, false)
 	for off := 8; off+8 <= len(stack); off += 8 {
 		dst = appendSymbol(append(dst, "=> "...), p.cfg.Symbols, le64(stack, off), true)
 		dst = append(dst, '\n')
@@ -112,9 +112,9 @@ func appendGFPFlags(dst []byte, flags uint64) []byte {
 	if flags == 0 {
 		return dst
 	}
-	var rec [event.CommonSize + 4]byte
+	var data [event.CommonSize + 4]byte
 	for n := range 4 {
-		rec[event.CommonSize+n] = byte(flags >> (8 * n))
+		data[event.CommonSize+n] = byte(flags >> (8 * n))
 	}
-	return gfpNames().AppendText(dst, rec[:], nil)
+	return gfpNames().AppendText(dst, data[:], nil)
 }

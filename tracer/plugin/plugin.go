@@ -89,12 +89,12 @@ type Trace interface {
 	// ResetBuffer empties the buffer.
 	ResetBuffer()
 
-	// Write records rec on c and nothing else; the error says that there was no room,
+	// Write records data on c and nothing else; the error says that there was no room,
 	// which the buffer counts.
-	Write(c *machine.CPU, rec []byte) error
-	// Record records rec, of type t with the header h, remembers the task's name and
+	Write(c *machine.CPU, data []byte) error
+	// Record records data, of type t with the header h, remembers the task's name and
 	// adds the stacks that the options ask for.
-	Record(c *machine.CPU, t *event.Type, h event.Common, rec []byte) error
+	Record(c *machine.CPU, t *event.Type, h event.Common, data []byte) error
 	// Stacks adds the stacks that the options ask for behind a record of type t with
 	// the header h.
 	Stacks(c *machine.CPU, t *event.Type, h event.Common)
@@ -125,7 +125,7 @@ type Ftrace interface {
 	Listens(t *event.Type) bool
 	// Emit makes an event happen in all instances that have it enabled: triggers act,
 	// filters judge, stacks are recorded.
-	Emit(c *machine.CPU, t *event.Type, h event.Common, rec []byte)
+	Emit(c *machine.CPU, t *event.Type, h event.Common, data []byte)
 	// Remember keeps a task's name for saved_cmdlines.
 	Remember(*machine.Task)
 	// Rehook tells that the hooks or tracepoints which a tracer wants have changed.

@@ -205,12 +205,12 @@ func check(t *rapid.T, buf *ringbuf.Buffer, stacks *record.Stacks, d *record.Des
 
 // resolve reads a stack's record, in full or as an id. In full it holds at most so many
 // of the addresses.
-func resolve(t *rapid.T, rec []byte, want []uint64, full, id uint16, words, most int, m record.Interner, c *record.MapConfig) {
+func resolve(t *rapid.T, data []byte, want []uint64, full, id uint16, words, most int, m record.Interner, c *record.MapConfig) {
 	var got []uint64
-	switch typ := event.ParseCommon(rec).Type; typ {
+	switch typ := event.ParseCommon(data).Type; typ {
 	case full:
-		for at := words; at+8 <= len(rec); at += 8 {
-			got = append(got, le(rec[at:], 8))
+		for at := words; at+8 <= len(data); at += 8 {
+			got = append(got, le(data[at:], 8))
 		}
 		want = want[:min(len(want), most)]
 		for len(got) > len(want) && got[len(got)-1] == 0 {
@@ -218,8 +218,8 @@ func resolve(t *rapid.T, rec []byte, want []uint64, full, id uint16, words, most
 		}
 	case id:
 		var ok bool
-		if got, ok = m.Stack(uint32(le(rec[event.CommonSize:], 4)), nil); !ok {
-			t.Fatalf("an id that stands for nothing: % x", rec)
+		if got, ok = m.Stack(uint32(le(data[event.CommonSize:], 4)), nil); !ok {
+			t.Fatalf("an id that stands for nothing: % x", data)
 		}
 		if c.New == nil && c.TruncateDeep {
 			depth := c.MaxDepth

@@ -228,15 +228,15 @@ func (r *Recorder) UnwindStack(cpu int, ctx ringbuf.Context, t *Stack, cookie ui
 }
 
 // finishStack gives a kernel_stack or user_stack its type and its hole.
-func finishStack(rec []byte, t *Stack, id uint16) {
-	retype(rec, t.Common, id)
+func finishStack(data []byte, t *Stack, id uint16) {
+	retype(data, t.Common, id)
 	for n := range 4 {
-		rec[stackHole+n] = byte(t.Hole >> (8 * n))
+		data[stackHole+n] = byte(t.Hole >> (8 * n))
 	}
 }
 
 // retype gives a record the type id of its buffer.
-func retype(rec []byte, c event.Common, id uint16) {
+func retype(data []byte, c event.Common, id uint16) {
 	c.Type = id
-	c.Put(rec)
+	c.Put(data)
 }

@@ -222,43 +222,43 @@ func (t *translator) events(b []byte) error {
 }
 
 // record changes the byte order of the fields of a record.
-func (t *translator) record(rec []byte) {
-	if len(rec) < 2 {
+func (t *translator) record(data []byte) {
+	if len(data) < 2 {
 		return
 	}
-	fields, known := t.fields[binary.BigEndian.Uint16(rec)]
+	fields, known := t.fields[binary.BigEndian.Uint16(data)]
 	if !known {
-		reverse(rec[:2]) // at least the id can be translated
+		reverse(data[:2]) // at least the id can be translated
 		return
 	}
 	for i := range fields {
 		f := &fields[i]
-		end := min(f.Offset+f.Size, len(rec))
+		end := min(f.Offset+f.Size, len(data))
 		if f.Offset >= end && !f.OpenEnded() {
 			continue
 		}
 		switch elem := f.ElemSize(); {
 		case f.Dynamic():
-			t.dynamic(rec, f, elem)
-		case f.OpenEnded() || f.IsArray() && f.Offset+f.Size < len(rec) && i == len(fields)-1:
-			reverseEach(rec[min(f.Offset, len(rec)):], elem) // an array that reaches to the end of the record
+			t.dynamic(data, f, elem)
+		case f.OpenEnded() || f.IsArray() && f.Offset+f.Size < len(data) && i == len(fields)-1:
+			reverseEach(data[min(f.Offset, len(data)):], elem) // an array that reaches to the end of the record
 		default:
-			reverseEach(rec[f.Offset:end], elem)
+			reverseEach(data[f.Offset:end], elem)
 		}
 	}
 }
 
 // dynamic changes the byte order of a location word, and of the elements that it points
 // to.
-func (t *translator) dynamic(rec []byte, f *event.Field, elem int) {
-	if f.Offset+4 > len(rec) {
+func (t *translator) dynamic(data []byte, f *event.Field, elem int) {
+	if f.Offset+4 > len(data) {
 		return
 	}
-	reverse(rec[f.Offset : f.Offset+4])
+	reverse(data[f.Offset : f.Offset+4])
 	if f.IsText() {
 		return
 	}
-	reverseEach(f.Bytes(rec), elem)
+	reverseEach(f.Bytes(data), elem)
 }
 
 func reverseEach(b []byte, size int) {

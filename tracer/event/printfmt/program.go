@@ -102,17 +102,17 @@ func Compile(src string, lookup func(name string) (Field, bool)) (*Program, erro
 // that only the kernel could evaluate, at most 100.
 func (p *Program) Unknown() []string { return p.unknown }
 
-// Append appends the text of rec, common header included in rec, to dst.
+// Append appends the text of data, common header included in data, to dst.
 // Like the kernel's it has no line break but those of the format itself.
-func (p *Program) Append(dst, rec []byte, env *Env) []byte {
+func (p *Program) Append(dst, data []byte, env *Env) []byte {
 	for i := range p.convs {
 		c := &p.convs[i]
 		dst = append(dst, c.before...)
 		if c.widthArg == nil && c.precArg == nil {
-			dst = c.appendArg(dst, rec, env)
+			dst = c.appendArg(dst, data, env)
 		} else {
-			f := c.starred(rec, env)
-			dst = f.appendArg(dst, rec, env)
+			f := c.starred(data, env)
+			dst = f.appendArg(dst, data, env)
 		}
 	}
 	return append(dst, p.tail...)

@@ -33,7 +33,7 @@ type fetcher struct {
 	name  string // at localMemory: the task's name, a string of the definition
 	bytes []byte // at localMemory: the record of the attached event
 
-	rec     []byte // the record that is being made
+	record  []byte // the record that is being made
 	scratch []byte // working memory behind the record
 }
 
@@ -71,22 +71,22 @@ func (d *Definition) Append(dst []byte, c event.Common, h Hit, src Source) []byt
 		dst = appendZeros(dst, length)
 		f.place(dst[start:], fixed+length)
 	}
-	c.Put(f.rec)
+	c.Put(f.record)
 	switch head := d.head(); len(head) {
 	case 1:
-		putUint(f.rec[event.CommonSize:], 8, h.IP)
+		putUint(f.record[event.CommonSize:], 8, h.IP)
 	case 2:
-		putUint(f.rec[event.CommonSize:], 8, h.IP)
-		putUint(f.rec[event.CommonSize+8:], 8, h.RetIP)
+		putUint(f.record[event.CommonSize:], 8, h.IP)
+		putUint(f.record[event.CommonSize+8:], 8, h.RetIP)
 	}
 	d.store(&f, length)
-	return dst[:start+len(f.rec)]
+	return dst[:start+len(f.record)]
 }
 
 // place sets the memory in which the record is made. Behind the record, buf has the
 // scratch space.
 func (f *fetcher) place(buf []byte, length int) {
-	f.rec, f.scratch = buf[:length:length], buf[length:]
+	f.record, f.scratch = buf[:length:length], buf[length:]
 }
 
 // dataLength computes how many bytes the dynamic arguments need.
@@ -124,18 +124,18 @@ func (d *Definition) store(f *fetcher, room int) {
 }
 
 func (f *fetcher) setLocation(dest, length, offset int) {
-	putUint(f.rec[dest:], 4, uint64(length)<<16|uint64(offset&0xffff))
+	putUint(f.record[dest:], 4, uint64(length)<<16|uint64(offset&0xffff))
 }
 
 func (f *fetcher) location(dest int) (length, offset int) {
-	w := getUint(f.rec[dest:], 4)
+	w := getUint(f.record[dest:], 4)
 	return int(w >> 16), int(w & 0xffff)
 }
 
 // fault is what run returns if the value could not be read.
 const fault = -1
 
-// run runs a program. The value goes to f.rec at dest; if dest is -1, it only counts
+// run runs a program. The value goes to f.record at dest; if dest is -1, it only counts
 // what the dynamic part needs. It returns the bytes of the dynamic part, or fault.
 //
 // Kernel: process_fetch_insn, process_fetch_insn_bottom.

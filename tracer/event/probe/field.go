@@ -56,14 +56,14 @@ func kindOfField(f *event.Field) fieldKind {
 // value loads a field of a record.
 //
 // Kernel: get_event_field, kernel/trace/trace_eprobe.c.
-func (k fieldKind) value(f *event.Field, rec []byte) uint64 {
+func (k fieldKind) value(f *event.Field, data []byte) uint64 {
 	switch k {
 	case fieldDataLoc:
-		return localMemory + f.Uint(rec)&0xffff
+		return localMemory + f.Uint(data)&0xffff
 	case fieldRelLoc:
-		return localMemory + uint64(f.Offset) + f.Uint(rec)&0xffff
+		return localMemory + uint64(f.Offset) + f.Uint(data)&0xffff
 	case fieldInPlace:
 		return localMemory + uint64(f.Offset)
 	}
-	return uint64(f.Int(rec))
+	return uint64(f.Int(data))
 }

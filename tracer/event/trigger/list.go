@@ -116,11 +116,11 @@ type Due uint8
 // act after the record, and says which these are.
 //
 // Kernel: event_triggers_call, kernel/trace/trace_events_trigger.c.
-func (l *List) Call(rec []byte, ctx filter.Context, a Actions) Due {
+func (l *List) Call(data []byte, ctx filter.Context, a Actions) Due {
 	var due Due
 	for _, t := range l.triggers {
 		switch {
-		case !t.filter.Match(rec, ctx):
+		case !t.filter.Match(data, ctx):
 		case commands[t.kind].post:
 			due |= 1 << commands[t.kind].class
 		default:
