@@ -45,7 +45,7 @@ func allocRecord() []byte {
 func BenchmarkAppendText(b *testing.B) {
 	for _, bb := range []struct {
 		system, name string
-		data          []byte
+		data         []byte
 	}{{"sched", "sched_switch", switchRecord()}, {"kmem", "kmem_cache_alloc", allocRecord()}} {
 		b.Run(bb.name, func(b *testing.B) {
 			typ := benchmarkType(b, bb.system, bb.name)

@@ -24,7 +24,7 @@ func TestProbeArgs(t *testing.T) {
 	place := [2]uint64{0xffffffff81000000, 8}
 	for _, c := range []struct {
 		name, fields, printFmt string
-		data                    []byte
+		data                   []byte
 		want                   string
 	}{
 		{
