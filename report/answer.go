@@ -120,8 +120,8 @@ func (a *Answer) words(r *Report, d *Result) {
 	}
 	costs := fmt.Sprintf("The map costs %s", binaryBytes(a.MapBytes))
 	asked := ""
-	if rec := d.Maps[0].Recommended; rec.Bits != a.Bits {
-		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, rec.Bits)
+	if best := d.Maps[0].Recommended; best.Bits != a.Bits {
+		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, best.Bits)
 	}
 	switch {
 	case a.Pays:

@@ -19,31 +19,31 @@ const (
 
 // batch is a run of a source's records, copied so that they outlive its next call.
 type batch struct {
-	recs  []record.Record
-	bytes []byte
-	words []uint64
-	users sync.WaitGroup // consumers that still read it
+	records []record.Record
+	bytes   []byte
+	words   []uint64
+	users   sync.WaitGroup // consumers that still read it
 }
 
 func newBatch() *batch {
 	return &batch{
-		recs:  make([]record.Record, 0, batchRecords),
-		bytes: make([]byte, 0, batchBytes),
-		words: make([]uint64, 0, batchWords),
+		records: make([]record.Record, 0, batchRecords),
+		bytes:   make([]byte, 0, batchBytes),
+		words:   make([]uint64, 0, batchWords),
 	}
 }
 
 // reset empties b for reuse.
 func (b *batch) reset() {
-	b.recs, b.bytes, b.words = b.recs[:0], b.bytes[:0], b.words[:0]
+	b.records, b.bytes, b.words = b.records[:0], b.bytes[:0], b.words[:0]
 }
 
 // fits reports whether r can be added without moving what is there.
 func (b *batch) fits(r *record.Record) bool {
-	if len(b.recs) == 0 {
+	if len(b.records) == 0 {
 		return true
 	}
-	return len(b.recs) < cap(b.recs) &&
+	return len(b.records) < cap(b.records) &&
 		len(b.bytes)+len(r.Data) <= cap(b.bytes) &&
 		len(b.words)+len(r.Stack) <= cap(b.words)
 }
@@ -61,7 +61,7 @@ func (b *batch) add(r *record.Record) {
 		b.words = append(b.words, r.Stack...)
 		c.Stack = b.words[at:len(b.words):len(b.words)]
 	}
-	b.recs = append(b.recs, c)
+	b.records = append(b.records, c)
 }
 
 // reader cuts a source into batches.

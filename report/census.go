@@ -47,8 +47,8 @@ func newCensus(types *event.Table, memory *budget.Budget) *census {
 }
 
 func (c *census) consume(b *batch) error {
-	for i := range b.recs {
-		r := &b.recs[i]
+	for i := range b.records {
+		r := &b.records[i]
 		switch r.Kind {
 		case record.Event:
 			if len(r.Data) >= event.CommonSize && c.ids.class(event.ParseCommon(r.Data).Type) == stackID {

@@ -236,8 +236,8 @@ func defaultDesigns(userStacks bool, bits int, seed uint32) []record.Design {
 }
 
 func hasUserStacks(b *batch) bool {
-	for i := range b.recs {
-		if b.recs[i].Kind == record.UserStack {
+	for i := range b.records {
+		if b.records[i].Kind == record.UserStack {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ func lanePages(subbuf int) int {
 type lane struct {
 	cpu      int
 	buf      *ringbuf.Buffer
-	rec      *record.Recorder
+	recorder *record.Recorder
 	now      uint64 // the clock
 	newEntry bool   // the last event began a stay in the kernel
 	written  int    // an upper bound of the bytes since the ring was last emptied
@@ -47,7 +47,7 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
 	}
-	l.buf, l.rec = buf, record.NewRecorder(buf, w.stacks)
+	l.buf, l.recorder = buf, record.NewRecorder(buf, w.stacks)
 	return l, nil
 }
 

@@ -19,11 +19,11 @@ func (k stackKind) String() string { return [...]string{"kernel", "user"}[k] }
 // study is a sweep over the sizes of one kind of map, made once for all designs
 // that have it.
 type study struct {
-	cfg    record.MapConfig // Bits 0
-	kind   stackKind
-	points []SweepPoint
-	costs  []record.Cost // of the points
-	rec    Recommendation
+	cfg         record.MapConfig // Bits 0
+	kind        stackKind
+	points      []SweepPoint
+	costs       []record.Cost // of the points
+	recommended Recommendation
 }
 
 // study returns the sweep over the sizes of a map configured as cfg.
@@ -45,9 +45,9 @@ func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 			return nil, err
 		}
 	}
-	s.rec = recommend(s.points, kind, least)
+	s.recommended = recommend(s.points, kind, least)
 	if len(s.points) == 0 && kind == kernelKind && r.census.stackIDs > 0 {
-		s.rec.Why = "the kernel stacks of the trace are in a map that was not read"
+		s.recommended.Why = "the kernel stacks of the trace are in a map that was not read"
 	}
 	r.studies = append(r.studies, s)
 	return s, nil

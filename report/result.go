@@ -56,7 +56,7 @@ func (r *run) sweeps(rep *Report) error {
 	if err != nil {
 		return err
 	}
-	rep.Sweep, rep.Recommendation, rep.UserSweep = s.points, s.rec, []SweepPoint{}
+	rep.Sweep, rep.Recommendation, rep.UserSweep = s.points, s.recommended, []SweepPoint{}
 	if rep.Sweep == nil {
 		rep.Sweep = []SweepPoint{}
 	}
@@ -183,12 +183,12 @@ func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s 
 		return
 	}
 	cost := m.Cost()
-	if cfg.Bits == 0 && s.rec.Bits > 0 {
-		cfg.Bits = s.rec.Bits
+	if cfg.Bits == 0 && s.recommended.Bits > 0 {
+		cfg.Bits = s.recommended.Bits
 		cost = s.costs[cfg.Bits-stackmap.MinBits]
 	}
 	res.Maps = append(res.Maps, MapUse{
-		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.rec,
+		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.recommended,
 		Entries: cost.Entries, Capacity: cost.Capacity, TableSize: cost.Slots,
 		Successes: ids, Drops: drops,
 		TableBytes: cost.Table, PoolBytes: cost.Pool, ExportBytes: cost.Export,

@@ -30,13 +30,13 @@ type witness struct {
 // witnessCPU is the buffer of one CPU.
 type witnessCPU struct {
 	comparison
-	cpu     int
-	buf     *ringbuf.Buffer
-	rec     *record.Recorder
-	now     uint64 // the clock
-	origin  *origin
-	written int // records since the last page was compared
-	pending int // bytes, at most, since the buffer was last emptied
+	cpu      int
+	buf      *ringbuf.Buffer
+	recorder *record.Recorder
+	now      uint64 // the clock
+	origin   *origin
+	written  int // records since the last page was compared
+	pending  int // bytes, at most, since the buffer was last emptied
 
 	decode ringbuf.PageReader
 
@@ -59,8 +59,8 @@ func newWitness(opt *Options) (*witness, error) {
 
 // consume records a batch.
 func (w *witness) consume(b *batch) error {
-	for i := range b.recs {
-		r := &b.recs[i]
+	for i := range b.records {
+		r := &b.records[i]
 		if r.Kind == record.Lost {
 			continue
 		}
@@ -114,7 +114,7 @@ func (w *witness) at(cpu int) (*witnessCPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rec = record.NewRecorder(c.buf, w.stacks)
+	c.recorder = record.NewRecorder(c.buf, w.stacks)
 	w.cpus[cpu] = c
 	return c, nil
 }
@@ -186,16 +186,16 @@ func (w *witness) write(c *witnessCPU, r *record.Record) error {
 	var err error
 	switch kind {
 	case record.KernelStack:
-		_, err = c.rec.KernelStack(0, ringbuf.Normal, &stack)
+		_, err = c.recorder.WriteKernelStack(0, ringbuf.Normal, &stack)
 	case record.UserStack:
-		_, err = c.rec.UserStack(0, ringbuf.Normal, &stack)
+		_, err = c.recorder.WriteUserStack(0, ringbuf.Normal, &stack)
 	default:
 		data := r.Data
 		if len(data) < event.CommonSize {
 			r.Common.Put(w.common[:])
 			data = w.common[:]
 		}
-		err = c.rec.Event(0, ringbuf.Normal, data)
+		err = c.recorder.Event(0, ringbuf.Normal, data)
 	}
 	if errors.Is(err, ringbuf.ErrTooBig) {
 		return nil // and so it is missing on the page

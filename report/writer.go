@@ -93,8 +93,8 @@ func largest(d record.Design) record.Design {
 
 // consume records a batch.
 func (w *writer) consume(b *batch) error {
-	for i := range b.recs {
-		r := &b.recs[i]
+	for i := range b.records {
+		r := &b.records[i]
 		var err error
 		switch r.Kind {
 		case record.Event:
@@ -148,7 +148,7 @@ func (w *writer) event(r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := l.rec.Event(0, ringbuf.Normal, data); err != nil {
+	if err := l.recorder.Event(0, ringbuf.Normal, data); err != nil {
 		return err
 	}
 	w.counts.primary[w.ids.class(event.ParseCommon(data).Type)]++
@@ -162,7 +162,7 @@ func (w *writer) kernelStack(r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	mode, err := l.rec.KernelStack(0, ringbuf.Normal, w.offer(l, r))
+	mode, err := l.recorder.WriteKernelStack(0, ringbuf.Normal, w.offer(l, r))
 	if mode == record.StackID {
 		w.counts.depthIDs[min(len(r.Stack), maxDepth)]++
 	}
@@ -175,7 +175,7 @@ func (w *writer) userStack(r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
+	_, err = l.recorder.WriteUserStack(0, ringbuf.Normal, w.offer(l, r))
 	return err
 }
 

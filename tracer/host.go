@@ -107,7 +107,7 @@ func (t *trace) Print(c *machine.CPU, from, text string) {
 	t.ft.remember(c.Current)
 }
 
-func (t *trace) KernelStack(c *machine.CPU, ips []uint64) {
+func (t *trace) RecordStack(c *machine.CPU, ips []uint64) {
 	outer := t.ft.on(c)
 	tr := t.instance()
 	tr.stack.IPs = append(tr.stack.IPs[:0], ips...)

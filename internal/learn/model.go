@@ -34,12 +34,12 @@ func learn(o, full oracle, out string) error {
 	}
 	l := &learner{cs: cs, ev: newEventTypes(ids), em: emitter{cs: cs, slabs: newSlabTable()}, calls: map[uint64]int{}}
 	for _, dir := range callgraphs {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return err
 		}
-		l.count(recs)
-		l.processes(recs)
+		l.count(records)
+		l.processes(records)
 	}
 	l.choose()
 	l.finish()
@@ -51,9 +51,9 @@ func learn(o, full oracle, out string) error {
 }
 
 // count adds the calls of a capture to the model's shares.
-func (l *learner) count(recs []record) {
-	for i := range recs {
-		if r := &recs[i]; r.typ == l.ev.entry {
+func (l *learner) count(records []record) {
+	for i := range records {
+		if r := &records[i]; r.typ == l.ev.entry {
 			l.calls[l.cs.entry(r.u64(8))]++
 		}
 	}
@@ -102,13 +102,13 @@ type process struct {
 
 // processes splits the records of a capture into those of each task and those
 // into segments.
-func (l *learner) processes(recs []record) {
-	comms := commsOf(recs, l.ev)
+func (l *learner) processes(records []record) {
+	comms := commsOf(records, l.ev)
 	streams := map[int]*stream{}
 	order := []int{}
 	base := len(l.procs)
-	for i := range recs {
-		r := &recs[i]
+	for i := range records {
+		r := &records[i]
 		key := r.pid
 		if key == 0 {
 			key = -1 - r.cpu
@@ -147,15 +147,15 @@ func (g *segment) childOf(procs []*process) {
 }
 
 // commsOf finds the name a task had first.
-func commsOf(recs []record, ev *eventTypes) map[int]string {
+func commsOf(records []record, ev *eventTypes) map[int]string {
 	comms := map[int]string{}
 	note := func(pid int, comm string) {
 		if comms[pid] == "" {
 			comms[pid] = comm
 		}
 	}
-	for i := range recs {
-		r := &recs[i]
+	for i := range records {
+		r := &records[i]
 		switch ev.byID[r.typ] {
 		case machine.EvSchedSwitch:
 			note(int(r.u32(24)), r.str(8, 16))

@@ -41,12 +41,12 @@ func learnReturns(o oracle, ks *machine.Kallsyms) ([]workload.Return, error) {
 	}
 	counts := map[workload.Return]int{}
 	for _, dir := range returnCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for i := range recs {
-			r := &recs[i]
+		for i := range records {
+			r := &records[i]
 			if r.typ != ids["ftrace/funcgraph_exit"] || inImage(r.u64(exitRetval)) {
 				continue
 			}

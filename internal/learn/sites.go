@@ -37,33 +37,33 @@ func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers,
 		asm: machine.NewAssembler(ks, 0),
 	}
 	for _, dir := range functionCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range recs {
+		for _, r := range records {
 			if r.typ == ids["ftrace/function"] && len(r.data) >= 24 {
 				cs.add(cs.entry(r.u64(8)), r.u64(16), 1)
 			}
 		}
 	}
 	for _, dir := range stackCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range recs {
+		for _, r := range records {
 			if r.typ == ids["ftrace/kernel_stack"] {
 				cs.addStack(&r)
 			}
 		}
 	}
 	for _, dir := range slabCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		cs.learnSlabs(recs, ids)
+		cs.learnSlabs(records, ids)
 	}
 	return cs, nil
 }
@@ -210,9 +210,9 @@ func sortedKeys[V any](m map[uint64]V) []uint64 {
 }
 
 // learnSlabs notes what each allocation site asks for.
-func (cs *callers) learnSlabs(recs []record, ids map[string]int) {
-	for i := range recs {
-		r := &recs[i]
+func (cs *callers) learnSlabs(records []record, ids map[string]int) {
+	for i := range records {
+		r := &records[i]
 		switch {
 		case r.typ == ids["kmem/kmem_cache_alloc"] || r.typ == ids["kmem/kmalloc"]:
 			cs.slabs[r.u64(8)] = machine.Slab{

@@ -93,8 +93,8 @@ func newView(n int, r *report.Report) *view {
 		v.Sections = append(v.Sections, s)
 	}
 	v.Sections = append(v.Sections, sweep(id("sweep"), "ftrace_stackmap.bits", r.Sweep, r.Recommendation))
-	if rec := userMap(r); len(r.UserSweep) > 0 {
-		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, rec))
+	if best := userMap(r); len(r.UserSweep) > 0 {
+		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, best))
 	}
 	if len(r.Depths) > 0 {
 		v.Sections = append(v.Sections, depths(id("depths"), r))
@@ -238,10 +238,10 @@ func costs(r *report.Report) (section, bool) {
 	return s, len(s.Table.Rows) > 0
 }
 
-func sweep(id, title string, points []report.SweepPoint, rec report.Recommendation) section {
-	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(rec.Why[:1]) + rec.Why[1:] + "."}
-	if rec.Bits > 0 {
-		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", rec.Bits, rec.Why)
+func sweep(id, title string, points []report.SweepPoint, best report.Recommendation) section {
+	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(best.Why[:1]) + best.Why[1:] + "."}
+	if best.Bits > 0 {
+		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", best.Bits, best.Why)
 	}
 	s.Table.Head = []string{"bits", "entries", "pool in use", "hit rate", "drops", "fallbacks", "bytes per event", "saving", "map", "net in this trace"}
 	if len(points) == 0 {
@@ -252,7 +252,7 @@ func sweep(id, title string, points []report.SweepPoint, rec report.Recommendati
 		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
 			report.Group(p.Drops), report.Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), percent(p.SavingPct),
 			report.Bytes(int64(p.MapBytes)), report.Bytes(p.NetBytes))
-		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == rec.Bits
+		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == best.Bits
 	}
 	return s
 }

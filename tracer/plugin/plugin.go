@@ -100,8 +100,8 @@ type Trace interface {
 	Stacks(c *machine.CPU, t *event.Type, h event.Common)
 	// Print records a text as trace_printk does, from a function of the kernel.
 	Print(c *machine.CPU, from, text string)
-	// KernelStack records a kernel stack, the innermost address first.
-	KernelStack(c *machine.CPU, ips []uint64)
+	// RecordStack records a kernel stack, the innermost address first.
+	RecordStack(c *machine.CPU, ips []uint64)
 }
 
 // Ftrace is what all instances share.

@@ -156,8 +156,8 @@ func TestAnyVariantSameTrace(t *testing.T) {
 		r := record.NewRecorder(buf, stacks)
 		for _, s := range steps {
 			err := r.Event(0, ringbuf.Normal, s.data)
-			_, kerr := r.KernelStack(0, ringbuf.Normal, &record.Stack{IPs: s.kernel})
-			_, uerr := r.UserStack(0, ringbuf.Normal, &record.Stack{IPs: s.user})
+			_, kerr := r.WriteKernelStack(0, ringbuf.Normal, &record.Stack{IPs: s.kernel})
+			_, uerr := r.WriteUserStack(0, ringbuf.Normal, &record.Stack{IPs: s.user})
 			if err := errors.Join(err, kerr, uerr); err != nil {
 				t.Fatal(err)
 			}

@@ -56,12 +56,12 @@ func (r *Recorder) Event(cpu int, ctx ringbuf.Context, data []byte) error {
 	return nil
 }
 
-// KernelStack writes a kernel stack as the design says and returns how it was
+// WriteKernelStack writes a kernel stack as the design says and returns how it was
 // written: as an id if the map gives one, as the whole stack otherwise.
 //
 // Kernel: __ftrace_trace_stack, kernel/trace/trace.c; with the map, as the
 // stackmap patches have it.
-func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
+func (r *Recorder) WriteKernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
 	s := r.stacks
 	switch s.Kernel {
 	case NoStacks:
@@ -124,8 +124,8 @@ func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16
 	return true, false, nil
 }
 
-// UserStack writes a user stack as the design says.
-func (r *Recorder) UserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
+// WriteUserStack writes a user stack as the design says.
+func (r *Recorder) WriteUserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
 	s := r.stacks
 	switch s.User {
 	case NoStacks:

@@ -95,7 +95,7 @@ func (s *osnoise) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 	v.timer.count++
 	s.timerlatSample(c, v.timer.count, timerlatIRQ, late)
 	if s.printStack > 0 {
-		v.timer.stack = c.KernelStack(append(v.timer.stack[:0], s.ft.Inside("timerlat_irq")))
+		v.timer.stack = c.AppendKernelStack(append(v.timer.stack[:0], s.ft.Inside("timerlat_irq")))
 	}
 	if us := late / 1000; s.stopIn > 0 && us >= s.stopIn {
 		if s.stopIn <= s.printStack && us >= s.printStack {
@@ -119,6 +119,6 @@ func (s *osnoise) timerlatSample(c *machine.CPU, count uint32, context int32, la
 // Kernel: timerlat_dump_stack.
 func (s *osnoise) dumpStack(c *machine.CPU, ips []uint64) {
 	for _, tr := range s.instances {
-		tr.KernelStack(c, ips)
+		tr.RecordStack(c, ips)
 	}
 }

@@ -74,17 +74,17 @@ func (c *CPU) ret(t *Task, arg int32) {
 // machine's own: valid until the next step.
 func (c *CPU) Frames() []Frame { return c.Current.frames }
 
-// KernelStack appends the kernel stack of the running context to dst, innermost
+// AppendKernelStack appends the kernel stack of the running context to dst, innermost
 // first, as an unwinder sees it: an address in the current function, then the
 // return addresses, replaced ones resolved to the original. Functions that
 // jumped to their last callee are not on it. In a Call hook the first address
 // is behind the patched call of the function being entered; at a tracepoint it
 // is behind the call to the probe.
-func (c *CPU) KernelStack(dst []uint64) []uint64 {
-	return c.Current.kernelStack(dst, c.site)
+func (c *CPU) AppendKernelStack(dst []uint64) []uint64 {
+	return c.Current.appendKernelStack(dst, c.site)
 }
 
-func (t *Task) kernelStack(dst []uint64, site uint64) []uint64 {
+func (t *Task) appendKernelStack(dst []uint64, site uint64) []uint64 {
 	n := len(t.frames)
 	for n > 0 && t.frames[n-1].skip {
 		n--

@@ -58,7 +58,7 @@ func (t *Task) stackUse(yield func(int) bool) {
 	}
 }
 
-// AppendStackUse appends, for each address of [CPU.KernelStack], where it is, in
+// AppendStackUse appends, for each address of [CPU.AppendKernelStack], where it is, in
 // bytes from the stack's top; the first is where the innermost function's return
 // address is, below which nothing was used when it was entered.
 func (c *CPU) AppendStackUse(dst []int) []int {
