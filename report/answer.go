@@ -120,8 +120,8 @@ func (a *Answer) words(r *Report, d *Result) {
 	}
 	costs := fmt.Sprintf("The map costs %s", binaryBytes(a.MapBytes))
 	asked := ""
-	if best := d.Maps[0].Recommended; best.Bits != a.Bits {
-		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, best.Bits)
+	if recommended := d.Maps[0].Recommended; recommended.Bits != a.Bits {
+		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, recommended.Bits)
 	}
 	switch {
 	case a.Pays:

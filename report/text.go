@@ -254,16 +254,16 @@ func (t *text) sweeps(r *Report) {
 	}
 }
 
-func (t *text) sweep(title, how string, points []SweepPoint, best Recommendation) {
+func (t *text) sweep(title, how string, points []SweepPoint, recommended Recommendation) {
 	t.section(title, "replayed; "+how)
 	if len(points) == 0 {
-		t.wrap("  ", "  ", sentence(best.Why)+".")
+		t.wrap("  ", "  ", sentence(recommended.Why)+".")
 		return
 	}
 	tab := newTable("bits", "entries", "pool", "hits", "drops", "fallback", "B/event", "saving", "map", "net")
 	for _, p := range points {
 		name := fmt.Sprint(p.Bits)
-		if p.Bits == best.Bits {
+		if p.Bits == recommended.Bits {
 			name += " *"
 		}
 		tab.row(name, Group(p.Entries), fmt.Sprintf("%.1f%%", p.PoolPct), fmt.Sprintf("%.2f%%", 100*p.HitRate),
@@ -271,7 +271,7 @@ func (t *text) sweep(title, how string, points []SweepPoint, best Recommendation
 			binaryBytes(p.MapBytes), Bytes(p.NetBytes))
 	}
 	t.table(tab)
-	t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d, the %s.", best.Bits, best.Why))
+	t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d, the %s.", recommended.Bits, recommended.Why))
 }
 
 func (t *text) depths(r *Report) {

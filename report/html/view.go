@@ -93,8 +93,8 @@ func newView(n int, r *report.Report) *view {
 		v.Sections = append(v.Sections, s)
 	}
 	v.Sections = append(v.Sections, sweep(id("sweep"), "ftrace_stackmap.bits", r.Sweep, r.Recommendation))
-	if best := userMap(r); len(r.UserSweep) > 0 {
-		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, best))
+	if recommended := userMap(r); len(r.UserSweep) > 0 {
+		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, recommended))
 	}
 	if len(r.Depths) > 0 {
 		v.Sections = append(v.Sections, depths(id("depths"), r))
@@ -238,10 +238,10 @@ func costs(r *report.Report) (section, bool) {
 	return s, len(s.Table.Rows) > 0
 }
 
-func sweep(id, title string, points []report.SweepPoint, best report.Recommendation) section {
-	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(best.Why[:1]) + best.Why[1:] + "."}
-	if best.Bits > 0 {
-		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", best.Bits, best.Why)
+func sweep(id, title string, points []report.SweepPoint, recommended report.Recommendation) section {
+	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(recommended.Why[:1]) + recommended.Why[1:] + "."}
+	if recommended.Bits > 0 {
+		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", recommended.Bits, recommended.Why)
 	}
 	s.Table.Head = []string{"bits", "entries", "pool in use", "hit rate", "drops", "fallbacks", "bytes per event", "saving", "map", "net in this trace"}
 	if len(points) == 0 {
@@ -252,7 +252,7 @@ func sweep(id, title string, points []report.SweepPoint, best report.Recommendat
 		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
 			report.Group(p.Drops), report.Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), percent(p.SavingPct),
 			report.Bytes(int64(p.MapBytes)), report.Bytes(p.NetBytes))
-		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == best.Bits
+		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == recommended.Bits
 	}
 	return s
 }
