@@ -31,8 +31,8 @@ type TaskState struct {
 	State           int64 // State…
 	CPU             int
 	Wait            Wait
-	Runtime         Time // ns on a CPU
-	Depth           int  // functions on its kernel stack
+	Runtime         Time // how long it has run, in ns
+	Depth           int  // how many functions are on its kernel stack
 }
 
 // View copies the machine's state. It may be taken between two steps and
