@@ -9,12 +9,12 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Sizes of a batch; a record larger than a whole arena gets one of its own size.
+// Sizes of a batch. For a record that is larger than a whole arena, the arena grows.
 const (
 	batchRecords = 2048
 	batchBytes   = 256 << 10
 	batchWords   = 32 << 10
-	batchCount   = 3 // being filled, being consumed, and one in between
+	batchCount   = 3 // one is being filled, one is being consumed, and one is in between
 )
 
 // batch is a run of a source's records, copied so that they outlive its next call.
@@ -67,7 +67,7 @@ func (b *batch) add(r *record.Record) {
 // reader cuts a source into batches.
 type reader struct {
 	src   record.Source
-	carry record.Record // read, but did not fit
+	carry record.Record // was read but did not fit
 	held  bool
 	done  bool
 }
@@ -100,11 +100,10 @@ type consumer interface {
 	consume(b *batch) error
 }
 
-// pump hands the batches of rd to all consumers, beginning with first, which is
-// already filled. Every consumer sees every record in the source's order, so
-// nothing depends on which consumer runs when. The source's error has
-// precedence, then those of the consumers in their order, then that of ctx;
-// after ctx has ended nothing is consumed.
+// pump hands the batches of rd to all consumers, beginning with first, which is already
+// filled. Every consumer sees every record in the order of the source, so nothing
+// depends on timing. An error of the source takes precedence, then errors of the
+// consumers in their order, then that of ctx. After ctx has ended, nothing is consumed.
 func pump(ctx context.Context, rd *reader, first *batch, consumers []consumer) error {
 	var running sync.WaitGroup
 	queues := make([]chan *batch, len(consumers))

@@ -8,7 +8,7 @@ import (
 	"ftracelab/report"
 )
 
-// view is a report in the words of the page.
+// view is a report in the form that the page shows.
 type view struct {
 	Name, Summary, Verified string
 	Answer                  string
@@ -27,7 +27,7 @@ type section struct {
 	Title, Basis, Lead string
 	Chart              chart
 	Table              table
-	Notes              []string // below the table
+	Notes              []string // what stands below the table
 	Folded             bool
 }
 
@@ -214,7 +214,7 @@ func where(id string, r *report.Report) section {
 	return s
 }
 
-// costs is what the maps take and from when on they pay.
+// costs shows what the maps take, and from when on they pay.
 func costs(r *report.Report) (section, bool) {
 	s := section{
 		Title: "What the maps cost", Basis: "memory assumed",
@@ -257,7 +257,7 @@ func sweep(id, title string, points []report.SweepPoint, recommended report.Reco
 	return s
 }
 
-// userMap is what is recommended for the first map of user stacks.
+// userMap gives the recommendation for the first map of user stacks.
 func userMap(r *report.Report) report.Recommendation {
 	for i := range r.Designs {
 		for _, m := range r.Designs[i].Maps {
@@ -299,7 +299,7 @@ func growth(id, title string, points []report.GrowthPoint) section {
 	return s
 }
 
-// top lists the top stacks, the longest bar being the most frequent one of its kind.
+// top lists the top stacks. The most frequent one of each kind has the longest bar.
 func (v *view) top(r *report.Report) {
 	for _, t := range r.TopStacks {
 		colour := "--bar"

@@ -66,7 +66,7 @@ func (c *CPU) queue(irq Interrupt) {
 }
 
 // urgent reports whether irq does not wait for kernel code to end, because it lets a
-// task run that should not wait.
+// real-time or deadline task run.
 func (irq *Interrupt) urgent() bool {
 	return irq.Task != nil && irq.Task.Prio < maxRTPrio || irq.budget != nil
 }

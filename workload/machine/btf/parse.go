@@ -27,8 +27,8 @@ const (
 	maxDepth = 16      // how deep structures without a name may be nested
 )
 
-// Parse reads the types and the functions of a kernel. types.txt and functions.txt
-// describe the format at their beginning.
+// Parse reads the types and the functions of a kernel. The beginning of types.txt
+// describes its form; functions.txt has a prototype on each line.
 //
 // The error is an *Error.
 func Parse(types, functions string) (*Model, error) {
