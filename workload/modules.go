@@ -154,7 +154,7 @@ func findModule(name string) *module {
 func await(lab Lab, what string, limit machine.Time, done func() bool) error {
 	for waited := machine.Time(0); ; waited += machine.Millisecond {
 		ready := false
-		_ = lab.Do(func(*machine.Machine) error { ready = done(); return nil }) // without an error
+		_ = lab.Do(func(*machine.Machine) error { ready = done(); return nil }) // returns no error
 		switch {
 		case ready:
 			return nil

@@ -42,7 +42,7 @@ func (w *Watchdog) Files() []*tracefile.File {
 func (w *Watchdog) file(name string, value *uint64, most uint64) *tracefile.File {
 	return tracefile.Value(name, 0o644,
 		func() (text string) {
-			_ = w.lab.Do(func(*machine.Machine) error { text = strconv.FormatUint(*value, 10) + "\n"; return nil }) // without an error
+			_ = w.lab.Do(func(*machine.Machine) error { text = strconv.FormatUint(*value, 10) + "\n"; return nil }) // returns no error
 			return text
 		},
 		func(text string) error {

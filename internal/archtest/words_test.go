@@ -16,7 +16,7 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// receiversNamed are the methods of a file whose receiver has a name.
+// receiversNamed gives the methods of a file whose receiver has that name.
 func receiversNamed(s source, name string) (methods []string) {
 	for _, decl := range s.file.Decls {
 		f, ok := decl.(*ast.FuncDecl)

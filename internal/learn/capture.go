@@ -12,7 +12,7 @@ import (
 	"ftracelab/ringbuf"
 )
 
-// subbufSizes are the sub-buffer sizes of captures where it is not 4096.
+// subbufSizes are the sub-buffer sizes of the captures in which it is not 4096.
 var subbufSizes = map[string]int{"function/subbuf_8": 8192, "function/subbuf_64": 65536}
 
 // record is one event of a capture.
@@ -37,7 +37,7 @@ func (r *record) str(off, size int) string {
 	return s
 }
 
-// dynamic is the string of a __data_loc field.
+// dynamic gives the string of a __data_loc field.
 func (r *record) dynamic(off int) string {
 	loc := r.u32(off)
 	at, size := int(loc&0xffff), int(loc>>16)
@@ -47,7 +47,8 @@ func (r *record) dynamic(off int) string {
 	return r.str(at, size)
 }
 
-// eventIDs reads the event types of a kernel: name, "sched/sched_switch", to number.
+// eventIDs reads the event types of a kernel: the number for each name such as
+// "sched/sched_switch".
 func eventIDs(o oracle) (map[string]int, error) {
 	text, err := o.text("static/formats_all.txt.gz")
 	if err != nil {
