@@ -4,6 +4,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -52,5 +56,84 @@ func TestReceiversNotice(t *testing.T) {
 		if got := receiversNamed(source{file: file}, "i"); len(got) != want {
 			t.Errorf("%s: %q, want %d", text, got, want)
 		}
+	}
+}
+
+// clumsy are phrases that make a reader stop, with what to write instead.
+var clumsy = []struct {
+	phrase  *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`(?i)\bof who\b`), "of the one who, or whose"},
+	{regexp.MustCompile(`(?i)\b(for|to|by) who (opens|reads|writes|starts)\b`), "for whoever, or name the program"},
+	{regexp.MustCompile(`(?i)\b(is|are|was|were) to be\b`), "must be, should be, or a verb in the active voice"},
+	{regexp.MustCompile(`(?i)\bshall\b`), "must, or will"},
+	{regexp.MustCompile(`(?i)\bnothing is known of\b`), "nothing is known about"},
+}
+
+// TestDocumentsRead: the documents have none of the phrases that were found hard to
+// read in them.
+func TestDocumentsRead(t *testing.T) {
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/sessions/*.txtar"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	if len(documents) < 20 {
+		t.Fatalf("only %d documents", len(documents))
+	}
+	for _, name := range documents {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, complaint := range clumsyPhrases(prose(name, string(text))) {
+			t.Errorf("%s: %s", name, complaint)
+		}
+	}
+}
+
+// prose gives the part of a document that is written for readers: of a session, what
+// stands above its files.
+func prose(name, text string) string {
+	if filepath.Ext(name) == ".txtar" {
+		text, _, _ = strings.Cut(text, "\n-- ")
+		text = strings.ReplaceAll(text, "\n# ", "\n")
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// clumsyPhrases finds the phrases of clumsy in a text.
+func clumsyPhrases(text string) (complaints []string) {
+	for _, c := range clumsy {
+		for _, at := range c.phrase.FindAllStringIndex(text, -1) {
+			around := text[max(0, at[0]-30):min(len(text), at[1]+30)]
+			complaints = append(complaints, "… "+around+" …: write "+c.instead)
+		}
+	}
+	return complaints
+}
+
+func TestClumsyPhrasesNotice(t *testing.T) {
+	for text, want := range map[string]int{
+		"the times of who submits":               1,
+		"kept for who opens next":                1,
+		"what is to\nbe seen":                    1,
+		"nothing shall change":                   1,
+		"a register that nothing is known of":    1,
+		"what is told to become":                 0,
+		"the one of whom somebody asks: shallow": 0,
+		"who opens a file is recorded":           0,
+	} {
+		if got := clumsyPhrases(prose("x.md", text)); len(got) != want {
+			t.Errorf("%q: %q, want %d", text, got, want)
+		}
+	}
+	session := "# It is\n# to be read.\nexec true\n\n-- file --\nit shall stay\n"
+	if got := clumsyPhrases(prose("x.txtar", session)); len(got) != 1 {
+		t.Errorf("a session: %q", got)
 	}
 }

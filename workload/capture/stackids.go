@@ -86,8 +86,8 @@ func (l *location) setStackMap(fsys fs.FS, opt Options) error {
 }
 
 // newStackIDs finds the map of a capture: the one that Options names, which has to
-// exist, or else the one in the folder dir. It returns nil if the ids are to be left as
-// they are. b has to know the kernel's symbols before.
+// exist, or else the one in the folder dir. It returns nil if Options.StackIDs leaves
+// the ids as they are. b has to know the kernel's symbols before.
 func newStackIDs(b *base, l location, dir string) (*stackIDs, error) {
 	if b.opt.StackIDs {
 		return nil, nil

@@ -30,7 +30,7 @@ type Env struct {
 	Library bool
 }
 
-// library reports whether the text is to be that of libtraceevent.
+// library reports whether the text follows libtraceevent and not the kernel.
 func (e *Env) library() bool { return e != nil && e.Library }
 
 // Symbols resolves kernel addresses (kallsyms). If it also has a method Address(name
