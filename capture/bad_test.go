@@ -136,8 +136,8 @@ func zstded(text string) []byte {
 	return b.Bytes()
 }
 
-// TestCompression reads whole and cut compressed text; what comes before the damage
-// is always the same.
+// TestCompression reads compressed text, whole and cut off. What comes before the
+// damage is the same each time.
 func TestCompression(t *testing.T) {
 	var text strings.Builder
 	for i := range 50000 {
@@ -222,8 +222,8 @@ func TestBadFolder(t *testing.T) {
 	}
 }
 
-// TestFlippedBits reads pages with flipped bits: no panic, and KeepGoing gives the
-// rest.
+// TestFlippedBits reads pages with flipped bits. Nothing panics, and with KeepGoing the
+// rest is read.
 func TestFlippedBits(t *testing.T) {
 	clean := exampleFS(t)
 	whole, err := outcome(OpenFS(clean, "cap", Options{}))

@@ -14,8 +14,8 @@ type base struct {
 	types    typeIndex
 	comms    comms
 	frames   *frames
-	kallsyms *kallsyms // nil: none
-	ids      *stackIDs // nil: they are to stay
+	kallsyms *kallsyms // nil: there is none
+	ids      *stackIDs // nil: stack ids stay as they are
 }
 
 func newBase(l location, opt Options, format string) base {
@@ -27,13 +27,15 @@ func newBase(l location, opt Options, format string) base {
 	}
 }
 
-// stopped says whether the reading was ended by Options.Context.
+// stopped reports whether Options.Context has ended the reading.
 func (b *base) stopped() bool { return b.opt.Context != nil && b.opt.Context.Err() != nil }
 
-// maxComms bounds the names kept, like saved_cmdlines_size does.
+// maxComms is how many task names are kept at most, as saved_cmdlines_size limits them
+// in a kernel.
 const maxComms = 1 << 16
 
-// keptComm is how much is kept of a name. A text may have longer ones than a task.
+// keptComm is how many bytes of a name are kept. A text may hold longer names than a
+// task can have.
 const keptComm = 64
 
 // maxComm is the length of the longest name of a task.
@@ -55,7 +57,8 @@ func (c *comms) set(pid int32, comm string) {
 	}
 }
 
-// setBytes is set without an allocation where nothing changes.
+// setBytes is set for a name in bytes; it allocates nothing if the name is the same as
+// before.
 func (c *comms) setBytes(pid int32, comm []byte) {
 	comm = comm[:min(len(comm), keptComm)]
 	if c.byPID[pid] != string(comm) && string(comm) != "<...>" {
@@ -63,8 +66,8 @@ func (c *comms) setBytes(pid int32, comm []byte) {
 	}
 }
 
-// Ids of types that no kernel numbers: of the sort of sample a text holds, and of
-// events whose format is not known.
+// Ids of event types that no kernel numbers: the kinds of samples that a text holds,
+// and events whose format is not known.
 const (
 	firstSyntheticID = 0xc000
 	lastSyntheticID  = 0xffff
@@ -75,7 +78,7 @@ const (
 // Kernel: MAX_EVENT_NAME_LEN, kernel/trace/trace_probe.h.
 const maxEventName = 256
 
-// typeIndex finds an event type by id as pages have it, or by name as text does.
+// typeIndex finds an event type: by its id for pages, by its name for text.
 type typeIndex struct {
 	table  *event.Table
 	byName map[string]*event.Type
@@ -92,7 +95,7 @@ func newTypeIndex(table *event.Table) typeIndex {
 	return x
 }
 
-// synthetic adds a type that no kernel has told us of.
+// synthetic adds a type for which there is no format file of a kernel.
 func (x *typeIndex) synthetic(system, name string, fields ...event.Field) (*event.Type, error) {
 	if len(name) > maxEventName {
 		return nil, fmt.Errorf("a name of %d bytes is none of an event", len(name))
@@ -110,7 +113,7 @@ func (x *typeIndex) synthetic(system, name string, fields ...event.Field) (*even
 	return t, x.table.Add(t)
 }
 
-// word64 is a field of such a type.
+// word64 is an unsigned 64-bit field of a synthetic type.
 func word64(name string, offset int) event.Field {
 	return event.Field{Name: name, Decl: "unsigned long " + name, Offset: offset, Size: 8}
 }

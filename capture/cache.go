@@ -9,15 +9,15 @@ import (
 // its captures. The zero value is empty. All captures opened with it must have the
 // same Options.Kernel; their types are shared. It is not safe for concurrent use.
 type Cache struct {
-	list              []*format // nil: not read yet
-	text              []byte    // of kallsyms
-	shown             string    // its name
-	err               error     // of reading it
+	list              []*format // of formats_all; nil: not read yet
+	text              []byte    // what kallsyms holds
+	shown             string    // the name of that file
+	err               error     // from reading it
 	textRead, indexed bool
-	symbols           symbolIndex // of kallsyms alone
+	symbols           symbolIndex // of kallsyms, without kallsyms.modules.txt
 }
 
-// formats are those of formats_all.
+// formats gives the formats in formats_all, and reads the file the first time.
 func (c *Cache) formats(k kernelFiles) (_ []*format, err error) {
 	if c.list == nil {
 		c.list, err = readFormats(k)
@@ -25,7 +25,8 @@ func (c *Cache) formats(k kernelFiles) (_ []*format, err error) {
 	return c.list, err
 }
 
-// kallsyms is the text of that file, none if there is no such file.
+// kallsyms gives the text of kallsyms, and reads it the first time; nil if there is no
+// such file.
 func (c *Cache) kallsyms(k kernelFiles) (text []byte, shown string, err error) {
 	if !c.textRead {
 		c.textRead = true
@@ -37,7 +38,8 @@ func (c *Cache) kallsyms(k kernelFiles) (text []byte, shown string, err error) {
 	return c.text, c.shown, c.err
 }
 
-// index are the symbols of kallsyms, which was read without an error.
+// index gives the symbols in the text of kallsyms. Only call it after kallsyms has
+// given no error.
 func (c *Cache) index(k kernelFiles) symbolIndex {
 	if text, _, _ := c.kallsyms(k); !c.indexed && len(text) > 0 {
 		c.indexed = true

@@ -15,40 +15,47 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Options say how a capture is read. The zero value finds out what it needs.
+// Options say how a capture is read. With the zero value, Open finds out what it needs
+// itself.
 type Options struct {
-	// Context ends the reading of files: each read after its end fails with its error.
-	// nil: nothing does. It is not heeded by a read that waits.
+	// Context, once it is done, makes each further read of a file fail with its error.
+	// A read that is waiting at that moment goes on waiting. nil: reading is never cut
+	// short.
 	Context context.Context
-	// Format is one of [Formats]; empty: found out from the content.
+	// Format is one of [Formats]; empty: the content tells the format.
 	Format string
-	// Kernel names the folder with the kernel's formats_all(.txt, .gz), kallsyms
-	// and header_page; empty: they are looked for beside the capture, and in its
-	// parents. For [OpenFS] it is a path in that file system.
+	// Kernel names the folder with the kernel's formats_all(.txt, .gz), kallsyms and
+	// header_page; empty: these are looked for beside the capture and in the folders
+	// above it. For [OpenFS] it is a path in that file system.
 	Kernel string
-	// StackMap names the stack_map or the stack_map_bin of a capture that was made
-	// with a stackmap; empty: the one that lies in its folder. For [OpenFS] it is a
+	// StackMap names the stack_map or stack_map_bin of a capture that was made with a
+	// stackmap; empty: the one in the capture's folder is used. For [OpenFS] it is a
 	// path in that file system.
 	StackMap string
 	// StackIDs leaves stack ids as they are, instead of replacing them by the stacks
 	// that they stand for.
 	StackIDs bool
-	// Shown is what errors call the capture that [OpenFS] opens; empty: its name.
+	// Shown is the name that errors give to the capture that [OpenFS] opens; empty: its
+	// path.
 	Shown string
 	// KeepGoing skips what cannot be read and counts it in [Info], instead of
 	// ending with an error.
 	KeepGoing bool
-	// Cache, if not nil, keeps what is read from Kernel for the next capture; with
-	// [OpenFS] also what the file system has itself, as for the buffers of a trace.dat.
+	// Cache, if not nil, keeps what is read from Kernel for the next capture. With
+	// [OpenFS] it also keeps the kernel's files of that file system: the buffers of a
+	// trace.dat share them.
 	Cache *Cache
-	// Memory bounds what is held of the capture, and what is made of it; nil is a
-	// budget of the default size. What a capture takes is not given back: each
-	// capture needs a budget of its own, or of what is left.
+	// Memory limits how much memory the capture, and what is computed from it, may
+	// take; nil is a budget of the default size. A capture never gives memory back to
+	// the budget, so each capture needs a budget of its own, or works with what is
+	// left.
 	Memory *budget.Budget
-	// Instance is the one whose buffer of a trace.dat is read; empty: the top.
+	// Instance names the instance of a trace.dat whose buffer is read; empty: the top
+	// buffer.
 	Instance string
-	// Frames says whose the frames of folded stacks are: one of [FrameKinds]. Empty: the
-	// marks in the file decide, and in a file without marks all are taken for the kernel's.
+	// Frames says whether the frames of folded stacks belong to the kernel or to user
+	// space: one of [FrameKinds]. Empty: the marks in the file decide; in a file without
+	// marks all frames are taken to be the kernel's.
 	Frames string
 }
 
@@ -61,20 +68,20 @@ type Capture struct {
 	dat    *traceDat
 	failed error
 
-	// of entersKernel: the last answer
+	// The last answer of entersKernel, and for which type it was.
 	lastType   *event.Type
 	lastEnters bool
 }
 
-// importer is what reads one format.
+// importer reads one format of captures.
 type importer interface {
 	next(r *record.Record) error
 	caveats() []string
 	close() error
 }
 
-// Open opens a file or a folder. The file may be any stream, as of a shell's <(…), if
-// what comes out of it is text.
+// Open opens a file or a folder. If the content is text, the file may also be a stream,
+// such as a pipe or a shell's <(…).
 func Open(name string, opt Options) (*Capture, error) {
 	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
@@ -98,8 +105,8 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 	return open(l, opt)
 }
 
-// OpenReader reads a capture that is one text, like standard input; shown is what
-// errors call it.
+// OpenReader reads a capture that is a single text, such as standard input; shown is
+// its name in errors.
 func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 	opt.Memory = budget.OrDefault(opt.Memory)
 	l := location{shown: shown}
@@ -118,19 +125,19 @@ func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 
 // location is where a capture lies.
 type location struct {
-	fsys        *files // nil: nowhere, a reader
+	fsys        *files // nil: the capture is a reader, and lies nowhere
 	name, shown string
-	kernelFS    *files // of Options.Kernel; nil: none
+	kernelFS    *files // holds the folder Options.Kernel; nil: none was named
 	kernelDir   string
 	kernelShown string
-	cache       *Cache // of what is there; nil: none
-	once        bool   // it is a stream that can be opened only once
+	cache       *Cache // for the kernel's files there; nil: none
+	once        bool   // the capture is a stream, which can be opened only once
 
-	stackMap     place // the folder of Options.StackMap
+	stackMap     place // the folder that holds Options.StackMap
 	stackMapName string
 }
 
-// locate finds a path of the host.
+// locate gives the location of a path on the host.
 func locate(name string, opt Options) (location, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -144,8 +151,8 @@ func locate(name string, opt Options) (location, error) {
 	return l, l.setStackMap(nil, opt)
 }
 
-// splitRoot divides an absolute path into the root of its volume and the rest as
-// an fs.FS wants it.
+// splitRoot divides an absolute path into the root of its volume and the rest, which
+// has the form that an fs.FS expects.
 func splitRoot(abs string) (root, name string) {
 	volume := filepath.VolumeName(abs)
 	root = volume + string(filepath.Separator)
@@ -165,7 +172,8 @@ func open(l location, opt Options) (*Capture, error) {
 		return openFolder(l, opt, FormatFolder)
 	}
 	if !info.Mode().IsRegular() {
-		// The stream that was named. It cannot be looked into and then read again.
+		// A stream named on the command line. What has been read from it is gone, so it cannot be
+		// opened again after a first look.
 		in, err := openStream(l.fsys.FS, l.name, l.shown, false, opt.Memory)
 		if err != nil {
 			return nil, err
@@ -205,7 +213,7 @@ func openDatFolder(dat *traceDat, l location, opt Options) (_ *Capture, err erro
 	return c, nil
 }
 
-// openFolder opens what has the form of a capture folder.
+// openFolder opens a capture folder, or something with the same layout.
 func openFolder(l location, opt Options, format string) (*Capture, error) {
 	if opt.Format != "" && opt.Format != format {
 		return nil, fileError(l.shown, "is a "+format+", not "+opt.Format, nil)
@@ -279,8 +287,8 @@ func (c *Capture) Next(r *record.Record) error {
 	return nil
 }
 
-// entersKernel reports whether an event of t is by its nature the first of a stay
-// in the kernel: the entry of a system call, a fault of user space.
+// entersKernel reports whether an event of type t always marks the entry into the
+// kernel: the entry of a system call, or a page fault in user space.
 func (c *Capture) entersKernel(t *event.Type) bool {
 	if t == c.lastType {
 		return c.lastEnters
@@ -315,18 +323,18 @@ func (c *Capture) Close() error {
 	return err
 }
 
-// Info tells what was read so far.
+// Info tells what has been read so far.
 func (c *Capture) Info() Info { return c.info }
 
-// Caveats say what the records do not know or had to assume, with its bounds; they
-// are complete once Next has returned io.EOF.
+// Caveats say what the capture did not tell and what had to be assumed, and how far off
+// that can be; they are complete once Next has returned io.EOF.
 func (c *Capture) Caveats() []string {
 	out := append(c.imp.caveats(), c.ids.caveats()...)
 	return append(out, c.info.caveats()...)
 }
 
-// Condition is what has to be true of the capture, though nothing in it says so, for
-// its records to be right; empty: nothing. It is complete once Next has returned io.EOF.
+// Condition names the assumption on which the records depend and which nothing in the
+// capture confirms; empty: there is none. It is complete once Next has returned io.EOF.
 func (c *Capture) Condition() string {
 	if f, ok := c.imp.(*foldedText); ok {
 		return f.condition()
@@ -334,8 +342,8 @@ func (c *Capture) Condition() string {
 	return ""
 }
 
-// NamesCPUs reports whether the capture tells on which CPU anything happened. In one that
-// does not, all happened on CPU 0. It is complete once Next has returned io.EOF.
+// NamesCPUs reports whether the capture tells on which CPU things happened; where it does
+// not, every record says CPU 0. The answer is final once Next has returned io.EOF.
 func (c *Capture) NamesCPUs() bool {
 	switch imp := c.imp.(type) {
 	case *foldedText:
@@ -346,17 +354,17 @@ func (c *Capture) NamesCPUs() bool {
 	return true
 }
 
-// Types are the types of the events. Types that only the text names are added as
-// they occur.
+// Types gives the types of the events. A type that only the text names is added when it
+// first occurs.
 func (c *Capture) Types() *event.Table { return c.types.table }
 
-// Comm is the name of the task pid; empty if the capture does not tell.
+// Comm is the name of the task with that pid; empty if the capture does not tell it.
 func (c *Capture) Comm(pid int32) string { return c.comms.byPID[pid] }
 
 // Pages gives the original page images of a CPU, one after the other, each of
-// Info().SubbufSize bytes; nil if the capture has none. It reads the file anew and
-// may be used beside Next and from another goroutine. A damaged page is an error of
-// the reader only if the file ends inside of it.
+// Info().SubbufSize bytes; nil if the capture has none. The reader opens the file anew,
+// so it may be used together with Next and from another goroutine. A damaged page makes
+// the reader fail only if the file ends inside that page.
 func (c *Capture) Pages(cpu int) io.Reader {
 	if f, ok := c.imp.(*folder); ok {
 		return f.pages(cpu)
@@ -364,8 +372,9 @@ func (c *Capture) Pages(cpu int) io.Reader {
 	return nil
 }
 
-// Symbol is the name of an address for display, with its offset where the capture
-// knows it: the text of a frame, or what kallsyms says; else the number.
+// Symbol gives the name of an address for display, with the offset if that is known:
+// the text of a frame, or what kallsyms says; if there is neither, the address as a
+// number.
 func (c *Capture) Symbol(addr uint64) string {
 	name, _, offset, _, ok := c.Lookup(addr)
 	switch {
@@ -377,8 +386,8 @@ func (c *Capture) Symbol(addr uint64) string {
 	return name
 }
 
-// Lookup implements [event.Symbols]. The name of a frame that came as text is its
-// whole text and the offset 0.
+// Lookup implements [event.Symbols]. For a frame that came as text the name is the
+// whole text, and the offset is 0.
 func (c *Capture) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
 	if name, ok = c.frames.text(addr); ok {
 		return name, "", 0, 0, true

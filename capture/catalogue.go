@@ -5,8 +5,8 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// catalogueTable has the events this program declares itself, for text that comes
-// without the formats of its kernel.
+// catalogueTable gives the events that this program declares itself. It serves for text
+// that comes without the formats of its kernel.
 func catalogueTable() (*event.Table, error) {
 	return event.NewTable(events.All()...)
 }

@@ -9,16 +9,16 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// decodedPages gives the images of a CPU's pages, each of which has been decoded to its
-// last record.
+// decodedPages reads the images of a CPU's pages. It decodes each image to the last
+// record before it hands the image out.
 type decodedPages struct {
 	c    *cpuPages
-	left []byte // of the present image
+	left []byte // the part of the present image that Read has not given yet
 	lost bool   // a page before the next one was left out
 	err  error
 }
 
-// decoded are the pages of all CPUs, to be read once.
+// decoded gives the pages of all CPUs, which can be read once.
 func (f *folder) decoded() []tracedat.CPUPages {
 	var list []tracedat.CPUPages
 	for _, c := range f.cpus {
@@ -99,8 +99,8 @@ func (p *decodedPages) decode(image []byte) error {
 	return nil
 }
 
-// mark notes on the image what was left out before it: that events are missing, it is
-// not known how many.
+// mark marks the image if a page before it was left out: events are missing there, and
+// nobody knows how many.
 func (p *decodedPages) mark(image []byte) ([]byte, error) {
 	if !p.lost {
 		return image, nil

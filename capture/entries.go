@@ -13,11 +13,11 @@ import (
 // It is an output.Batcher.
 type entries struct {
 	c     *cpuPages
-	page  []output.Entry // what is left of those last read
+	page  []output.Entry // the entries of the page read last that were not taken yet
 	batch []output.Entry // the memory of page
-	begun bool           // a page was opened
-	old   uint64         // entries from before the buffer's reset
-	ids   *expander      // nil: they are to stay
+	begun bool           // a record was read
+	old   uint64         // how many entries are older than the buffer's reset
+	ids   *expander      // nil: stack ids stay as they are
 	err   error
 }
 
@@ -51,17 +51,18 @@ func (e *entries) Batch() []output.Entry {
 	return batch
 }
 
-// read reads the next page, or what is left of it. What was lost before the first
-// page is in the counts of the header; a later loss stands before the record behind
-// it.
+// read reads the next page, or what is left of the present one. Events that were lost
+// before the first record are only in the counts of the header. Events lost later are
+// told by the record that follows the gap.
 //
-// Kernel: tracing_open reads in place and forgets losses; trace_pipe_raw has noted
-// the overrun on the first page that was taken.
+// Kernel: tracing_open reads the buffer in place and forgets what was lost before that;
+// trace_pipe_raw, from which these pages come, has noted the overrun on the first page
+// that it took.
 func (e *entries) read() {
 	c, lost := e.c, uint64(0)
 	e.batch = e.batch[:0]
 	for e.err == nil {
-		item, gap, err := c.item() // and where it lies, which errors tell
+		item, gap, err := c.item() // also moves c to where the record lies, which errors tell
 		switch {
 		case err != nil:
 			e.err = err
@@ -81,7 +82,7 @@ func (e *entries) read() {
 	}
 }
 
-// addLost adds two numbers of lost events, of which one may not be known.
+// addLost adds two numbers of lost events. The sum is unknown if either of them is.
 func addLost(a, b uint64) uint64 {
 	const unknown = ^uint64(0)
 	if a == unknown || b == unknown {
@@ -90,8 +91,8 @@ func addLost(a, b uint64) uint64 {
 	return a + b
 }
 
-// Merge gives the records in the order of time, those of one CPU if cpu ≥ 0. What
-// it gives it gives once.
+// Merge gives the records of all CPUs in the order of time, or only those of one CPU if
+// cpu ≥ 0. Each record is given once.
 func (t *Trace) Merge(cpu int) (*output.Merge, error) {
 	if cpu >= t.cpus {
 		return nil, fileError(t.shown, fmt.Sprintf("no CPU %d: there are 0…%d", cpu, t.cpus-1), fs.ErrNotExist)
@@ -106,8 +107,8 @@ func (t *Trace) Merge(cpu int) (*output.Merge, error) {
 	return output.NewMerge(readers...), nil
 }
 
-// skip takes off the entries that are older than what the buffer shows: a latency
-// tracer's is not emptied between two latencies.
+// skip drops the entries that are older than began. A latency tracer's buffer is not
+// emptied between two latencies, so it holds entries from before the one that is shown.
 //
 // Kernel: tracing_iter_reset, kernel/trace/trace.c.
 func (e *entries) skip(began uint64) {
@@ -120,7 +121,7 @@ func (e *entries) skip(began uint64) {
 	}
 }
 
-// failure is what ended the reading of a CPU before its last page.
+// failure gives the error that ended the reading of a CPU before its last page.
 func (t *Trace) failure() error {
 	var err error
 	for _, r := range t.readers {
@@ -129,7 +130,8 @@ func (t *Trace) failure() error {
 	return err
 }
 
-// timeStart is when the buffer was reset, for times that are relative to it.
+// timeStart is the time from which relative times count: when the buffer was reset, or,
+// if that is not known, the first entry.
 func (t *Trace) timeStart(o output.Options) uint64 {
 	if t.beganKnown {
 		return t.began
@@ -146,14 +148,15 @@ func (t *Trace) timeStart(o output.Options) uint64 {
 	return first
 }
 
-// counts are those of the header: the kernel's, or with a CPU of which there is no
-// stats.cpuN what its pages hold, which are then read twice.
+// counts gives the numbers of entries for the header. They come from the kernel's
+// stats.cpuN. For a CPU without that file its pages are counted, which means that they
+// are read twice.
 func (t *Trace) counts(ctx context.Context) (n output.Counts, err error) {
 	known := map[int]bool{}
 	for _, s := range t.info.Stats {
 		known[s.CPU] = true
 		held := s.Entries
-		if t.dat != nil { // its statistics are of the time when the pages had been read
+		if t.dat != nil { // trace-cmd took its statistics after it had read the pages
 			held += s.ReadEvents
 		}
 		t.addCounts(&n, s.CPU, held, s.Overrun)
@@ -171,7 +174,8 @@ func (t *Trace) counts(ctx context.Context) (n output.Counts, err error) {
 	return n, nil
 }
 
-// addCounts adds those of a CPU; with entries that were skipped it forgets the lost.
+// addCounts adds the counts of a CPU. Where entries of that CPU were skipped, the lost
+// ones do not count.
 //
 // Kernel: get_total_entries_cpu, kernel/trace/trace.c.
 func (t *Trace) addCounts(n *output.Counts, cpu int, held, lost uint64) {
@@ -184,7 +188,7 @@ func (t *Trace) addCounts(n *output.Counts, cpu int, held, lost uint64) {
 	n.Written += held + lost
 }
 
-// count reads the pages of a CPU from a file of its own.
+// count counts what the pages of a CPU hold. It opens the file once more for that.
 func (c *cpuPages) count(ctx context.Context) (held, lost uint64, err error) {
 	f := &folder{base: &base{opt: c.f.opt, info: Info{SubbufSize: c.f.info.SubbufSize}}, loc: c.f.loc}
 	twin := &cpuPages{f: f, cpu: c.cpu, file: c.file, shown: c.shown}
@@ -201,7 +205,7 @@ func (c *cpuPages) count(ctx context.Context) (held, lost uint64, err error) {
 		case ctx.Err() != nil:
 			return held, lost, ctx.Err()
 		case err != nil:
-			return held, lost, nil // reported when the text comes there
+			return held, lost, nil // the error is reported when the text reaches this page
 		case gap:
 			if n := twin.rec.Count; n != ^uint64(0) {
 				lost += n

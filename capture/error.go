@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Error says what is wrong with a capture and where. Of Line and Offset the one
-// that helps to find the place is set: Line in text (from 1), Offset (a byte of
-// the file with its compression undone) in pages and where a line means nothing.
+// Error says what is wrong with a capture, and where. It has either a Line or an
+// Offset: in text the line, counted from 1; in pages, and wherever lines mean nothing,
+// the offset in bytes in the uncompressed file.
 type Error struct {
 	File   string
 	Line   int   // 0: not known
 	Offset int64 // -1: not known
 	What   string
-	Err    error // the reason, where another package knows it
+	Err    error // the error of another package that is the reason; may be nil
 }
 
 func (e *Error) Error() string {
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the reason.
+// Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // fileError is an Error about a file as a whole.

@@ -12,8 +12,9 @@ import (
 //go:embed example/kmem_stack
 var example embed.FS
 
-// Example is the folder of a capture that comes with the program: the beginning of
-// kmem_cache_alloc with kernel stacks on a real Linux 6.12; its README tells more.
+// Example is a capture folder that comes with the program. It holds the first pages of
+// a trace of kmem_cache_alloc with kernel stacks, taken on a real Linux 6.12; its
+// README tells more.
 func Example() fs.FS {
 	sub, err := fs.Sub(example, "example/kmem_stack")
 	if err != nil {

@@ -5,16 +5,17 @@ import (
 	"ftracelab/tracer/output"
 )
 
-// expander makes kernel_stack entries of the stack_id entries of one CPU: those that a
+// expander replaces the stack_id entries of one CPU by the kernel_stack entries that a
 // kernel without the map would have written.
 type expander struct {
 	ids   *stackIDs
 	stack *event.Type // kernel_stack
 	id    *event.Type // stack_id
-	data  []byte      // of the entries made last
+	data  []byte      // the memory of the entries made last
 }
 
-// newExpander finds the formats; nil: nothing is to be replaced.
+// newExpander makes an expander with the types that it needs; nil if nothing has to be
+// replaced.
 func newExpander(ids *stackIDs, formats *formats) *expander {
 	if ids == nil {
 		return nil
@@ -62,7 +63,7 @@ func (x *expander) expand(batch []output.Entry) error {
 	return nil
 }
 
-// entry is a kernel_stack with the common fields of another entry.
+// entry makes a kernel_stack with the common fields of another entry.
 //
 // Kernel: struct stack_entry, kernel/trace/trace_entries.h.
 func (x *expander) entry(common []byte, ips []uint64) []byte {
@@ -84,11 +85,11 @@ func (x *expander) entry(common []byte, ips []uint64) []byte {
 	return x.data[from:len(x.data):len(x.data)]
 }
 
-// Doubts say where a stack map and the ids that it was to explain do not fit together.
-// They are complete when the text has been written.
+// Doubts say where the stack map and the ids in the records do not fit together. They
+// are complete when the text has been written.
 func (t *Trace) Doubts() []string { return t.ids.doubts() }
 
-// frameSymbols names also the frames that came as text, from a stack_map.
+// frameSymbols also knows the names of frames that came as text, from a stack_map.
 type frameSymbols struct {
 	frames *frames
 	*kallsyms

@@ -11,21 +11,22 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// files are where a capture or its kernel lies, with the budget that what is read of
-// them is taken from.
+// files is a file system that holds a capture or the files of its kernel. What is read
+// from it is charged to a budget.
 //
-// Only regular files and folders are opened, after links have been followed: to open a
-// FIFO would wait for a writer, a device may have no end, and reading may change what
-// either is for. The one stream that a command line may name is opened by [open].
+// Only regular files and folders are opened, also behind links. Opening a FIFO would
+// wait for a writer, reading a device may never end, and reading either of them may
+// take something away from somebody else. The one stream that a command line may name
+// is opened by [open].
 type files struct {
 	fs.FS
 	memory *budget.Budget
 }
 
-// files are those below the host's folder dir.
+// files gives the files below a folder of the host.
 func (o Options) files(dir string) *files { return &files{o.host(dir), o.Memory} }
 
-// Open implements fs.FS. It looks before it opens.
+// Open implements fs.FS. It looks at the kind of a file before it opens it.
 func (f *files) Open(name string) (fs.File, error) {
 	info, err := fs.Stat(f.FS, name)
 	if err != nil {
@@ -43,7 +44,8 @@ func (f *files) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, na
 // ReadDir implements fs.ReadDirFS.
 func (f *files) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.FS, name) }
 
-// notRegular says what a file is that is not read.
+// notRegular is the error for a file that is not read because it is a FIFO, a device or
+// the like.
 type notRegular fs.FileMode
 
 func (m notRegular) Error() string {
@@ -59,8 +61,8 @@ func (m notRegular) Error() string {
 	return "is " + kind + ", and a capture is made of regular files"
 }
 
-// readAll gives the content of a file, with its compression undone. It may not be
-// changed. The memory it takes stays taken: most of what is read is kept.
+// readAll gives the uncompressed content of a file, which callers must not change. The
+// memory stays charged to the budget, because most of what is read is kept.
 func readAll(fsys *files, name, shown string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -88,9 +90,9 @@ func readAll(fsys *files, name, shown string) ([]byte, error) {
 	return text, errors.Join(err, s.Close())
 }
 
-// gather reads all of a stream, which is expected to have size bytes. It asks for the
-// memory before each piece that it makes room for. With an error of the stream comes
-// what was read before.
+// gather reads all of a stream that is expected to have size bytes. It asks the budget
+// before it makes room for each further piece. If the stream fails, gather returns what
+// came before, together with the error.
 func gather(in io.Reader, size int64, memory *budget.Budget, shown string) ([]byte, error) {
 	take := func(n int64) error {
 		if err := memory.Take(n, "its content"); err != nil {
@@ -122,8 +124,8 @@ func gather(in io.Reader, size int64, memory *budget.Budget, shown string) ([]by
 	}
 }
 
-// tables takes memory for tables that are made of a text: at most each bytes of each of
-// its bytes.
+// tables asks the budget for the memory of tables that are made from a text: each bytes
+// for every byte of the text.
 func (f *files) tables(text []byte, each int64, shown string) error {
 	if err := f.memory.Take(each*int64(len(text)), "the tables made of it"); err != nil {
 		return fileError(shown, fmt.Sprintf("%d bytes are too many", len(text)), err)

@@ -13,27 +13,28 @@ import (
 
 // The values of Options.Frames.
 const (
-	FramesKernel = "kernel" // all frames are the kernel's
-	FramesUser   = "user"   // all are of user space
-	FramesMixed  = "mixed"  // the kernel's are those with the mark _[k]
+	FramesKernel = "kernel" // all frames belong to the kernel
+	FramesUser   = "user"   // all frames belong to user space
+	FramesMixed  = "mixed"  // frames with the mark _[k] belong to the kernel
 )
 
 // FrameKinds are the values of Options.Frames.
 func FrameKinds() []string { return []string{FramesKernel, FramesUser, FramesMixed} }
 
-// foldedText reads folded stacks, "a;b;c 12": the outermost frame first, then how
-// often. Each line becomes so many samples, one after the other; where all together are
-// too many, in proportion, see [foldedScale].
+// foldedText reads folded stacks such as "a;b;c 12": the frames, the outermost first,
+// and how often the stack occurred. Each line becomes that many samples, one after the
+// other. If all lines together ask for too many, the numbers are scaled down, see
+// [foldedScale].
 type foldedText struct {
 	*base
 	in   *lines
 	emit *samples
 
 	kernel, user []uint64
-	left         uint64 // samples of the line still to give
+	left         uint64 // samples of the present line that are still to come
 	whole        bool
-	frameKind    string // of an unmarked frame: one of FrameKinds
-	guessed      bool   // frameKind is a guess: nothing in the file told
+	frameKind    string // what a frame without a mark is taken for: one of FrameKinds
+	guessed      bool   // frameKind is a guess, because nothing in the file told it
 	scale        foldedScale
 
 	count, marked, inlined uint64
@@ -50,7 +51,8 @@ func newFoldedText(b *base, in *stream, l location) (*foldedText, error) {
 	switch f.frameKind {
 	case FramesKernel, FramesUser, FramesMixed:
 	case "":
-		// Whoever marks frames marks them from the start.
+		// A program that marks frames does so from the first line on, so the beginning of the file is
+		// enough.
 		head, err := in.Peek(streamBuffer)
 		if err != nil && err != io.EOF && len(head) == 0 {
 			return nil, readFault(in.name, err)
@@ -127,8 +129,8 @@ func (f *foldedText) take(line []byte) error {
 	return nil
 }
 
-// frame adds a frame. The marks of stackcollapse-perf.pl --all tell the kernel's
-// frames, _[k], and inlined ones, _[i].
+// frame adds a frame. stackcollapse-perf.pl --all marks the kernel's frames with _[k]
+// and inlined ones with _[i].
 func (f *foldedText) frame(text []byte) {
 	if n := len(text); n > 4 && text[n-1] == ']' && bytes.HasPrefix(text[n-4:], []byte("_[")) {
 		switch text[n-2] {
@@ -189,7 +191,7 @@ func (f *foldedText) caveats() []string {
 	return append(out, f.frames.caveats("names without offset: two calls in one function are one frame")...)
 }
 
-// condition says what was assumed of frames that carry no mark.
+// condition says what was assumed about frames without a mark.
 func (f *foldedText) condition() string {
 	if !f.guessed {
 		return ""

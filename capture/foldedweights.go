@@ -10,26 +10,26 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// maxSamples bounds the samples that a folded text is replayed as, beside one for each
-// line.
+// maxSamples is how many samples a folded text becomes at most, not counting one for
+// each line.
 //
 // A weight need not be a number of samples: flame graphs of waiting times have
-// microseconds, and a line of 15 bytes can ask for 10^9 records. They cannot be counted
-// as one record with a factor, for where a page of the ring breaks depends on each. An
-// error would refuse a common sort of file. So all weights of a text are divided by one
-// number, which keeps the proportions that the estimate is about, and a caveat says so.
-// A million samples are a second's work.
+// microseconds there, and a line of 15 bytes can ask for 10^9 records. One record with
+// a factor cannot stand for them, because each record has an influence on where a page
+// of the ring ends. Refusing such files is no choice either, as they are common. So all
+// weights of a text are divided by the same number. That keeps the proportions, which
+// the estimate is about, and a caveat says so. A million samples take about a second.
 const maxSamples = 1 << 20
 
-// foldedScale is what the weights of a text are divided by.
+// foldedScale finds and applies the number by which the weights of a text are divided.
 type foldedScale struct {
-	divisor uint64 // 1: they are taken as they are
+	divisor uint64 // 1: weights are taken as they are
 	hi, lo  uint64 // the sum of the weights
 
-	lines, raised uint64 // so far, and those with less than half the divisor
+	lines, raised uint64 // lines seen, and how many of them had less than half the divisor
 }
 
-// add counts the weight of a line of the first pass.
+// add counts the weight of a line in the first pass.
 func (s *foldedScale) add(weight uint64) {
 	var carry uint64
 	s.lo, carry = bits.Add64(s.lo, weight, 0)
@@ -51,8 +51,8 @@ func (s *foldedScale) settle() {
 	}
 }
 
-// samples is how often a stack of that weight is replayed: at least once, so that no
-// stack is lost.
+// samples gives the number of samples for a stack of that weight: at least one, so that
+// no stack is lost.
 func (s *foldedScale) samples(weight uint64) uint64 {
 	if weight == 0 {
 		return 0
@@ -69,7 +69,7 @@ func (s *foldedScale) samples(weight uint64) uint64 {
 	return n
 }
 
-// caveats say what dividing did.
+// caveats tells what the division did.
 func (s *foldedScale) caveats() []string {
 	if s.divisor == 1 {
 		return nil
@@ -86,14 +86,15 @@ func (s *foldedScale) caveats() []string {
 	return []string{text}
 }
 
-// measure is the first pass over a text. What is wrong with it is found in the second.
+// measure is the first pass over a text. It ignores errors; the second pass reports
+// them.
 func (s *foldedScale) measure(in io.Reader, name string) {
 	for l := newLines(in, name); ; {
 		line, _, err := l.next()
 		if err != nil {
 			var at *Error
 			if errors.As(err, &at) && at.Line > 0 {
-				continue // of a line; others follow
+				continue // this line is bad; others follow
 			}
 			return
 		}
@@ -106,8 +107,8 @@ func (s *foldedScale) measure(in io.Reader, name string) {
 	}
 }
 
-// twice measures a text and gives a reader for the second pass: a file is opened twice,
-// what comes through a pipe is held.
+// twice measures a text and gives a reader for the second pass. A file is opened twice;
+// what comes through a pipe is kept in memory.
 func (s *foldedScale) twice(in *stream, l location, memory *budget.Budget) (io.Reader, error) {
 	defer s.settle()
 	if l.fsys != nil && !l.once {
@@ -131,7 +132,7 @@ func (s *foldedScale) twice(in *stream, l location, memory *budget.Budget) (io.R
 	return second, nil
 }
 
-// failing gives the error of what was read before.
+// failing is a reader that returns the error with which an earlier read ended.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -19,34 +19,34 @@ import (
 )
 
 const (
-	maxSubbuf     = 1 << 20 // what the kernel's write index can count
+	maxSubbuf     = 1 << 20 // the kernel's write index cannot count further
 	defaultSubbuf = 4096
 	maxCPUs       = 8192 // the kernel's largest NR_CPUS
 )
 
 var rawName = regexp.MustCompile(`^cpu(\d+)\.raw(?:\.gz|\.zst)?$`)
 
-// folder reads a capture folder: the pages of each CPU, merged by time as the file
-// trace merges them.
+// folder reads a capture folder: the pages of all CPUs, merged by time in the way of
+// the file trace.
 type folder struct {
 	*base
 	loc     location
-	cpus    []*cpuPages // by CPU
+	cpus    []*cpuPages // sorted by CPU
 	formats *formats
 	kinds   []recordKind
-	cur     *cpuPages // whose record was given last
+	cur     *cpuPages // the CPU whose record was given last
 }
 
-// recordKind is how the records of an id are read.
+// recordKind says how records with a certain type id are read.
 type recordKind struct {
 	typ        *event.Type
 	kind       record.Kind
-	least      int          // bytes up to the end of the last field
-	size, list *event.Field // of stacks: number (nil: up to a zero) and addresses
+	least      int          // bytes up to the end of the last field: no record is shorter
+	size, list *event.Field // of a stack: its number of addresses (nil: they end at a zero), and the addresses
 }
 
-// newFolder opens a folder. Unless the types of all events are wanted, each is read
-// when it is asked for.
+// newFolder opens a folder. With types, the types of all events are read at once;
+// otherwise each is read when it is asked for.
 func newFolder(b *base, l location, types bool) (_ *folder, err error) {
 	f := &folder{base: b, loc: l}
 	kernel := findKernel(l, l.name)
@@ -126,7 +126,8 @@ func recordKinds(table *event.Table, shown string) ([]recordKind, error) {
 	return kinds, nil
 }
 
-// subbufSize finds the size of a page: as the capture noted it, else the kernel's.
+// subbufSize finds the size of a page: the capture's own note if it has one, else what
+// the kernel's header_page tells.
 func (f *folder) subbufSize(kernel kernelFiles) (int, error) {
 	text, err := readAll(f.loc.fsys, path.Join(f.loc.name, "state.txt"), path.Join(f.loc.shown, "state.txt"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -194,8 +195,8 @@ func (f *folder) openCPUs() (err error) {
 		if c.in, err = f.openPages(c, len(f.cpus) > 16, f.loc.fsys.memory); err != nil {
 			return err
 		}
-		// And for the second reader, of Pages: that one must not fail for want of memory,
-		// for which of the two did would be a matter of timing.
+		// The second reader, which Pages opens, gets its memory here as well. If it could
+		// fail for want of memory, timing would decide which of the two readers fails.
 		held := func() int64 { return c.in.held }
 		if err := (&stream{name: c.shown}).hold(held, f.loc.fsys.memory); err != nil {
 			return err
@@ -204,9 +205,9 @@ func (f *folder) openCPUs() (err error) {
 	return nil
 }
 
-// holdPages takes what merging the CPUs takes, whatever their files hold: twice, see
-// openCPUs, a buffer of a page, and one entry for each 16 bytes of it where a page is
-// made to text.
+// holdPages asks for the memory that merging the CPUs needs, whatever their files hold.
+// That is a buffer of a page for each of the two readers (see openCPUs), and, because a
+// page may be turned into text, one entry for each 16 bytes of it.
 func (f *folder) holdPages() error {
 	n := len(f.cpus)
 	each := 2*(max(bufferSize(n > 16), f.info.SubbufSize)+cpuPagesOwn) + 8*f.info.SubbufSize
@@ -216,11 +217,11 @@ func (f *folder) holdPages() error {
 	return nil
 }
 
-// cpuPagesOwn is what a CPU takes beside the buffers.
+// cpuPagesOwn is the memory that a CPU takes besides its buffers.
 const cpuPagesOwn = 4 << 10
 
-// openPages opens the file of a CPU; many: it is one of many. Without memory, what it
-// takes was taken before.
+// openPages opens the file of a CPU; many says that it is one of many. A nil budget
+// means that the memory has been asked for before.
 func (f *folder) openPages(c *cpuPages, many bool, memory *budget.Budget) (*stream, error) {
 	s, err := openStream(f.loc.fsys, path.Join(f.loc.name, c.file), c.shown, many, memory)
 	if err != nil {
@@ -232,7 +233,8 @@ func (f *folder) openPages(c *cpuPages, many bool, memory *budget.Budget) (*stre
 	return s, nil
 }
 
-// next gives the earliest record of all CPUs, at equal times that of the lower CPU.
+// next gives the earliest record of all CPUs. If several have the same time, the lowest
+// CPU comes first.
 func (f *folder) next(r *record.Record) error {
 	if f.cur == nil {
 		for _, c := range f.cpus {

@@ -12,19 +12,19 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// format is a format file. A kernel has some 1500 of them, of which a trace needs few:
-// it is parsed when its type is asked for.
+// format is a format file. A kernel has some 1500 of them and a trace needs few, so
+// each is parsed only when its type is asked for.
 type format struct {
 	event.FormatFile
-	shown string // the file that it is in, for errors
-	from  *files // that it was read from
+	shown string // the name, in errors, of the file that holds it
+	from  *files // where it was read from
 	id    int
 	typ   *event.Type // nil: not parsed yet
 	err   error
 }
 
-// How many bytes each byte of a format file becomes when it is parsed, and when its
-// print fmt is compiled, too: those of few types are.
+// The memory that a format file takes for each of its bytes: when it is parsed, and
+// when its print fmt is compiled as well, which happens for few types.
 const (
 	typeCost     = 5
 	compiledCost = 12
@@ -36,14 +36,15 @@ func newFormat(f event.FormatFile, from *files, shown string) (*format, error) {
 	if n.id, ok = f.ID(); ok {
 		return n, nil
 	}
-	t, err := n.read(typeCost) // the file has an unusual form
+	t, err := n.read(typeCost) // the file is written in an unusual way; only parsing it gives the id
 	if err == nil {
 		n.id = t.ID
 	}
 	return n, err
 }
 
-// read parses the file, once; cost is of each byte.
+// read parses the file the first time it is called; cost is the memory to ask for, for
+// each byte of the file.
 func (f *format) read(cost int64) (*event.Type, error) {
 	if f.typ == nil && f.err == nil {
 		if f.err = f.from.tables(f.Text, cost, f.shown); f.err != nil {
@@ -56,17 +57,18 @@ func (f *format) read(cost int64) (*event.Type, error) {
 	return f.typ, f.err
 }
 
-// formatCost is what lists and indexes take for a format, beside its text.
+// formatCost is the memory that lists and indexes take for a format, besides its text.
 const formatCost = 512
 
 // formats are the format files of a kernel.
 type formats struct {
-	list []*format // each id once
+	list []*format // one for each id
 	byID map[int]*format
-	err  error // of the first that ByID could not read
+	err  error // why ByID could not read a format: the first such error
 }
 
-// mergeFormats takes of the formats with one id the first, and own before all.
+// mergeFormats keeps one format for each id: the first one, where those of own come
+// before those of all.
 func mergeFormats(all, own []*format) *formats {
 	f := &formats{byID: make(map[int]*format, len(all)+len(own))}
 	for _, list := range [][]*format{own, all} {
@@ -86,7 +88,8 @@ func mergeFormats(all, own []*format) *formats {
 	return f
 }
 
-// ByID finds a type; nil if there is none, or err tells why it cannot be read.
+// ByID finds a type. It returns nil if there is none, and also if the format cannot be
+// read; err then tells why.
 func (f *formats) ByID(id int) *event.Type {
 	n := f.byID[id]
 	if n == nil {
@@ -114,7 +117,8 @@ func (f *formats) table() (*event.Table, error) {
 	return table, nil
 }
 
-// readFormats finds the files of formats_all, see event.SplitFormats; none: no error.
+// readFormats reads the format files in formats_all, see event.SplitFormats. If there
+// is no formats_all, that is no error.
 func readFormats(k kernelFiles) (list []*format, err error) {
 	if len(k.places) == 0 {
 		return nil, nil
@@ -150,7 +154,8 @@ func readFormats(k kernelFiles) (list []*format, err error) {
 	return list, nil
 }
 
-// formatsFS is the first place if that has the formats otherwise than as one text.
+// formatsFS gives the file system of the first place if that one hands out formats
+// directly instead of as a text.
 func (k kernelFiles) formatsFS() (tracedat.FormatsFS, bool) {
 	if len(k.places) == 0 {
 		return nil, false

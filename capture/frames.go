@@ -7,11 +7,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Frames that come as names get addresses of their own, where no kernel and no
-// process has any: kernel frames in a hole of the upper half, user frames beyond
-// the lower one. The same text has the same address in every capture, for it is
-// made from a 44-bit hash of the text: with 10,000 different frames two of them
-// share an address once in 350,000 captures.
+// Frames that come as names get addresses that neither a kernel nor a process uses:
+// kernel frames in a hole of the upper half of the address space, user frames beyond
+// the end of the lower half. An address is made from a 44-bit hash of the text, so the
+// same text has the same address in every capture. With 10,000 different frames, two of
+// them share an address in one of 350,000 captures.
 const (
 	pseudoKernel = 0xffff_1000_0000_0000
 	pseudoUser   = 0x0010_0000_0000_0000
@@ -21,29 +21,30 @@ const (
 // kernelStart is where the upper half of a 48-bit address space begins.
 const kernelStart = 0xffff_8000_0000_0000
 
-// maxFrameTexts bounds the texts kept for display, for each of kernel and user;
-// kernel frames are few, and user frames must not displace their names.
+// maxFrameTexts is how many texts are kept for display, counted separately for kernel
+// and user frames: the many user frames must not displace the names of the few kernel
+// frames.
 const (
 	maxFrameTexts = 1 << 16
-	maxFrameText  = 256     // bytes kept of one
-	maxFrameBytes = 4 << 20 // of all
+	maxFrameText  = 256     // bytes kept of one text
+	maxFrameBytes = 4 << 20 // bytes kept of all texts
 )
 
-// frames keeps what the frames of a capture looked like, for display. It is filled
-// by one goroutine and read by others.
+// frames keeps the texts of a capture's frames for display. One goroutine fills it,
+// others read it.
 type frames struct {
 	mu                   sync.RWMutex
 	kernel               map[uint64]string
 	user                 map[uint64]string
 	kernelFull, userFull bool
-	kernelSize, userSize int // bytes of the texts
+	kernelSize, userSize int // how many bytes the texts have
 }
 
 func newFrames() *frames {
 	return &frames{kernel: map[uint64]string{}, user: map[uint64]string{}}
 }
 
-// text is the text of a frame.
+// text gives the text of a frame.
 func (f *frames) text(addr uint64) (string, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -54,7 +55,7 @@ func (f *frames) text(addr uint64) (string, bool) {
 	return s, ok
 }
 
-// keep remembers the text of addr. The first text stays.
+// keep remembers a text for addr, unless there is one already.
 func (f *frames) keep(addr uint64, kernel bool, text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +74,7 @@ func (f *frames) keep(addr uint64, kernel bool, text []byte) {
 	}
 }
 
-// pseudoAddress is the address of a frame that is only a text.
+// pseudoAddress makes the address of a frame of which only a text is known.
 func pseudoAddress(text []byte, kernel bool) uint64 {
 	h := xxhash.Sum64(text) >> (64 - pseudoBits)
 	if kernel {
@@ -98,7 +99,7 @@ func parseHex(b []byte) (uint64, bool) {
 	return v, true
 }
 
-// hexDigit is the value of a digit, 0xff of anything else.
+// hexDigit gives the value of a hexadecimal digit, and 0xff for any other character.
 var hexDigit = hexDigits()
 
 func hexDigits() (t [256]uint8) {
@@ -129,8 +130,9 @@ func parseUint(b []byte) (uint64, bool) {
 	return v, true
 }
 
-// parseSeconds reads seconds with a fraction of up to nine digits as nanoseconds;
-// without a fraction the number itself, the unit of a clock that counts.
+// parseSeconds reads seconds with a fraction of up to nine digits, and gives
+// nanoseconds. A number without a fraction is given as it is: it comes from a clock
+// that counts something else.
 func parseSeconds(b []byte) (v uint64, fraction, ok bool) {
 	dot := bytes.IndexByte(b, '.')
 	if dot < 0 {
@@ -149,8 +151,8 @@ func parseSeconds(b []byte) (v uint64, fraction, ok bool) {
 	return seconds*1e9 + part, true, true
 }
 
-// full reports whether a table takes no more texts. Only the goroutine that fills
-// the tables may ask.
+// full reports whether a table is full. Only the goroutine that fills the tables may
+// ask.
 func (f *frames) full(kernel bool) bool {
 	if kernel {
 		return f.kernelFull

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// ftraceLine is the context in front of an event in the text of trace, and the rest
-// of the line. Its slices point into the line.
+// ftraceLine is a line of trace, taken apart: the context in front of the event, and
+// the rest. Its slices point into the line.
 //
 //	bash-235     [001] d..2.    45.069950: sched_switch: prev_comm=bash …
 //	‾comm pid    (tgid) cpu flags  time       body
 //
-// The tgid is there with option record-tgid, the flags with irq-info.
+// The tgid is only there with the option record-tgid, the flags with irq-info.
 //
 // Kernel: trace_print_context, kernel/trace/trace_output.c.
 type ftraceLine struct {
@@ -32,8 +32,9 @@ var (
 	errCPU       = errors.New("an impossible CPU")
 )
 
-// parse reads line. A comm may hold anything, also what looks like a CPU: the first
-// bracket with a number that has COMM-PID in front and a time behind it counts.
+// parse reads a line. A comm may hold anything, even something that looks like a CPU.
+// So the CPU is the first number in brackets that has COMM-PID in front of it and a
+// time behind it.
 func (f *ftraceLine) parse(line []byte) error {
 	err := errNoContext
 	for at := 0; ; {
@@ -124,7 +125,8 @@ const (
 
 var flagColumns = [3]map[byte]uint8{
 	{'.': 0, 'd': flagIRQsOff, 'b': flagBHOff, 'D': flagIRQsOff | flagBHOff, 'X': flagIRQsNoSupport},
-	// l, L, b and B are the lazy marks of later kernels; 6.12 has no bit for them.
+	// l, L, b and B are marks for lazy preemption in later kernels; 6.12 has no bit for
+	// them.
 	{
 		'.': 0, 'N': flagNeedResched | flagPreemptResch, 'n': flagNeedResched, 'p': flagPreemptResch,
 		'l': 0, 'b': 0, 'L': flagPreemptResch, 'B': flagNeedResched | flagPreemptResch,
@@ -132,7 +134,8 @@ var flagColumns = [3]map[byte]uint8{
 	{'.': 0, 'Z': flagNMI | flagHardIRQ, 'z': flagNMI, 'H': flagHardIRQ | flagSoftIRQ, 'h': flagHardIRQ, 's': flagSoftIRQ},
 }
 
-// setFlags reads the columns of irq-info: four before Linux 5.17, five since.
+// setFlags reads the columns of irq-info. Kernels before 5.17 print four of them, later
+// ones five.
 //
 // Kernel: trace_print_lat_fmt, kernel/trace/trace_output.c.
 func (f *ftraceLine) setFlags(w []byte) bool {
@@ -169,7 +172,7 @@ func digits(b []byte) int {
 	return n
 }
 
-// isLostLine reports whether line tells of lost events.
+// isLostLine reports whether a line says that events were lost.
 func isLostLine(line []byte) bool {
 	_, _, ok := parseLost(line)
 	return ok

@@ -12,31 +12,31 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// ftraceText reads the text of trace or trace_pipe. Whether a record is complete
-// shows only on the line behind it, so there is always one record in hand.
+// ftraceText reads the text of trace or trace_pipe. Only the next line shows whether a
+// record is complete, so the latest record is always kept back.
 type ftraceText struct {
 	*base
 	in    *lines
 	build *rebuilder
 
-	hand, spare textRecord // hand is read on, spare holds what was given last
+	hand, spare textRecord // hand is the record being read, spare the one given last
 	have        bool
-	clock       []uint64 // of each CPU
+	clock       []uint64 // the latest time of each CPU
 	line        ftraceLine
-	whole       bool // the line last read had its newline
+	whole       bool // the line read last ended with a newline
 	ended       bool
-	failed      error // of the line behind the record given last
+	failed      error // what is wrong with the line that follows the record given last
 
 	backwards, integer, unfinished uint64
 	noFlags                        uint64
 }
 
-// textRecord is a record with the memory it needs.
+// textRecord is a record together with the memory for its data and its stack.
 type textRecord struct {
 	record.Record
 	data    []byte
 	stack   []uint64
-	isMark  bool // text that may go on on the next line
+	isMark  bool // a marker's text, which may go on in the next line
 	markLen int
 }
 
@@ -105,7 +105,8 @@ func (f *ftraceText) next(r *record.Record) error {
 	return io.EOF
 }
 
-// stop handles the end of the lines. over: there are none left.
+// stop deals with an error of the lines, their end among them. over reports that there
+// are no more lines.
 func (f *ftraceText) stop(err error) (_ error, over bool) {
 	if errors.Is(err, io.EOF) {
 		f.ended = true
@@ -119,14 +120,14 @@ func (f *ftraceText) stop(err error) (_ error, over bool) {
 	}
 	f.info.skip(err, 1, uint64(max(0, f.in.position()-f.in.at)), 0)
 	var at *Error
-	if !errors.As(err, &at) || at.Line == 0 { // not a line: nothing comes behind it
+	if !errors.As(err, &at) || at.Line == 0 { // not about a line: nothing can be read behind it
 		f.ended = true
 		f.have = f.have && f.hand.Kind != record.KernelStack && f.hand.Kind != record.UserStack
 	}
 	return nil, f.ended
 }
 
-// cut finds out whether the text ends inside a stack.
+// cut gives an error if the text ends inside a stack.
 func (f *ftraceText) cut() error {
 	isStack := f.have && (f.hand.Kind == record.KernelStack || f.hand.Kind == record.UserStack)
 	if isStack && (!f.whole || f.hand.Kind == record.KernelStack && len(f.hand.stack) == 0) {
@@ -144,7 +145,8 @@ func (f *ftraceText) drop(err error, line []byte) {
 	f.info.skip(err, 1, uint64(len(line)+1), 0)
 }
 
-// take reads one line. given: a record is complete, in spare.
+// take reads one line. given reports that this completed a record, which is then in
+// spare.
 func (f *ftraceText) take(line []byte) (given bool, err error) {
 	switch {
 	case bytes.HasPrefix(line, []byte(" =>")):
@@ -174,7 +176,8 @@ func (f *ftraceText) take(line []byte) (given bool, err error) {
 	return given, f.begin()
 }
 
-// turn makes room for a record and says whether there is one to give.
+// turn moves the record in hand to spare and makes room for the next one. It reports
+// whether there was a record in hand.
 func (f *ftraceText) turn() bool {
 	given := f.have
 	f.hand, f.spare = f.spare, f.hand
@@ -183,7 +186,7 @@ func (f *ftraceText) turn() bool {
 	return given
 }
 
-// now is the clock of a CPU.
+// now is the latest time of a CPU.
 func (f *ftraceText) now(cpu int) *uint64 {
 	for len(f.clock) <= cpu {
 		f.clock = append(f.clock, 0)
@@ -191,7 +194,7 @@ func (f *ftraceText) now(cpu int) *uint64 {
 	return &f.clock[cpu]
 }
 
-// begin starts the record of the line parsed last.
+// begin starts a record with the line that was parsed last.
 func (f *ftraceText) begin() error {
 	l, h := &f.line, &f.hand
 	now := f.now(l.cpu)
@@ -227,7 +230,8 @@ func (f *ftraceText) begin() error {
 	return nil
 }
 
-// maxFrames bounds a stack; the kernel's own bound is less.
+// maxFrames is the largest number of frames of a stack; the kernel's own limit is
+// lower.
 const maxFrames = 4096
 
 // frame adds a line " => …" to the stack in hand.
@@ -251,8 +255,9 @@ func (f *ftraceText) frame(text []byte) error {
 	return nil
 }
 
-// address is what stands in <…> at the end of a frame, with options sym-addr or
-// sym-userobj, or for a frame without a symbol; else it is made from the text.
+// address gives the address of a frame. With the options sym-addr and sym-userobj, and
+// for a frame without a symbol, it stands in <…> at the end; otherwise it is made from
+// the text.
 //
 // Kernel: seq_print_ip_sym and seq_print_user_ip, kernel/trace/trace_output.c.
 func (f *ftraceText) address(text []byte, kernel bool) uint64 {
@@ -276,7 +281,8 @@ func (f *ftraceText) address(text []byte, kernel bool) uint64 {
 	return addr
 }
 
-// comment reads a line of the header, or of the body where a CPU's buffer starts.
+// comment reads a line that begins with #: one of the header, or one that says where
+// the buffer of a CPU starts.
 func (f *ftraceText) comment(line []byte) error {
 	counts, ok := bytes.CutPrefix(line, []byte("# entries-in-buffer/entries-written: "))
 	if !ok {
@@ -294,7 +300,7 @@ func (f *ftraceText) comment(line []byte) error {
 	return nil
 }
 
-// extendMark adds a line to a text that holds newlines.
+// extendMark adds a line to a marker's text, which may hold newlines.
 func (f *ftraceText) extendMark(line []byte) {
 	h := &f.hand
 	if len(h.data)+len(line)+1 > maxMark {

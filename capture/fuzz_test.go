@@ -12,8 +12,8 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// fuzzed reads data to its end, with and without KeepGoing. Whatever it holds, an
-// error is an Error and KeepGoing has none.
+// fuzzed reads data to its end, with and without KeepGoing. Whatever data holds, an
+// error is an Error, and with KeepGoing there is none.
 func fuzzed(t *testing.T, data []byte, format string) {
 	t.Helper()
 	strict, err := outcome(OpenReader(bytes.NewReader(data), "fuzz", Options{Format: format}))
@@ -51,7 +51,7 @@ func FuzzFoldedText(f *testing.F) {
 	})
 }
 
-// foldedTotal bounds the records a text asks for.
+// foldedTotal gives an upper limit of the records that a text asks for.
 func foldedTotal(data []byte) (n uint64) {
 	for line := range bytes.Lines(data) {
 		_, w, _ := splitFolded(bytes.TrimRight(line, " \r\n"))
@@ -60,7 +60,7 @@ func foldedTotal(data []byte) (n uint64) {
 	return n
 }
 
-// FuzzDetect opens whatever there is.
+// FuzzDetect opens data of any content.
 func FuzzDetect(f *testing.F) {
 	f.Add([]byte(goodPerf))
 	f.Add(gzipped(goodFtrace))
@@ -117,8 +117,8 @@ func FuzzKallsyms(f *testing.F) {
 	})
 }
 
-// Of several symbols at one address the first in the file counts, in whatever order
-// the addresses come.
+// TestKallsymsOrder: of several symbols with the same address the first in the file
+// counts, whatever the order of the addresses is.
 func TestKallsymsOrder(t *testing.T) {
 	k := &kallsyms{}
 	k.once.Do(func() {})
@@ -141,8 +141,8 @@ func TestKallsymsOrder(t *testing.T) {
 	}
 }
 
-// FuzzStackMap: whatever the file that is to explain ids holds, an error is an Error and
-// stays, and every id is counted.
+// FuzzStackMap gives stack maps of any content. An error is an Error and the next call
+// returns it again, and every id is counted.
 func FuzzStackMap(f *testing.F) {
 	const text = "stack_id 5 [ref 2, depth 2]\n  [0] vfs_read+0x10/0x20\n  [1] 0xffffffff81000000\n"
 	f.Add([]byte(text))

@@ -8,58 +8,58 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Info is what is known about a capture.
+// Info tells what is known about a capture.
 type Info struct {
 	Path, Format string
 
-	Events, KernelStacks, UserStacks uint64 // records delivered
-	Losses, Lost                     uint64 // gaps, and the events known to be missing in them
-	First, Last                      uint64 // earliest and latest time, nanoseconds unless a caveat says otherwise
+	Events, KernelStacks, UserStacks uint64 // how many records of each kind were delivered
+	Losses, Lost                     uint64 // how many gaps there were, and how many events are known to be missing in them
+	First, Last                      uint64 // earliest and latest time, in nanoseconds unless a caveat says otherwise
 	Timed                            bool   // the capture has times
 	CPUs                             int    // highest CPU number seen + 1
 
-	// InBuffer and Written are what the header of a trace file says of the buffer
-	// the text comes from; the records delivered are what is left of InBuffer.
+	// InBuffer and Written are the numbers in the header of a trace file: how many
+	// entries the buffer held, and how many were ever written to it.
 	InBuffer, Written uint64
 
-	// SubbufSize and Stats are those of a folder; Stats has an entry for each CPU
-	// that has a stats.cpuN file.
+	// SubbufSize and Stats are set for a folder: the size of its pages in bytes, and an
+	// entry for each stats.cpuN file.
 	SubbufSize int
 	Stats      []CPUStats
 
-	// What KeepGoing skipped.
+	// How much KeepGoing skipped.
 	SkippedEvents, SkippedBytes, SkippedPages uint64
 	FirstSkipped                              error
 
-	// Nameless is, with KeepGoing, why addresses of the kernel have no names although
-	// there is a kallsyms.
+	// Nameless is set with KeepGoing: it says why addresses of the kernel have no names
+	// although there is a kallsyms.
 	Nameless error
 }
 
-// Skipped tells what KeepGoing left out; nil: nothing.
-func (i Info) Skipped() error {
+// Skipped tells what KeepGoing left out; nil if nothing was.
+func (info Info) Skipped() error {
 	var errs []error
-	if i.FirstSkipped != nil {
-		errs = append(errs, fmt.Errorf("%s: %s", i.Path, i.skipped()))
+	if info.FirstSkipped != nil {
+		errs = append(errs, fmt.Errorf("%s: %s", info.Path, info.skipped()))
 	}
-	if i.Nameless != nil {
-		errs = append(errs, fmt.Errorf("the kernel's addresses stay without names: %w", i.Nameless))
+	if info.Nameless != nil {
+		errs = append(errs, fmt.Errorf("the kernel's addresses stay without names: %w", info.Nameless))
 	}
 	return errors.Join(errs...)
 }
 
-// NothingLeft is the error of a capture of which KeepGoing has skipped all; nil: there
-// was something to read, or nothing at all.
-func (i Info) NothingLeft() error {
-	if i.FirstSkipped == nil || i.Entries() > 0 {
+// NothingLeft is an error if KeepGoing skipped everything that the capture holds. It is
+// nil if anything could be read, and if the capture is empty.
+func (info Info) NothingLeft() error {
+	if info.FirstSkipped == nil || info.Entries() > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: nothing could be read: %s", i.Path, i.skipped())
+	return fmt.Errorf("%s: nothing could be read: %s", info.Path, info.skipped())
 }
 
-func (i Info) skipped() string {
+func (info Info) skipped() string {
 	return fmt.Sprintf("damaged parts were skipped: %d events or lines, %d bytes and the rest of %d pages; the first: %v",
-		i.SkippedEvents, i.SkippedBytes, i.SkippedPages, i.FirstSkipped)
+		info.SkippedEvents, info.SkippedBytes, info.SkippedPages, info.FirstSkipped)
 }
 
 // CPUStats are the numbers of a stats.cpuN file.
@@ -70,52 +70,53 @@ type CPUStats struct {
 	DroppedEvents, ReadEvents              uint64
 }
 
-// Entries is the number of records delivered, as the kernel counts entries.
-func (i Info) Entries() uint64 { return i.Events + i.KernelStacks + i.UserStacks }
+// Entries is the number of records delivered. Like the kernel, it counts a stack as an
+// entry of its own.
+func (info Info) Entries() uint64 { return info.Events + info.KernelStacks + info.UserStacks }
 
-func (i *Info) count(r *record.Record) {
+func (info *Info) count(r *record.Record) {
 	switch r.Kind {
 	case record.Event:
-		i.Events++
+		info.Events++
 	case record.KernelStack:
-		i.KernelStacks++
+		info.KernelStacks++
 	case record.UserStack:
-		i.UserStacks++
+		info.UserStacks++
 	case record.Lost:
-		i.Losses++
+		info.Losses++
 		if r.Count != record.LostUnknown {
-			i.Lost += r.Count
+			info.Lost += r.Count
 		}
 		return
 	}
-	if i.Entries() == 1 || r.Time < i.First {
-		i.First = r.Time
+	if info.Entries() == 1 || r.Time < info.First {
+		info.First = r.Time
 	}
-	i.Last = max(i.Last, r.Time)
-	i.CPUs = max(i.CPUs, r.CPU+1)
+	info.Last = max(info.Last, r.Time)
+	info.CPUs = max(info.CPUs, r.CPU+1)
 }
 
 // skip counts what KeepGoing passes over.
-func (i *Info) skip(err error, events, bytes, pages uint64) {
-	if i.FirstSkipped == nil {
-		i.FirstSkipped = err
+func (info *Info) skip(err error, events, bytes, pages uint64) {
+	if info.FirstSkipped == nil {
+		info.FirstSkipped = err
 	}
-	i.SkippedEvents += events
-	i.SkippedBytes += bytes
-	i.SkippedPages += pages
+	info.SkippedEvents += events
+	info.SkippedBytes += bytes
+	info.SkippedPages += pages
 }
 
-func (i *Info) caveats() []string {
+func (info *Info) caveats() []string {
 	var out []string
-	if i.FirstSkipped != nil {
-		out = append(out, i.skipped())
+	if info.FirstSkipped != nil {
+		out = append(out, info.skipped())
 	}
-	if i.InBuffer != 0 && i.InBuffer != i.Entries() {
+	if info.InBuffer != 0 && info.InBuffer != info.Entries() {
 		out = append(out, fmt.Sprintf("the header counts %d entries in the buffer, the text has %d: if it was cut, its last stack may be, too",
-			i.InBuffer, i.Entries()))
+			info.InBuffer, info.Entries()))
 	}
-	if i.Written > i.InBuffer {
-		out = append(out, fmt.Sprintf("the buffer had overwritten %d entries when the text was taken", i.Written-i.InBuffer))
+	if info.Written > info.InBuffer {
+		out = append(out, fmt.Sprintf("the buffer had overwritten %d entries when the text was taken", info.Written-info.InBuffer))
 	}
 	return out
 }

@@ -8,13 +8,13 @@ import (
 	"os"
 )
 
-// hostFS are the files below a folder of the host, whose reads end with a context.
+// hostFS is a folder of the host. Reads of its files fail once a context is done.
 type hostFS struct {
 	fs.FS
 	ctx context.Context
 }
 
-// host is the host's folder dir.
+// host gives the file system of a folder of the host.
 func (o Options) host(dir string) fs.FS {
 	if o.Context == nil {
 		return os.DirFS(dir)
@@ -33,13 +33,14 @@ func (h hostFS) Open(name string) (fs.File, error) {
 	return hostFile{f, h.ctx}, nil
 }
 
-// Stat implements fs.StatFS: without it a file would be opened to be looked at.
+// Stat implements fs.StatFS. Without it, package fs would open a file in order to look
+// at it.
 func (h hostFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(h.FS, name) }
 
 // ReadDir implements fs.ReadDirFS.
 func (h hostFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(h.FS, name) }
 
-// hostFile can do what an *os.File of os.DirFS can.
+// hostFile has the methods that a file of os.DirFS has.
 type hostFile struct {
 	fs.File
 	ctx context.Context

@@ -11,14 +11,14 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// TestContext: after the end of Options.Context nothing is read from a file any more,
-// also with KeepGoing, and nothing is opened.
+// TestContext: after the end of Options.Context no file is read or opened any more, not
+// even with KeepGoing.
 func TestContext(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, Example()); err != nil {
 		t.Fatal(err)
 	}
-	// Pages without a record, a terabyte of them, which take no room on the disk.
+	// A terabyte of pages without a record. They take no room on the disk.
 	if err := os.Remove(filepath.Join(dir, "cpu0.raw.gz")); err != nil {
 		t.Fatal(err)
 	}

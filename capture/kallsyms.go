@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// kallsyms resolves kernel addresses. The texts are indexed at the first look-up.
+// kallsyms finds the names of kernel addresses. The texts are indexed at the first
+// look-up.
 //
 // Kernel: kallsyms_lookup_buildid, kernel/kallsyms.c.
 type kallsyms struct {
@@ -19,27 +20,29 @@ type kallsyms struct {
 	symbolIndex
 }
 
-// symbolIndex is what was read; it does not change any more.
+// symbolIndex is the index of the symbols. Once it is built it does not change any
+// more.
 type symbolIndex struct {
-	text   [2][]byte // of kallsyms and of kallsyms.modules.txt
-	syms   []symbol  // by address; of several with one address the first in the file
-	sorted bool      // while lines are added: syms is
-	// start and end bound the kernel's own symbols: _stext and _end; 0: not known.
+	text   [2][]byte // what kallsyms and kallsyms.modules.txt hold
+	syms   []symbol  // sorted by address; only the first in the file of those with the same address
+	sorted bool      // while lines are added: syms is in order so far
+	// start and end are the addresses of _stext and _end, between which the kernel's
+	// own symbols lie; 0: not known.
 	start, end uint64
 
-	anchors map[string]uint64 // by name, see isAnchor
+	anchors map[string]uint64 // addresses by name, see isAnchor
 }
 
-// symbol is a line of the text. A kernel has some 150,000 of them, of which a
-// trace needs few: names stay where they are until one is looked up.
+// symbol is a line of the text. A kernel has some 150,000 of them and a trace needs
+// few, so a name stays in the text until it is looked up.
 type symbol struct {
 	addr uint64
-	file uint32 // which text
-	at   uint32 // where the name begins there
+	file uint32 // the index of the text
+	at   uint32 // where the name begins in it
 }
 
-// maxModuleSymbol bounds what belongs to the last symbol before a gap between
-// modules: no file tells where a module ends.
+// maxModuleSymbol is how far the last symbol of a module reaches at most. No file tells
+// where a module ends.
 const maxModuleSymbol = 4096
 
 // Lookup implements event.Symbols. The size is the distance to the next symbol.
@@ -61,7 +64,7 @@ func (k *kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 	return name, module, offset, size, true
 }
 
-// each calls f for every symbol, with its distance to the next one.
+// each calls f for every symbol. The size is the distance to the next symbol.
 func (k *kallsyms) each(f func(addr, size uint64, name, module string)) {
 	k.once.Do(k.load)
 	for i, s := range k.syms {
@@ -74,8 +77,8 @@ func (k *kallsyms) each(f func(addr, size uint64, name, module string)) {
 	}
 }
 
-// isAnchor says which symbols are looked for by name: the kernel's bounds, with
-// which print formats calculate, and those of the interrupt entry code.
+// isAnchor reports whether a symbol is looked up by its name: the bounds of the kernel,
+// with which print formats calculate, and those of the interrupt entry code.
 func isAnchor(name string) bool {
 	switch name {
 	case "_stext", "_end", "__irqentry_text_start", "__irqentry_text_end":
@@ -84,32 +87,32 @@ func isAnchor(name string) bool {
 	return false
 }
 
-// mayBeAnchor is a quick look at what begins with a name.
+// mayBeAnchor is a quick test that rules out most names; text begins with the name.
 func mayBeAnchor(text []byte) bool {
 	return text[0] == '_' && len(text) > 2 && (text[2] == 't' || text[2] == 'n' || text[2] == 'i')
 }
 
-// Address is where an anchor is.
+// Address gives the address of an anchor.
 func (k *kallsyms) Address(name string) (uint64, bool) {
 	k.once.Do(k.load)
 	addr, ok := k.anchors[name]
 	return addr, ok
 }
 
-// load indexes kallsyms, and kallsyms.modules.txt of the captures nearby, whose
-// modules replace those of kallsyms: modules move from boot to boot.
+// load indexes kallsyms. Modules are loaded elsewhere after each boot, so if there is a
+// kallsyms.modules.txt near the capture, its modules replace those of kallsyms.
 func (k *kallsyms) load() {
-	defer func() { k.files = kernelFiles{} }() // their text is not needed any more
+	defer func() { k.files = kernelFiles{} }() // nothing is read from them any more
 	if k.modules == nil {
 		k.symbolIndex = k.files.cache.index(k.files)
 		return
 	}
-	text, _, _ := k.files.cache.kallsyms(k.files) // was read without an error
+	text, _, _ := k.files.cache.kallsyms(k.files) // setSymbols has read it without an error
 	k.set(text, k.modules, true)
 }
 
-// checkSymbols finds what a text of symbols cannot be: one that was cut, is none, or
-// tells no addresses.
+// checkSymbols gives an error for a text that is of no use as kallsyms: one that was
+// cut off, has no symbols, or hides the addresses.
 //
 // Kernel: kptr_restrict; s_show, kernel/kallsyms.c.
 func checkSymbols(text []byte, shown string) error {
@@ -135,14 +138,14 @@ func checkSymbols(text []byte, shown string) error {
 	return fileError(shown, "all addresses are 0: take it as root (kptr_restrict)", nil)
 }
 
-// isSymbolLine says whether a line is "address type name …".
+// isSymbolLine reports whether a line has the form "address type name …".
 func isSymbolLine(line []byte) bool {
 	_, n := leadingHex(line[:min(16, len(line))])
 	return n > 0 && n+3 < len(line) && line[n] == ' ' && line[n+2] == ' ' && line[n+3] > ' '
 }
 
-// set indexes the lines of all, without those of modules if they are replaced, and
-// then those of modules. It keeps one symbol of each address.
+// set indexes the lines of all and then those of modules; with replaced, it leaves out
+// the modules in all. It keeps one symbol for each address.
 func (k *symbolIndex) set(all, modules []byte, replaced bool) {
 	k.text = [2][]byte{all, modules}
 	k.anchors = map[string]uint64{}
@@ -156,15 +159,15 @@ func (k *symbolIndex) set(all, modules []byte, replaced bool) {
 	}
 }
 
-// symbolCost is the size of a symbol.
+// symbolCost is the size of a symbol in bytes.
 const symbolCost = 16
 
-// symbolsCost is what the index of a text takes: a symbol for each line.
+// symbolsCost is the memory that the index of a text takes: a symbol for each line.
 func symbolsCost(text []byte) int64 {
 	return symbolCost * int64(bytes.Count(text, []byte("\n"))+1)
 }
 
-// readSymbols reads a text of symbols, and takes the memory for its index, too.
+// readSymbols reads a text of symbols. It asks for the memory of the index as well.
 func readSymbols(places []place, names ...string) (text []byte, shown string, err error) {
 	text, shown, err = readFirst(places, names...)
 	if err != nil {
@@ -176,8 +179,9 @@ func readSymbols(places []place, names ...string) (text []byte, shown string, er
 	return text, shown, nil
 }
 
-// add appends the lines "address type name [module]" of a text; others are passed
-// over. Data counts: a kernel whose kallsyms lists it names it, too.
+// add appends the lines "address type name [module]" of a text and passes over all
+// others. Data symbols are taken, too: if a kernel's kallsyms lists them, that kernel
+// prints their names.
 func (k *symbolIndex) add(file uint32, noModules bool) {
 	text := k.text[file]
 	var high highDigits
@@ -211,14 +215,14 @@ func (k *symbolIndex) add(file uint32, noModules bool) {
 	}
 }
 
-// highDigits are the first digits of an address, which most lines have in common with
-// the one before.
+// highDigits remembers the first digits of an address, because most lines share them
+// with the line before.
 type highDigits struct {
 	text  [12]byte
-	value uint64 // 0: text is not known
+	value uint64 // what they stand for; 0: nothing is remembered
 }
 
-// address reads the number that a line begins with, and says how long it is.
+// address reads the number at the beginning of a line, and gives its length in bytes.
 func (h *highDigits) address(line []byte) (addr uint64, n int) {
 	const all = 16
 	if h.value == 0 || len(line) < all || [len(h.text)]byte(line) != h.text {
@@ -234,8 +238,8 @@ func (h *highDigits) address(line []byte) (addr uint64, n int) {
 	return h.value | addr, all
 }
 
-// leadingHex reads the number that a text of at most 16 bytes begins with, and says
-// how long it is.
+// leadingHex reads the hexadecimal number at the beginning of a text of at most 16
+// bytes, and gives its length in bytes.
 func leadingHex(text []byte) (v uint64, n int) {
 	for _, c := range text {
 		switch {
@@ -252,7 +256,7 @@ func leadingHex(text []byte) (v uint64, n int) {
 	return v, n
 }
 
-// name is the name of a symbol and the module it belongs to, or "".
+// name gives the name of a symbol and its module, which is "" for the kernel's own.
 func (k *symbolIndex) name(s symbol) (name, module string) {
 	line, _, _ := bytes.Cut(k.text[s.file][s.at:], []byte("\n"))
 	return splitModule(string(bytes.TrimRight(line, " \r")))
@@ -270,8 +274,9 @@ func splitModule(s string) (name, module string) {
 	return name, strings.Trim(module, "[] ")
 }
 
-// sort sorts by address and keeps of equal ones the first. The kernel's own come in
-// order, and what was loaded later follows, often all of it above.
+// sort sorts the symbols by address and keeps the first of those with the same address.
+// The kernel's own symbols come in order; those of modules follow, and often all of
+// their addresses are higher.
 func (k *symbolIndex) sort() {
 	byAddr := func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) }
 	n := 1

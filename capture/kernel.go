@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// parents is how far up a kernel's files are looked for.
+// parents is how many folders above the capture are searched for the kernel's files.
 const parents = 4
 
-// kernelFiles finds what is known about the kernel of a capture: in the folder that
-// --kernel names, else in the capture, its parents and the folder static of each.
+// kernelFiles finds the files of a capture's kernel: in the folder that --kernel names,
+// or else in the capture's folder, the folders above it, and the folder static of each.
 type kernelFiles struct {
 	places []place
-	near   []place // the capture and what is above it, also if --kernel names another
+	near   []place // the capture's folder and those above it, even if --kernel names another
 	cache  *Cache
 }
 
@@ -32,7 +32,8 @@ func (p place) static() place {
 	return place{p.fsys, path.Join(p.dir, "static"), path.Join(p.shown, "static")}
 }
 
-// findKernel lists the places, the nearest first. dir is the capture's folder.
+// findKernel lists the places to search, the nearest first. dir is the capture's
+// folder.
 func findKernel(l location, dir string) kernelFiles {
 	var k kernelFiles
 	if l.fsys != nil {
@@ -61,8 +62,8 @@ func findKernel(l location, dir string) kernelFiles {
 	return k
 }
 
-// read gives the content of the first of names that a place has, with compression
-// undone, and where it was.
+// read gives the uncompressed content of the first of the named files that any place
+// has, and the file's name for errors.
 func (k kernelFiles) read(names ...string) (text []byte, shown string, err error) {
 	return readFirst(k.places, names...)
 }
@@ -81,7 +82,8 @@ func readFirst(places []place, names ...string) (text []byte, shown string, err 
 	return nil, "", fs.ErrNotExist
 }
 
-// headerPageSize is the size of a sub-buffer that events/header_page tells; 0: none.
+// headerPageSize gives the size of a sub-buffer according to events/header_page; 0 if
+// there is no such file.
 func (k kernelFiles) headerPageSize() (int, error) {
 	text, shown, err := k.read("header_page", "header_page.txt")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,8 +118,9 @@ func numberAfter(line []byte, key string) (uint64, bool) {
 	return parseUint(line[:n])
 }
 
-// formats finds the event formats: formats_all of the kernel, and the format files
-// under events of the capture itself, which win. No formats: fs.ErrNotExist.
+// formats finds the event formats: the kernel's formats_all, and the format files below
+// events in the capture itself, which take precedence. If there are no formats at all,
+// the error is fs.ErrNotExist.
 func (k kernelFiles) formats(l location, dir string) (*formats, error) {
 	all, err := k.cache.formats(k)
 	if err != nil {
@@ -133,14 +136,14 @@ func (k kernelFiles) formats(l location, dir string) (*formats, error) {
 	return mergeFormats(all, own), nil
 }
 
-// globQuote keeps a folder's name from being a pattern.
+// globQuote quotes a folder's name so that fs.Glob does not take it for a pattern.
 func globQuote(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// setSymbols prepares kallsyms: it is read, and indexed at the first look-up. One that is
-// there but cannot be used is an error; with KeepGoing addresses then have no names, and
-// Info says why.
+// setSymbols reads kallsyms, which is indexed at the first look-up. A kallsyms that
+// cannot be used is an error. With KeepGoing, addresses have no names then, and Info says
+// why.
 func (b *base) setSymbols(k kernelFiles) error {
 	if len(k.places) == 0 {
 		return nil
@@ -157,7 +160,8 @@ func (b *base) setSymbols(k kernelFiles) error {
 	return nil
 }
 
-// readSymbols reads kallsyms into the cache, and kallsyms.modules.txt, and judges them.
+// readSymbols reads kallsyms into the cache, reads kallsyms.modules.txt, and checks
+// both.
 func (k kernelFiles) readSymbols() (modules []byte, err error) {
 	text, shown, err := k.cache.kallsyms(k)
 	if err == nil {
@@ -182,13 +186,13 @@ func (k kernelFiles) readSymbols() (modules []byte, err error) {
 func symbolsFault(shown string, err error) error {
 	var at *Error
 	if errors.As(err, &at) {
-		return err // it has the place
+		return err // it names the place already
 	}
 	return fileError(shown, "cannot read the kernel's symbols", cause(err))
 }
 
-// maxCmdline is longer than any line of saved_cmdlines: a number and a name of at most
-// 15 bytes.
+// maxCmdline is more than any line of saved_cmdlines has: a number and a name of at
+// most 15 bytes.
 const maxCmdline = 128
 
 // savedCmdlines reads the names of tasks.

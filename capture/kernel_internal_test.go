@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// TestPlaces says how errors name the files of a kernel: as the user would.
+// TestPlaces: errors name the files of a kernel as the user would.
 func TestPlaces(t *testing.T) {
 	const inRoot = "home/me/cap"
 	for _, c := range []struct {

@@ -6,29 +6,29 @@ import (
 	"io"
 )
 
-// maxLine bounds a line of text; what is longer is no trace.
+// maxLine is the longest line that is accepted, in bytes. No trace has a longer one.
 const maxLine = 1 << 20
 
-// lines reads text line by line without copying and without more memory than two
-// of the longest lines.
+// lines reads a text line by line. It copies nothing, and needs memory for two lines of
+// the greatest length.
 type lines struct {
 	in    io.Reader
 	name  string
 	buf   []byte
-	start int   // of the next line in buf
-	end   int   // of what was read
-	off   int64 // of buf[0] in the file
-	line  int   // number of the line last given
-	at    int64 // its offset
-	err   error // of in, kept until buf is used up
+	start int   // where the next line begins in buf
+	end   int   // how much of buf is filled
+	off   int64 // where buf[0] lies in the file
+	line  int   // the number of the line given last
+	at    int64 // where that line begins in the file
+	err   error // the error of in, kept until buf is used up
 }
 
 func newLines(in io.Reader, name string) *lines {
 	return &lines{in: in, name: name, buf: make([]byte, 2*maxLine)}
 }
 
-// next gives the next line without its newline, and whether it had one. The line
-// is valid until the next call.
+// next gives the next line without its newline, and reports whether there was a
+// newline. The line is valid until the next call.
 func (l *lines) next() (line []byte, whole bool, err error) {
 	seen := l.start
 	for {
@@ -52,7 +52,7 @@ func (l *lines) next() (line []byte, whole bool, err error) {
 	}
 }
 
-// fill moves what is left to the front and reads behind it.
+// fill moves the unread bytes to the front of buf and reads more behind them.
 func (l *lines) fill() {
 	copy(l.buf, l.buf[l.start:l.end])
 	l.off += int64(l.start)
@@ -63,8 +63,8 @@ func (l *lines) fill() {
 	l.err = err
 }
 
-// rest gives the last line, which has no newline, or the error of the file. A part
-// of a line in front of an error is no line.
+// rest gives the last line, which has no newline, or the error of the file. If reading
+// failed inside a line, that part is not given.
 func (l *lines) rest() ([]byte, bool, error) {
 	if l.start == l.end || !errors.Is(l.err, io.EOF) {
 		return nil, false, l.err
@@ -75,8 +75,8 @@ func (l *lines) rest() ([]byte, bool, error) {
 	return line, false, nil
 }
 
-// tooLong is the error for a line that does not end; it also skips it, so that a
-// reader that keeps going finds the next one.
+// tooLong gives the error for a line that is too long. It also skips that line, so that
+// a reader that keeps going finds the next one.
 func (l *lines) tooLong() error {
 	l.line++
 	err := l.fault("a line longer than 1 MiB")
@@ -94,10 +94,10 @@ func (l *lines) tooLong() error {
 	}
 }
 
-// fault is an Error about the line last given.
+// fault makes an Error about the line given last.
 func (l *lines) fault(what string) *Error {
 	return &Error{File: l.name, Line: l.line, Offset: -1, What: what}
 }
 
-// position is the offset behind the line last given.
+// position is where the line given last ends in the file.
 func (l *lines) position() int64 { return l.off + int64(l.start) }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// fileMaps are the files that processes had mapped, for sym-userobj.
+// fileMaps are the files that processes had mapped. The option sym-userobj needs them.
 //
 // Kernel: seq_print_user_ip, kernel/trace/trace_output.c, asks the task itself, if it
 // still lives when the text is read.
@@ -21,13 +21,13 @@ type fileMaps map[int32][]mapping // by tgid, by start
 // mapping is a line of /proc/PID/maps.
 type mapping struct {
 	start, end uint64
-	path       string // "" of memory without a file
+	path       string // "": memory without a file
 }
 
-// mappingCost is the size of a mapping, without its path.
+// mappingCost is the size of a mapping in bytes, without its path.
 const mappingCost = 48
 
-// maxMappings bounds what is kept of all of them.
+// maxMappings is how many mappings are kept of all processes together.
 const maxMappings = 1 << 20
 
 // readMaps reads the files maps.PID of a capture folder.
@@ -89,10 +89,11 @@ func parseMapping(line string) (m mapping, ok bool) {
 	return m, ok1 && ok2
 }
 
-// file finds the file at an address, and where its mapping starts. An address between
-// two mappings belongs to the one above, in which its offset is negative.
+// file finds the file that is mapped at an address, and where its mapping starts. An
+// address between two mappings counts as one of the upper mapping, with a negative
+// offset.
 //
-// Kernel: find_vma, mm/mmap.c, gives the first that ends above an address.
+// Kernel: find_vma, mm/mmap.c, gives the first mapping that ends above the address.
 func (m fileMaps) file(tgid int32, ip uint64) (path string, start uint64) {
 	list := m[tgid]
 	i := sort.Search(len(list), func(i int) bool { return list[i].end > ip })

@@ -20,7 +20,8 @@ func parseMaps(text string) fileMaps {
 	return fileMaps{7: list}
 }
 
-// TestMappingOfAddress: a mapping owns what lies below it down to the one before.
+// TestMappingOfAddress: the addresses below a mapping, down to the one before, count as
+// its own.
 func TestMappingOfAddress(t *testing.T) {
 	m := parseMaps(procMaps)
 	for _, tt := range []struct {

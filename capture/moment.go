@@ -8,13 +8,14 @@ import (
 	"ftracelab/tracer/output"
 )
 
-// momentField is a line of state.txt that no file of a kernel tells.
+// momentField is a line of state.txt whose value no file of a kernel tells.
 type momentField struct {
 	name  string
 	value any // *uint64, *int64, *int32, *uint32, *int, *string
 }
 
-// momentFields are the lines of a moment.
+// momentFields gives the lines that [Moment] writes, with the variables that hold their
+// values.
 func momentFields(began *uint64, l *output.Latency) []momentField {
 	return []momentField{
 		{"time_start", began},
@@ -33,8 +34,8 @@ func momentFields(began *uint64, l *output.Latency) []momentField {
 	}
 }
 
-// Moment is the text of state.txt that tells what only the latency format shows: when
-// the buffer was reset, and what stands in its header.
+// Moment makes the lines of state.txt for what only the latency format shows: when the
+// buffer was reset, and what its header says about the latency.
 func Moment(began uint64, l output.Latency) []byte {
 	var text []byte
 	for _, f := range momentFields(&began, &l) {

@@ -22,7 +22,8 @@ func oracle(t testing.TB, elem ...string) string {
 	return filepath.Join(append([]string{testutil.Oracle(t)}, elem...)...)
 }
 
-// shared is the folder beside the oracle with captures users bring.
+// shared is the folder beside the oracle that holds captures of the kinds that users
+// bring.
 func shared(t testing.TB, elem ...string) string {
 	t.Helper()
 	return filepath.Join(append([]string{filepath.Dir(oracle(t)), "captures"}, elem...)...)
@@ -31,7 +32,7 @@ func shared(t testing.TB, elem ...string) string {
 // census counts a capture as DEDUP_STATS.txt does.
 type census struct {
 	events, kernel, user, lost uint64
-	eventBytes, stackBytes     uint64 // of records as they lie in the buffer
+	eventBytes, stackBytes     uint64 // what the records take in the buffer
 	frames                     uint64
 	unique                     map[string]int
 	byCPU                      map[int]uint64
@@ -195,7 +196,8 @@ func TestSavingsFolders(t *testing.T) {
 	}
 }
 
-// TestTextSizes holds the records re-built from text against the kernel's own.
+// TestTextSizes compares the sizes of records that were rebuilt from text with the
+// kernel's own.
 func TestTextSizes(t *testing.T) {
 	for _, name := range []string{"kmem_stack", "sched_stack", "user_stack"} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +245,7 @@ func comparePrefix(t *testing.T, pages, text *Capture) (pageBytes, textBytes, n 
 			if !errors.Is(text.Next(&peek), io.EOF) {
 				t.Fatalf("record %d: %d frames on the page, %d in text", n, len(p.Stack), len(x.Stack))
 			}
-			return pageBytes, textBytes, n // head cut the last stack
+			return pageBytes, textBytes, n // "head" has cut off the last stack
 		}
 		for i := range p.Stack {
 			frames++
@@ -400,8 +402,8 @@ func readGzip(t *testing.T, path string) []byte {
 	return text
 }
 
-// TestTextOfEvents holds the sizes of records of all kinds of events against the
-// pages, with the kernel's formats.
+// TestTextOfEvents compares the sizes of rebuilt records of all kinds of events with
+// those on the pages. The formats are the kernel's.
 func TestTextOfEvents(t *testing.T) {
 	for _, kernel := range []string{"debian", "full"} {
 		names, err := filepath.Glob(oracle(t, kernel, "events/ev_*/trace.txt*"))
@@ -412,7 +414,7 @@ func TestTextOfEvents(t *testing.T) {
 		for _, name := range names {
 			a := count(t, openTest(t, filepath.Dir(name), Options{}))
 			if a.events == 0 {
-				continue // an empty trace has nothing to be known by
+				continue // nothing in an empty trace tells its format
 			}
 			b := count(t, openTest(t, name, Options{}))
 			if a.events != b.events || a.kernel != b.kernel || a.user != b.user {

@@ -16,9 +16,9 @@ type cpuPages struct {
 	cpu         int
 	file, shown string
 	in          *stream
-	off         int64 // of page in the file
-	loaded      bool  // page was read
-	open        bool  // page has items left
+	off         int64 // where page lies in the file
+	loaded      bool  // a page was read
+	open        bool  // page has more events
 	page        ringbuf.PageReader
 	now         uint64
 
@@ -46,8 +46,8 @@ func (c *cpuPages) advance() error {
 	}
 }
 
-// item gives the next event as it lies on its page. lost: it is not that but the
-// gap in rec. At the end done is set.
+// item gives the next event as it lies on its page. With lost there is no event but a
+// gap, which is in rec. At the end, item sets done.
 func (c *cpuPages) item() (e ringbuf.PageEvent, lost bool, err error) {
 	for !c.done {
 		if !c.open {
@@ -73,7 +73,8 @@ func (c *cpuPages) item() (e ringbuf.PageEvent, lost bool, err error) {
 	return e, false, nil
 }
 
-// load reads the next page. lost: rec is the gap in front of it.
+// load reads the next page. lost reports that there is a gap before it, which is then
+// in rec.
 func (c *cpuPages) load() (lost bool, err error) {
 	size := c.f.info.SubbufSize
 	if c.loaded {
@@ -112,13 +113,14 @@ func (c *cpuPages) load() (lost bool, err error) {
 	return false, nil
 }
 
-// lose makes rec a gap.
+// lose stores a gap in rec.
 func (c *cpuPages) lose(count uint64) {
 	c.rec = record.Record{Kind: record.Lost, CPU: c.cpu, Time: c.now, Count: count}
 }
 
-// damaged ends the page that cannot be read, or the capture. What KeepGoing passes
-// over is a gap of unknown size; lost says that rec is it.
+// damaged deals with a page that cannot be read. Without KeepGoing it ends the capture
+// with an error. With KeepGoing the rest of the page becomes a gap of unknown size, and
+// lost reports that the gap is in rec.
 func (c *cpuPages) damaged(err error) (lost bool, _ error) {
 	at := c.fault(err)
 	if !c.f.opt.KeepGoing {
@@ -133,12 +135,12 @@ func (c *cpuPages) damaged(err error) (lost bool, _ error) {
 	return true, nil
 }
 
-// fault is an Error about the page; what is wrong on it has the offset on the page.
+// fault makes an Error about the page; err tells the offset within the page.
 func (c *cpuPages) fault(err error) *Error {
 	return &Error{File: c.shown, Offset: c.off, What: "bad page", Err: err}
 }
 
-// decode makes rec of an event of the page.
+// decode makes an event of the page into a record in rec.
 func (c *cpuPages) decode(e ringbuf.PageEvent) error {
 	if len(e.Data) < event.CommonSize {
 		return fmt.Errorf("page offset %d: a record of %d bytes is shorter than its common header", e.Offset, len(e.Data))
@@ -169,20 +171,20 @@ func (c *cpuPages) decode(e ringbuf.PageEvent) error {
 // its first zero).
 //
 // Kernel: struct stack_entry and struct userstack_entry, kernel/trace/trace_entries.h.
-func (c *cpuPages) addresses(rec []byte, k recordKind) error {
+func (c *cpuPages) addresses(data []byte, k recordKind) error {
 	at := k.list.Offset
-	if at > len(rec) || k.size != nil && len(rec) < k.size.Offset+k.size.Size {
-		return fmt.Errorf("a %s record of %d bytes has no room for its fields", k.typ.Name, len(rec))
+	if at > len(data) || k.size != nil && len(data) < k.size.Offset+k.size.Size {
+		return fmt.Errorf("a %s record of %d bytes has no room for its fields", k.typ.Name, len(data))
 	}
 	long := 8
 	if k.list.ElemSize() == 4 { // of a 32-bit machine
 		long = 4
 	}
-	n := (len(rec) - at) / long
+	n := (len(data) - at) / long
 	if k.size != nil {
-		size := k.size.Int(rec)
+		size := k.size.Int(data)
 		if size < 0 || size > int64(n) {
-			return fmt.Errorf("a %s record of %d bytes cannot have %d frames", k.typ.Name, len(rec), size)
+			return fmt.Errorf("a %s record of %d bytes cannot have %d frames", k.typ.Name, len(data), size)
 		}
 		n = int(size)
 	} else {
@@ -192,9 +194,9 @@ func (c *cpuPages) addresses(rec []byte, k recordKind) error {
 	for i := range n {
 		addr := uint64(0)
 		if off := at + long*i; long == 8 {
-			addr = word(rec[off:])
+			addr = word(data[off:])
 		} else {
-			addr = (&event.Field{Offset: off, Size: long}).Uint(rec)
+			addr = (&event.Field{Offset: off, Size: long}).Uint(data)
 		}
 		if addr == 0 && k.size == nil {
 			break
@@ -205,7 +207,7 @@ func (c *cpuPages) addresses(rec []byte, k recordKind) error {
 	return nil
 }
 
-// word reads a 64-bit number of a little-endian record.
+// word reads a little-endian 64-bit number.
 func word(b []byte) uint64 {
 	_ = b[7]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |

@@ -5,20 +5,20 @@ import (
 	"io"
 )
 
-// perfBlock is a piece of perf script's text that ends where a sample ends.
+// perfBlock is a piece of the text of perf script. It ends where a sample ends.
 type perfBlock struct {
 	data []byte
-	off  int64 // of data in the file
+	off  int64 // where data lies in the file
 	last bool
-	err  error // of the file behind data, or of what was passed over
-	// Bytes and newlines that are passed over in front of data.
+	err  error // why the file cannot be read behind data, or why something was passed over
+	// How many bytes and newlines are passed over in front of data.
 	lost, lines int
 
-	memory []byte // to give back
+	memory []byte // holds data; goes back to the blockReader when data is parsed
 }
 
 const (
-	blockSize  = 1 << 20 // read at once; a sample may be as long
+	blockSize  = 1 << 20 // bytes read at once, and the longest sample
 	blockCount = 4
 )
 
@@ -26,13 +26,13 @@ const (
 type blockReader struct {
 	in   io.Reader
 	name string
-	rest []byte // of the block before: the beginning of a sample
+	rest []byte // the beginning of a sample, left over from the block before
 	off  int64
-	long bool // inside a sample that is too long
+	long bool // the next byte lies inside a sample that is too long
 }
 
-// run sends the blocks until the last one. It takes their memory from free and stops
-// when stop is closed.
+// run sends blocks, up to the last one, or until stop is closed. It takes memory for
+// them from free.
 func (r *blockReader) run(out chan<- perfBlock, free <-chan []byte, stop <-chan struct{}) {
 	defer close(out)
 	for {
@@ -57,7 +57,7 @@ func (r *blockReader) run(out chan<- perfBlock, free <-chan []byte, stop <-chan 
 	}
 }
 
-// next fills buf, which holds two of the largest samples.
+// next reads a block into buf, which has room for two samples of the greatest length.
 func (r *blockReader) next(buf []byte) perfBlock {
 	n := copy(buf, r.rest)
 	m, err := io.ReadFull(r.in, buf[n:n+blockSize])
@@ -67,7 +67,7 @@ func (r *blockReader) next(buf []byte) perfBlock {
 		i := bytes.Index(data, []byte("\n\n"))
 		skip := i + 2
 		if r.long = i < 0; r.long {
-			skip = max(0, len(data)-1) // half a blank line may come
+			skip = max(0, len(data)-1) // the last byte may be the first half of a blank line
 		}
 		data = b.lose(data, skip)
 	}
@@ -96,7 +96,7 @@ func (r *blockReader) next(buf []byte) perfBlock {
 	return b
 }
 
-// lose passes over the first n bytes of data.
+// lose passes over the first n bytes of data, and counts them.
 func (b *perfBlock) lose(data []byte, n int) (rest []byte) {
 	b.lost += n
 	b.lines += bytes.Count(data[:n], []byte("\n"))
@@ -104,8 +104,8 @@ func (b *perfBlock) lose(data []byte, n int) (rest []byte) {
 	return data[n:]
 }
 
-// sampleEnd finds the end of the last whole sample: a blank line, or in text without
-// them a line that is followed by one that is not a frame.
+// sampleEnd finds the end of the last whole sample. That is a blank line; in text
+// without blank lines it is a line that is followed by one that is no frame.
 func sampleEnd(data []byte) int {
 	const near = 64 << 10
 	tail := max(0, len(data)-near)

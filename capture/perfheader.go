@@ -23,8 +23,8 @@ type perfHeader struct {
 	rest   []byte
 }
 
-// parse reads line. A comm may hold blanks and colons: the first "number.number:"
-// behind a task is the time.
+// parse reads a line. A comm may hold blanks and colons, so the time is the first
+// "number.number:" that has a task in front of it.
 func (h *perfHeader) parse(line []byte) bool {
 	for at := 0; ; {
 		i := bytes.IndexByte(line[at:], ':')
@@ -44,7 +44,7 @@ func (h *perfHeader) parse(line []byte) bool {
 	}
 }
 
-// task reads comm, pid and cpu, from behind.
+// task reads comm, pid and cpu, the last of them first.
 func (h *perfHeader) task(b []byte) bool {
 	b = trimBlanks(b)
 	h.cpu, h.hasCPU = 0, false
@@ -69,7 +69,7 @@ func (h *perfHeader) task(b []byte) bool {
 		id = id[slash+1:]
 	}
 	tid, ok := parseUint(id)
-	if !ok && string(id) == "-1" { // the task is gone
+	if !ok && string(id) == "-1" { // perf prints that for a task that is gone
 		tid, ok = 0, true
 	}
 	if !ok || tid > 1<<31-1 {

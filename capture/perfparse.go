@@ -14,29 +14,29 @@ type perfSample struct {
 	cpu, tid     int32
 }
 
-// perfBatch is what a block came to.
+// perfBatch is what was parsed from one block.
 type perfBatch struct {
 	samples []perfSample
 	noCPU   uint64
 	inlined uint64
-	skipped uint64 // samples and bytes passed over, and why first
+	skipped uint64 // samples passed over; bytes says how many bytes, why the first reason
 	bytes   uint64
 	why     error
-	err     error // behind the samples
+	err     error // ends the text after these samples
 }
 
-// maxNames bounds the different comms and events remembered.
+// maxNames is how many different names of tasks and events are remembered.
 const maxNames = 1 << 16
 
-// perfParser makes samples of blocks.
+// perfParser parses blocks into samples.
 type perfParser struct {
 	name      string
 	keepGoing bool
 	stacks    *perfStacks
 	names     map[string]string
-	lines     int // before the block
+	lines     int // how many lines came before the block
 
-	data []byte // of the block
+	data []byte // the text of the block
 	off  int64
 	last bool
 	pos  int
@@ -47,8 +47,8 @@ func newPerfParser(b *base, name string) *perfParser {
 	return &perfParser{name: name, keepGoing: b.opt.KeepGoing, stacks: newPerfStacks(b.frames), names: map[string]string{}}
 }
 
-// block parses a block into out. Only a last block may end inside a sample, which is
-// then an error.
+// block parses a block into out. Only the last block can end inside a sample; that is
+// an error.
 func (p *perfParser) block(b perfBlock, out *perfBatch) {
 	*out = perfBatch{samples: out.samples[:0]}
 	p.lines += b.lines
@@ -85,7 +85,7 @@ func (o *perfBatch) note(err error, samples, bytes uint64) {
 	o.bytes += bytes
 }
 
-// skip goes on behind the next blank line.
+// skip passes over a sample that is wrong: it goes on behind the next blank line.
 func (p *perfParser) skip(start int, err error, out *perfBatch) {
 	end := len(p.data)
 	if i := bytes.Index(p.data[start:], []byte("\n\n")); i >= 0 {
@@ -131,7 +131,7 @@ func (p *perfParser) sample(out *perfBatch) error {
 	return nil
 }
 
-// line takes the next line; ok: it has its newline.
+// line takes the next line; ok reports that it ends with a newline.
 func (p *perfParser) line() (line []byte, ok bool) {
 	rest := p.data[p.pos:]
 	i := bytes.IndexByte(rest, '\n')
@@ -165,7 +165,8 @@ func (p *perfParser) stack(s *perfSample, out *perfBatch) error {
 	return nil
 }
 
-// single parses the frame that stands behind the event, in text without call chains.
+// single parses the one frame that follows the event's name in text without call
+// chains.
 func (p *perfParser) single(s *perfSample, start int, out *perfBatch) error {
 	line := slices.Concat([]byte("\t"), p.head.rest)
 	st, _, err := p.stacks.parse(line)
@@ -177,15 +178,15 @@ func (p *perfParser) single(s *perfSample, start int, out *perfBatch) error {
 	return nil
 }
 
-// isFrame tells the frame of a one-line sample, ADDRESS SYMBOL (DSO), from the text
-// of a tracepoint.
+// isFrame reports whether what follows an event's name is a frame, ADDRESS SYMBOL
+// (DSO), and not the text of a tracepoint.
 func isFrame(b []byte) bool {
 	word, _, _ := bytes.Cut(b, []byte(" "))
 	_, ok := parseHex(word)
 	return ok && b[len(b)-1] == ')'
 }
 
-// intern keeps one string of each name.
+// intern gives the string for a name, and the same string each time.
 func (p *perfParser) intern(b []byte) string {
 	if s, ok := p.names[string(b)]; ok {
 		return s
@@ -197,7 +198,7 @@ func (p *perfParser) intern(b []byte) string {
 	return s
 }
 
-// fault is an Error about the line at pos of the block.
+// fault makes an Error about the line at pos in the block.
 func (p *perfParser) fault(pos int, what string) *Error {
 	line := p.lines + 1 + bytes.Count(p.data[:max(pos, 0)], []byte("\n"))
 	return &Error{File: p.name, Line: line, Offset: p.off + int64(pos), What: what}

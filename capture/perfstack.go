@@ -14,7 +14,8 @@ type perfStack struct {
 	inlined      int
 }
 
-// Bounds of the cache of parsed stacks: when one is reached it starts anew.
+// Limits of the cache of parsed stacks. When one of them is reached, the cache is
+// emptied.
 const (
 	maxCachedStacks = 1 << 14
 	maxCachedFrames = 1 << 20
@@ -22,18 +23,18 @@ const (
 )
 
 // perfStacks parses the text of stacks. Most stacks of a capture occur again, so it
-// remembers what a text came to under the text's 64-bit hash. It trusts the hash: of
-// the at most 16,384 texts remembered at a time one is taken for another once in
-// 10^15 look-ups, and keeping the texts to compare would cost more memory than all
-// the rest.
+// remembers parsed stacks under the 64-bit hash of their text. It trusts the hash: with
+// at most 16,384 texts remembered at a time, one in 10^15 look-ups takes a text for
+// another. Keeping the texts in order to compare them would take more memory than
+// everything else.
 type perfStacks struct {
 	frames *frames
 	cache  map[uint64]perfStack
-	cached int      // frames in the cache
-	chunk  []uint64 // where frames go; stacks given out keep their chunk alive
+	cached int      // how many frames the cache holds
+	chunk  []uint64 // the memory for frames; the stacks given out keep their chunk alive
 
 	user       []uint64 // scratch
-	dso        []byte   // last, with its mark
+	dso        []byte   // the one of the last frame, with its mark
 	dsoMark    uint64
 	dsoKernel  bool
 	dsoUnknown bool
@@ -49,7 +50,8 @@ var (
 	suffixInlined = []byte("(inlined)")
 )
 
-// parse reads the lines of a stack. In an error, line counts from 0.
+// parse reads the lines of a stack. If it fails, line is the number of the bad line,
+// from 0.
 func (p *perfStacks) parse(text []byte) (s perfStack, line int, err error) {
 	key := xxhash.Sum64(text)
 	if s, ok := p.cache[key]; ok {
@@ -92,7 +94,7 @@ func (p *perfStacks) parse(text []byte) (s perfStack, line int, err error) {
 	return s, line, nil
 }
 
-// frame adds a frame, kernel frames to chunk and others to user:
+// frame adds a frame: a kernel frame to chunk, any other to user.
 //
 //	ffffffff817d8d3d ext4_search_dir+0xcd ([kernel.kallsyms])
 //	           24a79 runtime.mallocgc+0x179 (/usr/local/go/bin/go)
@@ -133,7 +135,7 @@ func (p *perfStacks) frame(line []byte) (inlined, ok bool) {
 	return false, true
 }
 
-// place cuts the (DSO) off the end of a frame and looks at it.
+// place cuts the (DSO) off the end of a frame and notes it.
 func (p *perfStacks) place(b []byte) (symbol []byte) {
 	n := len(b)
 	if n == 0 || b[n-1] != ')' {
@@ -156,12 +158,13 @@ func (p *perfStacks) place(b []byte) (symbol []byte) {
 	return b[:max(i-1, 0)]
 }
 
-// The dsos in brackets that are not of the kernel.
+// The DSOs in brackets that do not belong to the kernel.
 var userBrackets = [][]byte{
 	[]byte("[vdso"), []byte("[vsyscall"), []byte("[heap"), []byte("[stack"), []byte("[anon"), []byte("[uprobes"), []byte("[unknown"),
 }
 
-// setDSO tells a dso of the kernel, [kernel.kallsyms] or [module], from the others.
+// setDSO finds out whether a DSO is the kernel's, [kernel.kallsyms] or [module], or
+// another.
 func (p *perfStacks) setDSO(dso []byte) {
 	if bytes.Equal(dso, p.dso) && dso != nil {
 		return
@@ -175,9 +178,9 @@ func (p *perfStacks) setDSO(dso []byte) {
 	p.dsoMark = mappedMark | xxhash.Sum64(dso)>>(64-mappedBits)<<mappedShift
 }
 
-// An address below 2^40 is no place in the address space but in its dso, as perf
-// script prints it for what is mapped: the dso's hash above it keeps the same
-// number in two dsos apart.
+// An address below 2^40 is an offset in its DSO, as perf script prints it for mapped
+// files, not a place in the address space. A hash of the DSO is put above it, so that
+// the same offset in two DSOs gives different addresses.
 const (
 	mappedShift = 40
 	mappedBits  = 22
@@ -187,8 +190,8 @@ const (
 func (p *perfStacks) add(addr uint64, numbered bool, symbol []byte) {
 	kernel := p.dsoKernel
 	if numbered && p.dsoUnknown {
-		// Behind user frames an address that only looks like the kernel's is rubbish
-		// from an unwinder without frame pointers.
+		// After user frames, an address that looks like the kernel's is rubbish: the
+		// unwinder had no frame pointers to go by.
 		kernel = addr >= kernelStart && len(p.user) == 0
 	} else if numbered && addr >= kernelStart && !bytes.HasPrefix(p.dso, []byte("[vsyscall")) {
 		kernel = true

@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// perfText reads the text of perf script, in three goroutines that hand on blocks in
-// order, so that the records never depend on their timing:
+// perfText reads the text of perf script in three goroutines. They hand on blocks in
+// order, so the records never depend on timing:
 //
 //	file ─ blockReader ─ blocks ─ parse ─ batches ─ next
 type perfText struct {
@@ -19,7 +19,7 @@ type perfText struct {
 	batches chan *perfBatch
 	free    chan *perfBatch
 	stop    chan struct{}
-	done    chan struct{} // the goroutines have ended
+	done    chan struct{} // closed when the goroutines have ended
 
 	batch *perfBatch
 	i     int
@@ -57,7 +57,7 @@ func (f *perfText) parse(in io.Reader) {
 	blocks := make(chan perfBlock, 1)
 	memory := make(chan []byte, blockCount)
 	for range blockCount {
-		memory <- nil // made when needed
+		memory <- nil // the blockReader allocates it when it needs it
 	}
 	quit := make(chan struct{})
 	ended := make(chan struct{})
@@ -127,7 +127,7 @@ func (f *perfText) next(r *record.Record) error {
 	return nil
 }
 
-// begin takes over what a batch counted.
+// begin adds the counts of a batch to the capture's.
 func (f *perfText) begin(b *perfBatch) {
 	f.i = 0
 	f.noCPU += b.noCPU
@@ -152,7 +152,8 @@ func (f *perfText) caveats() []string {
 	return append(out, f.frames.caveats("symbols without offset")...)
 }
 
-// close stops the goroutines; a blocked read of the file ends first.
+// close stops the goroutines and waits for them. A read that is blocked has to end
+// first.
 func (f *perfText) close() error {
 	close(f.stop)
 	for range f.batches {

@@ -7,17 +7,17 @@ import (
 	"github.com/smallnest/ringbuffer"
 )
 
-// pipeSize is how far decompression may run ahead of the parser.
+// pipeSize is how many bytes decompression may run ahead of the parser.
 const pipeSize = 1 << 20
 
-// pipe runs a reader in a goroutine of its own and hands its bytes on through a
-// bounded ring, so that decompression and parsing take a core each. One writer,
-// one reader, bytes without frames: what a byte ring is good for.
+// pipe runs a reader in a goroutine of its own and hands its bytes on through a bounded
+// ring, so that decompression and parsing can use a core each. With one writer, one
+// reader and a plain stream of bytes, a byte ring is the right tool.
 type pipe struct {
 	ring   *ringbuffer.RingBuffer
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // why the writer ended; read after the ring's io.EOF
+	err    error // why the writer ended; to be read only after the ring has given io.EOF
 }
 
 func newPipe(src io.Reader) *pipe {
@@ -31,9 +31,9 @@ func newPipe(src io.Reader) *pipe {
 	return p
 }
 
-// fill never closes the ring with the source's error: that would overtake the
-// bytes still in the ring, and how many records come before the error would be a
-// matter of timing.
+// fill never closes the ring with the source's error. The error would overtake the
+// bytes that are still in the ring, and timing would decide how many records come
+// before it.
 func (p *pipe) fill(src io.Reader) {
 	defer close(p.done)
 	buf := make([]byte, 64<<10)
@@ -41,7 +41,7 @@ func (p *pipe) fill(src io.Reader) {
 		n, err := src.Read(buf)
 		if n > 0 {
 			if _, werr := p.ring.Write(buf[:n]); werr != nil {
-				return // closed by the reader
+				return // the reader has closed the ring
 			}
 		}
 		if err != nil {
@@ -62,7 +62,8 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close stops the goroutine and waits for it; the source must not block for ever.
+// Close stops the goroutine and waits for it. It does not return while the source
+// blocks.
 func (p *pipe) Close() {
 	p.cancel()
 	p.ring.CloseWithError(context.Canceled)

@@ -8,22 +8,22 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// maxMark is the largest text of a marker record.
+// maxMark is the length of the longest text that a marker's record can hold, in bytes.
 const maxMark = 4096
 
-// Sizes taken where the text does not tell.
+// Sizes that are assumed where the text does not tell them.
 const (
 	guessedArray  = 16 // bytes of a dynamic array
-	guessedPerTwo = 2  // characters of an unknown event's text for each byte of record
+	guessedPerTwo = 2  // characters of an unknown event's text for each byte of its record
 )
 
-// rebuilder makes binary records of the text of events. Their sizes are those of the
-// kernel's records as far as the format and the text tell; the fields behind the
-// common header stay zero, but for what is cheap to know.
+// rebuilder makes binary records from the text of events. A record has the size of the
+// kernel's as far as the format and the text tell it. The fields after the common
+// header stay zero, except for a few that are easy to fill in.
 type rebuilder struct {
 	b         *base
 	shapes    map[string]*shape
-	catalogue bool // the formats are our own, not the kernel's
+	catalogue bool // the formats are our own, because the kernel's are missing
 
 	kernelStack, userStack uint16
 	stackID, function      *event.Type
@@ -34,16 +34,16 @@ type rebuilder struct {
 	unknownNames                                   []string
 }
 
-// shape is what the size of a record needs.
+// shape is what must be known of a type to find the size of its records.
 type shape struct {
 	typ     *event.Type
 	dynamic []dynamic
 	unknown bool
 }
 
-// dynamic is a field whose data lies behind the fixed part.
+// dynamic is a field whose data lies behind the fixed part of a record.
 type dynamic struct {
-	label  []byte // " name=" as the text has it, most times
+	label  []byte // " name=", which is how most events print the field
 	isText bool
 }
 
@@ -75,7 +75,8 @@ func newRebuilder(b *base, catalogue bool) (*rebuilder, error) {
 	return r, nil
 }
 
-// event fills h with the record of a body: "name: text", "callee <-caller", ….
+// event makes h the record of the text behind a line's context: "name: text", "callee
+// <-caller", ….
 func (r *rebuilder) event(h *textRecord, body []byte) error {
 	if id, ok := bytes.CutPrefix(body, []byte("<stack_id ")); ok {
 		v, ok := parseUint(bytes.TrimSuffix(id, []byte(">")))
@@ -119,7 +120,7 @@ func (r *rebuilder) event(h *textRecord, body []byte) error {
 	return nil
 }
 
-// record makes an empty record.
+// record makes h an empty record of a type.
 func (r *rebuilder) record(h *textRecord, t *event.Type, size int) {
 	if cap(h.data) < size {
 		h.data = make([]byte, size, max(size, 256))
@@ -131,8 +132,8 @@ func (r *rebuilder) record(h *textRecord, t *event.Type, size int) {
 	h.Type, h.Data = t, h.data
 }
 
-// call makes a record of the function tracer; without print-parent there is no
-// caller.
+// call makes a record of the function tracer. Without the option print-parent the text
+// has no caller.
 //
 // Kernel: trace_fn_trace, kernel/trace/trace_output.c.
 func (r *rebuilder) call(h *textRecord, body []byte) error {
@@ -159,7 +160,8 @@ func (r *rebuilder) symbol(text []byte) uint64 {
 	return addr
 }
 
-// mark makes the record of a write to trace_marker: its text, a newline and a zero.
+// mark makes the record of a write to trace_marker, which is the text, a newline and a
+// zero.
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
 func (r *rebuilder) mark(h *textRecord, text []byte) {
@@ -171,7 +173,8 @@ func (r *rebuilder) mark(h *textRecord, text []byte) {
 	h.isMark, h.markLen = true, len(h.data)-1
 }
 
-// shape finds the type of an event by its name; text does not tell the system.
+// shape finds the type of an event by its name alone, because the text does not tell
+// the system.
 func (r *rebuilder) shape(name []byte) (*shape, error) {
 	if s := r.shapes[string(name)]; s != nil {
 		return s, nil
@@ -197,8 +200,8 @@ func (r *rebuilder) shape(name []byte) (*shape, error) {
 	return s, nil
 }
 
-// dynamicSize is the size of what lies behind the fixed part of a record: strings
-// with their zero, as the text has them after NAME=.
+// dynamicSize gives the size of what lies behind the fixed part of a record: the
+// strings that the text shows after NAME=, each with a zero at its end.
 func (r *rebuilder) dynamicSize(s *shape, text []byte) int {
 	total := 0
 	for _, d := range s.dynamic {
@@ -213,7 +216,8 @@ func (r *rebuilder) dynamicSize(s *shape, text []byte) int {
 	return total
 }
 
-// valueLength finds the value behind label, which ends where the next NAME= begins.
+// valueLength gives the length of the value behind label. The value ends where the next
+// NAME= begins.
 func valueLength(text, label []byte) (int, bool) {
 	i := bytes.Index(text, label)
 	for i > 0 && text[i-1] != ' ' {
@@ -260,7 +264,7 @@ func (r *rebuilder) caveats() []string {
 	return out
 }
 
-// caveats tells what was made up about frames.
+// caveats tells which addresses of frames are made up.
 func (f *frames) caveats(coarse string) []string {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

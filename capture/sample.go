@@ -7,22 +7,22 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// sampleSize is the size of the record of a sample, which no ftrace event has: the
-// common header, an address and the period.
+// sampleSize is the size of a sample's record in bytes: the common header, an address
+// and the period. No event of ftrace looks like that.
 const sampleSize = event.CommonSize + 16
 
-// samples makes the records of samples: an event of a type of its own for each name,
-// then the kernel stack and the user stack where there are any.
+// samples makes the records of a sample: an event, then its kernel stack and its user
+// stack if there are any. Each name of an event gets a type of its own.
 type samples struct {
 	b      *base
 	system string
 	byName map[string]*event.Type
-	name   string // last
+	name   string // the one of the last sample
 	typ    *event.Type
 	data   [sampleSize]byte
 
-	rec          record.Record // of the event, which the stacks share
-	kernel, user []uint64      // not given yet
+	rec          record.Record // the record of the event; those of the stacks are made from it
+	kernel, user []uint64      // stacks that were not given yet
 }
 
 func newSamples(b *base, system string) *samples {
@@ -69,7 +69,7 @@ func (s *samples) stack(r *record.Record) bool {
 	return true
 }
 
-// named makes the type of samples of that name current.
+// named makes the type for samples of that name the current one.
 func (s *samples) named(name string) error {
 	t := s.byName[name]
 	if t == nil {

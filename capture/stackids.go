@@ -14,29 +14,29 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// stackIDs undoes a stack map: of the capture's stack_id records it makes the kernel
-// stacks that they stand for, as a kernel without the map would have recorded them.
+// stackIDs undoes a stack map: it turns the capture's stack_id records into the kernel
+// stacks that a kernel without the map would have recorded.
 //
-// The map is read when the first id comes: it lies beside every capture of a patched
-// kernel, and most have no ids.
+// The map is read when the first id comes, because most captures of a patched kernel
+// have a map beside them but no ids.
 type stackIDs struct {
 	b     *base
-	place place  // the folder where it is
-	name  string // of the file there; empty: stack_map_bin or stack_map
+	place place  // the folder where the map is
+	name  string // the file in that folder; empty: stack_map_bin or stack_map
 	typ   *event.Type
 	id    *event.Field
 
 	read   bool
 	err    error
-	shown  string // the file that was read; empty: there is none
+	shown  string // the name of the file that was read; empty: there is none
 	stacks map[uint32]mappedStack
 	cuts   bool // the map may have cut deep stacks, see mapDepth
-	made   int  // different frames whose address is made up
+	made   int  // how many different frames have a made-up address
 
-	replaced, unknown, cut uint64              // records
+	replaced, unknown, cut uint64              // how many records were
 	unknownIDs             map[uint32]struct{} // at most maxUnknownIDs
 	firstUnknown           uint32
-	seen                   map[uint32]uint32 // records of an id
+	seen                   map[uint32]uint32 // how many records each id has
 }
 
 // mappedStack is a stack of the map.
@@ -45,17 +45,17 @@ type mappedStack struct {
 	ref uint32
 }
 
-// mapDepth is how many addresses a map keeps of a stack. One of revision v2 cuts what
-// is deeper; one of v4 refuses it.
+// mapDepth is how many addresses of a stack a map can keep. Of a deeper stack, a map of
+// revision v2 keeps that many; one of v4 refuses it.
 //
 // Kernel: FTRACE_STACKMAP_MAX_DEPTH, kernel/trace/trace_stackmap.c.
 const mapDepth = 64
 
-// maxMapped bounds a stack of a map, as [stackmap.Config] does: an id of 16 bytes must
-// not become a text without end.
+// maxMapped is the largest number of addresses that a stack of a map may have, the same
+// as in [stackmap.Config]. A record of 16 bytes must not become an endless text.
 const maxMapped = 1024
 
-// maxUnknownIDs bounds the ids that are counted one by one.
+// maxUnknownIDs is how many different unknown ids are remembered.
 const maxUnknownIDs = 1 << 16
 
 // trampolineFrame and trampolineAddr stand for an address in an ftrace trampoline.
@@ -66,7 +66,7 @@ const (
 	trampolineAddr  = 0x7fffffff
 )
 
-// setStackMap notes where Options.StackMap is; fsys nil: on the host.
+// setStackMap notes where Options.StackMap is; if fsys is nil, on the host.
 func (l *location) setStackMap(fsys fs.FS, opt Options) error {
 	switch {
 	case opt.StackMap == "":
@@ -85,9 +85,9 @@ func (l *location) setStackMap(fsys fs.FS, opt Options) error {
 	return nil
 }
 
-// newStackIDs finds the map of a capture: the one that was named, which has to be
-// there, else that of the folder dir. nil: the ids are to stay. What b knows of the
-// kernel has to be known already.
+// newStackIDs finds the map of a capture: the one that Options names, which has to
+// exist, or else the one in the folder dir. It returns nil if Options.StackIDs leaves
+// the ids as they are. b has to know the kernel's symbols before.
 func newStackIDs(b *base, l location, dir string) (*stackIDs, error) {
 	if b.opt.StackIDs {
 		return nil, nil
@@ -102,7 +102,7 @@ func newStackIDs(b *base, l location, dir string) (*stackIDs, error) {
 	return s, nil
 }
 
-// of says whether a record is a stack_id, and which.
+// of reports whether a record is a stack_id, and gives the id.
 func (s *stackIDs) of(t *event.Type, data []byte) (id uint32, ok bool) {
 	if s == nil || t == nil {
 		return 0, false
@@ -122,8 +122,8 @@ func (s *stackIDs) of(t *event.Type, data []byte) (id uint32, ok bool) {
 	return uint32(s.id.Uint(data)), true
 }
 
-// undo makes of a stack_id record the stack it stands for, if the map has it. The
-// record keeps its type and its data: they are what the kernel wrote.
+// undo turns a stack_id record into the stack that it stands for, if the map has it.
+// The record keeps its type and its data, which are what the kernel wrote.
 func (s *stackIDs) undo(r *record.Record) error {
 	id, ok := s.of(r.Type, r.Data)
 	if !ok {
@@ -136,7 +136,7 @@ func (s *stackIDs) undo(r *record.Record) error {
 	return err
 }
 
-// stack is the stack that an id stands for.
+// stack gives the stack that an id stands for.
 func (s *stackIDs) stack(id uint32) (ips []uint64, ok bool, err error) {
 	if err := s.load(); err != nil {
 		return nil, false, err
@@ -159,7 +159,7 @@ func (s *stackIDs) stack(id uint32) (ips []uint64, ok bool, err error) {
 	return stack.ips, true, nil
 }
 
-// load reads the map, once.
+// load reads the map the first time it is called.
 func (s *stackIDs) load() error {
 	if s.read {
 		return s.err
@@ -233,14 +233,14 @@ func tooDeep(id uint32, depth int) error {
 	return fmt.Errorf("stack %d has %d addresses; no map keeps more than %d", id, depth, maxMapped)
 }
 
-// What a stack and a frame of the text take beside their addresses and their text.
+// The memory that a stack takes besides its addresses, and a frame besides its text.
 const (
 	stackCost = 64
 	frameCost = 96
 )
 
-// readText reads the text. Its frames have names: their addresses are looked up when
-// all names are known.
+// readText reads stack_map, the text. It has names instead of addresses; they are
+// looked up together when all of them have been read.
 func (s *stackIDs) readText(in io.Reader) error {
 	s.cuts = true // the text does not tell the revision
 	var frames []string
@@ -252,7 +252,7 @@ func (s *stackIDs) readText(in io.Reader) error {
 		if err := s.b.opt.Memory.Take(stackCost+8*int64(len(r.Frames)), "its stacks"); err != nil {
 			return err
 		}
-		ips := make([]uint64, len(r.Frames)) // indices until then
+		ips := make([]uint64, len(r.Frames)) // until then, indices of names
 		for i, f := range r.Frames {
 			n, ok := index[f]
 			if !ok {
@@ -277,8 +277,8 @@ func (s *stackIDs) readText(in io.Reader) error {
 	return err
 }
 
-// addresses are those of frames, in their order. One that no symbol of the kernel has,
-// or several have, gets an address that is made of its text.
+// addresses gives the address of each frame. A frame whose name no symbol of the kernel
+// has, or several have, gets an address made from its text.
 func (s *stackIDs) addresses(frames []string) []uint64 {
 	addrs := make([]uint64, len(frames))
 	named := map[string][]int{}
@@ -294,7 +294,7 @@ func (s *stackIDs) addresses(frames []string) []uint64 {
 			named[name] = append(named[name], i)
 		}
 	}
-	found := make([]int, len(frames)) // symbols
+	found := make([]int, len(frames)) // how many symbols fit the frame
 	if len(named) > 0 && s.b.kallsyms != nil {
 		s.b.kallsyms.each(func(addr, size uint64, name, module string) {
 			for _, i := range named[name] {
@@ -329,7 +329,7 @@ func splitFrame(text string) (name, module string, offset, size uint64) {
 	return name, module, offset, size
 }
 
-// caveats say what became of the ids.
+// caveats tells what became of the ids.
 func (s *stackIDs) caveats() []string {
 	if s == nil || s.replaced+s.unknown == 0 {
 		return nil
@@ -344,7 +344,7 @@ func (s *stackIDs) caveats() []string {
 	return append(out, s.doubts()...)
 }
 
-// doubts say where the map and the records do not fit together.
+// doubts tells where the map and the records do not fit together.
 func (s *stackIDs) doubts() (out []string) {
 	if s == nil || s.shown == "" {
 		return nil

@@ -15,14 +15,14 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// maxZstdWindow bounds what a zstd frame may ask for, however much memory there is;
-// zstd --ultra needs a sixteenth of it, zstd --long=31 all.
+// maxZstdWindow is the largest window that a zstd frame may ask for, however much
+// memory there is. zstd --ultra needs a sixteenth of it, zstd --long=31 all of it.
 const maxZstdWindow = 2 << 30
 
-// zstdOwn is what a decoder takes beside the window.
+// zstdOwn is the memory that a decoder takes besides the window.
 const zstdOwn = 512 << 10
 
-// streamBuffer is what is read of a file at a time.
+// streamBuffer is how many bytes of a file are read at a time.
 const streamBuffer = 64 << 10
 
 var (
@@ -30,17 +30,18 @@ var (
 	magicZstd = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// stream is a file with its compression undone. A damaged compression shows as an
-// [Error] after all bytes before the damage.
+// stream gives the uncompressed content of a file. If the compressed data is damaged,
+// all bytes before the damage come first, then an [Error].
 type stream struct {
 	reader
 	name  string
 	pipe  *pipe
 	close []func() error
-	held  int64 // what was taken for it from a budget
+	held  int64 // the memory that it took from a budget
 }
 
-// bufferSize is how much is read of a file at a time.
+// bufferSize is how many bytes of a file are read at a time; many says that the file is
+// one of many.
 func bufferSize(many bool) int {
 	if many {
 		return 4 << 10
@@ -48,7 +49,7 @@ func bufferSize(many bool) int {
 	return streamBuffer
 }
 
-// reader is a *bufio.Reader, or what need not be copied to one, see
+// reader is a *bufio.Reader, or something that can be read in place without one, see
 // tracedat.SourceFile.
 type reader interface {
 	io.Reader
@@ -56,20 +57,21 @@ type reader interface {
 	Discard(n int) (int, error)
 }
 
-// page gives the next n bytes, valid until the next call. At the end of the file it
-// gives what is left, with io.EOF, or in the middle of them io.ErrUnexpectedEOF.
+// page gives the next n bytes, which are valid until the next call. At the end of the
+// file the error is io.EOF; if fewer than n bytes are left, it gives these, with
+// io.ErrUnexpectedEOF.
 func (s *stream) page(n int) ([]byte, error) {
 	b, err := s.Peek(n)
 	if err == io.EOF && len(b) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
-	_, _ = s.Discard(len(b)) // they are there
+	_, _ = s.Discard(len(b)) // cannot fail: Peek has just shown them
 	return b, err
 }
 
-// openStream opens name in fsys; shown names it in errors. A stream that is one of
-// many does without the goroutine that decompresses ahead. What the stream holds is
-// taken from memory; nil: it has been taken before.
+// openStream opens name in fsys; shown is its name in errors. With many, the stream is
+// one of many and does without the goroutine that decompresses ahead. The stream asks
+// memory for what it needs, unless that is nil because the caller has asked before.
 func openStream(fsys fs.FS, name, shown string, many bool, memory *budget.Budget) (*stream, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -135,7 +137,7 @@ func newStream(r io.Reader, shown string, many bool, memory *budget.Budget) (*st
 	return s, nil
 }
 
-// hold takes what the stream needs.
+// hold asks the budget for the memory that the stream needs.
 func (s *stream) hold(size func() int64, memory *budget.Budget) error {
 	if memory == nil {
 		return nil
@@ -148,10 +150,10 @@ func (s *stream) hold(size func() int64, memory *budget.Budget) error {
 	return nil
 }
 
-// zstdWindow is the largest window that a frame may ask for: that of the first frame,
-// but as much as is usual where the first is small.
+// zstdWindow is the largest window that a frame may ask for: the window of the first
+// frame, or the usual size if that is larger.
 func zstdWindow(in *bufio.Reader, many bool) (uint64, error) {
-	usual := uint64(8 << 20) // of all levels up to 19
+	usual := uint64(8 << 20) // enough for all levels up to 19
 	if many {
 		usual = 1 << 20
 	}
@@ -173,7 +175,7 @@ func zstdWindow(in *bufio.Reader, many bool) (uint64, error) {
 	return max(window, usual), nil
 }
 
-// Close ends the goroutine first, which uses what is closed after it.
+// Close ends the goroutine first, because it uses what is closed next.
 func (s *stream) Close() error {
 	if s.pipe != nil {
 		s.pipe.Close()
@@ -185,7 +187,7 @@ func (s *stream) Close() error {
 	return err
 }
 
-// wrapped names the file in a decompressor's errors.
+// wrapped puts the file's name into the errors of a decompressor.
 type wrapped struct {
 	src  io.Reader
 	name string
@@ -205,7 +207,8 @@ func (w *wrapped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// cause strips the path from a file system's error; the Error has its own.
+// cause strips the path from a file system's error, because the Error names the file
+// itself.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -6,13 +6,13 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// syscall makes the record of a system call, whose text does not begin with the name
-// of its event:
+// syscall makes the record of a system call. Its text does not begin with the name of
+// the event:
 //
 //	sys_dup2(oldfd: a, newfd: 1)   sys_enter_dup2
 //	sys_dup2 -> 0x1                sys_exit_dup2
 //
-// done is false if body is neither.
+// done is false if body is neither of them.
 //
 // Kernel: print_syscall_enter and print_syscall_exit, kernel/trace/trace_syscalls.c.
 func (r *rebuilder) syscall(h *textRecord, body []byte) (done bool, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fromText opens text as standard input would.
+// fromText opens text as if it came from standard input.
 func fromText(t testing.TB, text string, opt Options) *Capture {
 	t.Helper()
 	c, err := OpenReader(strings.NewReader(text), "text", opt)
@@ -193,7 +193,7 @@ func TestPerfForms(t *testing.T) {
 	}
 }
 
-// TestPerfSameAddressInTwoFiles keeps apart what is one number in two files.
+// TestPerfSameAddressInTwoFiles: the same number in two files is not the same address.
 func TestPerfSameAddressInTwoFiles(t *testing.T) {
 	c := fromText(t, "a 1 1.0: e: \n\t 1000 f (/bin/a)\n\t 1000 f (/bin/b)\n\t 1000 f (/bin/a)\n\n", Options{})
 	var r record.Record
@@ -224,8 +224,8 @@ func TestFoldedText(t *testing.T) {
 	}
 }
 
-// TestFoldedFrames: marks decide whose a frame is, or the one who brings the file;
-// where neither does, that it was assumed is said.
+// TestFoldedFrames: marks in the file, or Options.Frames, decide whether a frame is the
+// kernel's. If neither does, the capture says what it assumed.
 func TestFoldedFrames(t *testing.T) {
 	const marked, plain = "a;b_[k] 1\nc;d 1\n", "a;b 1\nc;d 1\n"
 	for _, c := range []struct {
@@ -273,7 +273,7 @@ func TestExample(t *testing.T) {
 	}
 	defer c.Close()
 	got := count(t, c)
-	// The cut may part the last event of a CPU from its stack.
+	// The capture may be cut between the last event of a CPU and its stack.
 	if got.events != 12261 || got.kernel != 12259 {
 		t.Errorf("%d events, %d stacks", got.events, got.kernel)
 	}

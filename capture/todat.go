@@ -12,13 +12,13 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// Dat is a capture with all that a trace.dat has of it.
+// Dat is a capture together with everything that a trace.dat holds of it.
 type Dat struct {
 	Meta    *tracedat.Meta
-	Sources []tracedat.Source // of a folder one, of the top
+	Sources []tracedat.Source // the buffers; a folder has only one, the top buffer
 
 	folders []*folder
-	dat     *traceDat // nil: a folder
+	dat     *traceDat // nil: the capture is a folder
 }
 
 // Close closes the pages.
@@ -33,7 +33,8 @@ func (d *Dat) Close() error {
 	return err
 }
 
-// Skipped tells what KeepGoing left out, once the Sources are read; nil: nothing.
+// Skipped tells what KeepGoing left out; nil if nothing was. Call it when the Sources
+// have been read.
 func (d *Dat) Skipped() error {
 	var errs []error
 	for _, f := range d.folders {
@@ -42,8 +43,8 @@ func (d *Dat) Skipped() error {
 	return errors.Join(errs...)
 }
 
-// NothingLeft is the error of a capture of which KeepGoing has skipped all; nil: there
-// was something to read, or nothing at all.
+// NothingLeft is an error if KeepGoing skipped everything that the capture holds. It is
+// nil if anything could be read, and if the capture is empty.
 func (d *Dat) NothingLeft() error {
 	var first error
 	for _, f := range d.folders {
@@ -58,10 +59,10 @@ func (d *Dat) NothingLeft() error {
 	return first
 }
 
-// OpenDat opens the folder or the trace.dat name to be written as a trace.dat. The
-// pages are read from the Sources, once, and decoded on the way: one that cannot be is
-// an error, or with Options.KeepGoing it is left out, and the next page of its CPU says
-// that events were lost before it.
+// OpenDat opens a folder or a trace.dat in order to write it as a trace.dat. The pages
+// are read from the Sources, once, and are decoded on the way. A page that cannot be
+// decoded is an error. With Options.KeepGoing it is left out, and the next page of its
+// CPU says that events were lost before it.
 func OpenDat(name string, opt Options) (_ *Dat, err error) {
 	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
@@ -90,7 +91,7 @@ func OpenDat(name string, opt Options) (_ *Dat, err error) {
 	return d, d.fromFile(l, opt)
 }
 
-// pages opens what has the form of a capture folder.
+// pages opens a capture folder, or something with the same layout.
 func (d *Dat) pages(l location, opt Options, format string) (*folder, error) {
 	b := newBase(l, opt, format)
 	f, err := newFolder(&b, l, true)
@@ -159,8 +160,8 @@ func (d *Dat) note(id uint16, text []byte) {
 	d.Meta.Options = append(d.Meta.Options, tracedat.Option{ID: id, Data: append(bytes.Clone(text), 0)})
 }
 
-// meta collects what the kernel's files have. The formats are written anew, which
-// gives what was read.
+// meta collects what the kernel's files tell. The formats are printed from their parsed
+// form, which gives the same text as was read.
 func (d *Dat) meta(l location, f *folder) error {
 	kernel := findKernel(l, l.name)
 	m := d.Meta
@@ -168,7 +169,7 @@ func (d *Dat) meta(l location, f *folder) error {
 	systems := map[string]int{}
 	for _, t := range f.types.table.All() {
 		switch {
-		case t.System == "ftrace" && t.Name == "blk": // it has no format
+		case t.System == "ftrace" && t.Name == "blk": // the kernel has no format file for it
 		case t.System == "ftrace":
 			m.Ftrace = append(m.Ftrace, t.Format())
 		default:
@@ -194,7 +195,7 @@ func (d *Dat) meta(l location, f *folder) error {
 		*part.to = text
 	}
 	var err error
-	if f.kallsyms != nil { // with KeepGoing it is left out where it cannot be used
+	if f.kallsyms != nil { // with KeepGoing, a kallsyms that cannot be used is left out
 		text, _, cerr := f.kallsyms.files.cache.kallsyms(kernel)
 		m.Kallsyms, err = slices.Concat(text, f.kallsyms.modules), cerr
 	}

@@ -16,31 +16,31 @@ import (
 	"ftracelab/tracer/output"
 )
 
-// Trace is a capture folder as its kernel would show it in the file trace: the
-// pages, with what else makes text of them. It is read once.
+// Trace turns a capture folder into the text that its kernel would show in the file
+// trace. It has the pages and whatever else the text depends on. A Trace can be read
+// once.
 //
-// Departure: %p prints the pointer itself, as with nohash-ptr: the key of the
-// kernel's hash is secret, so no capture can have it. [Trace.Hashed] says whether
-// that has happened.
+// Departure: %p prints the pointer itself, as with nohash-ptr: the key of the kernel's
+// hash is secret, so no capture can have it. [Trace.Hashed] reports whether any was
+// printed.
 //
-// Departure: the times of latency-format count from the first entry, unless
-// state.txt has a line time_start: no file of a kernel tells when its buffer was
-// reset.
+// Departure: the times of latency-format count from the first entry, unless state.txt
+// has a line time_start, because no file of a kernel tells when its buffer was reset.
 type Trace struct {
 	base
 	folder *folder
-	dat    *traceDat // nil: a folder
+	dat    *traceDat // nil: the capture is a folder
 	shown  string
 	cpus   int
-	online int // of them: the header's #P
+	online int // how many of them were online: the header's #P
 
 	state   map[string]string // state.txt
 	options map[string]bool   // trace_options
 	tgids   map[int32]int32   // saved_tgids
 	strings map[uint64]string // printk_formats
-	eprobes map[string]string // SYSTEM/NAME of an eprobe → SYSTEM.EVENT it sits on
+	eprobes map[string]string // SYSTEM/NAME of an eprobe → SYSTEM.EVENT to which it is attached
 	latency output.Latency
-	// began is when the buffer was reset, if that is known.
+	// began is when the buffer was reset, if beganKnown.
 	began      uint64
 	beganKnown bool
 	maps       fileMaps
@@ -49,7 +49,7 @@ type Trace struct {
 	incomplete []error // see Incomplete
 }
 
-// OpenTrace opens the folder, or the trace.dat, name.
+// OpenTrace opens a capture folder or a trace.dat.
 func OpenTrace(name string, opt Options) (*Trace, error) {
 	opt.Memory = budget.OrDefault(opt.Memory)
 	l, err := locate(name, opt)
@@ -124,9 +124,9 @@ func (t *Trace) Close() error {
 	return err
 }
 
-// SetOption does what writing word to trace_options would: NAME sets an option,
-// noNAME clears it. Those that do not concern text are taken if the capture's own
-// trace_options lists them.
+// SetOption does what a write of word to trace_options would do: NAME sets an option,
+// noNAME clears it. An option that has no effect on text is accepted if the capture's
+// own trace_options lists it.
 //
 // Kernel: trace_set_options, kernel/trace/trace.c.
 func (t *Trace) SetOption(word string) error {
@@ -141,7 +141,7 @@ func (t *Trace) SetOption(word string) error {
 	return nil
 }
 
-// Config is what a printer needs to know of the capture.
+// Config gives what a printer needs to know about the capture.
 func (t *Trace) Config() output.Config {
 	cfg := output.Config{
 		Tracer:       t.state["current_tracer"],
@@ -181,21 +181,21 @@ func (t *Trace) Config() output.Config {
 	return cfg
 }
 
-// Hashed says whether a pointer was printed that the kernel would have hashed.
+// Hashed reports whether a pointer was printed that the kernel would have hashed.
 func (t *Trace) Hashed() bool { return t.hashed }
 
-// Incomplete says of which events the last text lacks something, and what.
+// Incomplete tells which events lack something in the last text, and what.
 func (t *Trace) Incomplete() []error { return t.incomplete }
 
-// Info tells what was read, and with Options.KeepGoing what was skipped.
+// Info tells what was read and, with Options.KeepGoing, what was skipped.
 func (t *Trace) Info() Info { return t.info }
 
-// textChunk is about how much text is written at a time.
+// textChunk is about how many bytes of text are written at a time.
 const textChunk = 64 << 10
 
-// WriteText writes the text of trace, or with cpu ≥ 0 of per_cpu/cpuN/trace. It
-// ends early when ctx does, with its error. Before the error of a damaged page
-// comes what could be read.
+// WriteText writes the text of trace or, with cpu ≥ 0, of per_cpu/cpuN/trace. If ctx
+// ends, WriteText stops and returns its error. If a page is damaged, everything that
+// could be read before it is written first.
 //
 // Kernel: tracing_open and s_show, kernel/trace/trace.c.
 func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
@@ -216,7 +216,7 @@ func (t *Trace) WriteText(ctx context.Context, w io.Writer, cpu int) error {
 	for more := true; more; {
 		start := len(text)
 		text, more = p.AppendNext(text, m)
-		if t.folder.formats.err != nil { // of this record
+		if t.folder.formats.err != nil { // the format of this record cannot be read
 			text, more = text[:start], false
 		}
 		if len(text) < textChunk && more {

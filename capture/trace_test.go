@@ -25,7 +25,8 @@ func traceFS(tb testing.TB, fsys fstest.MapFS, opt Options) *Trace {
 	return t
 }
 
-// inMemory is a capture of the oracle without compression; its pages come n times.
+// inMemory is a capture of the oracle without compression, with its pages repeated n
+// times.
 func inMemory(tb testing.TB, name string, n int) fstest.MapFS {
 	tb.Helper()
 	l, err := locate(path.Join(testutil.Oracle(tb), name), Options{})
@@ -55,7 +56,8 @@ func inMemory(tb testing.TB, name string, n int) fstest.MapFS {
 	return m
 }
 
-// BenchmarkTrace is the way from pages to text, without reading the kernel's files.
+// BenchmarkTrace measures the way from pages to text, without reading the kernel's
+// files.
 func BenchmarkTrace(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -91,7 +93,8 @@ func BenchmarkTrace(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenTrace is what comes before the first line: formats and symbols.
+// BenchmarkOpenTrace measures what happens before the first line: formats and symbols
+// are read.
 func BenchmarkOpenTrace(b *testing.B) {
 	m := inMemory(b, "debian/function/fn_default", 1)
 	b.ReportAllocs()
@@ -102,8 +105,8 @@ func BenchmarkOpenTrace(b *testing.B) {
 	}
 }
 
-// FuzzTrace makes text of pages of any content with notes of any content beside
-// them.
+// FuzzTrace makes text from pages of any content, with other files of any content
+// beside them.
 func FuzzTrace(f *testing.F) {
 	clean := exampleFS(f)
 	f.Add(clean["cap/cpu0.raw"].Data[:600], "current_tracer: function_graph\ntrace_clock: local [counter]\ntime_start: 5\n",
@@ -132,7 +135,7 @@ func FuzzTrace(f *testing.F) {
 	})
 }
 
-// FuzzTraceFormats makes text of a page with formats, symbols and names of any
+// FuzzTraceFormats makes text from a page with formats, symbols and names of any
 // content.
 func FuzzTraceFormats(f *testing.F) {
 	clean := exampleFS(f)
@@ -159,8 +162,8 @@ func FuzzTraceFormats(f *testing.F) {
 	})
 }
 
-// TestNamesWithNewlines: a task's name may have any character but 0, and its line in
-// saved_cmdlines goes on in the next.
+// TestNamesWithNewlines: a task's name may hold any character except 0. A name with a
+// newline takes two lines of saved_cmdlines.
 func TestNamesWithNewlines(t *testing.T) {
 	m := exampleFS(t)
 	m["cap/saved_cmdlines"] = &fstest.MapFile{Data: []byte("7 two\nlines\n8 \n9 fifteen letters\nno\n\n")}
@@ -173,7 +176,8 @@ func TestNamesWithNewlines(t *testing.T) {
 	}
 }
 
-// The header's #P is how many CPUs were online, which state.txt may say.
+// TestOnlineCPUs: the header's #P is the number of CPUs that were online, which
+// state.txt may tell.
 func TestOnlineCPUs(t *testing.T) {
 	m := exampleFS(t)
 	state := ""

@@ -18,7 +18,7 @@ type traceDat struct {
 
 func (d *traceDat) Close() error { return d.in.Close() }
 
-// openTraceDat opens the file of l if it is a trace.dat; nil: it is something else.
+// openTraceDat opens the file of l if it is a trace.dat; nil if it is something else.
 func openTraceDat(l location) (_ *traceDat, err error) {
 	in, err := l.fsys.Open(l.name)
 	if err != nil {
@@ -52,8 +52,8 @@ func openTraceDat(l location) (_ *traceDat, err error) {
 	return &traceDat{f, in}, nil
 }
 
-// buffer is the one an instance's name says; the empty name is the top, or where that
-// has no pages, the only one that has.
+// buffer gives the buffer of an instance. The empty name stands for the top buffer or,
+// if that has no pages, for the only buffer that has some.
 func (d *traceDat) buffer(name, shown string) (*tracedat.Buffer, error) {
 	var names []string
 	var filled []*tracedat.Buffer
@@ -93,7 +93,7 @@ func hasPages(b *tracedat.Buffer) bool {
 	return false
 }
 
-// location shows a buffer as a capture folder.
+// location gives a location at which a buffer looks like a capture folder.
 func (d *traceDat) location(b *tracedat.Buffer, l location) location {
 	l.fsys, l.name = &files{d.Folder(b), l.fsys.memory}, "."
 	return l

@@ -11,11 +11,12 @@ import (
 	"ftracelab/tracer/output"
 )
 
-// stateCost is how many bytes each byte of a short line becomes as an entry of a map.
+// stateCost is how many bytes an entry of a map takes for each byte of the short line
+// that it is made from.
 const stateCost = 16
 
-// loadState reads what the files beside the pages say of the moment the text was
-// or could have been read.
+// loadState reads the files beside the pages. They tell the state of the kernel when
+// its file trace was read, or could have been.
 func (t *Trace) loadState(l location) error {
 	t.state = map[string]string{"current_tracer": "nop"}
 	t.options = map[string]bool{}
@@ -93,16 +94,16 @@ func (t *Trace) formatLine(line string) {
 	}
 }
 
-// dynamicLine reads "e:SYSTEM/NAME SYSTEM/EVENT …"; other probes tell themselves
-// apart by their formats.
+// dynamicLine reads "e:SYSTEM/NAME SYSTEM/EVENT …". Only eprobes need it: other probes
+// are recognized by their formats.
 func (t *Trace) dynamicLine(line string) {
 	if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[0], "e:") {
 		t.eprobes[f[0][2:]] = strings.ReplaceAll(f[1], "/", ".")
 	}
 }
 
-// countsOther says whether a clock counts something else than nanoseconds; text is
-// the content of trace_clock, with the current one in brackets.
+// countsOther reports whether a clock counts something other than nanoseconds. text is
+// the content of trace_clock, which has the current clock in brackets.
 //
 // Kernel: trace_clocks, kernel/trace/trace.c.
 func countsOther(text string) bool {
@@ -116,8 +117,9 @@ func countsOther(text string) bool {
 	return false
 }
 
-// release reads "Linux HOST RELEASE #1 SMP PREEMPT …", what uname -a prints. How a
-// kernel with PREEMPT_DYNAMIC was started it does not tell: Debian's is voluntary.
+// release reads "Linux HOST RELEASE #1 SMP PREEMPT …", which uname -a prints. It does
+// not tell the mode in which a kernel with PREEMPT_DYNAMIC was started; Debian's is
+// voluntary.
 //
 // Kernel: print_trace_header, kernel/trace/trace.c.
 func release(uname string) (version, model string) {

@@ -14,8 +14,8 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// drainFolded gives how often each stack comes, in the order of the text, by its first
-// kernel frame's text.
+// drainFolded counts how often each stack comes. A stack is named by the text of its
+// first kernel frame.
 func drainFolded(t *testing.T, c *Capture) (events uint64, byFrame map[string]uint64, err error) {
 	t.Helper()
 	byFrame = map[string]uint64{}
@@ -34,14 +34,14 @@ func drainFolded(t *testing.T, c *Capture) (events uint64, byFrame map[string]ui
 	return events, byFrame, err
 }
 
-// TestFoldedWeights: weights that are more than can be replayed keep their proportions,
+// TestFoldedWeights: weights that are too large to be replayed keep their proportions,
 // and no stack is lost.
 func TestFoldedWeights(t *testing.T) {
 	const million = maxSamples
 	for name, tt := range map[string]struct {
 		text    string
 		want    map[string]uint64
-		caveats []string // nil: none about weights
+		caveats []string // those about weights
 	}{
 		"as they are": {"r;a 3\nr;b 1048573\n", map[string]uint64{"a": 3, "b": million - 3}, nil},
 		"one too many": {
@@ -94,7 +94,8 @@ func TestFoldedWeights(t *testing.T) {
 	}
 }
 
-// TestFoldedDivisor: the samples never are more than is replayed, and one for each line.
+// TestFoldedDivisor: there are never more samples than maxSamples, not counting one for
+// each line.
 func TestFoldedDivisor(t *testing.T) {
 	for _, weights := range [][]uint64{
 		{1}, {maxSamples}, {maxSamples + 1}, {maxSamples, maxSamples}, {1<<64 - 1}, {1<<64 - 1, 1<<64 - 1, 5}, {7, math.MaxUint64},
@@ -114,8 +115,8 @@ func TestFoldedDivisor(t *testing.T) {
 	}
 }
 
-// TestFoldedPipe: what comes through a pipe and is too large to be held is refused, with
-// what to do; a damaged one is read up to the damage.
+// TestFoldedPipe: if a text comes through a pipe and is too large for the memory, it is
+// refused, and the error says what to do. A damaged one is read up to the damage.
 func TestFoldedPipe(t *testing.T) {
 	endless := io.LimitReader(repeating("main;work;step 1\n"), 1<<40)
 	_, err := OpenReader(endless, "pipe", Options{Memory: budget.New(budget.Least)})
@@ -133,7 +134,7 @@ func TestFoldedPipe(t *testing.T) {
 	}
 }
 
-// repeating is a text without an end.
+// repeating is an endless text.
 type repeating string
 
 func (r repeating) Read(b []byte) (int, error) {

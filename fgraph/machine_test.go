@@ -43,7 +43,7 @@ func TestMachine(t *testing.T) {
 		}
 		m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
 			pid := key(c)
-			calls[pid] = append(calls[pid], seen{f.Func, c.KernelStack(nil)})
+			calls[pid] = append(calls[pid], seen{f.Func, c.AppendKernelStack(nil)})
 			if traced {
 				g.Call(c, f)
 			}

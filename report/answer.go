@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Answer is the short answer to the question of [Estimate]: what would be saved with a
-// design that exists, and is its map worth its memory? It is a sentence, and the
-// figures in it.
+// Answer is the short answer to the question of [Estimate]: what would a design that
+// exists save, and is its map worth its memory? It holds a sentence and the figures in
+// it.
 type Answer struct {
-	Design        string  `json:"design"` // the one that exists and saves most; the base if none saves anything
-	Bits          int     `json:"bits"`   // of its map; 0: it has none
+	Design        string  `json:"design"` // the existing design that saves most; the base if none saves anything
+	Bits          int     `json:"bits"`   // the bits of its map; 0: it has no map
 	SavingPct     float64 `json:"saving_percent"`
-	RetainedTimes float64 `json:"retained_times"` // events in the same buffer, as a multiple of the base's
+	RetainedTimes float64 `json:"retained_times"` // how many times as many events as with the base the same buffer holds
 	Drops         uint64  `json:"drops"`          // stacks that the map had no room for
-	WholePct      float64 `json:"whole_percent"`  // stacks kept with all their addresses
+	WholePct      float64 `json:"whole_percent"`  // the share of stacks that keep all their addresses
 	MapBytes      uint64  `json:"map_bytes"`
-	// MapNetBytes is what the map is worth in a full buffer: the room that the
-	// base would need for the events that are kept, less the buffer and less
-	// the map.
+	// MapNetBytes is what the map is worth with a full buffer: the room that the base
+	// would need for the retained events, less the size of the buffer and that of the
+	// map.
 	MapNetBytes int64 `json:"map_net_bytes"`
-	// Pays says that MapNetBytes is more than nothing: a buffer enlarged by the map's
-	// memory would keep fewer events.
+	// Pays says that MapNetBytes is positive: without the map, a buffer that is larger
+	// by the map's memory would retain fewer events.
 	Pays bool `json:"pays"`
 	// PaysFromBufferKB is the buffer size per CPU from which on the map pays, 0 if
 	// it never does.
 	PaysFromBufferKB uint64 `json:"pays_from_buffer_kb"`
-	// If is the condition under which all of this holds; empty: none.
+	// If is the condition under which all of this is true; empty: there is none.
 	If       string `json:"if,omitempty"`
 	Saving   string `json:"saving"`  // in words: what is saved
-	Verdict  string `json:"verdict"` // in words: boot with such a map, or do not
+	Verdict  string `json:"verdict"` // in words: whether to boot with such a map
 	WhatIf   string `json:"what_if,omitempty"`
 	Sentence string `json:"sentence"` // all of the words
 }
 
-// answer draws the conclusion from a report that is otherwise complete.
+// answer draws the conclusion from a report in which everything else is complete.
 func answer(r *Report, condition string) Answer {
 	best := r.best(func(d *Result) bool { return d.Exists })
 	a := Answer{Design: r.Designs[0].Name, RetainedTimes: 1, WholePct: r.Designs[0].Fidelity.WholePct, If: condition}
@@ -60,9 +60,9 @@ func answer(r *Report, condition string) Answer {
 	return a
 }
 
-// best returns, of the designs that ok accepts and that record stacks, the one
-// with the fewest bytes per event; it is nil if none of them saves anything.
-// Ids that nobody can look up are in every design and recorded by none.
+// best returns, of the designs that ok accepts and that record stacks, the one with the
+// fewest bytes per event; it is nil if none of them saves anything. Ids that nobody can
+// look up do not count: they are in the records of every design.
 func (r *Report) best(ok func(*Result) bool) *Result {
 	var best *Result
 	for i := range r.Designs {
@@ -96,7 +96,7 @@ func nothingSaved(r *Report) string {
 	return "A stackmap saves nothing here: its ids take as many bytes as the stacks."
 }
 
-// words says what the design d saves and whether it pays.
+// words puts into words what the design d saves and whether its map pays.
 func (a *Answer) words(r *Report, d *Result) {
 	with := a.Design
 	if a.Bits > 0 {
@@ -120,8 +120,8 @@ func (a *Answer) words(r *Report, d *Result) {
 	}
 	costs := fmt.Sprintf("The map costs %s", binaryBytes(a.MapBytes))
 	asked := ""
-	if rec := d.Maps[0].Recommended; rec.Bits != a.Bits {
-		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, rec.Bits)
+	if recommended := d.Maps[0].Recommended; recommended.Bits != a.Bits {
+		asked = fmt.Sprintf(" bits=%d was asked for; recommended is bits=%d.", a.Bits, recommended.Bits)
 	}
 	switch {
 	case a.Pays:
@@ -135,8 +135,8 @@ func (a *Answer) words(r *Report, d *Result) {
 	}
 }
 
-// whatIf names the design that does not exist and would save most, if that is more
-// than what exists does.
+// whatIf names the design that would save most of those that do not exist, if it saves
+// more than the existing ones.
 func whatIf(r *Report, saving float64) string {
 	d := r.best(func(d *Result) bool { return !d.Exists })
 	if d == nil || d.SavingPct <= saving {
@@ -145,7 +145,7 @@ func whatIf(r *Report, saving float64) string {
 	return fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, percent(d.SavingPct), d.Needs)
 }
 
-// join makes the sentence.
+// join makes the sentence from the parts.
 func (a *Answer) join() {
 	parts := []string{a.Saving, a.Verdict}
 	if a.If != "" {

@@ -145,7 +145,7 @@ func TestRecommendedIsReplayed(t *testing.T) {
 		for _, name := range []string{"stackmap", "stackmap-v2", "stackmap-v4", "stackmap+user"} {
 			full, _ := record.NamedDesign("full-stacks", 0, 3)
 			auto, _ := record.NamedDesign(name, 0, 3)
-			a, err := Estimate(t.Context(), &records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, auto}})
+			a, err := Estimate(t.Context(), &records{records: s.records}, Options{Seed: 3, Designs: []record.Design{full, auto}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestRecommendedIsReplayed(t *testing.T) {
 					fixed.UserMap.Bits = m.Bits
 				}
 			}
-			b, err := Estimate(t.Context(), &records{recs: s.recs}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
+			b, err := Estimate(t.Context(), &records{records: s.records}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,8 +238,8 @@ func TestWhyMore(t *testing.T) {
 // TestUnknownTimes: a capture without times has none in any form of output.
 func TestUnknownTimes(t *testing.T) {
 	s := kernelHeavy(50, 3, 9)
-	for i := range s.recs {
-		s.recs[i].Time = 0
+	for i := range s.records {
+		s.records[i].Time = 0
 	}
 	r := mustEstimate(t, s, Options{})
 	if r.Input.Seconds.Known() || r.Designs[0].RetainedSeconds.Known() || r.Designs[0].RetainedCPUs[0].Seconds.Known() {

@@ -9,41 +9,41 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Sizes of a batch; a record larger than a whole arena gets one of its own size.
+// Sizes of a batch. For a record that is larger than a whole arena, the arena grows.
 const (
 	batchRecords = 2048
 	batchBytes   = 256 << 10
 	batchWords   = 32 << 10
-	batchCount   = 3 // being filled, being consumed, and one in between
+	batchCount   = 3 // one is being filled, one is being consumed, and one is in between
 )
 
 // batch is a run of a source's records, copied so that they outlive its next call.
 type batch struct {
-	recs  []record.Record
-	bytes []byte
-	words []uint64
-	users sync.WaitGroup // consumers that still read it
+	records []record.Record
+	bytes   []byte
+	words   []uint64
+	users   sync.WaitGroup // consumers that still read it
 }
 
 func newBatch() *batch {
 	return &batch{
-		recs:  make([]record.Record, 0, batchRecords),
-		bytes: make([]byte, 0, batchBytes),
-		words: make([]uint64, 0, batchWords),
+		records: make([]record.Record, 0, batchRecords),
+		bytes:   make([]byte, 0, batchBytes),
+		words:   make([]uint64, 0, batchWords),
 	}
 }
 
 // reset empties b for reuse.
 func (b *batch) reset() {
-	b.recs, b.bytes, b.words = b.recs[:0], b.bytes[:0], b.words[:0]
+	b.records, b.bytes, b.words = b.records[:0], b.bytes[:0], b.words[:0]
 }
 
 // fits reports whether r can be added without moving what is there.
 func (b *batch) fits(r *record.Record) bool {
-	if len(b.recs) == 0 {
+	if len(b.records) == 0 {
 		return true
 	}
-	return len(b.recs) < cap(b.recs) &&
+	return len(b.records) < cap(b.records) &&
 		len(b.bytes)+len(r.Data) <= cap(b.bytes) &&
 		len(b.words)+len(r.Stack) <= cap(b.words)
 }
@@ -61,13 +61,13 @@ func (b *batch) add(r *record.Record) {
 		b.words = append(b.words, r.Stack...)
 		c.Stack = b.words[at:len(b.words):len(b.words)]
 	}
-	b.recs = append(b.recs, c)
+	b.records = append(b.records, c)
 }
 
 // reader cuts a source into batches.
 type reader struct {
 	src   record.Source
-	carry record.Record // read, but did not fit
+	carry record.Record // was read but did not fit
 	held  bool
 	done  bool
 }
@@ -100,11 +100,10 @@ type consumer interface {
 	consume(b *batch) error
 }
 
-// pump hands the batches of rd to all consumers, beginning with first, which is
-// already filled. Every consumer sees every record in the source's order, so
-// nothing depends on which consumer runs when. The source's error has
-// precedence, then those of the consumers in their order, then that of ctx;
-// after ctx has ended nothing is consumed.
+// pump hands the batches of rd to all consumers, beginning with first, which is already
+// filled. Every consumer sees every record in the order of the source, so nothing
+// depends on timing. An error of the source takes precedence, then errors of the
+// consumers in their order, then that of ctx. After ctx has ended, nothing is consumed.
 func pump(ctx context.Context, rd *reader, first *batch, consumers []consumer) error {
 	var running sync.WaitGroup
 	queues := make([]chan *batch, len(consumers))

@@ -41,7 +41,7 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}
 		if n := testing.AllocsPerRun(20, func() { _ = w.consume(b) }); n > 1 {
-			t.Errorf("%s: %g allocations for %d records", name, n, len(b.recs))
+			t.Errorf("%s: %g allocations for %d records", name, n, len(b.records))
 		}
 	}
 	c := newCensus(nil, budget.New(budget.Default))
@@ -58,11 +58,11 @@ func BenchmarkEstimate(b *testing.B) {
 		s.stack(record.KernelStack, frames(i%300, 5+i%300%20)...)
 	}
 	for b.Loop() {
-		if _, err := Estimate(b.Context(), &records{recs: s.recs}, Options{}); err != nil {
+		if _, err := Estimate(b.Context(), &records{records: s.records}, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(s.recs)), "ns/record")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(s.records)), "ns/record")
 }
 
 // BenchmarkDesigns is the cost of a record in each of the parts alone.
@@ -91,7 +91,7 @@ func BenchmarkDesigns(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(in.recs)), "ns/record")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(in.records)), "ns/record")
 		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"ftracelab/unwind/cookie"
 )
 
-// maxDepth is the deepest stack with a row of its own in the depth table; deeper
-// ones share its last row.
+// maxDepth is the last depth with a row of its own in the depth table. Deeper stacks
+// share the last row.
 const maxDepth = 128
 
 // census counts what is in the trace, independently of any design, so its
@@ -16,17 +16,17 @@ const maxDepth = 128
 type census struct {
 	events, lost, losses     uint64
 	kernelStacks, userStacks uint64
-	stackIDs                 uint64 // whose stack is not known
+	stackIDs                 uint64 // ids whose stack is not known
 	kernelWords, userWords   uint64
-	kernelBytes              uint64 // of the kernel stacks in full
+	kernelBytes              uint64 // what the kernel stacks take in full
 	deepUser                 uint64 // user stacks of more than 8 addresses
-	backwards                uint64 // events earlier than one before them on their CPU
+	backwards                uint64 // events with an earlier time than the event before them on their CPU
 	bare                     uint64 // events whose record the capture does not have
 	firstTime, lastTime      uint64
 	lastOnCPU, eventsOnCPU   []uint64
 	kernel, user             *uniqueSet
 	kernelGrowth, userGrowth growth
-	depth                    [maxDepth + 1]uint64 // kernel stacks of that depth
+	depth                    [maxDepth + 1]uint64 // how many kernel stacks have each depth
 	deferred                 Joined
 	join                     cookie.Join[struct{}]
 	ids                      recordIDs
@@ -47,8 +47,8 @@ func newCensus(types *event.Table, memory *budget.Budget) *census {
 }
 
 func (c *census) consume(b *batch) error {
-	for i := range b.recs {
-		r := &b.recs[i]
+	for i := range b.records {
+		r := &b.records[i]
 		switch r.Kind {
 		case record.Event:
 			if len(r.Data) >= event.CommonSize && c.ids.class(event.ParseCommon(r.Data).Type) == stackID {
@@ -122,11 +122,10 @@ func (c *census) joinStack(r *record.Record) {
 	}
 }
 
-// timed reports whether the capture has times; in a capture without them all
-// are zero.
+// timed reports whether the capture has times. Without them, all times are zero.
 func (c *census) timed() bool { return c.lastTime > 0 }
 
-// seconds is the span of the events' time stamps.
+// seconds is the span between the first and the last time stamp.
 func (c *census) seconds() Seconds {
 	if !c.timed() {
 		return Unknown
@@ -134,12 +133,12 @@ func (c *census) seconds() Seconds {
 	return Seconds(float64(c.lastTime-c.firstTime) / 1e9)
 }
 
-// growthPoints bounds the points of a growth curve.
+// growthPoints is how many points a growth curve has at most.
 const growthPoints = 64
 
-// growth samples the number of unique stacks at every stride-th stack; when
-// there are too many points, every other goes and the stride doubles. So the
-// points depend on the trace alone.
+// growth samples the number of unique stacks at every stride-th stack. If there are too
+// many points, every second one is dropped and the stride doubles. So the points depend
+// on the trace alone.
 type growth struct {
 	seen, stride uint64
 	points       []GrowthPoint
@@ -165,7 +164,7 @@ func (g *growth) add(events uint64, u *uniqueSet) {
 	g.stride *= 2
 }
 
-// curve returns the points, the last one being the end of the trace.
+// curve returns the points. The last one is at the end of the trace.
 func (g *growth) curve(events uint64, u *uniqueSet) []GrowthPoint {
 	last := GrowthPoint{Events: events, Stacks: g.seen, Unique: uint64(len(u.stacks))}
 	if n := len(g.points); n > 0 && g.points[n-1].Stacks == g.seen {

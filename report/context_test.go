@@ -10,16 +10,16 @@ import (
 
 // endless gives the records of another source for ever, and ends a context on the way.
 type endless struct {
-	recs   []record.Record
-	n, end int // end the context at the end-th record
-	cancel func()
+	records []record.Record
+	n, end  int // end the context at the end-th record
+	cancel  func()
 }
 
 func (e *endless) Next(r *record.Record) error {
 	if e.n++; e.n == e.end {
 		e.cancel()
 	}
-	*r = e.recs[e.n%len(e.recs)]
+	*r = e.records[e.n%len(e.records)]
 	return nil
 }
 
@@ -28,7 +28,7 @@ func (e *endless) Next(r *record.Record) error {
 func TestEstimateEnds(t *testing.T) {
 	for _, end := range []int{1, 2, batchRecords, batchRecords + 1, 20*batchRecords + 7} {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &endless{recs: small().recs, end: end, cancel: cancel}
+		s := &endless{records: small().records, end: end, cancel: cancel}
 		if _, err := Estimate(ctx, s, Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("end at %d: %v", end, err)
 		}

@@ -1,20 +1,19 @@
 // Package report says what a design of the stack records would save on a given
 // trace, in bytes, in events and in seconds.
 //
-// A [record.Source] (a real capture, or the tracers of a simulated machine) is
-// read once. Every record of it is written once for each design, through a real
-// ring buffer into sub-buffers in the kernel's own format, and the bytes are
-// counted where they lie:
+// A [record.Source] (a real capture, or the tracers of a simulated machine) is read
+// once. Each of its records is written once for each design, through a real ring buffer
+// into sub-buffers in the kernel's own format, and the bytes are counted there:
 //
 //	               ┌─ census: unique stacks, growth, depths, a sweep over bits
 //	source ─ batch ┼─ full-stacks ── ring ── pages ─┐ decoded and counted again;
 //	               ├─ stackmap    ── ring ── pages ─┤ ledger and count must agree,
 //	               └─ no-stacks   ── ring ── pages ─┘ or Estimate fails
 //
-// What is counted is never a formula: [ringbuf.Buffer.Ledger] says where the
-// writer put each byte, [ringbuf.ReadPageImage] says what a reader finds, and
-// where the capture has the pages of the kernel it came from, they are re-created,
-// apart from the designs, and compared byte for byte: see [Verification].
+// The figures never come from a formula. [ringbuf.Buffer.Ledger] says where the writer
+// has put each byte, and [ringbuf.ReadPageImage] says what a reader finds. If the
+// capture has the pages of its kernel, these are re-created, independently of the
+// designs, and compared byte for byte: see [Verification].
 //
 // Every figure has a [Basis], which says whether it is measured in the trace
 // itself, replayed, extrapolated or assumed.
@@ -24,12 +23,11 @@
 //
 // # Words
 //
-// An event is a primary event, to which a stack may belong; the record of the
-// stack is not an event of its own here. An event's bytes are those of its
-// record and of its stack's records together. They include headers and time
-// extends, but not the headers and tails of sub-buffers. Retained is what a
-// buffer of a given size still holds when the trace ends. The memory of a map
-// counts against its design.
+// An event is a primary event, to which a stack may belong; the record of the stack is
+// not an event of its own here. An event's bytes are those of its record and of its
+// stack's records together. They include headers and time extends, but not the headers
+// and tails of sub-buffers. Retained is what a buffer of a given size still holds at
+// the end of the trace. The memory of a map counts against its design.
 //
 // # Kernel
 //
@@ -39,6 +37,7 @@
 //
 // # Left out
 //
-// The time a design takes: the report is about room. Compression of a trace file,
-// which finds much of the same redundancy after the fact, but not in the buffer.
+// The report is about room, so it does not say how much time a design takes. Nor does
+// it look at the compression of trace files, which finds much of the same redundancy,
+// but only after the buffer.
 package report

@@ -13,8 +13,8 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Bounds of what an estimate keeps in memory: some 30 KB for each CPU and design,
-// and 16 bytes for each sub-buffer of the buffer asked for.
+// Limits of what an estimate keeps in memory, which is some 30 KB for each CPU and
+// design, and 16 bytes for each sub-buffer of the buffer that was asked for.
 const (
 	maxCPUs         = 1024
 	maxBufferSizeKB = 4 << 20
@@ -26,19 +26,20 @@ var errRange = errors.New("out of range")
 type Options struct {
 	Path, Format string // for Report.Input
 
-	BufferSizeKB int  // per CPU, as buffer_size_kb; 0 is 1408, the kernel's default
-	SubbufSize   int  // bytes with header; 0 is 4096
+	BufferSizeKB int  // per CPU, like buffer_size_kb; 0 means 1408, the kernel's default
+	SubbufSize   int  // in bytes, with its header; 0 means 4096
 	NoOverwrite  bool // the buffer keeps the oldest events instead of the newest
 
-	Bits int    // of the maps, 10…18; 0: each has the size recommended for it
-	Seed uint32 // of the maps' hash
+	Bits int    // the bits of all maps, 10…18; 0: each map has its recommended size
+	Seed uint32 // the seed of the maps' hash
 
-	// Designs to compare, the first being the base; nil: full-stacks, stackmap,
-	// no-stacks and, if the first records have user stacks, stackmap+user and deferred.
+	// Designs are the designs to compare; the first one is the base. nil: full-stacks,
+	// stackmap and no-stacks and, if the first records have user stacks, also
+	// stackmap+user and deferred.
 	Designs []record.Design
 
-	TopStacks int          // to list, of each kind; 0 is 10, less than 0 none
-	Types     *event.Table // the capture's types; nil: they have no ids to keep to
+	TopStacks int          // how many stacks of each kind to list; 0 means 10, less than 0 none
+	Types     *event.Table // the capture's types, whose ids are used; nil: it has none
 	Symbols   event.Symbols
 
 	// Pages gives the original sub-buffers of a CPU, one after the other, each
@@ -49,12 +50,12 @@ type Options struct {
 	Pages     func(cpu int) io.Reader
 	PagesSize int
 
-	// Memory bounds what is held for each CPU and for unique stacks; nil is a budget
-	// of the default size.
+	// Memory limits what is kept for each CPU and for unique stacks; nil is a budget of
+	// the default size.
 	Memory *budget.Budget
 
-	// Caveats are what the caller knows about the source and a reader should
-	// know, too.
+	// Caveats are what the caller knows about the source and a reader should know as
+	// well.
 	Caveats []string
 }
 
@@ -64,21 +65,20 @@ type Caveater interface {
 	Caveats() []string
 }
 
-// Conditioner is a source whose records are right only if something is true
-// that it cannot know. Once it has been read it says what, as a clause to
-// follow the word if; empty: nothing. The answer begins with that clause.
+// Conditioner is a source whose records are right only if something is true that it
+// cannot know. Once it has been read, it says what that is, as a clause that follows
+// the word "if"; empty: there is no such condition. The answer begins with that clause.
 type Conditioner interface {
 	Condition() string
 }
 
-// CPUNamer is a source that may not know on which CPUs its records were made.
-// Once it has been read, it can be asked whether it knows; if not, all records
-// are of CPU 0.
+// CPUNamer is a source that may not know on which CPUs its records were made. Once it
+// has been read, it says whether it knows. If it does not, all records have CPU 0.
 type CPUNamer interface {
 	NamesCPUs() bool
 }
 
-// nrPages is how many sub-buffers buffer_size_kb gives a CPU.
+// nrPages is how many sub-buffers a CPU gets with buffer_size_kb.
 //
 // Kernel: ring_buffer_resize, kernel/trace/ring_buffer.c.
 func (o *Options) nrPages() int {
@@ -185,10 +185,10 @@ type run struct {
 	census  *census
 	writers []*writer
 	studies []*study
-	witness *witness // nil: nothing to compare with
+	witness *witness // nil: the capture has no pages to compare with
 
-	condition string // of the source, see Conditioner
-	cpuless   bool   // the source names no CPUs
+	condition string // the condition of the source, see Conditioner
+	cpuless   bool   // the source does not name CPUs
 }
 
 func newRun(ctx context.Context, opt *Options, memory *budget.Budget) (*run, error) {
@@ -218,7 +218,7 @@ func (r *run) consumers() []consumer {
 	return cs
 }
 
-// defaultDesigns are the designs that a report compares if it is not told which.
+// defaultDesigns gives the designs that are compared if Options name none.
 func defaultDesigns(userStacks bool, bits int, seed uint32) []record.Design {
 	names := []string{"full-stacks", "stackmap", "no-stacks"}
 	if userStacks {
@@ -236,39 +236,39 @@ func defaultDesigns(userStacks bool, bits int, seed uint32) []record.Design {
 }
 
 func hasUserStacks(b *batch) bool {
-	for i := range b.recs {
-		if b.recs[i].Kind == record.UserStack {
+	for i := range b.records {
+		if b.records[i].Kind == record.UserStack {
 			return true
 		}
 	}
 	return false
 }
 
-// checkedSource refuses records that would need memory without bound: it
-// refuses the records of a CPU for whose lanes there is no memory, before the
-// lanes are made.
+// checkedSource refuses records that would need memory without limit. If there is no
+// memory for the lanes of a CPU, it refuses the records of that CPU before the lanes
+// are made.
 type checkedSource struct {
 	ctx context.Context
 	src record.Source
 	n   uint64
 
 	lanes   *budget.Budget
-	each    int64 // bytes of a lane
-	designs int   // to be compared, as far as it is known
+	each    int64 // how many bytes a lane takes
+	designs int   // how many designs are compared, as far as that is known
 	seen    [maxCPUs]bool
-	cpus    int // of them
+	cpus    int // how many CPUs were seen
 }
 
-// fewestDesigns is the number of designs that are compared at least.
+// fewestDesigns is the smallest number of designs that are compared.
 const fewestDesigns = 3
 
-// laneBytes is what a lane takes: its ring, its counts, and what it keeps of the pages
-// of a usual buffer.
+// laneBytes is the memory that a lane takes: its ring, its counts, and what it keeps
+// about the pages of a buffer of usual size.
 func (o *Options) laneBytes() int64 {
 	return int64(lanePages(o.SubbufSize)*o.SubbufSize) + 8<<10
 }
 
-// compare says how many designs there are.
+// compare sets the number of designs.
 func (c *checkedSource) compare(designs int) error {
 	more := max(0, designs-c.designs)
 	c.designs += more

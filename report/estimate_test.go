@@ -23,15 +23,15 @@ import (
 
 // records is a source of records that are there already.
 type records struct {
-	recs []record.Record
-	at   int
+	records []record.Record
+	at      int
 }
 
 func (s *records) Next(r *record.Record) error {
-	if s.at == len(s.recs) {
+	if s.at == len(s.records) {
 		return io.EOF
 	}
-	*r = s.recs[s.at]
+	*r = s.records[s.at]
 	s.at++
 	return nil
 }
@@ -41,13 +41,13 @@ func (s *records) add(cpu int, time uint64, pid int32, size int) {
 	c := event.Common{Type: 400, PID: pid}
 	data := make([]byte, size)
 	c.Put(data)
-	s.recs = append(s.recs, record.Record{CPU: cpu, Time: time, Common: c, Data: data})
+	s.records = append(s.records, record.Record{CPU: cpu, Time: time, Common: c, Data: data})
 }
 
 // stack appends a stack that belongs to the last event.
 func (s *records) stack(kind record.Kind, ips ...uint64) {
-	e := &s.recs[len(s.recs)-1]
-	s.recs = append(s.recs, record.Record{Kind: kind, CPU: e.CPU, Time: e.Time, Common: e.Common, Stack: ips})
+	e := &s.records[len(s.records)-1]
+	s.records = append(s.records, record.Record{Kind: kind, CPU: e.CPU, Time: e.Time, Common: e.Common, Stack: ips})
 }
 
 // frames is a stack of n addresses, another one for another seed.
@@ -124,7 +124,7 @@ func TestUserDesigns(t *testing.T) {
 	s := new(records)
 	for i, user := range [][]uint64{{1, 2}, {1, 2}, {3}, frames(9, 12)} {
 		s.add(0, uint64(1000*(i+1)), 7, 28)
-		s.recs[len(s.recs)-1].NewEntry = i == 0
+		s.records[len(s.records)-1].NewEntry = i == 0
 		s.stack(record.UserStack, user...)
 	}
 	r, err := Estimate(t.Context(), s, Options{})
@@ -192,7 +192,7 @@ func TestRetention(t *testing.T) {
 		kb := rapid.IntRange(1, 40).Draw(t, "kb")
 		noOverwrite := rapid.Bool().Draw(t, "no overwrite")
 		full, _ := record.NamedDesign("full-stacks", 14, 0)
-		r, err := Estimate(t.Context(), &records{recs: s.recs}, Options{BufferSizeKB: kb, NoOverwrite: noOverwrite, Designs: []record.Design{full}})
+		r, err := Estimate(t.Context(), &records{records: s.records}, Options{BufferSizeKB: kb, NoOverwrite: noOverwrite, Designs: []record.Design{full}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,8 +205,8 @@ func TestRetention(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range s.recs {
-			rec := &s.recs[i]
+		for i := range s.records {
+			rec := &s.records[i]
 			n := len(rec.Data)
 			switch rec.Kind {
 			case record.KernelStack:
@@ -250,7 +250,7 @@ func randomTrace(t *rapid.T, cpus int) *records {
 		cpu := rapid.IntRange(0, cpus-1).Draw(t, "cpu")
 		size := rapid.OneOf(rapid.IntRange(8, 120), rapid.IntRange(8, 3000)).Draw(t, "size")
 		s.add(cpu, now, int32(rapid.IntRange(1, 3).Draw(t, "pid")), size)
-		s.recs[len(s.recs)-1].NewEntry = rapid.Bool().Draw(t, "entry")
+		s.records[len(s.records)-1].NewEntry = rapid.Bool().Draw(t, "entry")
 		if rapid.Bool().Draw(t, "kernel stack") {
 			s.stack(record.KernelStack, frames(rapid.IntRange(0, 5).Draw(t, "stack"), rapid.IntRange(0, 90).Draw(t, "depth"))...)
 		}
@@ -275,7 +275,7 @@ func TestLedger(t *testing.T) {
 			designs = append(designs, d)
 		}
 		opt := Options{Bits: 10, Designs: designs}
-		r, err := Estimate(t.Context(), &records{recs: s.recs}, opt)
+		r, err := Estimate(t.Context(), &records{records: s.records}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestLedger(t *testing.T) {
 				t.Fatalf("%s: %d events of %d", d.Name, d.Events, r.Input.Events)
 			}
 		}
-		again, err := Estimate(t.Context(), &records{recs: s.recs}, opt)
+		again, err := Estimate(t.Context(), &records{records: s.records}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestRefusals(t *testing.T) {
 		{"buffer", small(), Options{BufferSizeKB: -1}, errRange},
 		{"subbuf", small(), Options{SubbufSize: 5000}, errRange},
 		{"bits", small(), Options{Bits: 9}, errRange},
-		{"cpu", &records{recs: []record.Record{{CPU: -1}}}, Options{}, errRange},
+		{"cpu", &records{records: []record.Record{{CPU: -1}}}, Options{}, errRange},
 		{"source", failing{late}, Options{}, late},
 	} {
 		if _, err := Estimate(t.Context(), c.src, c.opt); !errors.Is(err, c.want) {

@@ -6,19 +6,18 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Fidelity says what of the trace's stacks a design keeps. A stack is whole if all
-// of its addresses can be read from the trace, with its maps, afterwards.
+// Fidelity says how much of the trace's stacks a design keeps. A stack is whole if all
+// of its addresses can be read afterwards from the trace and its maps.
 type Fidelity struct {
-	WholePct float64 `json:"whole_pct"`      // of the trace's stacks
+	WholePct float64 `json:"whole_pct"`      // the share of the trace's stacks that are whole
 	Cut      uint64  `json:"cut"`            // stacks that lost their outer addresses
 	Missing  uint64  `json:"missing"`        // stacks that were not written at all
 	Merged   uint64  `json:"merged_stacks"`  // unique stacks that became one with another
-	Within   uint64  `json:"merged_uniques"` // unique stacks that those became
+	Within   uint64  `json:"merged_uniques"` // how many unique stacks those became
 }
 
-// fidelity counts what became of the stacks that w was given. It asks the maps
-// once more for each unique stack, so the counters of the maps must be read
-// before that.
+// fidelity counts what became of the stacks that w has written. It asks the maps once
+// more for each unique stack, so the counters of the maps must be read before that.
 func (w *writer) fidelity(c *census) Fidelity {
 	f := Fidelity{Cut: w.stacks.Counts.UserCut}
 	if w.design.Kernel == record.NoStacks {
@@ -44,7 +43,7 @@ func (f *Fidelity) look(m record.Interner, u *uniqueSet) {
 	if m == nil {
 		return
 	}
-	stacks := make(map[uint32]uint64) // by id: how many stacks have it
+	stacks := make(map[uint32]uint64) // how many stacks have each id
 	var kept []uint64
 	for i := range u.stacks {
 		s := &u.stacks[i]

@@ -43,7 +43,7 @@ func fuzzRecords(data []byte) *records {
 			r.Stack = frames(int(b[5]), int(b[4])<<(b[6]%4))
 			r.Count = uint64(b[7] % 8) // of a cookie or what it found
 		}
-		s.recs = append(s.recs, r)
+		s.records = append(s.records, r)
 	}
 	return s
 }
@@ -69,8 +69,8 @@ func FuzzEstimate(f *testing.F) {
 			t.Fatal(err)
 		}
 		events := uint64(0)
-		for i := range src.recs {
-			if src.recs[i].Kind == record.Event {
+		for i := range src.records {
+			if src.records[i].Kind == record.Event {
 				events++
 			}
 		}

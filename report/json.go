@@ -8,9 +8,9 @@ import (
 	"ftracelab/internal/plain"
 )
 
-// WriteJSON writes a report as one object, several as an array of them. The order
-// of fields is that of [Report]; the same reports give the same bytes. Characters that
-// a terminal would obey are written as \uXXXX.
+// WriteJSON writes one report as an object, and several as an array of objects. The
+// fields have the order of [Report], and the same reports give the same bytes. Control
+// characters, which a terminal would obey, are written as \uXXXX.
 func WriteJSON(w io.Writer, reports ...*Report) error {
 	var v any = reports
 	if len(reports) == 1 {

@@ -7,10 +7,9 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// lanePages is the length of the ring that a lane writes through, in
-// sub-buffers of that size. Small sub-buffers are emptied several at a time; of
-// large ones the ring has only as many as are needed to write a record of a
-// whole sub-buffer.
+// lanePages is the length, in sub-buffers, of the ring through which a lane writes.
+// Small sub-buffers are emptied several at a time. If sub-buffers are large, the ring
+// has only as many as are needed for a record that fills one.
 func lanePages(subbuf int) int {
 	if subbuf <= 64<<10 {
 		return 6
@@ -18,15 +17,16 @@ func lanePages(subbuf int) int {
 	return 4
 }
 
-// lane is one CPU's way through one design: a ring buffer that is emptied as it
-// fills, so that memory does not depend on the trace, and the counts of its pages.
+// lane writes the records of one CPU for one design. It has a ring buffer, which is
+// emptied as it fills so that its memory does not depend on the trace, and the counts
+// of its pages.
 type lane struct {
 	cpu      int
 	ring     record.Ring
-	rec      *record.Recorder
+	recorder *record.Recorder
 	now      uint64 // the clock
-	newEntry bool   // the last event began a stay in the kernel
-	written  int    // an upper bound of the bytes since the ring was last emptied
+	newEntry bool   // the last event was the first of a stay in the kernel
+	written  int    // how many bytes, at most, were written since the ring was last emptied
 	page     []byte // shared by the lanes of a design
 	decode   ringbuf.PageReader
 	ids      *recordIDs
@@ -41,24 +41,24 @@ func newLane(cpu int, w *writer) (*lane, error) {
 		CPUs:        1,
 		Size:        lanePages(w.opt.SubbufSize) * (w.opt.SubbufSize - ringbuf.PageHeaderSize),
 		SubbufSize:  w.opt.SubbufSize,
-		NoOverwrite: true, // the lane loses nothing; what a real buffer would lose, keep knows
+		NoOverwrite: true, // the lane loses nothing; retention knows what a real buffer would lose
 		Clock:       func(int) uint64 { return l.now },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
 	}
-	l.ring, l.rec = ring, record.NewRecorder(ring, w.stacks)
+	l.ring, l.recorder = ring, record.NewRecorder(ring, w.stacks)
 	return l, nil
 }
 
-// at sets the clock to t, but never turns it back.
+// at sets the clock to t, but never back.
 func (l *lane) at(t uint64) { l.now = max(l.now, t) }
 
-// makeRoom empties the ring if it might not hold that many more bytes.
+// makeRoom empties the ring if there might be no room for that many more bytes.
 func (l *lane) makeRoom(bytes int) error {
 	l.written += bytes
-	// A record that does not fit on a page leaves less than its own size unused
-	// there, so the ring uses at most twice the bytes that were written.
+	// A record that does not fit on a page leaves fewer bytes unused there than it has
+	// itself, so the ring needs at most twice the bytes that were written.
 	if 2*l.written <= (lanePages(len(l.page))-2)*(len(l.page)-ringbuf.PageHeaderSize) {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (l *lane) makeRoom(bytes int) error {
 	return l.drain(true)
 }
 
-// drain takes the pages the writer has left, or all of them at the end, and
-// counts them.
+// drain takes the pages that the writer has left, or at the end all pages, and counts
+// them.
 func (l *lane) drain(fullOnly bool) error {
 	for l.ring.ReadPage(0, l.page, true) {
 		if err := l.count(true); err != nil {
@@ -85,7 +85,7 @@ func (l *lane) drain(fullOnly bool) error {
 	return nil
 }
 
-// count decodes the page just read.
+// count decodes the page that was just read.
 func (l *lane) count(full bool) error {
 	err := l.decode.Reset(l.page)
 	if err != nil {

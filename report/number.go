@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Group prints n with a comma between thousands.
+// Group prints n with commas between the thousands.
 func Group(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

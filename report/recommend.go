@@ -6,7 +6,7 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// stackKind tells the kernel's stacks from those of user space.
+// stackKind says whether stacks are the kernel's or those of user space.
 type stackKind int
 
 const (
@@ -16,14 +16,14 @@ const (
 
 func (k stackKind) String() string { return [...]string{"kernel", "user"}[k] }
 
-// study is a sweep over the sizes of one kind of map, made once for all designs
-// that have it.
+// study is a sweep over the sizes of one kind of map. It is made once for all designs
+// that have such a map.
 type study struct {
-	cfg    record.MapConfig // Bits 0
-	kind   stackKind
-	points []SweepPoint
-	costs  []record.Cost // of the points
-	rec    Recommendation
+	cfg         record.MapConfig // Bits 0
+	kind        stackKind
+	points      []SweepPoint
+	costs       []record.Cost // the costs of the maps of the points
+	recommended Recommendation
 }
 
 // study returns the sweep over the sizes of a map configured as cfg.
@@ -45,16 +45,16 @@ func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 			return nil, err
 		}
 	}
-	s.rec = recommend(s.points, kind, least)
+	s.recommended = recommend(s.points, kind, least)
 	if len(s.points) == 0 && kind == kernelKind && r.census.stackIDs > 0 {
-		s.rec.Why = "the kernel stacks of the trace are in a map that was not read"
+		s.recommended.Why = "the kernel stacks of the trace are in a map that was not read"
 	}
 	r.studies = append(r.studies, s)
 	return s, nil
 }
 
-// mapStudies returns what is recommended for the two maps of a design; nil where it
-// has none.
+// mapStudies returns the studies for the two maps of a design; nil for a map that it
+// does not have.
 func (r *run) mapStudies(d *record.Design) (of [2]*study, err error) {
 	if d.Kernel == record.StackID {
 		of[kernelKind], err = r.study(d.KernelMap, kernelKind)
@@ -65,10 +65,10 @@ func (r *run) mapStudies(d *record.Design) (of [2]*study, err error) {
 	return of, err
 }
 
-// recommend chooses the size of a map: the smallest that refuses no stack and
-// whose pool is at most half full, which leaves room for as many stacks again.
-// If there is none, it chooses the smallest that refuses no stack, and
-// otherwise the largest there is.
+// recommend chooses the size of a map: the smallest one that refuses no stack and whose
+// pool is at most half full, so that there is room for as many stacks again. If there
+// is no such size, it chooses the smallest one that refuses no stack, and failing that,
+// the largest size.
 //
 // In the first two cases a trace written through that map has the same bytes as
 // one written through any larger map, because all ids have one size. So a

@@ -7,7 +7,7 @@ const Schema = "ftracelab/estimate/2"
 // Basis says where a figure comes from.
 type Basis string
 
-// The kinds of figures, from the hardest to the softest.
+// The kinds of figures, from the most to the least certain.
 const (
 	// Measured: counted in the trace that was read.
 	Measured Basis = "measured"
@@ -31,23 +31,23 @@ type Report struct {
 	Verification   Verification   `json:"verification"`
 	Answer         Answer         `json:"answer"`
 	Designs        []Result       `json:"designs"`
-	Recommendation Recommendation `json:"recommendation"` // of the map of kernel stacks
-	Sweep          []SweepPoint   `json:"sweep"`          // of the map of kernel stacks
-	UserSweep      []SweepPoint   `json:"user_sweep"`     // of the map of user stacks, if a design has one
+	Recommendation Recommendation `json:"recommendation"` // for the map of kernel stacks
+	Sweep          []SweepPoint   `json:"sweep"`          // for the map of kernel stacks
+	UserSweep      []SweepPoint   `json:"user_sweep"`     // for the map of user stacks, if a design has one
 	Depths         []DepthRow     `json:"depths"`
-	Growth         []GrowthPoint  `json:"growth"`      // of kernel stacks
-	UserGrowth     []GrowthPoint  `json:"user_growth"` // of user stacks
+	Growth         []GrowthPoint  `json:"growth"`      // for kernel stacks
+	UserGrowth     []GrowthPoint  `json:"user_growth"` // for user stacks
 	TopStacks      []TopStack     `json:"top_stacks"`
 	Caveats        []string       `json:"caveats"`
 }
 
-// Input is what was read.
+// Input says what was read.
 type Input struct {
 	Basis        Basis  `json:"basis"`
 	Path         string `json:"path"`
 	Format       string `json:"format"`
 	Events       uint64 `json:"events"`
-	Stacks       uint64 `json:"stacks"` // of the kernel and of user space
+	Stacks       uint64 `json:"stacks"` // stacks of the kernel and of user space together
 	UniqueStacks uint64 `json:"unique_stacks"`
 
 	KernelStacks       uint64  `json:"kernel_stacks"`
@@ -60,53 +60,54 @@ type Input struct {
 	UserAtLeast      bool    `json:"unique_user_at_least,omitempty"`
 	UserMeanDepth    float64 `json:"user_mean_depth"`
 
-	StackIDs uint64  `json:"stack_ids,omitempty"` // records of ids whose stack is not known; they are no events
-	Deferred *Joined `json:"deferred,omitempty"`  // of a trace whose user stacks were deferred
+	StackIDs uint64  `json:"stack_ids,omitempty"` // records with ids whose stack is not known; they do not count as events
+	Deferred *Joined `json:"deferred,omitempty"`  // for a trace whose user stacks were deferred
 
-	Lost    uint64  `json:"lost"`    // events known to be missing
-	Losses  uint64  `json:"losses"`  // places where some are
-	CPUs    int     `json:"cpus"`    // that have records
-	CPUless bool    `json:"cpuless"` // the capture names no CPUs: all is taken for one's
+	Lost    uint64  `json:"lost"`    // events that are known to be missing
+	Losses  uint64  `json:"losses"`  // places where events are missing
+	CPUs    int     `json:"cpus"`    // CPUs that have records
+	CPUless bool    `json:"cpuless"` // the capture does not name CPUs: everything counts as one CPU's
 	Seconds Seconds `json:"seconds"` // null: the capture has no times
 }
 
-// Joined says how the cookies of a trace found the user stacks they stand for.
+// Joined says how many cookies of a trace could be joined to their user stacks.
 type Joined struct {
 	Cookies uint64 `json:"cookies"` // events that wait for a stack
 	Stacks  uint64 `json:"stacks"`  // stacks that came
 	Joined  uint64 `json:"joined"`  // cookies that found theirs
 }
 
-// Settings are what the report was asked for.
+// Settings are the settings with which the report was made.
 type Settings struct {
 	BufferSizeKB int    `json:"buffer_size_kb"` // per CPU
 	SubbufSize   int    `json:"subbuf_size"`
-	NrPages      int    `json:"nr_pages"` // sub-buffers per CPU the buffer has
+	NrPages      int    `json:"nr_pages"` // how many sub-buffers the buffer has per CPU
 	Overwrite    bool   `json:"overwrite"`
-	Bits         int    `json:"bits"` // of all maps; 0: each as recommended
+	Bits         int    `json:"bits"` // the bits of all maps; 0: each as recommended
 	Seed         uint32 `json:"seed"`
 }
 
-// Verification is the evidence that the pages counted are the kernel's: what the
-// capture's own kernel wrote is written again, in sub-buffers of its size and cut
-// where its reader took them, with ids where it wrote ids.
+// Verification is the evidence that pages are written here as in the kernel. The pages
+// of the capture are re-created from its records: with sub-buffers of the same size,
+// cut where the reader took them, and with ids where the kernel wrote ids.
 type Verification struct {
-	PagesCompared   uint64            `json:"pages_compared"` // with pages of the capture
+	PagesCompared   uint64            `json:"pages_compared"` // pages that were compared with pages of the capture
 	PagesIdentical  uint64            `json:"pages_identical"`
-	PagesUnmatched  uint64            `json:"pages_unmatched"`      // that only one side has
-	PagesCut        uint64            `json:"pages_cut"`            // of those compared, a reader took before they were full
-	PagesSize       int               `json:"pages_size,omitempty"` // bytes of a page of the capture
+	PagesUnmatched  uint64            `json:"pages_unmatched"`      // pages that only one side has
+	PagesCut        uint64            `json:"pages_cut"`            // compared pages that a reader took before they were full
+	PagesSize       int               `json:"pages_size,omitempty"` // the size of the capture's pages in bytes
 	FirstDifference string            `json:"first_difference,omitempty"`
-	LedgerPages     uint64            `json:"ledger_pages"` // of all designs, decoded and equal to the ledger
+	LedgerPages     uint64            `json:"ledger_pages"` // pages of all designs that were decoded and agree with the ledger
 	CPUs            []VerificationCPU `json:"cpus"`
 
-	// Counted on the pages compared: the records of the capture, those of them
-	// that were re-created with the same time and bytes, and the pages with
-	// records that were not.
+	// Counts on the compared pages: the records of the capture, those that were
+	// re-created with the same time and bytes, and the pages with records that were
+	// not.
 	RecordsCompared     uint64 `json:"records_compared"`
 	RecordsIdentical    uint64 `json:"records_identical"`
 	PagesOfOtherRecords uint64 `json:"pages_of_other_records"`
-	// CaptureBytes and RecreatedBytes are the data on them, time stamps included.
+	// CaptureBytes and RecreatedBytes are the data on the compared pages, time stamps
+	// included.
 	CaptureBytes   uint64 `json:"capture_bytes"`
 	RecreatedBytes uint64 `json:"recreated_bytes"`
 }
@@ -115,37 +116,37 @@ type Verification struct {
 // buffer that holds everything.
 type VerificationCPU struct {
 	CPU     int    `json:"cpu"`
-	Entries uint64 `json:"entries"` // records, stacks' own included
-	Bytes   uint64 `json:"bytes"`   // as stats has them: records, and the tails of pages the writer has left
+	Entries uint64 `json:"entries"` // records, including those of stacks
+	Bytes   uint64 `json:"bytes"`   // counted as in stats: records, and the tails of pages that the writer has left
 	Pages   uint64 `json:"pages"`
 }
 
-// Result is one design on this trace.
+// Result is the result of one design for this trace.
 type Result struct {
 	Name          string  `json:"name"`
-	Exists        bool    `json:"exists"` // in Linux 6.12, or as patches that were posted
-	Needs         string  `json:"needs"`  // what a kernel needs to record so; empty: nothing
+	Exists        bool    `json:"exists"` // it is in Linux 6.12, or in patches that were posted
+	Needs         string  `json:"needs"`  // what a kernel needs to record in this way; empty: nothing
 	Basis         Basis   `json:"basis"`
 	Events        uint64  `json:"events"`
 	Bytes         uint64  `json:"bytes"`           // whole pages, headers and tails included
 	BytesPerEvent float64 `json:"bytes_per_event"` // records and stacks, without page headers and tails
-	SavingPct     float64 `json:"saving_pct"`      // of bytes_per_event against the first design
+	SavingPct     float64 `json:"saving_pct"`      // how much less bytes_per_event is than with the first design
 
-	RetainedEvents  uint64       `json:"retained_events"`  // in a buffer of buffer_size_kb, all CPUs
-	RetainedSeconds Seconds      `json:"retained_seconds"` // back to where every CPU is complete; null: no times
+	RetainedEvents  uint64       `json:"retained_events"`  // in a buffer of buffer_size_kb, on all CPUs
+	RetainedSeconds Seconds      `json:"retained_seconds"` // back to the time from which every CPU is complete; null: there are no times
 	RetainedBasis   Basis        `json:"retained_basis"`
-	RetainedTimes   float64      `json:"retained_times"` // events, as a multiple of the first design's
+	RetainedTimes   float64      `json:"retained_times"` // retained events, as a multiple of the first design's
 	RetainedCPUs    []Retention  `json:"retained_cpus"`
 	Breakdown       Breakdown    `json:"breakdown"`
-	MapBytes        uint64       `json:"map_bytes"` // table and pool of all the design's maps
+	MapBytes        uint64       `json:"map_bytes"` // the tables and pools of all maps of the design
 	Maps            []MapUse     `json:"maps"`
-	HitRate         float64      `json:"hit_rate"` // of the stacks asked for, those the maps had
-	Drops           uint64       `json:"drops"`    // stacks a map had no room for
+	HitRate         float64      `json:"hit_rate"` // the share of stacks that were in the maps already
+	Drops           uint64       `json:"drops"`    // stacks for which a map had no room
 	Fallbacks       uint64       `json:"fallbacks"`
-	CutUserStacks   uint64       `json:"cut_user_stacks"` // that lost addresses in this design
-	TooBig          uint64       `json:"too_big"`         // records larger than a sub-buffer, not written
+	CutUserStacks   uint64       `json:"cut_user_stacks"` // user stacks that lost addresses in this design
+	TooBig          uint64       `json:"too_big"`         // records that are larger than a sub-buffer and were not written
 	Fidelity        Fidelity     `json:"fidelity"`
-	Why             string       `json:"why,omitempty"` // it takes more than the first design
+	Why             string       `json:"why,omitempty"` // why it takes more than the first design; empty: it does not
 	Deferred        *DeferredUse `json:"deferred,omitempty"`
 	Net             Net          `json:"net"`
 }
@@ -158,27 +159,27 @@ type Retention struct {
 	Basis   Basis   `json:"basis"`
 }
 
-// Breakdown says where a design's bytes lie; the fields up to PageTails add up to
-// its Bytes.
+// Breakdown says for what a design's bytes are used. The fields up to PageTails add up
+// to its Bytes.
 type Breakdown struct {
 	PageHeaders  uint64 `json:"page_headers"`
-	EventHeaders uint64 `json:"event_headers"` // 4 bytes a record, and the length words
+	EventHeaders uint64 `json:"event_headers"` // 4 bytes for each record, and the length words
 	CommonFields uint64 `json:"common_fields"`
-	Payload      uint64 `json:"payload"`      // of events, rounded up to 4
-	Stack        uint64 `json:"stack"`        // of stacks, ids and cookies, without header and common fields
-	TimeExtends  uint64 `json:"time_extends"` // and absolute stamps
+	Payload      uint64 `json:"payload"`      // the data of events, rounded up to 4 bytes
+	Stack        uint64 `json:"stack"`        // the data of stacks, ids and cookies, without header and common fields
+	TimeExtends  uint64 `json:"time_extends"` // time extends and absolute stamps
 	Padding      uint64 `json:"padding"`      // discarded records
 	PageTails    uint64 `json:"page_tails"`
 
 	StackRecords     uint64 `json:"stack_records"`
-	StackRecordBytes uint64 `json:"stack_record_bytes"` // with their headers and common fields
-	AlignmentBytes   uint64 `json:"alignment_bytes"`    // of payload and stack, what only rounds up
+	StackRecordBytes uint64 `json:"stack_record_bytes"` // the records of stacks, with their headers and common fields
+	AlignmentBytes   uint64 `json:"alignment_bytes"`    // the part of payload and stack that only rounds up
 	Pages            uint64 `json:"pages"`
 }
 
 // MapUse is one map of a design at the end of the trace.
 type MapUse struct {
-	Basis       Basis          `json:"basis"`  // of the byte counts
+	Basis       Basis          `json:"basis"`  // the basis of the byte counts
 	Stacks      string         `json:"stacks"` // "kernel" or "user"
 	Preset      string         `json:"preset"`
 	Bits        int            `json:"bits"`
@@ -193,30 +194,30 @@ type MapUse struct {
 	ExportBytes uint64         `json:"export_bytes"` // while stack_map_bin is open
 }
 
-// DeferredUse is what deferred user stacks rest on.
+// DeferredUse says on what the figures for deferred user stacks are based.
 type DeferredUse struct {
 	Basis    Basis  `json:"basis"`
-	Stays    uint64 `json:"stays"`    // in the kernel, a stack record each
-	Inferred uint64 `json:"inferred"` // of these, seen only by another user stack
+	Stays    uint64 `json:"stays"`    // stays in the kernel, with a stack record for each
+	Inferred uint64 `json:"inferred"` // stays that were inferred, because the user stack was another one
 }
 
 // Net weighs what a design saves in the ring against what its maps take.
 type Net struct {
 	Basis          Basis `json:"basis"`
-	SavedBytes     int64 `json:"saved_bytes"`      // on pages, over the whole trace
-	NetBytes       int64 `json:"net_bytes"`        // less the maps
-	BufferNetBytes int64 `json:"buffer_net_bytes"` // of a full buffer: the room full stacks would need for the same events, less the buffer and the maps
-	// BreakEvenEvents is how many events pay for the maps, 0 if none ever do;
-	// without maps it is 0 as well.
+	SavedBytes     int64 `json:"saved_bytes"`      // bytes saved on pages, over the whole trace
+	NetBytes       int64 `json:"net_bytes"`        // saved_bytes less the memory of the maps
+	BufferNetBytes int64 `json:"buffer_net_bytes"` // with a full buffer: the room that full stacks would need for the same events, less the buffer and the maps
+	// BreakEvenEvents is how many events pay for the maps; 0 if no number of events
+	// does, and if there are no maps.
 	BreakEvenEvents uint64 `json:"break_even_events"`
 	// BreakEvenBufferKB is the buffer size per CPU from which on enlarging the
 	// buffer by the maps' memory would have been the worse choice.
 	BreakEvenBufferKB uint64 `json:"break_even_buffer_kb"`
 }
 
-// SweepPoint is what a map of that size makes of the trace's stacks of one kind, those
-// of the other kind being written in full. Its bytes are records and stacks without
-// page headers and tails, its net is over this trace.
+// SweepPoint is the result of a map of that size for the trace's stacks of one kind;
+// those of the other kind are written in full. Its bytes are records and stacks without
+// page headers and tails, and its net is over this trace.
 type SweepPoint struct {
 	Basis         Basis   `json:"basis"`
 	Bits          int     `json:"bits"`
@@ -234,22 +235,23 @@ type SweepPoint struct {
 	NetBytes      int64   `json:"net_bytes"`
 }
 
-// Recommendation is the size of map to boot with; Bits 0 means none at all.
+// Recommendation is the size of the map with which to boot; Bits 0 means that no map is
+// recommended.
 type Recommendation struct {
 	Bits int    `json:"bits"`
 	Why  string `json:"why"`
 }
 
-// DepthRow is the kernel stacks of one depth; the last row may stand for all
-// deeper ones too.
+// DepthRow is about the kernel stacks of one depth. The last row may also stand for all
+// deeper ones.
 type DepthRow struct {
 	Basis       Basis   `json:"basis"`
 	Depth       int     `json:"depth"`
 	AndDeeper   bool    `json:"and_deeper,omitempty"`
 	Stacks      uint64  `json:"stacks"`
-	FullBytes   float64 `json:"full_bytes"`   // mean of the stack's record, from the first design's pages
+	FullBytes   float64 `json:"full_bytes"`   // mean size of a stack's record, from the pages of the first design
 	MappedBytes float64 `json:"mapped_bytes"` // the same with a stackmap, fallbacks included
-	SavingPct   float64 `json:"saving_pct"`   // of the two
+	SavingPct   float64 `json:"saving_pct"`   // how much less the second is than the first
 	ShareOfAll  float64 `json:"share_of_saving"`
 }
 
@@ -265,11 +267,12 @@ type TopStack struct {
 	Basis    Basis    `json:"basis"`
 	Kind     string   `json:"kind"` // "kernel" or "user"
 	Count    uint64   `json:"count"`
-	SharePct float64  `json:"share_pct"` // of the stacks of its kind
+	SharePct float64  `json:"share_pct"` // its share of the stacks of its kind
 	Depth    int      `json:"depth"`
-	Bytes    uint64   `json:"bytes"`  // its full records took
-	Frames   []string `json:"frames"` // innermost first; empty if they were not kept
+	Bytes    uint64   `json:"bytes"`  // what its records take in full
+	Frames   []string `json:"frames"` // the innermost first; empty if they were not kept
 }
 
-// onlyIDs says that all kernel stacks of the trace are ids nobody can look up.
+// onlyIDs reports whether all kernel stacks of the trace are ids that nobody can look
+// up.
 func (in *Input) onlyIDs() bool { return in.StackIDs > 0 && in.KernelStacks == 0 }

@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// report puts the counts of a finished run together.
+// report makes the report from the counts of a finished run.
 func (r *run) report() (*Report, error) {
 	opt, c := r.opt, r.census
 	rep := &Report{
@@ -44,8 +44,9 @@ func (r *run) report() (*Report, error) {
 	return rep, nil
 }
 
-// sweeps fills in the sweeps over the sizes of the maps: of the first design that
-// has such a map, and for kernel stacks of the documented one if no design has.
+// sweeps fills in the sweeps over the sizes of the maps. They are made for the map of
+// the first design that has one. If no design has a map of kernel stacks, the
+// documented one is used.
 func (r *run) sweeps(rep *Report) error {
 	cfg := record.Documented()
 	cfg.Seed = r.opt.Seed
@@ -56,7 +57,7 @@ func (r *run) sweeps(rep *Report) error {
 	if err != nil {
 		return err
 	}
-	rep.Sweep, rep.Recommendation, rep.UserSweep = s.points, s.rec, []SweepPoint{}
+	rep.Sweep, rep.Recommendation, rep.UserSweep = s.points, s.recommended, []SweepPoint{}
 	if rep.Sweep == nil {
 		rep.Sweep = []SweepPoint{}
 	}
@@ -129,8 +130,8 @@ func (w *writer) sum() *tally {
 	return t
 }
 
-// result is what a design made of the trace, on its own. maps are the studies of its
-// two maps, nil where it has none.
+// result gives the result of a design by itself. maps are the studies for its two maps;
+// nil for a map that it does not have.
 func (w *writer) result(c *census, maps [2]*study) Result {
 	t := w.sum()
 	n := &w.stacks.Counts
@@ -175,20 +176,20 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 	return res
 }
 
-// addMap adds one map's counters and memory. The memory is the structures' size in
-// a kernel, not something seen in the trace. Where no size was asked for, the map that
-// was written through stands for the recommended one.
+// addMap adds the counters and the memory of a map. The memory is the size of the
+// structures in a kernel, not something that was seen in the trace. If no size was
+// asked for, the map that was written through stands for the recommended one.
 func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s *study, ids, drops uint64) {
 	if m == nil {
 		return
 	}
 	cost := m.Cost()
-	if cfg.Bits == 0 && s.rec.Bits > 0 {
-		cfg.Bits = s.rec.Bits
+	if cfg.Bits == 0 && s.recommended.Bits > 0 {
+		cfg.Bits = s.recommended.Bits
 		cost = s.costs[cfg.Bits-stackmap.MinBits]
 	}
 	res.Maps = append(res.Maps, MapUse{
-		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.rec,
+		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.recommended,
 		Entries: cost.Entries, Capacity: cost.Capacity, TableSize: cost.Slots,
 		Successes: ids, Drops: drops,
 		TableBytes: cost.Table, PoolBytes: cost.Pool, ExportBytes: cost.Export,
@@ -196,8 +197,8 @@ func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s 
 	res.MapBytes += cost.Table + cost.Pool
 }
 
-// retain fills in what the design's buffers still hold at the end of the trace.
-// They reach back to where every CPU is complete.
+// retain fills in what the buffers of the design still hold at the end of the trace.
+// They reach back to the time from which every CPU is complete.
 func (w *writer) retain(res *Result, c *census) {
 	res.RetainedBasis = Replayed
 	res.RetainedCPUs = []Retention{}
@@ -265,8 +266,8 @@ func (r *run) mapped() *writer {
 	return nil
 }
 
-// depths says which depths the stacks had and what each depth saves. The full
-// records are those decoded from the first design's pages.
+// depths tells how deep the stacks were and what is saved at each depth. The sizes of
+// full records come from the decoded pages of the first design.
 func (r *run) depths() []DepthRow {
 	rows := []DepthRow{}
 	full := r.writers[0].sum()

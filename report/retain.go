@@ -1,25 +1,25 @@
 package report
 
-// retention follows what a buffer of nrPages sub-buffers would still hold.
+// retention keeps track of what a buffer of nrPages sub-buffers would still hold.
 //
-// Where the pages of a trace break does not depend on how many of them a buffer
-// keeps: a ring in overwrite mode holds the last nrPages, the one being written
-// among them, and without overwriting the first. So one pass over all pages tells
-// what any buffer retains, without writing the trace into each.
+// Where the pages of a trace end does not depend on how many of them a buffer keeps. A
+// ring in overwrite mode holds the last nrPages, including the one that is being
+// written; without overwriting, it holds the first nrPages. So one pass over all pages
+// tells what any buffer retains, and the trace need not be written into each of them.
 //
 // Kernel: rb_move_tail and rb_handle_head_page, kernel/trace/ring_buffer.c.
 type retention struct {
 	nrPages   int
 	overwrite bool
 
-	ring        []pageSpan // the last nrPages; oldest at next once it is full
+	ring        []pageSpan // the last nrPages; once it is full, the oldest is at next
 	next        int
 	pages       uint64
-	events      uint64 // in ring
-	kept        uint64 // of the first nrPages
+	events      uint64 // how many events are in ring
+	kept        uint64 // how many events are on the first nrPages
 	keptTill    uint64
-	fullPages   uint64 // pages the writer has left
-	fullEvents  uint64 // on them
+	fullPages   uint64 // how many pages the writer has left
+	fullEvents  uint64 // how many events are on these
 	first, last uint64 // time stamps
 	totalEvents uint64
 }
@@ -62,11 +62,11 @@ func (k *retention) page(first, last, events uint64, full bool) {
 	k.next = (k.next + 1) % k.nrPages
 }
 
-// held says what the buffer retains of a trace that ends at end.
+// held computes what the buffer retains of a trace that ends at end.
 //
-// A trace that does not fill the buffer says nothing about what it retains but
-// its mean events per page: the buffer then holds that many on all its pages, of
-// which the last is half full on average, and reaches back as long as they take.
+// A trace that does not fill the buffer only tells the mean number of events per page.
+// The buffer is then assumed to hold that many events on each page, except for the last
+// one, which is half full on average, and to reach back as long as these events take.
 func (k *retention) held(start, end uint64) retained {
 	switch {
 	case k.totalEvents == 0:

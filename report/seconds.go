@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// Seconds is a span of time. Of a capture without times it is [Unknown], which is
-// null in JSON.
+// Seconds is a span of time. For a capture without times it is [Unknown], which is null
+// in JSON.
 type Seconds float64
 
-// Unknown is the span of what has no times.
+// Unknown is the span of a capture that has no times.
 const Unknown Seconds = -1
 
-// Known reports whether s is a span at all.
+// Known reports whether s is not Unknown.
 func (s Seconds) Known() bool { return s >= 0 }
 
-// String prints s with three decimals, fewer if it is large, and a dash if it is
+// String prints s with three decimals, with fewer if it is large, and a dash if it is
 // unknown.
 func (s Seconds) String() string {
 	switch {

@@ -7,11 +7,12 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// standing says whether a kernel can be had that records stacks as d does, and what
-// it needs to be one. It looks at what the design does, not at its name.
+// standing says whether there is a kernel that records stacks as d does, and what a
+// kernel needs for that. It looks at what the design does, not at its name.
 //
-// A design exists if Linux 6.12 records so, or if the posted stackmap patches do,
-// which were built and measured. All others are a question: what if?
+// A design exists if Linux 6.12 records in this way, or with the posted stackmap
+// patches, which were built and measured. All other designs only answer the question:
+// what if?
 func standing(d record.Design) (exists bool, needs string) {
 	exists = true
 	if d.Kernel == record.StackID {
@@ -71,7 +72,7 @@ func (r *run) why(d, base *Result) string {
 		d.Name, Bytes(int64(d.Breakdown.StackRecordBytes)), base.Name, Bytes(int64(base.Breakdown.StackRecordBytes)))
 }
 
-// shared says in words how many of all stacks were not written again.
+// shared says in words how many of the stacks were not written again.
 func shared(stays, stacks uint64) string {
 	switch rest := stacks - min(stays, stacks); {
 	case rest == 0:

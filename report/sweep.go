@@ -8,15 +8,15 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// sweep answers for every size of map what it would have done with the trace's
-// stacks of one kind; those of the other kind are counted in full.
+// sweep computes, for every size of a map, what the map would have done with the
+// trace's stacks of one kind. Those of the other kind count in full.
 //
-// A slot is never freed while a trace runs, so the first sight of a stack decides
-// about all its later ones: it has an id from then on, or is refused each time. So
-// it is enough to ask each map once for each unique stack, in the order in which
-// they came, and counts do the rest. A stack whose addresses the census did not keep
-// is asked for by its hash, which lands in some other slot but takes as much room;
-// what the census could not tell apart is counted as refused by all.
+// A slot is never freed while a trace runs, so what happens to a stack the first time
+// happens each time: it has an id from then on, or it is always refused. So it is
+// enough to ask each map once for each unique stack, in the order in which they came;
+// the counts give the rest. For a stack whose addresses the census did not keep, a
+// stand-in is made from its hash. It gets some other slot but takes as much room.
+// Stacks that the census could not tell apart count as refused by all maps.
 func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []record.Cost, error) {
 	c, base := r.census, r.writers[0].sum()
 	kernelBytes, userBytes := c.kernelBytes, c.userStacks*userStackBytes
@@ -58,14 +58,14 @@ func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []recor
 	return points, costs, nil
 }
 
-// fates is what a map did with all occurrences of all stacks.
+// fates counts what a map did with all occurrences of all stacks.
 type fates struct {
 	ids, drops, fallbacks uint64
-	bytes                 uint64 // of the records that were written for them
+	bytes                 uint64 // the size of the records that were written for them
 }
 
-// askAll asks m for every stack of u in turn; bytes says what a stack of that depth
-// takes if m refuses it.
+// askAll asks m for every stack of u in turn. bytes gives the room that a stack of some
+// depth takes if m refuses it.
 func askAll(m record.Interner, u *uniqueSet, bytes func(depth int) uint64) (f fates) {
 	standIns := standIns{cut: keepsFixed(m)}
 	for i := range u.stacks {
@@ -91,12 +91,12 @@ func askAll(m record.Interner, u *uniqueSet, bytes func(depth int) uint64) (f fa
 
 // standIns makes stacks that stand for those whose addresses were not kept.
 type standIns struct {
-	cut int // a stack that is not deeper takes the same room whatever its depth; 0: none
+	cut int // all stacks up to this depth take the same room; 0: there is no such depth
 	ips []uint64
 }
 
-// keepsFixed is the depth up to which all stacks take the same room in m: a stackmap
-// has elements of one size.
+// keepsFixed is the depth up to which all stacks take the same room in m. The elements
+// of a stackmap all have the same size.
 func keepsFixed(m record.Interner) int {
 	if m, ok := m.(record.Stackmap); ok {
 		return m.Config().MaxDepth
@@ -104,18 +104,19 @@ func keepsFixed(m record.Interner) int {
 	return 0
 }
 
-// of is a stack that m cannot tell from s but by its hash. Where the depth makes no
-// difference it is short, for m keeps a copy.
-func (i *standIns) of(s *uniqueStack) []uint64 {
+// of makes a stack that stands for s and differs from it only in its hash, as far as m
+// is concerned. If the depth makes no difference, the stack is short, because m keeps a
+// copy.
+func (st *standIns) of(s *uniqueStack) []uint64 {
 	depth := int(s.depth)
-	if depth > 0 && depth <= i.cut {
+	if depth > 0 && depth <= st.cut {
 		depth = 1
 	}
-	i.ips = i.ips[:0]
+	st.ips = st.ips[:0]
 	for n := range uint64(depth) {
-		i.ips = append(i.ips, s.hash+n)
+		st.ips = append(st.ips, s.hash+n)
 	}
-	return i.ips
+	return st.ips
 }
 
 // refuse counts n stacks that were recorded in full.

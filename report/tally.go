@@ -8,13 +8,14 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// recordIDs are the type ids by which a trace's records are told apart.
+// recordIDs are the type ids that tell the kinds of a trace's records apart.
 type recordIDs record.RecordIDs
 
-// Ids for types the capture's kernel does not have, above any it could have given out.
+// Ids for types that the capture's kernel does not have. They are above all ids that a
+// kernel gives out.
 const firstFreeID = 0xfff0
 
-// namedIDs takes the ids from a capture's types where they have names there.
+// namedIDs takes the ids from the capture's types, as far as these have the types.
 func namedIDs(types *event.Table) recordIDs {
 	free := uint16(firstFreeID)
 	named := func(name string) uint16 {
@@ -36,7 +37,7 @@ func namedIDs(types *event.Table) recordIDs {
 	}
 }
 
-// class is what a record is for the tally.
+// class is a kind of records, as the tally counts them.
 type class uint8
 
 const (
@@ -73,15 +74,15 @@ func (ids *recordIDs) class(typ uint16) class {
 	return primary
 }
 
-// tally counts the bytes of decoded pages, apart from the ledger of the writer.
+// tally counts the bytes of decoded pages, independently of the writer's ledger.
 type tally struct {
 	pages                               uint64
 	records                             [classes]uint64
 	pageHeader, eventHeader, lengthWord uint64
-	common, payload, stack              uint64 // of records: kinds of data bytes
+	common, payload, stack              uint64 // kinds of data bytes in records
 	extends, discarded, tail            uint64
-	stackBytes                          uint64 // of all records but primary ones, with their headers
-	accounted                           uint64 // of tail, what the kernel counts as bytes
+	stackBytes                          uint64 // bytes of all records except primary ones, with their headers
+	accounted                           uint64 // the part of tail that the kernel counts as bytes
 
 	kernelFullDepth, kernelFullDepthSize [maxDepth + 1]uint64
 }
@@ -95,14 +96,15 @@ func (t *tally) allRecords() (n uint64) {
 	return n
 }
 
-// accountedTail is the least tail that the kernel puts a padding event in and
-// counts with the bytes of its statistics.
+// accountedTail is the smallest tail into which the kernel puts a padding event, so
+// that its statistics count it as bytes.
 //
 // Kernel: rb_reset_tail, kernel/trace/ring_buffer.c.
 const accountedTail = 8
 
-// page counts the sub-buffer that r has just been set to, size bytes with its
-// header. full: the writer has left it. It returns the primary events on it.
+// page counts the sub-buffer to which r has just been set; it has size bytes with its
+// header. full says that the writer has left it. page returns how many primary events
+// are on it.
 func (t *tally) page(r *ringbuf.PageReader, size int, ids *recordIDs, full bool) (events uint64, err error) {
 	t.pages++
 	t.pageHeader += ringbuf.PageHeaderSize
@@ -183,13 +185,14 @@ func (t *tally) add(o *tally) {
 	}
 }
 
-// recordBytes are the bytes of all records: what lies on the pages between header
-// and tail.
+// recordBytes gives the bytes of all records: what lies on the pages between header and
+// tail.
 func (t *tally) recordBytes() uint64 {
 	return t.eventHeader + t.lengthWord + t.common + t.payload + t.stack + t.extends + t.discarded
 }
 
-// agree compares the count with the writer's ledger and names what differs.
+// agree compares the counts with the writer's ledger, and gives an error that names
+// what differs.
 func (t *tally) agree(l ringbuf.Ledger) error {
 	for _, c := range []struct {
 		what            string

@@ -9,13 +9,14 @@ import (
 	"ftracelab/internal/plain"
 )
 
-// TextOptions say how WriteText lays out a report.
+// TextOptions say how WriteText lays out reports.
 type TextOptions struct {
 	Width int // columns; 0 is 100. Narrower than 60 is treated as 60.
 }
 
-// WriteText writes reports for people, in plain text without colour. What names of
-// the capture hold beside printable characters is shown as escapes (internal/plain).
+// WriteText writes reports for people, in plain text without colours. If names from the
+// capture hold characters that are not printable, these are shown as escapes
+// (internal/plain).
 func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
 	if opt.Width == 0 {
 		opt.Width = 100
@@ -33,7 +34,7 @@ func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
 	return err
 }
 
-// text is a page being written.
+// text is a page that is being written.
 type text struct {
 	b     bytes.Buffer
 	width int
@@ -57,7 +58,7 @@ func (t *text) report(r *Report) {
 	t.caveats(r)
 }
 
-// section starts a part with its title and where its figures come from.
+// section starts a part with its title, and says where its figures come from.
 func (t *text) section(title string, basis string) {
 	t.line("")
 	if basis != "" {
@@ -98,7 +99,7 @@ func (t *text) input(r *Report) {
 	t.wrap("  ", "  ", r.Answer.Sentence)
 }
 
-// Verified says in a clause what a report's figures were held against.
+// Verified says in a clause with what a report's figures were compared.
 func Verified(r *Report) string {
 	v := &r.Verification
 	s := Group(v.LedgerPages) + " pages decoded, equal to the writer's ledger; "
@@ -254,16 +255,16 @@ func (t *text) sweeps(r *Report) {
 	}
 }
 
-func (t *text) sweep(title, how string, points []SweepPoint, rec Recommendation) {
+func (t *text) sweep(title, how string, points []SweepPoint, recommended Recommendation) {
 	t.section(title, "replayed; "+how)
 	if len(points) == 0 {
-		t.wrap("  ", "  ", sentence(rec.Why)+".")
+		t.wrap("  ", "  ", sentence(recommended.Why)+".")
 		return
 	}
 	tab := newTable("bits", "entries", "pool", "hits", "drops", "fallback", "B/event", "saving", "map", "net")
 	for _, p := range points {
 		name := fmt.Sprint(p.Bits)
-		if p.Bits == rec.Bits {
+		if p.Bits == recommended.Bits {
 			name += " *"
 		}
 		tab.row(name, Group(p.Entries), fmt.Sprintf("%.1f%%", p.PoolPct), fmt.Sprintf("%.2f%%", 100*p.HitRate),
@@ -271,7 +272,7 @@ func (t *text) sweep(title, how string, points []SweepPoint, rec Recommendation)
 			binaryBytes(p.MapBytes), Bytes(p.NetBytes))
 	}
 	t.table(tab)
-	t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d, the %s.", rec.Bits, rec.Why))
+	t.wrap("  ", "  ", fmt.Sprintf("* recommended: bits=%d, the %s.", recommended.Bits, recommended.Why))
 }
 
 func (t *text) depths(r *Report) {
@@ -307,7 +308,7 @@ func (t *text) growth(title string, points []GrowthPoint) {
 	t.table(tab)
 }
 
-// frameIndent is where the addresses of a top stack begin.
+// frameIndent is the indentation of a top stack's addresses.
 const frameIndent = "                    "
 
 func (t *text) top(r *Report) {
@@ -335,7 +336,7 @@ func (t *text) caveats(r *Report) {
 	}
 }
 
-// sentence makes the first letter large.
+// sentence makes the first letter a capital.
 func sentence(s string) string {
 	if s == "" {
 		return s

@@ -8,7 +8,8 @@ import (
 	"ftracelab/internal/plain"
 )
 
-// table is rows of columns, the first one aligned to the left, numbers to the right.
+// table has rows of cells. The first column is aligned to the left, numbers to the
+// right.
 type table struct{ rows [][]string }
 
 func newTable(head ...string) *table {
@@ -17,7 +18,7 @@ func newTable(head ...string) *table {
 	return tab
 }
 
-// row adds a row. Its cells are as wide as what is printed of them.
+// row adds a row. A cell is as wide as the text that is printed for it.
 func (tab *table) row(cells ...string) {
 	for i, c := range cells {
 		cells[i] = plain.String(c)
@@ -30,8 +31,8 @@ func (tab *table) heading(name string) {
 	tab.rows = append(tab.rows, []string{plain.String(name) + ":"})
 }
 
-// table writes tab, and where it is wider than the page its columns in several
-// parts, each with the first column again.
+// table writes tab. If it is wider than the page, it is written in several parts, each
+// of which begins with the first column.
 func (t *text) table(tab *table) {
 	widths := make([]int, len(tab.rows[0]))
 	for _, row := range tab.rows {
@@ -64,8 +65,8 @@ func (t *text) tableRow(row []string, widths []int, from, to int) {
 	t.line("%s", strings.TrimRight(b.String(), " "))
 }
 
-// wrap writes words in lines of the page's width, the first beginning with first,
-// the others with indent.
+// wrap writes words in lines of the page's width. The first line begins with first, the
+// others with indent.
 func (t *text) wrap(first, indent, s string) {
 	line := first
 	empty := true

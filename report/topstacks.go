@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// topStacks lists the most frequent stacks of the kernel, then of user space.
+// topStacks lists the most frequent stacks of the kernel, then those of user space.
 func (r *run) topStacks() []TopStack {
 	out := []TopStack{}
 	out = r.appendTop(out, "kernel", r.census.kernel, r.census.kernelStacks)
@@ -33,8 +33,8 @@ func (r *run) appendTop(out []TopStack, kind string, u *uniqueSet, stacks uint64
 	return out
 }
 
-// mostFrequent returns the indices of the n stacks with the highest counts; those
-// seen first come first where counts are equal.
+// mostFrequent returns the indices of the n stacks with the highest counts. If counts
+// are equal, the stack that was seen first comes first.
 func mostFrequent(u *uniqueSet, n int) []int {
 	var top []int
 	for i := range u.stacks {
@@ -55,7 +55,7 @@ func mostFrequent(u *uniqueSet, n int) []int {
 // Kernel: FTRACE_TRAMPOLINE_MARKER, kernel/trace/trace.h.
 const trampoline = 0x7fffffff
 
-// frame is an address by its name where there is one.
+// frame gives the name of an address, or the address if it has none.
 func (r *run) frame(kind string, ip uint64) string {
 	if kind == "kernel" && ip == trampoline {
 		return "[FTRACE TRAMPOLINE]"

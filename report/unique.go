@@ -6,37 +6,38 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// maxUnique bounds the unique stacks remembered of one kind: as many as the largest
-// map (bits 18) could hold, so that each beyond is one that it refuses.
+// maxUnique is how many unique stacks of one kind are remembered: as many as the
+// largest map (bits 18) could hold, so that this map would refuse all further ones.
 const maxUnique = 1 << 18
 
-// The addresses kept of unique stacks, to ask the maps of the sweep and to show
-// the top ones.
+// How many addresses of unique stacks are kept. They are needed to ask the maps of the
+// sweep, and to show the top stacks.
 const (
 	maxKernelFrames = 2 << 20
 	maxUserFrames   = 1 << 19
 )
 
-// uniqueSet counts stacks by a 64-bit hash of their addresses. What passes
-// maxUnique is counted but not told apart.
+// uniqueSet counts stacks by a 64-bit hash of their addresses. Stacks beyond maxUnique
+// are counted but not told apart.
 type uniqueSet struct {
-	slots  []int32 // index+1 into stacks, 0 free; a power of two
+	slots  []int32 // index+1 into stacks, 0: free; their number is a power of two
 	stacks []uniqueStack
 	frames []uint64 // the addresses of the stacks that have kept set
 
-	limit, frameLimit int    // of len(stacks) and of len(frames)
+	limit, frameLimit int    // the limits of len(stacks) and len(frames)
 	forgotten         uint64 // occurrences of stacks beyond limit
-	forgottenWords    uint64 // their addresses
-	notKept           uint64 // stacks whose addresses frames has no room for
+	forgottenWords    uint64 // how many addresses those had
+	notKept           uint64 // stacks for whose addresses frames has no room
 
 	memory *budget.Budget
-	room   int64 // taken and not used
-	short  error // why limit is lower than it was
+	room   int64 // memory that was taken and is not used yet
+	short  error // why limit was lowered; nil: it was not
 }
 
-// What a stack takes, with the lists that are copied as they grow, and what each of its
-// addresses does: in the maps of the sweep, which get a stand-in for those that are not
-// kept, and in the list of kept ones; and how much is taken at a time.
+// The memory that a stack takes, including the lists that are copied as they grow; the
+// memory that each of its addresses takes, in the list of kept addresses and in the
+// maps of the sweep, which get stand-ins for stacks that are not kept; and how much
+// memory is asked for at a time.
 const (
 	uniqueCost     = 240
 	sweptFrameCost = 10
@@ -44,8 +45,8 @@ const (
 	uniqueStep     = 1 << 20
 )
 
-// hold says whether there is memory for one more stack. Where there is none, limit
-// becomes what there is.
+// hold reports whether there is memory for one more stack. If there is none, it sets
+// limit to the present number.
 func (u *uniqueSet) hold(depth int) bool {
 	cost := uniqueCost + sweptFrameCost*int64(depth)
 	if len(u.frames)+depth <= u.frameLimit {
@@ -67,7 +68,7 @@ func (u *uniqueSet) hold(depth int) bool {
 type uniqueStack struct {
 	hash  uint64
 	count uint64
-	first int32  // of its addresses in frames
+	first int32  // the index of its first address in frames
 	depth uint16 // cut at 65535
 	kept  bool
 }
@@ -121,14 +122,14 @@ func (u *uniqueSet) grow() {
 	}
 }
 
-// len returns the unique stacks seen; least is set if there were more than are
-// told apart.
+// len returns how many unique stacks were seen; least says that there may have been
+// more, which could not be told apart.
 func (u *uniqueSet) len() (n uint64, least bool) {
 	return uint64(len(u.stacks)), u.forgotten > 0
 }
 
-// addresses returns the frames of s, innermost first, cut where depth is; nil if
-// they were not kept.
+// addresses returns the frames of s, the innermost first, up to depth; nil if they were
+// not kept.
 func (u *uniqueSet) addresses(s *uniqueStack) []uint64 {
 	if !s.kept {
 		return nil

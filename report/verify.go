@@ -9,21 +9,21 @@ import (
 	"ftracelab/ringbuf"
 )
 
-// origin are the pages of one CPU of the capture, in order. It looks one page ahead,
+// origin reads the pages of one CPU of the capture, in order. It looks one page ahead,
 // because only the start of a page tells whether the page before it was full.
 type origin struct {
 	pages      io.Reader
 	page, next originPage
-	err        error // from looking ahead
+	err        error // the error from looking ahead
 }
 
 // originPage is a page of the capture.
 type originPage struct {
 	image   []byte
 	there   bool
-	data    ringbuf.PageReader // what was not compared yet
-	records int                // data events on it
-	goesOn  bool               // it begins where a reader has cut the page before
+	data    ringbuf.PageReader // the part that was not compared yet
+	records int                // how many data events are on it
+	goesOn  bool               // it begins where a reader has cut off the page before it
 	padded  bool               // it ends with padding
 	missed  bool               // events were lost before it
 }
@@ -37,8 +37,9 @@ func newOrigin(pages io.Reader, size int) (*origin, error) {
 	return o, o.advance()
 }
 
-// advance goes to the next page that has a record. Others have nothing to re-create:
-// of a page that was read before the writer left it, the padding comes as one.
+// advance goes to the next page that has a record. On other pages there is nothing to
+// re-create: if a page was read before the writer left it, its padding comes as a page
+// of its own.
 func (o *origin) advance() error {
 	for o.err == nil {
 		o.page, o.next = o.next, o.page
@@ -55,10 +56,11 @@ func (o *origin) advance() error {
 
 // read reads the page behind the one read last.
 //
-// Kernel: ring_buffer_read_page (kernel/trace/ring_buffer.c) gives what is there of a
-// page that the writer is still on, and the rest later as a page whose stamp is the
-// time of the last event given. So the first event of such a rest is later than its
-// page's stamp; on a page of the writer's own it is not.
+// Kernel: if the writer is still on a page, ring_buffer_read_page
+// (kernel/trace/ring_buffer.c) gives what is there. It gives the rest later, as a page
+// whose stamp is the time of the last event that was given. So the first event of such
+// a rest is later than the stamp of its page; on a page that begins where the writer
+// began it, it is not.
 func (o *origin) read(p *originPage) error {
 	p.there, p.records, p.goesOn, p.padded = false, 0, false, false
 	switch _, err := io.ReadFull(o.pages, p.image); {
@@ -86,19 +88,20 @@ func (o *origin) read(p *originPage) error {
 	return errors.Join(p.data.Err(), p.data.Reset(p.image))
 }
 
-// writerLeft says whether the rest of a page was read after the writer had left it:
-// then the padding at its end was read, too. Of a whole page it never is.
+// writerLeft reports whether the rest of a page was read after the writer had left the
+// page. Only then is its padding read as well; a page that is read as a whole comes
+// without it.
 func (o *origin) writerLeft() bool { return o.page.padded }
 
-// comparison is what came of holding re-created pages against those of the capture.
+// comparison is the result of comparing re-created pages with those of the capture.
 type comparison struct {
 	compared, identical uint64
-	unmatched           uint64 // pages only one side has
-	cut                 uint64 // of compared: a reader took them before they were full
+	unmatched           uint64 // pages that only one side has
+	cut                 uint64 // compared pages that a reader took before they were full
 
-	records, recordsIdentical    uint64 // on the pages compared; identical in time and bytes
-	captureBytes, recreatedBytes uint64 // of data on these pages, time stamps included
-	first                        string // what differs on the first page that does
+	records, recordsIdentical    uint64 // records on the compared pages, and those with the same time and bytes
+	captureBytes, recreatedBytes uint64 // data on these pages, time stamps included
+	first                        string // what differs on the first page that is not identical
 	recordsDiffer                uint64 // pages that have other records
 }
 
@@ -118,8 +121,8 @@ func (c *comparison) add(o *comparison) {
 	}
 }
 
-// sameRecords counts the data events of got that are those the capture's page goes on
-// with.
+// sameRecords counts the data events of got that are the same as the next ones of the
+// capture's page.
 func (p *originPage) sameRecords(got *ringbuf.PageReader) (same int) {
 	for {
 		t, data, ok := got.NextData()
@@ -133,11 +136,11 @@ func (p *originPage) sameRecords(got *ringbuf.PageReader) (same int) {
 	}
 }
 
-// pageDifference names what differs between a page of the capture and the page
-// re-created from its events; empty if nothing does. Whether events were lost
-// before the page, and the count behind its data that says how many, are the
-// reader's addition and not compared; nor is what lies inside of padding, where the
-// kernel leaves what its memory held before.
+// pageDifference names what differs between a page of the capture and the page that was
+// re-created from its events; empty if nothing differs. The mark that events were lost
+// before the page, and their number behind its data, are not compared, because the
+// reader has added them. Bytes inside padding are not compared either, because the
+// kernel leaves there what its memory held before.
 func pageDifference(want, got []byte) (string, error) {
 	w, err := ringbuf.ReadPageImage(want)
 	if err != nil {
@@ -173,7 +176,7 @@ func pageDifference(want, got []byte) (string, error) {
 	return fmt.Sprintf("byte %d is %#02x, re-created %#02x", at, want[at], got[at]), nil
 }
 
-// caveat says of pages that were not re-created why, and whether it matters.
+// caveat says why pages were not re-created, and whether that matters.
 func (v *Verification) caveat(note func(string, ...any)) {
 	if v.PagesCompared > v.PagesIdentical {
 		why := "A write that was interrupted, discarded or refused leaves time stamps and padding that no record tells of"

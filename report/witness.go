@@ -9,20 +9,20 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// witness re-creates the pages that the capture's own kernel wrote. It is apart from
-// the designs, because it writes what that kernel did (a stack_id where there was one)
-// into sub-buffers of the size that kernel had.
+// witness re-creates the pages that the capture's own kernel wrote. It is independent
+// of the designs: it writes what that kernel wrote (a stack_id where there was one),
+// into sub-buffers of the size that the kernel had.
 //
-// It takes a page out of its buffer where the capture's reader did: after as many
-// records. A reader that is faster than the writer finds pages half full, and what is
-// written to them later makes pages of their own. So each page is compared on its own,
-// and a difference on one of them does not reach the next.
+// It takes a page out of its buffer after the same number of records as the capture's
+// reader did. A reader that is faster than the writer finds pages that are only partly
+// full; what is written to them later becomes pages of their own. So each page is
+// compared by itself, and a difference on one page has no effect on the next.
 type witness struct {
 	opt    *Options
 	ids    recordIDs
 	stacks *record.Stacks
-	cpus   []*witnessCPU // by CPU; nil: no pages
-	known  []bool        // by CPU: cpus tells
+	cpus   []*witnessCPU // by CPU; nil: the capture has no pages of it
+	known  []bool        // by CPU: whether cpus is filled in
 	page   []byte
 	common [event.CommonSize]byte
 }
@@ -30,21 +30,21 @@ type witness struct {
 // witnessCPU is the buffer of one CPU.
 type witnessCPU struct {
 	comparison
-	cpu     int
-	buf     *ringbuf.Buffer
-	rec     *record.Recorder
-	now     uint64 // the clock
-	origin  *origin
-	written int // records since the last page was compared
-	pending int // bytes, at most, since the buffer was last emptied
+	cpu      int
+	buf      *ringbuf.Buffer
+	recorder *record.Recorder
+	now      uint64 // the clock
+	origin   *origin
+	written  int // how many records were written since the last page was compared
+	pending  int // how many bytes, at most, were written since the buffer was last emptied
 
 	decode ringbuf.PageReader
 
-	// Of the page that is being compared:
-	pieces int    // pages taken out of the buffer
-	same   int    // records that are the capture's
-	bytes  int    // data re-created
-	what   string // differs
+	// About the page that is being compared:
+	pieces int    // how many pages were taken out of the buffer for it
+	same   int    // how many records are the same as in the capture
+	bytes  int    // how many bytes of data were re-created
+	what   string // what differs; empty: nothing so far
 }
 
 func newWitness(opt *Options) (*witness, error) {
@@ -59,8 +59,8 @@ func newWitness(opt *Options) (*witness, error) {
 
 // consume records a batch.
 func (w *witness) consume(b *batch) error {
-	for i := range b.recs {
-		r := &b.recs[i]
+	for i := range b.records {
+		r := &b.records[i]
 		if r.Kind == record.Lost {
 			continue
 		}
@@ -78,7 +78,7 @@ func (w *witness) consume(b *batch) error {
 	return nil
 }
 
-// compared is the number of pages of a CPU that were, for errors.
+// compared is the number of pages of a CPU that were compared; errors tell it.
 func (w *witness) compared(cpu int) uint64 {
 	if w.cpus[cpu] == nil {
 		return 0
@@ -86,7 +86,7 @@ func (w *witness) compared(cpu int) uint64 {
 	return w.cpus[cpu].compared
 }
 
-// at gives the buffer of a CPU; nil: the capture has no pages of it.
+// at gives the buffer of a CPU; nil if the capture has no pages of it.
 func (w *witness) at(cpu int) (*witnessCPU, error) {
 	for len(w.cpus) <= cpu {
 		w.cpus, w.known = append(w.cpus, nil), append(w.known, false)
@@ -114,12 +114,12 @@ func (w *witness) at(cpu int) (*witnessCPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rec = record.NewRecorder(c.buf, w.stacks)
+	c.recorder = record.NewRecorder(c.buf, w.stacks)
 	w.cpus[cpu] = c
 	return c, nil
 }
 
-// record writes a record as the capture has it.
+// record writes a record in the form that the capture has it.
 func (c *witnessCPU) record(w *witness, r *record.Record) error {
 	if page := &c.origin.page; page.there && c.written >= page.records {
 		left := false
@@ -148,12 +148,13 @@ func (c *witnessCPU) record(w *witness, r *record.Record) error {
 	return w.write(c, r)
 }
 
-// longestDelta is what an event's header has room for; above it comes a time extend.
+// longestDelta is the longest delta for which an event's header has room. A longer one
+// needs a time extend.
 //
 // Kernel: test_time_stamp, kernel/trace/ring_buffer.c.
 const longestDelta = 1<<27 - 1
 
-// room is what a record takes; late: with a time extend.
+// room gives the room that a record takes; late says that it has a time extend.
 func (w *witness) room(r *record.Record, late bool) int {
 	size := max(len(r.Data), event.CommonSize)
 	switch {
@@ -170,7 +171,7 @@ func (w *witness) room(r *record.Record, late bool) int {
 	return size
 }
 
-// isID says whether the capture has a stack as an id.
+// isID reports whether the capture has a stack as an id.
 func (w *witness) isID(r *record.Record) bool {
 	return len(r.Data) >= event.CommonSize && w.ids.class(event.ParseCommon(r.Data).Type) == stackID
 }
@@ -186,24 +187,25 @@ func (w *witness) write(c *witnessCPU, r *record.Record) error {
 	var err error
 	switch kind {
 	case record.KernelStack:
-		_, err = c.rec.KernelStack(0, ringbuf.Normal, &stack)
+		_, err = c.recorder.WriteKernelStack(0, ringbuf.Normal, &stack)
 	case record.UserStack:
-		_, err = c.rec.UserStack(0, ringbuf.Normal, &stack)
+		_, err = c.recorder.WriteUserStack(0, ringbuf.Normal, &stack)
 	default:
 		data := r.Data
 		if len(data) < event.CommonSize {
 			r.Common.Put(w.common[:])
 			data = w.common[:]
 		}
-		err = c.rec.Event(0, ringbuf.Normal, data)
+		err = c.recorder.Event(0, ringbuf.Normal, data)
 	}
 	if errors.Is(err, ringbuf.ErrTooBig) {
-		return nil // and so it is missing on the page
+		return nil // the record is then missing on the page, which the comparison finds
 	}
 	return err
 }
 
-// take empties the buffer, or takes what the writer has left. some: there was a page.
+// take takes the pages that the writer has left out of the buffer, or all of them. some
+// reports whether there was a page.
 func (c *witnessCPU) take(page []byte, left bool) (some bool, _ error) {
 	c.pending = 0
 	want := &c.origin.page
@@ -213,7 +215,7 @@ func (c *witnessCPU) take(page []byte, left bool) (some bool, _ error) {
 			return some, err
 		}
 		if _, _, ok := got.NextData(); !ok {
-			continue // the padding of a page that was read before the writer left it
+			continue // this is the padding of a page that was read before the writer left it
 		}
 		if err := got.Reset(page); err != nil {
 			return some, err
@@ -229,7 +231,7 @@ func (c *witnessCPU) take(page []byte, left bool) (some bool, _ error) {
 			if c.what, err = pageDifference(want.image, page); err != nil {
 				return some, err
 			}
-		case c.what == "": // it was identical, and yet there is more
+		case c.what == "": // the page was identical so far, but there is more
 			c.same, c.what = want.records, "the re-created page goes on"
 			continue
 		}
@@ -240,8 +242,9 @@ func (c *witnessCPU) take(page []byte, left bool) (some bool, _ error) {
 	return some, nil
 }
 
-// compare holds what was written since the last page against the capture's next one,
-// and goes on to the one behind it. taken: all of it has been taken already.
+// compare compares what was written since the last page with the next page of the
+// capture, and goes on to the page after that. taken says that all of it has been taken
+// out of the buffer already.
 func (c *witnessCPU) compare(page []byte, taken bool) (identical bool, _ error) {
 	if !taken {
 		if _, err := c.take(page, false); err != nil {
@@ -274,8 +277,9 @@ func (c *witnessCPU) compare(page []byte, taken bool) (identical bool, _ error) 
 	if o.page.there && o.page.goesOn {
 		c.cut++
 	}
-	// Only where nothing has differed and nothing is missing does the next page show
-	// where the writer would have begun it. Else it is begun where the capture has it.
+	// Only if nothing differs and nothing is missing does the next page begin where the
+	// writer here would begin it. Otherwise it is begun where the capture's page
+	// begins.
 	if !identical || o.page.missed {
 		c.buf.Reset(0)
 	}
@@ -315,7 +319,7 @@ func (c *witnessCPU) finish(page []byte) error {
 	return nil
 }
 
-// result adds up the CPUs; none is told apart in first but by its number.
+// result adds up the CPUs. first names the CPU.
 func (w *witness) result() (sum comparison) {
 	for _, c := range w.cpus {
 		if c == nil {

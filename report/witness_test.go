@@ -26,7 +26,7 @@ func recorded(t interface{ Fatal(...any) }, s *records, size int, when func(i in
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := record.NewRecorder(buf, stacks)
+	recorder := record.NewRecorder(buf, stacks)
 	var pages []byte
 	page := make([]byte, size)
 	read := func() {
@@ -34,14 +34,14 @@ func recorded(t interface{ Fatal(...any) }, s *records, size int, when func(i in
 			pages = append(pages, page...)
 		}
 	}
-	for i := range s.recs {
-		r := &s.recs[i]
+	for i := range s.records {
+		r := &s.records[i]
 		now = r.Time
 		switch stack := stackOf(r, false); r.Kind {
 		case record.Event:
-			err = rec.Event(0, ringbuf.Normal, r.Data)
+			err = recorder.Event(0, ringbuf.Normal, r.Data)
 		case record.KernelStack:
-			_, err = rec.KernelStack(0, ringbuf.Normal, &stack)
+			_, err = recorder.WriteKernelStack(0, ringbuf.Normal, &stack)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestCutPages(t *testing.T) {
 		}
 		v := &r.Verification
 		if v.PagesIdentical == 0 || v.PagesIdentical != v.PagesCompared || v.PagesUnmatched != 0 ||
-			v.RecordsIdentical != uint64(len(s.recs)) || v.CaptureBytes != v.RecreatedBytes || v.PagesSize != size {
+			v.RecordsIdentical != uint64(len(s.records)) || v.CaptureBytes != v.RecreatedBytes || v.PagesSize != size {
 			t.Fatalf("%+v", v)
 		}
 		cut += v.PagesCut

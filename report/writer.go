@@ -11,11 +11,11 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Bytes of ring-buffer records, as ringbuf lays them out.
+// Sizes, in bytes, of records in the ring buffer.
 const (
 	eventHeaderBytes = 4
 	lengthWordBytes  = 4
-	wordBytes        = 8 // of an address
+	wordBytes        = 8 // an address
 
 	kernelStackFixed = 16 // common fields, size, padding to the addresses
 	userStackTGID    = 8  // offset of tgid
@@ -26,32 +26,33 @@ const (
 	inlineUserFrames = 8  // caller[8] of user_stack
 	unwindFrameBytes = 20 // of an address in user_unwind_stack: address, inode, device
 
-	// recordOverhead bounds what a record takes beside its data: event header,
+	// recordOverhead is the most that a record takes besides its data: event header,
 	// length word, alignment and a time extend.
 	recordOverhead = 20
-	// discardBytes is what a discarded stack_id leaves behind: the event after it
-	// carries an absolute time stamp.
+	// discardBytes is what a discarded stack_id costs: the event after it has an
+	// absolute time stamp.
 	discardBytes = 8
 )
 
-// stackIDBytes is the room a stack_id takes with its header.
+// stackIDBytes is the room that a stack_id takes, with its header.
 var stackIDBytes = uint64(ringbuf.EventSize(stackIDFixed))
 
-// userStackBytes is the room a user_stack takes.
+// userStackBytes is the room that a user_stack takes.
 var userStackBytes = uint64(ringbuf.EventSize(userStackSize))
 
-// cookieBytes is the room a user_unwind_cookie takes.
+// cookieBytes is the room that a user_unwind_cookie takes.
 var cookieBytes = uint64(ringbuf.EventSize(16))
 
-// kernelStackBytes is the room a kernel_stack of that many addresses takes.
+// kernelStackBytes is the room that a kernel_stack of that many addresses takes.
 func kernelStackBytes(depth int) uint64 {
 	return uint64(ringbuf.EventSize(kernelStackFixed + wordBytes*depth))
 }
 
-// kernelStackDepth is the inverse for the length of a record's data.
+// kernelStackDepth gives the number of addresses in a kernel_stack whose data has that
+// length.
 func kernelStackDepth(length int) int { return (length - kernelStackFixed) / wordBytes }
 
-// writer records a trace as one design would, each CPU into its lane.
+// writer records a trace as one design would. Each CPU has a lane.
 type writer struct {
 	design record.Design
 	opt    *Options
@@ -64,13 +65,12 @@ type writer struct {
 	common [event.CommonSize]byte
 }
 
-// writerCounts says what became of the records offered; of stacks, record.Stacks
-// knows more.
+// writerCounts says what became of the records. For stacks, record.Stacks knows more.
 type writerCounts struct {
-	tooBig uint64 // records no sub-buffer can hold
-	// stackTooBig are those of tooBig that are stacks.
+	tooBig uint64 // records that no sub-buffer can hold
+	// stackTooBig is how many of tooBig are stacks.
 	stackTooBig uint64
-	primary     [classes]uint64 // events written, by what their type says they are
+	primary     [classes]uint64 // the events that were written, by the class of their type
 	depthIDs    [maxDepth + 1]uint64
 }
 
@@ -83,8 +83,9 @@ func newWriter(d record.Design, opt *Options) (*writer, error) {
 	return &writer{design: d, opt: opt, ids: ids, stacks: stacks, page: make([]byte, opt.SubbufSize)}, nil
 }
 
-// largest gives the maps whose size is to be recommended the largest there is: what
-// no map of any size refuses is written as through the recommended one.
+// largest gives the largest size to the maps whose size is recommended later. A stack
+// that the recommended map does not refuse is written through the largest one in the
+// same way.
 func largest(d record.Design) record.Design {
 	d.KernelMap.Bits = cmp.Or(d.KernelMap.Bits, stackmap.MaxBits)
 	d.UserMap.Bits = cmp.Or(d.UserMap.Bits, stackmap.MaxBits)
@@ -93,8 +94,8 @@ func largest(d record.Design) record.Design {
 
 // consume records a batch.
 func (w *writer) consume(b *batch) error {
-	for i := range b.recs {
-		r := &b.recs[i]
+	for i := range b.records {
+		r := &b.records[i]
 		var err error
 		switch r.Kind {
 		case record.Event:
@@ -118,8 +119,8 @@ func (w *writer) consume(b *batch) error {
 	return nil
 }
 
-// lane returns the lane of a CPU with its clock at the record's time and room
-// for so many bytes in so many records.
+// lane returns the lane of a CPU, with its clock at the record's time and with room for
+// that many bytes in that many records.
 func (w *writer) lane(r *record.Record, bytes, records int) (*lane, error) {
 	for len(w.lanes) <= r.CPU {
 		w.lanes = append(w.lanes, nil)
@@ -136,8 +137,8 @@ func (w *writer) lane(r *record.Record, bytes, records int) (*lane, error) {
 	return l, l.makeRoom(bytes + records*recordOverhead)
 }
 
-// event writes the record as it is; of a capture without records the common
-// fields.
+// event writes the record as it is. If the capture has no record, only the common
+// fields are written.
 func (w *writer) event(r *record.Record) error {
 	data := r.Data
 	if len(data) < event.CommonSize {
@@ -148,7 +149,7 @@ func (w *writer) event(r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := l.rec.Event(0, ringbuf.Normal, data); err != nil {
+	if err := l.recorder.Event(0, ringbuf.Normal, data); err != nil {
 		return err
 	}
 	w.counts.primary[w.ids.class(event.ParseCommon(data).Type)]++
@@ -156,43 +157,44 @@ func (w *writer) event(r *record.Record) error {
 	return nil
 }
 
-// kernelStack writes what the design makes of a kernel stack.
+// kernelStack writes a kernel stack in the way of the design.
 func (w *writer) kernelStack(r *record.Record) error {
 	l, err := w.stackLane(r)
 	if err != nil {
 		return err
 	}
-	mode, err := l.rec.KernelStack(0, ringbuf.Normal, w.offer(l, r))
+	mode, err := l.recorder.WriteKernelStack(0, ringbuf.Normal, w.offer(l, r))
 	if mode == record.StackID {
 		w.counts.depthIDs[min(len(r.Stack), maxDepth)]++
 	}
 	return err
 }
 
-// userStack writes what the design makes of a user stack.
+// userStack writes a user stack in the way of the design.
 func (w *writer) userStack(r *record.Record) error {
 	l, err := w.stackLane(r)
 	if err != nil {
 		return err
 	}
-	_, err = l.rec.UserStack(0, ringbuf.Normal, w.offer(l, r))
+	_, err = l.recorder.WriteUserStack(0, ringbuf.Normal, w.offer(l, r))
 	return err
 }
 
-// stackLane is the lane with room for what the record's stack may become.
+// stackLane returns the lane, with room for everything that the record's stack may
+// become.
 func (w *writer) stackLane(r *record.Record) (*lane, error) {
 	bytes, records := w.stacks.Room(len(r.Stack))
 	return w.lane(r, bytes, records)
 }
 
-// offer is the stack of a record as the recorder takes it.
+// offer gives the stack of a record in the form that the recorder takes.
 func (w *writer) offer(l *lane, r *record.Record) *record.Stack {
 	w.stack = stackOf(r, l.newEntry)
 	return &w.stack
 }
 
-// stackOf is the stack of a record. The capture's own record knows the tgid and what
-// the page held in the hole.
+// stackOf gives the stack of a record. The tgid, and what the page held in the hole,
+// come from the capture's own record.
 func stackOf(r *record.Record, newEntry bool) record.Stack {
 	s := record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: newEntry}
 	if len(r.Data) >= stackHole+4 {
@@ -204,12 +206,12 @@ func stackOf(r *record.Record, newEntry bool) record.Stack {
 	return s
 }
 
-// word reads a 32-bit word as it lies in a record.
+// word reads a little-endian 32-bit word of a record.
 func word(b []byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// wrote is how many records of a class the design has written.
+// wrote tells how many records of a class the design has written.
 func (w *writer) wrote(c class) uint64 {
 	n := &w.stacks.Counts
 	written := [classes]uint64{
@@ -218,8 +220,8 @@ func (w *writer) wrote(c class) uint64 {
 	return w.counts.primary[c] + written[c]
 }
 
-// finish empties all lanes and checks them: each lane its bytes, and here that
-// every record was found again as what it was written.
+// finish empties all lanes and checks them. Each lane checks its bytes; here it is
+// checked that every record was found again with the class with which it was written.
 func (w *writer) finish() error {
 	for _, l := range w.lanes {
 		if l == nil {

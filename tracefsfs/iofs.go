@@ -131,21 +131,21 @@ func WriteAll(ctx context.Context, h tracefile.Handle, p []byte) (int, error) {
 type info struct{ node tracefile.Node }
 
 // Name is the node's name, and "." for the root, which has none of its own.
-func (i info) Name() string {
-	if i.node.NodeName() == "" {
+func (fi info) Name() string {
+	if fi.node.NodeName() == "" {
 		return "."
 	}
-	return i.node.NodeName()
+	return fi.node.NodeName()
 }
 
-func (i info) Size() int64                { return 0 }
-func (i info) Mode() fs.FileMode          { return i.node.NodeMode() }
-func (i info) Type() fs.FileMode          { return i.node.NodeMode().Type() }
-func (i info) ModTime() time.Time         { return time.Time{} }
-func (i info) IsDir() bool                { return i.node.NodeMode().IsDir() }
-func (i info) Sys() any                   { return nil }
-func (i info) Info() (fs.FileInfo, error) { return i, nil }
-func (i info) String() string             { return fs.FormatDirEntry(i) }
+func (fi info) Size() int64                { return 0 }
+func (fi info) Mode() fs.FileMode          { return fi.node.NodeMode() }
+func (fi info) Type() fs.FileMode          { return fi.node.NodeMode().Type() }
+func (fi info) ModTime() time.Time         { return time.Time{} }
+func (fi info) IsDir() bool                { return fi.node.NodeMode().IsDir() }
+func (fi info) Sys() any                   { return nil }
+func (fi info) Info() (fs.FileInfo, error) { return fi, nil }
+func (fi info) String() string             { return fs.FormatDirEntry(fi) }
 
 func entries(dir *tracefile.Dir) []fs.DirEntry {
 	nodes := sorted(dir)

@@ -31,7 +31,7 @@ func (tr *Instance) stacks(w *record.Recorder, e *happening) {
 func (ft *Ftrace) eventStack(dst []uint64, e *happening) []uint64 {
 	if e.Hit {
 		at := len(dst)
-		switch dst = e.cpu.KernelStack(dst); {
+		switch dst = e.cpu.AppendKernelStack(dst); {
 		case len(dst) == at:
 		case e.IP == 0:
 			dst = slices.Delete(dst, at, at+1)
@@ -43,14 +43,14 @@ func (ft *Ftrace) eventStack(dst []uint64, e *happening) []uint64 {
 	if probe := ft.probes[e.t.ID]; probe != 0 {
 		dst = append(dst, probe)
 	}
-	return e.cpu.KernelStack(dst)
+	return e.cpu.AppendKernelStack(dst)
 }
 
 // kernelStack records i.stack.IPs as the kernel stack of the event just
 // recorded. A buffer that has no room for it says so in its counters.
 func (tr *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
 	tr.stack.Common = h
-	_, _ = w.KernelStack(c.ID, ctx, &tr.stack)
+	_, _ = w.WriteKernelStack(c.ID, ctx, &tr.stack)
 }
 
 // userStack walks the user stack and records it: an empty one for a task that
@@ -63,7 +63,7 @@ func (tr *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Co
 		tr.stack.IPs, _ = unwind.Walk(tr.stack.IPs, c.Current.User, c.Current.Memory, userStackFrames)
 	}
 	tr.stack.Common, tr.stack.TGID = h, uint32(c.Current.TGID)
-	_, _ = w.UserStack(c.ID, ctx, &tr.stack)
+	_, _ = w.WriteUserStack(c.ID, ctx, &tr.stack)
 }
 
 // userStackFrames is how many addresses a user_stack record holds.

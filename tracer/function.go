@@ -51,7 +51,7 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 		tr.ft.cmdlines.Recorded(c)
 	}
 	if stacks {
-		tr.stack.IPs = c.KernelStack(append(tr.stack.IPs[:0], trampoline))
+		tr.stack.IPs = c.AppendKernelStack(append(tr.stack.IPs[:0], trampoline))
 		tr.kernelStack(tr.rec, c, ctx, h)
 	}
 }

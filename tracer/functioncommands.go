@@ -49,7 +49,7 @@ func stackCommand(tr *Instance, c *machine.CPU, d *probeData) {
 		return
 	}
 	tr.ft.cmdlines.Remember(c.Current)
-	tr.stack.IPs = c.KernelStack(tr.stack.IPs[:0])
+	tr.stack.IPs = c.AppendKernelStack(tr.stack.IPs[:0])
 	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
 }
 

@@ -110,7 +110,7 @@ func (m *moment) histStack(dst []uint64) []uint64 {
 		return append(dst, m.ft.markerStack(nil)[3:]...)
 	}
 	at := len(dst)
-	dst = m.cpu.KernelStack(dst)
+	dst = m.cpu.AppendKernelStack(dst)
 	if len(dst) > at {
 		dst = append(dst[:at], dst[at+1:]...)
 	}

@@ -90,7 +90,7 @@ func (t *trace) Print(c *machine.CPU, from, text string) {
 	t.ft.cmdlines.Remember(c.Current)
 }
 
-func (t *trace) KernelStack(c *machine.CPU, ips []uint64) {
+func (t *trace) RecordStack(c *machine.CPU, ips []uint64) {
 	tr := t.instance()
 	tr.stack.IPs = append(tr.stack.IPs[:0], ips...)
 	tr.kernelStack(tr.rec, c, contextOf(c), common(c))

@@ -184,7 +184,7 @@ func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
 // stackHere records the kernel stack with a probe's own functions on top, or
 // with none and some of the innermost functions left out.
 func (tr *Instance) stackHere(c *machine.CPU, skip int, probe ...uint64) {
-	tr.stack.IPs = c.KernelStack(append(tr.stack.IPs[:0], probe...))
+	tr.stack.IPs = c.AppendKernelStack(append(tr.stack.IPs[:0], probe...))
 	if skip > 0 {
 		tr.stack.IPs = tr.stack.IPs[min(skip, len(tr.stack.IPs)):]
 	}

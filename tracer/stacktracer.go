@@ -50,7 +50,7 @@ func (ft *Ftrace) checkStack(c *machine.CPU, _ *machine.Frame) {
 		return
 	}
 	s.max = uint64(size)
-	s.ips = c.KernelStack(s.ips[:0])
+	s.ips = c.AppendKernelStack(s.ips[:0])
 	s.use = c.AppendStackUse(s.use[:0])
 	s.use[0] = size
 	s.ips = s.ips[:min(len(s.ips), len(s.use))]

@@ -13,7 +13,7 @@ type daemon struct {
 	period machine.Time
 }
 
-// daemonCalls are what a daemon does in a round after its sleep.
+// daemonCalls are the system calls of a daemon in one round, after its sleep.
 var daemonCalls = []struct {
 	nr   int64
 	args [6]uint64

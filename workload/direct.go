@@ -2,13 +2,14 @@ package workload
 
 import "ftracelab/workload/machine"
 
-// What the modules say.
+// The texts that the modules print.
 const (
 	wakingText = "waking up %s-%d\n"
 	faultText  = "handle mm fault vma=%p address=%lx flags=%x regs=%p\n"
 )
 
-// sayWaking is what the module ftrace_direct says of each wake_up_process.
+// sayWaking makes the text that the module ftrace_direct prints at each
+// wake_up_process.
 //
 // Kernel: my_direct_func, samples/ftrace/ftrace-direct.c.
 func sayWaking(c *machine.CPU) (machine.Printk, bool) {
@@ -22,7 +23,8 @@ func sayWaking(c *machine.CPU) (machine.Printk, bool) {
 	}, true
 }
 
-// sayFault is what the module ftrace_direct_too says of each handle_mm_fault.
+// sayFault makes the text that the module ftrace_direct_too prints at each
+// handle_mm_fault.
 //
 // Departure: the addresses of vma and regs are made up.
 //
@@ -31,7 +33,7 @@ func sayFault(c *machine.CPU) (machine.Printk, bool) {
 	const (
 		vmas, stacks = 0xffff888103000000, 0xffffc90000000000
 		flags        = 0x1254 // FAULT_FLAG_DEFAULT, _USER, _VMA_LOCK
-		write        = 1 << 1 // of the error code; FAULT_FLAG_WRITE is 1
+		write        = 1 << 1 // a bit of the error code; FAULT_FLAG_WRITE is 1
 	)
 	pid := uint64(c.Current.PID)
 	addr, code := c.FaultAddress()

@@ -9,11 +9,11 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// The block device that the module virtio_blk brings.
+// The block device that appears with the module virtio_blk.
 const (
 	DiskName    = "vda"
 	DiskMajor   = 254
-	DiskSectors = 64 << 20 >> 9 // of 512 bytes
+	DiskSectors = 64 << 20 >> 9 // sectors have 512 bytes
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // disk is the device, its driver and its queue.
 //
-// Departure: it has no memory: what is written is gone, and zeros are read.
+// Departure: the disk keeps nothing. What is written is lost, and reads give zeros.
 type disk struct {
 	w     *mix
 	rng   *rand.Rand
@@ -33,15 +33,15 @@ type disk struct {
 	files []*DiskFile
 }
 
-// diskFunctions are those of the driver that are called.
+// diskFunctions are the functions of the driver that the model calls.
 var diskFunctions = []string{
 	"virtblk_done", "virtblk_add_req", "virtblk_prep_rq.isra.0", "virtblk_request_done",
 	"virtblk_add_req_batch", "virtio_queue_rqs",
 }
 
-// startDisk makes the device appear.
+// startDisk adds the device to the machine.
 //
-// Departure: the driver's search for its device makes no calls and events.
+// Departure: no calls and events show that the driver looks for its device.
 //
 // Kernel: virtblk_probe, drivers/block/virtio_blk.c.
 func startDisk(m *machine.Machine, _ map[string]string) (done func() bool, err error) {
@@ -72,13 +72,13 @@ func startCopying(m *machine.Machine) error {
 	return nil
 }
 
-// HasDisk says whether there is a block device.
+// HasDisk reports whether there is a block device.
 func HasDisk(m *machine.Machine) bool {
 	w, ok := m.Workload().(*mix)
 	return ok && w.disk != nil
 }
 
-// stopDisk makes the device go. EBUSY while a file on it is open.
+// stopDisk removes the device. Errors: EBUSY while a file on it is open.
 func stopDisk(m *machine.Machine) error {
 	w, ok := m.Workload().(*mix)
 	if !ok || w.disk == nil {
@@ -91,19 +91,19 @@ func stopDisk(m *machine.Machine) error {
 	return nil
 }
 
-// copying is a process that reads from the beginning of the disk, and then writes
-// there, again and again.
+// copying starts a process that reads from the beginning of the disk, then writes
+// there, and repeats that.
 func (d *disk) copying() {
 	f := d.open(machine.TaskConfig{Comm: "dd", PID: firstPID(d.w.m) - 20, CPU: 1})
 	f.write = true
 	f.again = func() machine.Time {
-		f.pos, f.ahead, f.known, f.moving = 0, window{}, 0, nil // opened anew
+		f.pos, f.ahead, f.known, f.moving = 0, window{}, 0, nil // the process opens the disk anew
 		f.write, f.left = !f.write, 40*pageSize
 		return 5*machine.Millisecond + d.rng.Uint64N(10*machine.Millisecond)
 	}
 }
 
-// request is one that takes a while: some for the device, some for each byte.
+// request makes a request. It takes the device some time, and some more for each byte.
 func (d *disk) request(c *machine.CPU, op uint32, page, pages, bio uint64) *machine.Request {
 	bytes := pages * pageSize
 	return &machine.Request{
@@ -114,11 +114,11 @@ func (d *disk) request(c *machine.CPU, op uint32, page, pages, bio uint64) *mach
 }
 
 const (
-	bestEffort   = 2<<13 | 4 // IOPRIO_CLASS_BE, level 4
-	firstDiskIRQ = 26        // of a queue for each CPU
+	bestEffort   = 2<<13 | 4 // IOPRIO_CLASS_BE with level 4
+	firstDiskIRQ = 26        // each CPU has a queue with an interrupt of its own, from this number on
 )
 
-// wakee is a task whose request is done.
+// wakee gives a task whose request is done.
 func (d *disk) wakee() *machine.Task {
 	for _, f := range d.files {
 		if wait, asleep := f.task.Sleeping(); asleep && wait.Class == wakeDisk && wait.Over() {
@@ -128,7 +128,7 @@ func (d *disk) wakee() *machine.Task {
 	return nil
 }
 
-// code is made when it is first wanted.
+// code gives the code with that name; it is built the first time it is asked for.
 func (d *disk) code(name string, build func(*machine.Assembler)) machine.Code {
 	if code, ok := d.codes[name]; ok {
 		return code
@@ -145,8 +145,8 @@ func (d *disk) code(name string, build func(*machine.Assembler)) machine.Code {
 	return code
 }
 
-// crossing puts the way into the kernel and out again that a learned system call has
-// around code, which has two functions of its own instead.
+// crossing puts code into the frame of a learned system call: the way into the kernel
+// and out of it. code brings its own two outermost functions, which are replaced.
 func (w *mix) crossing(code machine.Code) machine.Code {
 	around := w.codes[fmt.Sprintf("sys %d", sysClose)][0].code
 	enter := slices.IndexFunc(around, func(op machine.Op) bool { return op.Kind == machine.OpTrace && op.Event == machine.EvSysEnter })
@@ -154,6 +154,7 @@ func (w *mix) crossing(code machine.Code) machine.Code {
 	if enter < 0 || leave < 2 {
 		panic("workload: invariant: a system call without its ends")
 	}
-	// Behind the entry event its function returns; before the exit event two are called.
+	// Behind the entry event, the function with that event returns; in front of the
+	// exit event, two functions are called.
 	return slices.Concat(around[:enter+2], code[2:len(code)-2], around[leave-2:])
 }

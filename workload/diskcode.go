@@ -4,21 +4,22 @@ import "ftracelab/workload/machine"
 
 // The kernel code of reading and writing a block device.
 //
-// Departure: the captures the model was learned from hold no disk; the functions, and
-// their order and that of their events, are those of a kernel of that version, most
-// leaves left out.
+// Departure: there is no disk in the captures from which the model was learned. The
+// functions and events, and their order, are those of a kernel of that version, but
+// most leaf functions are left out.
 //
 // Kernel: mm/filemap.c, mm/readahead.c, fs/mpage.c, fs/buffer.c, block/fops.c,
 // block/blk-core.c, block/blk-mq.c, drivers/block/virtio_blk.c.
 
-// checks are what read and write begin with.
+// checks adds the functions with which read and write begin.
 func checks(a *machine.Assembler, call string) *machine.Assembler {
 	a.Jump("__x64_sys_" + call).Jump("ksys_" + call).Call("fdget_pos").Return(1).Call("vfs_" + call)
 	return a.Call("rw_verify_area").Call("security_file_permission").Return(2)
 }
 
-// readCode is a read(2) of a page that comes from the cache, of which sync pages are
-// read first and async pages ahead; wait says that it waits for a transfer.
+// readCode is a read(2) of a page from the cache. Before that, sync pages are read into
+// the cache, and async pages are read ahead. wait says that the call waits for a
+// transfer.
 func readCode(sync, async uint64, wait bool) func(*machine.Assembler) {
 	return func(a *machine.Assembler) {
 		checks(a, "read").Call("blkdev_read_iter").Call("filemap_read")
@@ -41,7 +42,7 @@ func readCode(sync, async uint64, wait bool) func(*machine.Assembler) {
 	}
 }
 
-// readahead reads pages in one bio.
+// readahead adds the reading of pages in one bio.
 func readahead(a *machine.Assembler, pages uint64) {
 	a.Call("page_cache_ra_order").Jump("page_cache_ra_unbounded")
 	for range pages {
@@ -62,7 +63,8 @@ func readahead(a *machine.Assembler, pages uint64) {
 	a.Return(3)
 }
 
-// submit gives the block layer a bio; all but the first are merged with it.
+// submit passes a bio to the block layer; all but the first one are merged with that
+// one.
 func submit(a *machine.Assembler, bio int32) {
 	a.Call("submit_bio").Call("submit_bio_noacct").Call("submit_bio_noacct_nocheck").Trace(machine.EvBlockBioQueue, bio)
 	a.Call("__submit_bio").Call("blk_mq_submit_bio")
@@ -76,7 +78,7 @@ func submit(a *machine.Assembler, bio int32) {
 	a.Return(5)
 }
 
-// unplug lets the driver have the request.
+// unplug passes the request to the driver.
 func unplug(a *machine.Assembler) {
 	a.Call("blk_finish_plug").Call("__blk_flush_plug").Call("blk_mq_flush_plug_list").Trace(machine.EvBlockUnplug, 1)
 	a.Call("virtio_queue_rqs").Call("virtblk_prep_rq.isra.0").Call("blk_mq_start_request").Trace(machine.EvBlockRqIssue, 0).Return(2)
@@ -128,7 +130,7 @@ var (
 	writeDone = []string{"end_bio_bh_io_sync", "end_buffer_async_write", "folio_end_writeback", "folio_wake_bit", "wake_page_function", "try_to_wake_up"}
 )
 
-// completion handles the interrupt of a device that is done with a request.
+// completion handles the interrupt with which a device says that a request is done.
 func completion(a *machine.Assembler, ends []string) {
 	const off = machine.FlagIRQsOff
 	a.State(off, 0, 0).Hide("asm_common_interrupt").Hide("common_interrupt")

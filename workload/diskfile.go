@@ -8,49 +8,52 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// DiskFile is the block device, opened by a process of the machine that reads and
-// writes it from the beginning on through the page cache, which is its own. The
-// methods let time pass until the process has done what they say.
+// DiskFile is the block device, opened by a process of the machine. The process reads
+// and writes it from the beginning on, through a page cache of its own. The methods let
+// simulated time pass until the process has done what they ask for.
 //
-// Departure: the process reads and writes a page with one system call. Between two of
-// the methods it sleeps. To write less than a page does not read the rest of it.
+// Departure: the process reads and writes a page at a time, with one system call.
+// Between two calls of methods it sleeps. If less than a page is written, the rest of
+// the page is not read first.
 type DiskFile struct {
 	lab  Lab
 	d    *disk
 	task *machine.Task
 
 	pos    uint64 // in bytes
-	ahead  window // what readahead asked for last
-	known  uint64 // pages from the beginning that are in the cache
+	ahead  window // the pages that readahead asked for last
+	known  uint64 // how many pages, from the beginning on, are in the cache
 	moving []transfer
-	dirty  []uint64 // pages
+	dirty  []uint64 // the numbers of the dirty pages
 
-	left  int  // bytes still left to read or write
-	write bool // left counts bytes to write, not to read
+	left  int  // how many bytes still have to be read or written
+	write bool // left counts bytes to write, and not to read
 	end   bool // the guest closes the file at the end
 	gone  bool
-	// again, if it is set, gives the process more to do when it has done all, and says
-	// how long it sleeps before.
+
+	// again, if it is not nil, is called when the process has done everything. It gives // it more to do, and says how long it sleeps before that.
 	again func() machine.Time
 }
 
-// window is a stretch of pages; async is where in it the next one is asked for, from
-// its end.
+// window is a number of consecutive pages. The next window is asked for when the reader
+// is async pages before the end of this one.
 //
 // Kernel: struct file_ra_state, include/linux/fs.h.
 type window struct{ start, size, async uint64 }
 
-// transfer is a request for the pages behind those of the one before, up to end.
+// transfer is a request for pages up to end. It begins where the transfer before it
+// ends.
 type transfer struct {
 	end uint64
 	req *machine.Request
 }
 
-// maxReadahead is how many pages are read ahead at most, read_ahead_kb 128.
+// maxReadahead is how many pages are read ahead at most; it corresponds to
+// read_ahead_kb 128.
 const maxReadahead = 32
 
-// OpenDisk starts a process of the name comm that has the block device open. ENXIO
-// if there is no driver.
+// OpenDisk starts a process with the name comm that has the block device open. Errors:
+// ENXIO if there is no driver.
 func OpenDisk(lab Lab, comm string) (*DiskFile, error) {
 	var f *DiskFile
 	return f, lab.Do(func(m *machine.Machine) error {
@@ -72,13 +75,14 @@ func (d *disk) open(cfg machine.TaskConfig) *DiskFile {
 	return f
 }
 
-// Read reads up to n bytes, none at the end of the device, and returns how many.
+// Read reads up to n bytes and returns how many it has read, which is 0 at the end of
+// the device.
 func (f *DiskFile) Read(n int) (int, error) {
 	n = int(min(uint64(n), DiskSectors<<9-f.pos))
 	return n, f.do("read", func() { f.left, f.write = n, false })
 }
 
-// Write writes n bytes. ENOSPC if the device has no room for any.
+// Write writes n bytes. Errors: ENOSPC at the end of the device.
 func (f *DiskFile) Write(n int) (int, error) {
 	room := DiskSectors<<9 - f.pos
 	if room == 0 && n > 0 {
@@ -88,10 +92,10 @@ func (f *DiskFile) Write(n int) (int, error) {
 	return n, f.do("write", func() { f.left, f.write = n, true })
 }
 
-// Close lets the process close the file, which writes what is dirty, and exit.
+// Close lets the process close the file, which writes the dirty pages, and exit.
 func (f *DiskFile) Close() error { return f.do("close", func() { f.end = true }) }
 
-// do has the process do something and waits until it has.
+// do gives the process something to do and waits until it is done.
 func (f *DiskFile) do(what string, begin func()) error {
 	err := f.lab.Do(func(m *machine.Machine) error {
 		begin()
@@ -104,7 +108,7 @@ func (f *DiskFile) do(what string, begin func()) error {
 	return await(f.lab, DiskName+": "+what, moduleTimeout, func() bool { return f.gone || f.left == 0 && !f.end })
 }
 
-// next is what the process does next.
+// next gives the next stay of the process in the kernel.
 func (f *DiskFile) next(c *machine.CPU, t *machine.Task) machine.Stay {
 	stay := machine.Stay{Kind: machine.Syscall, After: machine.Microsecond}
 	switch {
@@ -134,7 +138,8 @@ func (f *DiskFile) learned(nr int64) machine.Code {
 	return pick(f.d.rng, f.d.w.codes[sleeps(nr)])
 }
 
-// step takes what one system call does, at most the rest of a page.
+// step takes the part of the work that one system call does: at most the rest of a
+// page.
 func (f *DiskFile) step() (page, bytes uint64) {
 	page = f.pos / pageSize
 	bytes = min(uint64(f.left), pageSize-f.pos%pageSize)
@@ -143,8 +148,8 @@ func (f *DiskFile) step() (page, bytes uint64) {
 	return page, bytes
 }
 
-// nextRead reads of a page. If it is not in the cache, or if it is where the next
-// window begins to be worth asking for, pages are read ahead.
+// nextRead reads from a page. Pages are read ahead if this one is not in the cache, or
+// if it is the page at which the next window has to be asked for.
 //
 // Kernel: page_cache_sync_ra and page_cache_async_ra, mm/readahead.c.
 func (f *DiskFile) nextRead(c *machine.CPU, stay *machine.Stay) {
@@ -156,7 +161,7 @@ func (f *DiskFile) nextRead(c *machine.CPU, stay *machine.Stay) {
 		*ra = window{page, initialReadahead, initialReadahead - 1}
 		sync = f.readAhead(c, stay)
 	case page == ra.start+ra.size-ra.async && ra.start+ra.size < diskPages:
-		next := min(2*ra.size, maxReadahead) // the initial size is beyond where it is quadrupled
+		next := min(2*ra.size, maxReadahead) // the kernel quadruples only sizes below the initial one
 		*ra = window{ra.start + ra.size, next, next}
 		async = f.readAhead(c, stay)
 	}
@@ -164,17 +169,17 @@ func (f *DiskFile) nextRead(c *machine.CPU, stay *machine.Stay) {
 	stay.Code = f.d.code(fmt.Sprintf("read %d %d %t", sync, async, wait), readCode(sync, async, wait))
 }
 
-// initialReadahead is get_init_ra_size of a page.
+// initialReadahead is what get_init_ra_size gives for one page.
 const initialReadahead = 4
 
-// The first arguments of the system calls.
+// The file descriptors that are the first arguments of the system calls.
 const (
 	diskFD     = 3
 	userBuffer = 0x55555565f000
 )
 
-// readAhead asks for the window's pages, as far as the device has them, and returns
-// how many those are.
+// readAhead asks for the pages of the window, as far as the device has them, and
+// returns how many these are.
 func (f *DiskFile) readAhead(c *machine.CPU, stay *machine.Stay) uint64 {
 	pages := min(f.ahead.size, diskPages-f.ahead.start)
 	stay.Request = f.d.request(c, machine.ReqRead|machine.ReqReadahead, f.ahead.start, pages, pages*pageSize)
@@ -183,7 +188,8 @@ func (f *DiskFile) readAhead(c *machine.CPU, stay *machine.Stay) uint64 {
 	return pages
 }
 
-// waitFor says whether page is still on its way, and makes the stay wait for it.
+// waitFor reports whether page is still being read, and if so makes the stay wait for
+// it.
 func (f *DiskFile) waitFor(page uint64, stay *machine.Stay) bool {
 	for len(f.moving) > 0 && page >= f.moving[0].end {
 		f.moving = f.moving[1:]
@@ -214,7 +220,7 @@ func (f *DiskFile) nextWrite(c *machine.CPU, stay *machine.Stay) {
 // maxSync is how many pages one request writes.
 const maxSync = 256
 
-// nextSync writes pages that are dirty: those that lie together.
+// nextSync writes a group of dirty pages that follow each other.
 func (f *DiskFile) nextSync(c *machine.CPU, stay *machine.Stay) {
 	first, pages := f.dirty[0], uint64(1)
 	for pages < min(maxSync, uint64(len(f.dirty))) && f.dirty[pages] == first+pages {

@@ -1,7 +1,7 @@
-// Package workload gives a [machine.Machine] something to do that looks like a
-// real kernel at work. Its kernel code is not invented: it was learned from
-// captures of function_graph over all functions of a Linux 6.12, together with
-// stacks and function traces of the same kernel.
+// Package workload gives a [machine.Machine] something to do that looks like a real
+// kernel at work. The kernel code is not invented. It was learned from captures in
+// which function_graph traced all functions of a Linux 6.12, and from stacks and
+// function traces of the same kernel.
 //
 //	m, err := machine.New(machine.Config{CPUs: 4, Seed: 1})
 //	s, err := workload.Find("mix")
@@ -11,39 +11,43 @@
 //
 // # The model
 //
-// internal/learn cuts the captures into segments: a system call from entry to
-// exit, a page fault, an interrupt, a round of a kernel thread or of the idle
-// loop. Segments of the same kind (number of the system call, whether it sleeps,
-// forks, …) are sorted by length and cut into a few parts of equal work; of each
-// part one segment stands for all, as a [Template]. So the functions keep their
-// shares of all calls while the number of different kernel stacks stays small
-// enough to look at: about eight thousand in a simulated second.
+// internal/learn cuts the captures into segments: a system call from entry to exit, a
+// page fault, an interrupt, a round of a kernel thread or of the idle loop. Segments of
+// the same kind (the same system call, sleeping or not, forking or not, …) are sorted
+// by length and divided into a few groups with the same amount of work. One segment
+// stands for each group, as a [Template]. So each function keeps its share of all
+// calls, while the number of different kernel stacks stays manageable: about eight
+// thousand in a simulated second.
 //
-// A process is a [Script]: the stays of a captured process in their order, with
-// the arguments and results of its system calls. Shells repeat theirs; whatever
-// they forked in the capture is forked again and lives through its own script.
+// A process is a [Script]: the stays of a captured process in the kernel, in their
+// order, with the arguments and results of its system calls. A shell repeats its
+// script. The processes that it forked in the capture are forked again, and run through
+// scripts of their own.
 //
-// Return addresses on the stacks are those of real call instructions wherever
-// a function trace (parent_ip) or a recorded stack shows them; so are the functions
-// that ftrace cannot see and the jumps to a last callee.
+// Return addresses on the stacks are those of real call instructions wherever a
+// function trace (parent_ip) or a recorded stack shows them. Recorded stacks also show
+// the functions that ftrace cannot see, and the functions that end with a jump to
+// another one.
 //
-// Departure: a return address is made up (inside the right function) for the
-// third of the calls that no trace shows. Times are a scaled version of those of
-// the emulated CPU on which the captures were taken. What a task sleeps for is
-// not modelled: any wake-up of the right kind ends a sleep, at the latest a timer
-// does. Events the captures did not record (kmem, timer, workqueue, signal, …)
-// are reported by the functions that hold their tracepoints, with arguments
-// learned for the allocation sites and made up otherwise.
+// Departure: for a third of the calls no trace shows a return address; these addresses
+// are made up, inside the right function. Times are scaled from those of the emulated
+// CPU on which the captures were taken. What a task sleeps for is not modelled: any
+// wake-up of the right kind ends a sleep, or else a timer. Events that the captures did
+// not record (kmem, timer, workqueue, signal, …) are reported by the functions that
+// hold their tracepoints. Their arguments were learned for the allocation sites, and
+// are made up for all others.
 //
 // # Scenarios
 //
-// [Scenarios] lists them. "mix" is the default; "busy" hardly leaves the kernel,
-// "quiet" seldom enters it, "idle" has kernel threads and timers only, "disk" has a
-// process that reads and writes a disk besides, "firmware" machine-wide gaps.
+// [Scenarios] lists them. "mix" is the default. "busy" hardly ever leaves the kernel,
+// "quiet" seldom enters it, and "idle" has kernel threads and timers only. "disk" adds
+// a process that reads and writes a disk, "firmware" gaps in which the whole machine
+// stands still.
 //
 // # Modules
 //
-// [Modprobe] loads what the kernel's tests of tracing load, and virtio_blk, which brings
-// a disk: [OpenDisk] has a process read and write it. testmmiotrace maps the memory of a
-// device, writes it and reads it back.
+// [Modprobe] loads the modules that the kernel's own tests of tracing load.
+// testmmiotrace, for example, maps the memory of a device, writes to it and reads it
+// back. Modprobe also loads virtio_blk, the driver of a disk; [OpenDisk] starts a
+// process that reads and writes the disk.
 package workload

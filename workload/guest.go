@@ -7,37 +7,38 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// Guests are tasks that stand for processes outside of the simulation: programs of
-// the host that use the tracefs. What they do there, and their forks, execs and
-// exits, become stays in the simulated kernel, so that a trace shows them by the
-// pids they know of themselves.
+// Guests are tasks that stand for processes outside of the simulation: programs of the
+// host that use the tracefs. What they do there, and their forks, execs and exits,
+// become stays in the simulated kernel. So a trace shows these programs, with the pids
+// that they have themselves.
 //
 //	shell 4711 forks 4712     Fork(4711, 4712)      sys_clone, sched_process_fork, …
 //	4712 becomes "sleep"      Exec(4712, …)         sys_execve, sched_process_exec, …
 //	4711 writes 6 bytes       Call(4711, write, 6)  sys_write
 //
-// Its methods note what the guest has to do; it does that when the machine
-// runs. Call them between two runs.
+// The methods note what a guest has to do. The guest does it when the machine runs.
+// Call them between two runs.
 //
-// Departure: of a guest's system calls only those that a caller of these methods
-// tells of happen. Paths and sizes are the process's, other arguments are made up. They
-// happen before it is known how they end.
+// Departure: a guest makes only the system calls about which a caller of these methods
+// tells. Their paths and sizes are those of the process, other arguments are made up.
+// They happen before their results are known.
 type Guests struct {
-	// Starts is where a program begins, for the probes in user space; nil: nobody knows.
+	// Starts tells where a program begins to run, for probes in user space; nil: that
+	// is not known.
 	Starts func(path string) []machine.Place
 
 	w     *mix
 	byPID map[int]*guest
-	busy  []*guest // with something to do, in the order in which they got it
+	busy  []*guest // the guests with something to do, in the order in which they got it
 
-	changes   int          // forks, execs and exits to be done
+	changes   int          // how many forks, execs and exits are still to come
 	procWrite machine.Code // see WriteProc
 }
 
-// MaxGuests bounds the processes that are guests at once; others do not appear.
+// MaxGuests is how many processes can be guests at a time. Further ones do not appear.
 const MaxGuests = 200
 
-// guest is a task of the host.
+// guest is the task of a process of the host.
 type guest struct {
 	all   *Guests
 	pid   int
@@ -73,12 +74,12 @@ type guestAct struct {
 type Syscall struct {
 	NR, Ret int64
 	Size    int    // bytes asked for
-	Path    string // of the file that it is about
-	Target  string // of symlink: what the link says
+	Path    string // the file that it is about
+	Target  string // for symlink: what the link points to
 }
 
-// maxGuestActs bounds what a guest has still to do: a process that does more than
-// the machine has time for is not shown in full.
+// maxGuestActs is how much a guest can still have to do. If a process does more than
+// the machine has time for, a part of it is not shown.
 const maxGuestActs = 256
 
 // NewGuests returns the guests of a machine that runs the learned workload.
@@ -97,11 +98,11 @@ func NewGuests(m *machine.Machine) (*Guests, error) {
 	return &Guests{w: w, byPID: map[int]*guest{}, procWrite: code}, nil
 }
 
-// Known says whether a process is a guest.
+// Known reports whether a process is a guest.
 func (g *Guests) Known(pid int) bool { return g.byPID[pid] != nil }
 
-// Comm is the name of the program that a guest runs, once it has done what it has to do;
-// "" of no guest.
+// Comm is the name of the program that a guest runs once it has done everything that
+// was noted; "" if pid is no guest.
 func (g *Guests) Comm(pid int) string {
 	if d := g.byPID[pid]; d != nil {
 		return d.comm
@@ -116,14 +117,14 @@ func (g *Guests) PIDs(visit func(pid int)) {
 	}
 }
 
-// free says whether a new guest may have pid.
+// free reports whether a new guest may have that pid.
 //
-// Departure: a process whose pid a simulated task has does not appear.
+// Departure: a process does not appear if a simulated task has its pid.
 func (g *Guests) free(pid int) bool {
 	return pid > 0 && g.byPID[pid] == nil && len(g.byPID) < MaxGuests && g.w.m.Task(pid) == nil
 }
 
-// Add makes a process a guest that was there before: it waits for something.
+// Add makes a guest of a process that has existed for some time. It begins in a sleep.
 func (g *Guests) Add(pid int, comm string, parent int) {
 	if !g.free(pid) {
 		return
@@ -155,7 +156,7 @@ func (g *Guests) Call(pid int, call Syscall) {
 	g.note(pid, guestAct{kind: guestCall, Syscall: call})
 }
 
-// Fork lets a guest fork another.
+// Fork lets a guest fork another guest.
 func (g *Guests) Fork(parent, child int) {
 	p := g.byPID[parent]
 	if p == nil || !g.free(child) {
@@ -164,8 +165,8 @@ func (g *Guests) Fork(parent, child int) {
 	g.note(parent, guestAct{kind: guestFork, child: g.add(child, p.comm)})
 }
 
-// Exec lets a guest become another program, which is scheduled under policy with
-// prio as its kernel priority; Normal with 0 leaves that as it is.
+// Exec lets a guest execute another program, which is scheduled under policy with the
+// kernel priority prio. Normal and 0 leave the scheduling as it is.
 func (g *Guests) Exec(pid int, comm, path string, policy machine.Policy, prio int) {
 	if d := g.byPID[pid]; d != nil {
 		d.comm = comm
@@ -191,8 +192,8 @@ func (g *Guests) note(pid int, act guestAct) {
 	}
 }
 
-// Wake wakes the guests that have something to do and sleep, and says whether there
-// are any that have.
+// Wake wakes the sleeping guests that have something to do. It reports whether any
+// guest has something to do.
 func (g *Guests) Wake() bool {
 	kept := g.busy[:0]
 	for _, d := range g.busy {
@@ -213,11 +214,11 @@ func (g *Guests) Wake() bool {
 	return len(kept) > 0
 }
 
-// Changing says whether a guest has yet to fork, to become another program or to
+// Changing reports whether a guest still has to fork, to execute another program, or to
 // end.
 func (g *Guests) Changing() bool { return g.changes > 0 }
 
-// resting says that the guest sleeps with nothing to do.
+// resting reports whether the guest sleeps and has nothing to do.
 func (d *guest) resting() bool {
 	if d.task == nil {
 		return false
@@ -226,7 +227,7 @@ func (d *guest) resting() bool {
 	return asleep
 }
 
-// nextGuest is a guest's next stay in the kernel.
+// nextGuest gives the next stay of a guest in the kernel.
 func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	stay := machine.Stay{Kind: machine.Syscall, After: w.around(2 * machine.Microsecond), Wait: machine.Wait{Class: wakeGuest}}
 	for len(d.acts) > 0 && stay.Code == nil {
@@ -254,10 +255,10 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	return stay
 }
 
-// changes says that an act makes, turns or ends a process.
+// changes reports whether an act is a fork, exec or exit.
 func (a guestAct) changes() bool { return a.kind != guestCall && a.kind != guestWriteProc }
 
-// call is the system call of an act.
+// call gives the number of the system call for an act.
 func (a guestAct) call() int64 {
 	switch a.kind {
 	case guestFork:
@@ -270,16 +271,17 @@ func (a guestAct) call() int64 {
 	return a.NR
 }
 
-// Where a guest's arguments lie in its memory: what it reads or writes, and paths.
+// Where the arguments of a guest lie in its memory: the buffer that it reads to or
+// writes from, and paths.
 const (
 	guestBuffer = 0x55555565f2a0
 	guestPath   = 0x555555663010
 	guestTarget = guestPath + 0x1000
-	guestFD     = 3 // what a program opens first
+	guestFD     = 3 // the descriptor of the first file that a program opens
 	atFDCWD     = ^uint64(100 - 1)
 )
 
-// args are the arguments of the system call with which an act is done.
+// args gives the arguments of the system call for an act.
 func (a *guestAct) args(nr int64) (args [6]uint64) {
 	switch nr {
 	case sysRead, sysWrite, sysGetdents64:
@@ -298,7 +300,7 @@ func (a *guestAct) args(nr int64) (args [6]uint64) {
 	return args
 }
 
-// pathAt is the path at an address of the guest's memory.
+// pathAt gives the path at an address in the memory of the guest.
 func (a *guestAct) pathAt(addr uint64) string {
 	switch addr {
 	case guestPath:
@@ -309,7 +311,7 @@ func (a *guestAct) pathAt(addr uint64) string {
 	return ""
 }
 
-// System calls of guests only.
+// System calls that only guests make.
 const (
 	sysExecve     = 59
 	sysChdir      = 80
@@ -319,7 +321,7 @@ const (
 	sysGetdents64 = 217
 )
 
-// guestEvent does what an act is about, where the kernel's code comes to it.
+// guestEvent carries out an act at the step of the kernel's code at which it happens.
 func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 	switch {
 	case e == machine.EvSchedFork && d.doing.kind == guestFork && d.doing.child != nil:
@@ -327,7 +329,7 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		d.doing.child = nil
 		d.all.changes--
 		cfg := child.config(d.task.Prio)
-		if cfg.Policy = d.task.Policy; d.task.DeadlineTask() { // reset on fork, or it could not
+		if cfg.Policy = d.task.Policy; d.task.DeadlineTask() { // such a task can fork only with reset-on-fork
 			cfg.Policy, cfg.Prio = machine.Normal, 0
 		}
 		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
@@ -349,7 +351,7 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 	}
 }
 
-// die ends a guest, and with it what it had still to do.
+// die ends a guest and forgets what it still had to do.
 func (d *guest) die() {
 	if d.doing.kind == guestExit {
 		d.all.changes--
@@ -367,7 +369,7 @@ func (d *guest) die() {
 	d.acts = nil
 }
 
-// parentOf is the guest that waits for an ending one.
+// parentOf gives a guest that waits for a child which has ended.
 func (d *guest) parentOf() *machine.Task {
 	if !d.dead || d.task == nil {
 		return nil

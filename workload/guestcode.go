@@ -6,10 +6,11 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// guestCode gives the workload the code of system calls that guests make and no
-// capture has: chdir and rmdir.
+// guestCode adds the code of chdir and rmdir, system calls that guests make and that
+// are in no capture.
 //
-// Departure: their code is written by hand, down to where it depends on the file system.
+// Departure: the code of chdir and rmdir is written by hand, and ends where a kernel
+// would call the file system.
 //
 // Kernel: ksys_chdir, fs/open.c; do_rmdir, fs/namei.c.
 func (w *mix) guestCode(m *machine.Machine) error {
@@ -47,14 +48,14 @@ func (w *mix) guestCode(m *machine.Machine) error {
 	return nil
 }
 
-// lookup finds a path of the caller.
+// lookup adds the code that looks up a path which the caller has passed.
 func lookup(a *machine.Assembler) *machine.Assembler {
 	a.Call("getname_flags").Return(1).Call("filename_lookup").Call("path_lookupat").Call("path_init").Return(1)
 	a.Call("walk_component").Return(1).Call("complete_walk").Return(1).Call("terminate_walk").Return(3)
 	return a.Call("putname").Return(1)
 }
 
-// putPath lets go of a path.
+// putPath adds the code that releases a path.
 func putPath(a *machine.Assembler) *machine.Assembler {
 	return a.Call("path_put").Call("dput").Return(1).Call("mntput").Return(2)
 }

@@ -9,7 +9,8 @@ import (
 // tickLength is the time between two ticks, CONFIG_HZ=250.
 const tickLength = machine.Second / 250
 
-// startTick asks for c's first tick. CPUs tick at different times (skew_tick).
+// startTick asks for the first tick of c. The ticks of different CPUs come at different
+// times (skew_tick).
 func (w *mix) startTick(c *machine.CPU) {
 	w.tickAt(c, w.m.Now()+tickLength+machine.Time(c.ID)*tickLength/machine.Time(len(w.m.CPUs())))
 }
@@ -35,7 +36,7 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 	switch irq.Kind {
 	case machine.Tick:
 		if irq.At != w.ticks[c.ID] {
-			return nil // stopped, or started anew
+			return nil // the tick was stopped, or started anew
 		}
 		next := irq.At + tickLength
 		if irq.From == machine.InHalt && c.Runnable() == 0 {
@@ -60,8 +61,9 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 	return w.pick("irq call_function_single" + from)
 }
 
-// exits completes the handlers of interrupts: those of user space end with the
-// way back there, and where none was seen for a place, those of another serve.
+// exits completes the handlers of interrupts. Those of interrupts in user space end
+// with the way back there. If the captures have no handler for a place, the handlers
+// for another place are used.
 func (w *mix) exits() {
 	for _, key := range []string{"irq apic_timer_interrupt", "irq call_function_single"} {
 		for _, what := range []string{"", " wakes"} {
@@ -87,11 +89,11 @@ func (w *mix) nextDevice(c *machine.CPU) {
 	})
 }
 
-// deviceInterrupt assembles the handler of a serial line's interrupt and adds
-// its call sites to the kernel's.
+// deviceInterrupt assembles the handler for the interrupt of a serial line. It adds the
+// call sites to those of the kernel.
 //
-// Departure: the captures the model was learned from hold no interrupt of a
-// device; the functions and their order are those of a kernel of that version.
+// Departure: there is no interrupt of a device in the captures from which the model was
+// learned. The functions and their order are those of a kernel of that version.
 func deviceInterrupt(ks *machine.Kallsyms, sites []machine.Site) (machine.Code, []machine.Site, error) {
 	a := machine.NewAssembler(ks, 120)
 	a.State(machine.FlagIRQsOff, 0, 0).Hide("asm_common_interrupt").Hide("common_interrupt")
@@ -114,8 +116,8 @@ func deviceInterrupt(ks *machine.Kallsyms, sites []machine.Site) (machine.Code, 
 	return code, append(slices.Clone(sites), a.Sites...), nil
 }
 
-// idleLoops makes the idle loop of the model's rounds through do_idle: where a
-// round halts, it halts again as long as there is nothing to do.
+// idleLoops makes an idle loop from the model's rounds through do_idle. Where a round
+// halts, the loop halts again as long as there is nothing to do.
 func idleLoops(m *Model, key string) []machine.Code {
 	var loops []machine.Code
 	for _, i := range m.byKey[key] {

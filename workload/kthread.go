@@ -6,15 +6,15 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// kthread is a kernel thread: what it runs and how it sleeps in between.
+// kthread is a kernel thread: what it runs, and how it sleeps in between.
 type kthread struct {
 	key    string
 	class  int32
-	period machine.Time // mean time after which it wakes by itself
+	period machine.Time // the mean time after which it wakes by itself
 }
 
-// kthreads adds the kernel threads the model knows. The pids are those of the
-// captures, where those had a CPU of that number.
+// kthreads adds the kernel threads that the model knows. For CPUs that existed in the
+// captures, the pids are those of the captures.
 func (w *mix) kthreads() {
 	one := func(pid, cpu int, comm string, k kthread) {
 		k.key = "kthread " + k.key
@@ -39,8 +39,8 @@ func (w *mix) kthreads() {
 	}
 }
 
-// policyOf is the scheduling policy of the kernel threads of a class: those of
-// stop machine come before all others.
+// policyOf gives the scheduling policy of the kernel threads of a class. Those of stop
+// machine run before all others.
 func policyOf(class int32) machine.Policy {
 	if class == wakeMigration {
 		return machine.FIFO // with priority 0, the highest
@@ -48,7 +48,7 @@ func policyOf(class int32) machine.Policy {
 	return machine.Normal
 }
 
-// nextWork is a kernel thread's next round.
+// nextWork gives the next round of a kernel thread.
 func (w *mix) nextWork(k *kthread) machine.Stay {
 	return machine.Stay{
 		Kind: machine.KernelWork, Code: w.pick(k.key),

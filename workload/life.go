@@ -2,18 +2,18 @@ package workload
 
 import "ftracelab/workload/machine"
 
-// life is a process that lives through a script of the model.
+// life is a process that runs through a script of the model.
 type life struct {
 	script  int
 	pos     int
-	stay    *ScriptStay // in progress
+	stay    *ScriptStay // the stay that is in progress
 	session int
 	dead    bool
-	loops   bool // starts again at the end instead of exiting
+	loops   bool // at the end, the script starts again instead of exiting
 }
 
-// shells adds the processes that were there before the capture: each goes
-// through its script again and again, and its forks make all the others.
+// shells adds the processes that existed before the capture began. Each runs through
+// its script again and again, and forks all other processes.
 func (w *mix) shells() {
 	if len(w.roots) == 0 {
 		return
@@ -34,13 +34,13 @@ func (w *mix) add(cfg machine.TaskConfig) *machine.Task {
 	return t
 }
 
-// adopt gives a new process its memory and puts it on the list.
+// adopt gives a new process its memory and adds it to the list.
 func (w *mix) adopt(t *machine.Task) {
 	t.Memory = newUserStack()
 	w.tasks = append(w.tasks, t)
 }
 
-// fork makes the child that the stay in progress forked in the capture.
+// fork makes the child that was forked in the capture during this stay.
 func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
 	if d.stay == nil || d.stay.Child < 0 {
 		return
@@ -68,8 +68,8 @@ func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
 
 const eagain = 11
 
-// System calls of x86-64 that the machine's processes make by themselves, whose sleeps
-// end differently, or that return a pid.
+// System calls of x86-64 that need special care: the machine's processes make them on
+// their own, their sleeps end in a special way, or they return a pid.
 const (
 	sysRead           = 0
 	sysWrite          = 1
@@ -85,7 +85,7 @@ const (
 	sysClockNanosleep = 230
 )
 
-// nextStay is the next stay of a process in the kernel.
+// nextStay gives the next stay of a process in the kernel.
 func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 	sc := &w.model.Scripts[d.script]
 	if d.pos >= len(sc.Stays) {
@@ -121,7 +121,7 @@ func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 	return stay
 }
 
-// exitStay ends a process whose script has no end of its own.
+// exitStay gives the last stay of a process whose script does not end with an exit.
 func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
 	d.stay = nil
 	code := w.pick(sleeps(sysExitGroup))
@@ -130,7 +130,7 @@ func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
 	}
 }
 
-// pause is a shell's wait for its user between two rounds.
+// pause gives the stay in which a shell waits for its user between two rounds.
 func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
 	d.stay = nil
 	return machine.Stay{
@@ -140,7 +140,7 @@ func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
 	}
 }
 
-// reap gives the wait of a task's parent, if it waits, the pid of the task.
+// reap makes the pid of a task the result of its parent's wait, if the parent waits.
 func reap(t *machine.Task) {
 	if p := t.Parent; p != nil {
 		if _, asleep := p.Sleeping(); asleep && p.Stay().NR == sysWait4 {
@@ -149,10 +149,10 @@ func reap(t *machine.Task) {
 	}
 }
 
-// waitOf says how a sleep in a system call ends.
+// waitOf says what ends a sleep in a system call.
 //
-// Departure: what a task really waits for is not modelled. Any wake-up of the
-// right kind by a task of the same session ends it, at the latest a timer does.
+// Departure: what a task really waits for is not modelled. Any wake-up of the right
+// kind by a task of the same session ends the sleep, or else a timer.
 func (w *mix) waitOf(nr int32) machine.Wait {
 	switch nr {
 	case sysWait4:
@@ -163,5 +163,6 @@ func (w *mix) waitOf(nr int32) machine.Wait {
 	return machine.Wait{Class: wakeUser, Timeout: w.around(2 * machine.Millisecond), By: machine.Sleep}
 }
 
-// firstPID is the pid of the first shell, above those of the kernel threads.
+// firstPID is the pid of the first shell. It is larger than those of the kernel
+// threads.
 func firstPID(m *machine.Machine) int { return max(200, 50+10*len(m.CPUs())) }

@@ -12,12 +12,12 @@ import (
 // Config says how much the learned workload has to do.
 type Config struct {
 	Shells  int          // how many shells start processes
-	Pause   machine.Time // mean pause of a shell between two rounds, ns
-	Daemon  machine.Time // mean sleep of a process that does little, 0 for none, ns
-	Compute machine.Time // mean time in user space between two stays in the kernel, ns
+	Pause   machine.Time // mean pause of a shell between two rounds, in ns
+	Daemon  machine.Time // mean sleep of a process that does little, in ns; 0: there is no such process
+	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 }
 
-// maxTasks bounds the processes that are alive at once; beyond it forks fail.
+// maxTasks is how many processes can be alive at a time. Further forks fail.
 const maxTasks = 400
 
 // mix runs the learned model. It implements machine.Workload.
@@ -27,15 +27,15 @@ type mix struct {
 	cfg   Config
 	rng   *rand.Rand
 
-	codes    map[string][]choice // what to run, by reason
-	idle     [2][]machine.Code   // of CPU 0, of the others
+	codes    map[string][]choice // the code to choose from, by the reason to run
+	idle     [2][]machine.Code   // the idle loops of CPU 0, and of the others
 	device   machine.Code
-	roots    []int // scripts of processes that were there before the capture
+	roots    []int // the scripts of processes that existed before the capture
 	tasks    []*machine.Task
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image
-	disk     *disk // nil without its driver
+	disk     *disk // nil: its driver is not loaded
 }
 
 // choice is a template with its weight.
@@ -70,7 +70,7 @@ func Start(m *machine.Machine, cfg Config) error {
 	return nil
 }
 
-// kernel puts the model's tables together.
+// kernel makes the machine's kernel from the tables of the model.
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
 		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w,
@@ -95,7 +95,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	return k, err
 }
 
-// file sorts a template in by why it runs and what is special about it.
+// file files a template under the reason why it runs and what is special about it.
 func (w *mix) file(t *Template) {
 	key := t.Key
 	var sleeps, yields, wakes bool
@@ -140,10 +140,10 @@ func pick(rng *rand.Rand, list []choice) machine.Code {
 	return nil
 }
 
-// sleeps is the reason of a system call that sleeps.
+// sleeps gives the reason under which the code of a sleeping system call is filed.
 func sleeps(nr int64) string { return fmt.Sprintf("sys %d sleeps", nr) }
 
-// compute is a time in user space: seldom long, mostly short, mean on average.
+// compute draws a time in user space: mostly short, seldom long, on average mean.
 func (w *mix) compute(mean machine.Time) machine.Time {
 	if w.rng.IntN(8) == 0 {
 		return w.around(5 * mean / 2)
@@ -151,7 +151,7 @@ func (w *mix) compute(mean machine.Time) machine.Time {
 	return w.around(11*mean/14 + 1)
 }
 
-// around is a time that is mean on average, between half of it and one and a half.
+// around draws a time between half of mean and one and a half times mean.
 func (w *mix) around(mean machine.Time) machine.Time {
 	return mean/2 + machine.Time(w.rng.Uint64N(uint64(mean)+1))
 }
@@ -208,7 +208,7 @@ func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
 	}
 }
 
-// Wake-up classes, as the model was learned with (internal/learn).
+// Wake-up classes: the same numbers as in internal/learn, which learned the model.
 const (
 	wakeRCU = 1 + iota
 	wakeUnboundWorker
@@ -217,9 +217,9 @@ const (
 	wakeMigration
 	wakeCompact
 	wakeUser
-	wakeParent // user: waits for a child
-	wakeGuest  // a guest: waits for what its process does next
-	wakeDisk   // waits for a block device
+	wakeParent // a process that waits for a child
+	wakeGuest  // a guest that waits for what its process does next
+	wakeDisk   // a process that waits for a block device
 )
 
 // Wakee implements machine.Workload.
@@ -258,7 +258,8 @@ func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
 	return nil
 }
 
-// sortedKeys is for maps whose order must not show.
+// sortedKeys gives the keys of a map in a fixed order, because the order of a map must
+// not show.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	keys := make([]K, 0, len(m))
 	for k := range m {

@@ -168,7 +168,7 @@ func TestStacksAreChains(t *testing.T) {
 			var ips []uint64
 			m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
 				f.Ret = 1 // must not show
-				ips = c.KernelStack(ips[:0])
+				ips = c.AppendKernelStack(ips[:0])
 				frames := c.Frames()
 				at := len(frames) - 1
 				for i, ip := range ips {
@@ -214,7 +214,7 @@ func TestSecond(t *testing.T) {
 	var ips []uint64
 	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
 		calls++
-		ips = c.KernelStack(ips[:0])
+		ips = c.AppendKernelStack(ips[:0])
 		h := uint64(14695981039346656037)
 		for _, ip := range ips {
 			h = (h ^ ip) * 1099511628211

@@ -8,19 +8,19 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// mmioTest is the module testmmiotrace at work: it maps the memory at address, writes
-// there, reads that back, and maps it some more times.
+// mmioTest does the work of the module testmmiotrace: it maps the memory at an address,
+// writes to it and reads it back, and then maps it a few more times.
 //
-// Departure: the messages in the kernel's log are left out, and a wait for RCU. The
-// task that loads it is a kernel thread.
+// Departure: the messages in the kernel's log are left out, and so is a wait for RCU.
+// The task that loads the module is a kernel thread.
 //
 // Kernel: arch/x86/mm/testmmiotrace.c.
 type mmioTest struct {
 	a       *machine.Assembler
-	do      []func(c *machine.CPU) // at each probe of the code
-	base    uint64                 // of the mapping
+	do      []func(c *machine.CPU) // what happens at each probe of the code
+	base    uint64                 // where the mapping begins
 	address uint64
-	errors  [3]uint32 // by width: 8, 16 and 32 bits
+	errors  [3]uint32 // how many errors there were with 8, 16 and 32 bits
 }
 
 // Sizes of the mapping without and with a read far behind its beginning.
@@ -29,8 +29,8 @@ const (
 	mmioTestFar  = 8 << 20
 )
 
-// startMMIOTest is the module's init. Errors are ENXIO without an address and EINVAL
-// for a parameter that is no number.
+// startMMIOTest is the init function of the module. Errors: ENXIO without an address,
+// EINVAL for a parameter that is no number.
 func startMMIOTest(m *machine.Machine, params map[string]string) (done func() bool, err error) {
 	number := func(name string) (n uint64) {
 		n, perr := strconv.ParseUint(params[name], 0, 64)
@@ -94,7 +94,7 @@ func (t *mmioTest) init(a *machine.Assembler, far uint64) {
 }
 
 // all calls access for each place that the test writes and reads, with the value that
-// is there.
+// belongs there.
 func (t *mmioTest) all(access func(off uint64, width uint8, value uint64)) {
 	for n := uint64(0); n < 256; n++ {
 		access(n, 1, n)
@@ -107,7 +107,7 @@ func (t *mmioTest) all(access func(off uint64, width uint8, value uint64)) {
 	}
 }
 
-// probe calls a function that is not traced, in which do happens.
+// probe adds a call of a function that is not traced. do runs inside it.
 func (t *mmioTest) probe(name string, do func(*machine.CPU)) {
 	t.a.Hide(name).Probe().Return(1)
 	t.do = append(t.do, do)
@@ -127,7 +127,7 @@ func (t *mmioTest) unmap() {
 	t.a.Return(1).Call("memtype_free").Return(1).Call("remove_vm_area").Return(2)
 }
 
-// say is a remark in the trace; args are asked for when it is made.
+// say adds a remark in the trace. args is called when the remark is made.
 func (t *mmioTest) say(text string, args func() []any) {
 	t.a.Call("mmiotrace_printk")
 	t.probe("trace_vprintk", func(c *machine.CPU) {

@@ -16,24 +16,24 @@ import (
 //go:embed model.bin.gz
 var modelImage []byte
 
-// Model is what was learned from captures of a real kernel: pieces of kernel
-// code by the reason they ran for, and processes as the sequences of their
-// stays in the kernel. It is read-only.
+// Model is what was learned from captures of a real kernel: pieces of kernel code, by
+// the reason why they ran, and processes, as sequences of their stays in the kernel. It
+// does not change.
 type Model struct {
 	Sites     []machine.Site
 	Slabs     []machine.Slab
 	Points    []PointAddr
 	Templates []Template
 	Scripts   []Script
-	Calls     int     // function calls in the captures
-	Shares    []Share // of these the functions called most
+	Calls     int     // how many function calls the captures have
+	Shares    []Share // the functions that were called most often
 	Returns   []Return
 
 	byKey map[string][]int // templates by key
-	vals  *machine.Values  // assigned to the templates' code
+	vals  *machine.Values  // the return values to which the templates' code refers
 }
 
-// Share is how often a function was called in the captures.
+// Share says how often a function was called in the captures.
 type Share struct {
 	Func  uint64
 	Calls int
@@ -45,7 +45,7 @@ type PointAddr struct {
 	Addr  uint64
 }
 
-// Template is a piece of kernel code. The operations are kept in columns.
+// Template is a piece of kernel code. Its operations are stored in columns.
 type Template struct {
 	Key    string // why it ran: "sys 0", "fault", "irq timer user", …
 	Weight int    // how often code of this kind was seen
@@ -54,36 +54,36 @@ type Template struct {
 	code machine.Code
 }
 
-// Columns are the fields of a machine.Code, one slice each.
+// Columns are the fields of a machine.Code, with a slice for each field.
 type Columns struct {
 	Kind, Event, Flags, Preempt []byte
 	Arg                         []int32
 	Delta                       []uint32
 }
 
-// Script is the life of a process, or a round in the life of one that was there
-// before the capture began.
+// Script is the life of a process. For a process that existed before the capture began,
+// it is one round of its life.
 type Script struct {
 	Comm   string
 	Kernel bool
-	Born   int // template of the return from fork, -1 for none
+	Born   int // the template for the return from fork; -1: there is none
 	Stays  []ScriptStay
 }
 
 // ScriptStay is one stay in the kernel of a Script.
 type ScriptStay struct {
 	Template int
-	After    uint32 // ns in user space before it
-	NR       int32  // system call, -1 for a page fault
+	After    uint32 // time in user space before it, in ns
+	NR       int32  // number of the system call; -1: a page fault
 	Args     [6]uint64
 	Ret      int64
-	Child    int    // script of the process it forks, -1 for none
+	Child    int    // the script of the process that it forks; -1: it does not fork
 	Thread   bool   // the child shares the address space
-	Exec     string // comm after it, if it changes
-	Path     string // file it executes
+	Exec     string // the comm after it, if it changes
+	Path     string // the file that it executes
 }
 
-// LoadModel returns the embedded model, which is unpacked once.
+// LoadModel returns the embedded model, which is unpacked the first time.
 func LoadModel() (*Model, error) { return loadModel() }
 
 var loadModel = sync.OnceValues(func() (*Model, error) {
@@ -109,7 +109,7 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 	return m, nil
 })
 
-// Code puts the columns together.
+// Code makes the code from its columns.
 func (c *Columns) Code() machine.Code {
 	code := make(machine.Code, len(c.Kind))
 	for i := range code {

@@ -9,19 +9,21 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// module is a kernel module that can be loaded: one of those the kernel's own
-// tests of tracing bring along, or the driver of a device.
+// module is a kernel module that can be loaded: the driver of a device, or one of the
+// modules that belong to the kernel's own tests of tracing.
 type module struct {
 	machine.Module
-	params map[string]string // by name, with their defaults
-	// start does what the module's init does; done says when that has returned.
+	params map[string]string // the defaults of the parameters, by name
+	// start does what the module's init function does; done reports whether that has
+	// returned.
 	start func(m *machine.Machine, params map[string]string) (done func() bool, err error)
-	stop  func(m *machine.Machine) error // before it is unloaded, or nil
-	// end does what the module's exit does, or nil; done says when that has returned.
+	stop  func(m *machine.Machine) error // runs before the module is unloaded; may be nil
+	// end does what the module's exit function does; done reports whether that has
+	// returned. It may be nil.
 	end func(m *machine.Machine) (done func() bool)
 }
 
-// modules are those there are, by name.
+// modules gives all modules, sorted by name.
 func modules() []module {
 	return []module{
 		{
@@ -57,24 +59,24 @@ func ModuleNames() []string {
 	return names
 }
 
-// moduleTimeout is how long a module's init may take.
+// moduleTimeout is how long the init function of a module may take.
 const moduleTimeout = 60 * machine.Second
 
-// Lab is a machine and who lets it run: a tracer.Ftrace.
+// Lab has a machine and lets it run; a tracer.Ftrace is one.
 type Lab interface {
-	// Do has the machine stand still.
+	// Do calls do while the machine stands still.
 	Do(do func(*machine.Machine) error) error
 	Run(d machine.Time)
 }
 
-// Modprobe loads the module of that name, a dash in it as good as an underscore,
-// with parameters NAME=VALUE, and lets time pass until its init is done. A module
-// that is loaded already is fine.
+// Modprobe loads a module with parameters NAME=VALUE, and lets simulated time pass
+// until its init function has returned. In the name, a dash means the same as an
+// underscore. If the module is loaded already, Modprobe does nothing.
 //
-// Errors are ENOENT for a name that is not there and EINVAL for parameters.
+// Errors: ENOENT if there is no such module, EINVAL for wrong parameters.
 //
-// Departure: only a few modules exist, and parameters that a module does not have
-// are an error, which the kernel but prints.
+// Departure: only a few modules exist. A parameter that a module does not have is an
+// error; a kernel only prints a message.
 func Modprobe(lab Lab, name string, params []string) error {
 	name = ModuleName(name)
 	mod := findModule(name)
@@ -97,7 +99,7 @@ func Modprobe(lab Lab, name string, params []string) error {
 			return err
 		}
 		if done, err = mod.start(m, mod.params); err != nil {
-			_ = m.UnloadModule(name) // it was loaded above
+			_ = m.UnloadModule(name) // cannot fail: it was loaded above
 		}
 		return err
 	})
@@ -107,7 +109,7 @@ func Modprobe(lab Lab, name string, params []string) error {
 	return await(lab, "module "+name, moduleTimeout, done)
 }
 
-// Rmmod unloads a module. ENOENT if it is not loaded, EBUSY if it is in use.
+// Rmmod unloads a module. Errors: ENOENT if it is not loaded, EBUSY if it is in use.
 func Rmmod(lab Lab, name string) error {
 	name = ModuleName(name)
 	if mod := findModule(name); mod != nil && mod.end != nil {
@@ -125,10 +127,10 @@ func Rmmod(lab Lab, name string) error {
 	})
 }
 
-// endModule lets a module that is loaded end what it does.
+// endModule runs the exit function of a loaded module and waits for it.
 func endModule(lab Lab, mod *module) error {
 	done := func() bool { return true }
-	_ = lab.Do(func(m *machine.Machine) error { // without an error
+	_ = lab.Do(func(m *machine.Machine) error { // returns no error
 		if m.HasModule(mod.Name) {
 			done = mod.end(m)
 		}
@@ -137,7 +139,7 @@ func endModule(lab Lab, mod *module) error {
 	return await(lab, "module "+mod.Name, moduleTimeout, done)
 }
 
-// findModule returns the module of that name, nil if there is none.
+// findModule returns the module with that name; nil if there is none.
 func findModule(name string) *module {
 	for _, mod := range modules() {
 		if mod.Name == name {
@@ -147,11 +149,12 @@ func findModule(name string) *module {
 	return nil
 }
 
-// await lets time pass until done says so; EINTR if that takes longer than limit.
+// await lets simulated time pass until done reports true. Errors: EINTR if that takes
+// longer than limit.
 func await(lab Lab, what string, limit machine.Time, done func() bool) error {
 	for waited := machine.Time(0); ; waited += machine.Millisecond {
 		ready := false
-		_ = lab.Do(func(*machine.Machine) error { ready = done(); return nil }) // without an error
+		_ = lab.Do(func(*machine.Machine) error { ready = done(); return nil }) // returns no error
 		switch {
 		case ready:
 			return nil
@@ -162,8 +165,8 @@ func await(lab Lab, what string, limit machine.Time, done func() bool) error {
 	}
 }
 
-// Hotplug takes a CPU into the machine or out of it, and lets time pass until it
-// is. Errors are those of machine.SetOnline.
+// Hotplug takes a CPU online or offline, and lets simulated time pass until that is
+// done. Errors are those of machine.SetOnline.
 func Hotplug(lab Lab, cpu int, on bool) error {
 	var c *machine.CPU
 	err := lab.Do(func(m *machine.Machine) error {
@@ -179,14 +182,14 @@ func Hotplug(lab Lab, cpu int, on bool) error {
 	return await(lab, fmt.Sprintf("cpu%d", cpu), moduleTimeout, func() bool { return c.Online() == on })
 }
 
-// ModuleName is a module's name as the kernel knows it: of a path the last part,
-// without .ko, with underscores.
+// ModuleName gives the kernel's name for a module: the last part of a path, without
+// .ko, with underscores instead of dashes.
 func ModuleName(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	return strings.ReplaceAll(strings.TrimSuffix(name, ".ko"), "-", "_")
 }
 
-// delayTests is how many functions of its own preemptirq_delay_test has.
+// delayTests is how many test functions the module preemptirq_delay_test has.
 const delayTests = 10
 
 func delayFunctions() []string {
@@ -197,7 +200,7 @@ func delayFunctions() []string {
 	return append(names, "trigger_store")
 }
 
-// maxDelay bounds delay, in µs.
+// maxDelay is the largest value of the parameter delay, in µs.
 const maxDelay = 4_000_000
 
 // startDelayTest starts the thread that switches interrupts or preemption off

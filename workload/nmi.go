@@ -8,13 +8,13 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// nmiCode is the handler of an NMI: of the watchdog's counter, or of a CPU that
-// wants to see this one's stack. With the watchdog on, the PMU is asked in both
-// cases.
+// nmiCode is the handler of an NMI. It comes from the watchdog's counter, or from a CPU
+// that wants to see the stack of this one. If the watchdog is on, the PMU is asked in
+// both cases.
 //
-// Departure: no capture holds an NMI; functions and their order are those of the
-// source for a PMU of Intel's, as far as the symbol table has them. CPUs that show
-// their stacks do not wait for one another.
+// Departure: no capture holds an NMI. The functions and their order are those of the
+// kernel's source for an Intel PMU, as far as the symbol table has them. CPUs that show
+// their stacks do not wait for each other.
 //
 // Kernel: default_do_nmi, arch/x86/kernel/nmi.c; intel_pmu_handle_irq,
 // arch/x86/events/intel/core.c; watchdog_overflow_callback,
@@ -39,7 +39,7 @@ func assembleNMI(a *machine.Assembler, overflow, counts bool) {
 		}
 		return 0
 	}
-	const pmu, backtrace = 0, 1 // of machine.NMIHandlers
+	const pmu, backtrace = 0, 1 // indexes of machine.NMIHandlers
 	a.Hide("asm_exc_nmi").Hide("exc_nmi").Hide("irqentry_nmi_enter")
 	a.State(machine.FlagNMI|machine.FlagHardIRQ|machine.FlagIRQsOff, 0, 0).Return(1)
 	a.Hide("default_do_nmi").Call("nmi_handle").Call("nmi_handle.part.0")
@@ -67,15 +67,16 @@ func assembleNMI(a *machine.Assembler, overflow, counts bool) {
 	a.Return(3).Hide("irqentry_nmi_exit").Return(3)
 }
 
-// showStack is how long a CPU takes to print its stack to a console that nobody waits for.
+// showStack is how long a CPU takes to print its stack, on a console for which it need
+// not wait.
 const showStack = uint32(20 * machine.Microsecond)
 
-// SysRq does what the keys of text do, as far as it is about tracing: l lets every
-// other CPU take an NMI to show its stack. Only the first key counts, unless it
-// is _.
+// SysRq does what a write of text to sysrq-trigger does, as far as tracing can show it:
+// the key l makes every other CPU take an NMI and show its stack. Only the first key
+// counts, unless that is _.
 //
-// Departure: other keys do nothing, not even z, which dumps the ring buffer; and what
-// the kernel logs meanwhile is not kept anywhere.
+// Departure: other keys do nothing, not even z, which dumps the ring buffer. What the
+// kernel would log is not kept anywhere.
 //
 // Kernel: write_sysrq_trigger, drivers/tty/sysrq.c.
 func SysRq(lab Lab, text string) error {
@@ -108,7 +109,7 @@ func SysRq(lab Lab, text string) error {
 
 // backtrace starts a task that asks all other CPUs for their stacks.
 //
-// Departure: the task that writes sysrq-trigger is a kernel thread.
+// Departure: a kernel thread stands for the task that writes to sysrq-trigger.
 //
 // Kernel: sysrq_handle_showallcpus, drivers/tty/sysrq.c;
 // nmi_trigger_cpumask_backtrace, lib/nmi_backtrace.c.

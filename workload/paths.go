@@ -6,11 +6,11 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// PathOf is the path that the arg-th argument of t's system call points to.
+// PathOf gives the path to which the argument arg of t's system call points.
 //
-// Departure: of the processes in the captures only the programs' own paths are known.
-// The paths that they open are made up by how they open them: a shell's output is
-// thrown away, a program looks for its libraries.
+// Departure: for the processes in the captures, only the paths of their programs are
+// known. The paths that they open are made up to fit how they are opened: a shell's
+// output goes to /dev/null, a program looks for its libraries.
 func (w *mix) PathOf(t *machine.Task, arg int) string {
 	switch d := t.Data.(type) {
 	case *guest:
@@ -29,8 +29,8 @@ func (w *mix) PathOf(t *machine.Task, arg int) string {
 	return "/"
 }
 
-// FileOf is the path of the file that t has as fd: that of the last call which gave it
-// the descriptor.
+// FileOf gives the path of the file that t has open as fd, which is the path of the
+// last call that returned this descriptor.
 func (w *mix) FileOf(t *machine.Task, fd int64) string {
 	switch d := t.Data.(type) {
 	case *guest:
@@ -68,7 +68,7 @@ func pipeName(script, pos int) string {
 	return "pipe:[" + strconv.Itoa(20000+100*script+pos) + "]"
 }
 
-// System calls that give descriptors.
+// System calls that return descriptors.
 const (
 	sysPipe   = 22
 	sysSocket = 41
@@ -87,7 +87,8 @@ const (
 	openDirectory = 0x10000
 )
 
-// Files that processes look for, open to read, and list.
+// Files that processes look up, files that they open for reading, and folders that they
+// list.
 var (
 	libraries = []string{
 		"/lib/x86_64-linux-gnu/libc.so.6", "/etc/ld.so.cache", "/lib/x86_64-linux-gnu/libtinfo.so.6",
@@ -100,7 +101,7 @@ var (
 	directories = []string{"/usr/share", "/tmp", "/usr/lib", "/etc", "/proc", "."}
 )
 
-// opened is the path of an open by a process that is called comm.
+// opened gives the path that a process with the name comm opens.
 func opened(comm string, s *ScriptStay) string {
 	name, flags := s.Args[0], uint64(0)
 	if s.NR == sysOpenat {

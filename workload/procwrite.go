@@ -6,15 +6,15 @@ import (
 	"ftracelab/workload/machine"
 )
 
-const eio = 5 // of include/uapi/asm-generic/errno-base.h; the host may number it otherwise
+const eio = 5 // from include/uapi/asm-generic/errno-base.h; the host may have another number
 
-// WriteProc lets a guest write to a file of /proc, which returns ret.
+// WriteProc lets a guest write to a file of /proc. The write returns ret.
 func (g *Guests) WriteProc(pid int, ret int64) {
 	g.note(pid, guestAct{kind: guestWriteProc, Syscall: Syscall{NR: sysWrite, Ret: ret}})
 }
 
-// ProcWriter is a process that writes to files of /proc without a write operation,
-// and the lab it does so in. It becomes a guest with its first write.
+// ProcWriter is a process that writes to files of /proc that have no write operation,
+// and the lab in which it does so. It becomes a guest at its first write.
 type ProcWriter struct {
 	Lab    Lab
 	PID    int
@@ -22,7 +22,8 @@ type ProcWriter struct {
 	guests *Guests
 }
 
-// Write makes the write, which is EIO, and lets time pass until it is done.
+// Write makes the write, which fails with EIO, and lets simulated time pass until it is
+// done.
 //
 // The error says that the machine does not run a workload of this package.
 func (p *ProcWriter) Write() error {
@@ -55,14 +56,14 @@ func assembleProcWrite(m *machine.Machine) (machine.Code, error) {
 	return code[1 : len(code)-1], nil
 }
 
-// onFile is a write as the captures have it, made to another kind of file.
+// onFile changes a write from the captures into one to another kind of file.
 func (w *mix) onFile(write, file machine.Code) machine.Code {
 	from, to := w.fileCode(write)
 	return slices.Concat(write[:from], file, write[to:])
 }
 
-// fileCode is the part of a write that depends on the file: in vfs_write, behind
-// the check that the file may be written.
+// fileCode finds the part of a write that depends on the file: it lies in vfs_write,
+// behind the check that the file may be written.
 func (w *mix) fileCode(code machine.Code) (from, to int) {
 	calls := func(pc int, name string) bool {
 		sym, ok := w.m.Kallsyms().ByName(name)

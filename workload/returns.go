@@ -6,11 +6,11 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// Return is what a function returned most in the captures.
+// Return is the value that a function returned most often in the captures.
 type Return struct{ Func, Value uint64 }
 
-// handsThrough are functions that return what the system call returns which they
-// serve, besides the system calls themselves.
+// handsThrough are functions that return the result of the system call that they are a
+// part of. The functions of the system calls themselves are not listed.
 var handsThrough = strings.Fields(`
 	x64_sys_call
 	ksys_read vfs_read pipe_read shmem_file_read_iter sock_read_iter generic_file_read_iter filemap_read proc_reg_read proc_reg_read_iter
@@ -24,8 +24,8 @@ var handsThrough = strings.Fields(`
 	do_sigaction sigprocmask do_prlimit do_sys_poll do_futex common_nsleep hrtimer_nanosleep do_nanosleep
 	__sys_getsockname __sys_socketpair`)
 
-// handsErrors are functions that return the error of the system call which they
-// serve, and where there is none what the other function returns.
+// handsErrors are functions that return the error of the system call that they are a
+// part of. If there is no error, they return what the other function returns.
 var handsErrors = map[string]string{
 	"do_filp_open": "file_close_fd", "path_openat": "file_close_fd",
 	"user_path_at": "filename_lookup", "filename_lookup": "filename_lookup", "path_lookupat": "path_lookupat",
@@ -34,11 +34,11 @@ var handsErrors = map[string]string{
 // clocks are functions that return the time.
 var clocks = strings.Fields(`ktime_get ktime_get_update_offsets_now`)
 
-// values is what functions return: the result of the system call, the time, what
-// the captures show most, or nothing that is known.
+// values says what functions return: the result of the system call, the time, the value
+// that the captures show most often, or nothing that is known.
 //
-// Departure: a pointer that a function returns is the captures', and nothing is at
-// that address here.
+// Departure: if a function returns a pointer, it is one from the captures. Nothing lies
+// at that address here.
 func (m *Model) values(ks *machine.Kallsyms) *machine.Values {
 	known := make(map[uint64]machine.Value, len(m.Returns))
 	for _, r := range m.Returns {

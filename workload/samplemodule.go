@@ -6,15 +6,15 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// sampleThread is the thread of the module trace_events_sample: it passes tracepoints of
-// its own once a second, some of them only in some rounds.
+// sampleThread is the thread of the module trace_events_sample. Once a second it passes
+// tracepoints of the module, some of them only in certain rounds.
 //
-// Departure: the module has its tracepoints, on which probes can be put, and not the
-// events of them.
+// Departure: the module has its tracepoints, so probes can be put on them, but not the
+// events of these tracepoints.
 //
 // Kernel: samples/trace_events/trace-events-sample.c.
 type sampleThread struct {
-	code  machine.Code // of a round
+	code  machine.Code // the code of a round
 	exit  machine.Code
 	count int32
 	stop  bool
@@ -22,8 +22,8 @@ type sampleThread struct {
 
 const sampleThreadName = "event-sample"
 
-// sampleFunctions are the module's functions: its thread's and those its tracepoints call
-// for probes.
+// sampleFunctions are the functions of the module: those of its thread, and those that
+// its tracepoints call for probes.
 func sampleFunctions() []string {
 	names := []string{"simple_thread", "simple_thread_func", "do_simple_thread_func"}
 	for e := machine.EvSampleFooBar; e <= machine.EvSampleFooRelLoc; e++ {
@@ -57,7 +57,7 @@ func startSample(m *machine.Machine, _ map[string]string) (done func() bool, err
 	return func() bool { return true }, nil
 }
 
-// next is a round of the thread: it sleeps for a second and goes by its tracepoints.
+// next gives a round of the thread: it sleeps for a second and passes its tracepoints.
 //
 // Kernel: do_simple_thread_func, samples/trace_events/trace-events-sample.c; the
 // conditions are those of trace-events-sample.h.

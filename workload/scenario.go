@@ -6,7 +6,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// Scenario is a workload by name.
+// Scenario is a workload with a name.
 type Scenario struct {
 	Name string
 	Doc  string
@@ -14,7 +14,7 @@ type Scenario struct {
 	Start func(m *machine.Machine) error
 }
 
-// Scenarios lists what there is, the default first.
+// Scenarios lists all scenarios, the default first.
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
 	mixed := start(func(cpus int) Config {
@@ -46,7 +46,7 @@ func start(cfg func(cpus int) Config) func(*machine.Machine) error {
 	return func(m *machine.Machine) error { return Start(m, cfg(len(m.CPUs()))) }
 }
 
-// Find returns the scenario of that name; "" is the default.
+// Find returns the scenario with that name; "" stands for the default.
 //
 // The error names the scenario that does not exist.
 func Find(name string) (Scenario, error) {

@@ -8,17 +8,19 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// Process is a program that a task of the machine runs, and how it is scheduled.
+// Process is a program that a task of the machine runs, and says how the task is
+// scheduled.
 type Process struct {
 	Comm  string
-	Sleep machine.Time // it sleeps once for so long; 0: it reads and writes a little instead
+	Sleep machine.Time // the program sleeps once for that long; 0: it reads and writes a little instead
 	machine.SchedAttr
 }
 
-// RunProcess runs p, from its start until its exit, and lets time pass meanwhile.
+// RunProcess runs p from its start to its exit, and lets simulated time pass until
+// then.
 //
-// Errors are those of machine.CheckScheduling, and that the machine does not run a
-// workload of this package.
+// Errors are those of machine.CheckScheduling. It is also an error if the machine does
+// not run a workload of this package.
 func RunProcess(lab Lab, p Process) error {
 	var done func() bool
 	err := lab.Do(func(m *machine.Machine) (err error) {
@@ -64,8 +66,8 @@ func (w *mix) process(p Process) (done func() bool, err error) {
 	return func() bool { return w.m.Task(t.PID) != t }, nil
 }
 
-// Scheduling is how a task of lab's machine is scheduled. ESRCH if there is none of
-// that pid.
+// Scheduling tells how a task of lab's machine is scheduled. Errors: ESRCH if there is
+// no task with that pid.
 func Scheduling(lab Lab, pid int) (attr machine.SchedAttr, err error) {
 	err = lab.Do(func(m *machine.Machine) error {
 		t := m.Task(pid)
@@ -78,7 +80,8 @@ func Scheduling(lab Lab, pid int) (attr machine.SchedAttr, err error) {
 	return attr, err
 }
 
-// SetScheduling changes that. Errors are ESRCH and those of machine.CheckScheduling.
+// SetScheduling changes how a task is scheduled. Errors: ESRCH, and those of
+// machine.CheckScheduling.
 func SetScheduling(lab Lab, pid int, attr machine.SchedAttr) error {
 	return lab.Do(func(m *machine.Machine) error {
 		t := m.Task(pid)

@@ -2,27 +2,27 @@ package workload
 
 import "ftracelab/workload/machine"
 
-// initText is where the init function of a module was, which is gone, and has no
-// symbol, once it has run.
+// initText is an address in the init function of a module. Once that function has run,
+// its memory is gone, and no symbol is known for the address.
 const initText = 0xffffffffc0c00043
 
-// What the module says.
+// The texts that the module prints.
 const (
 	bputsText   = "This is a static string that will use trace_bputs\n"
 	bprintkText = "This is a %s that will use trace_bprintk()\n"
 	irqPrefix   = "(irq) "
 )
 
-// printkFormats are the module's strings that do not change, in the order in which
-// the compiler left them.
+// printkFormats are the constant strings of the module, in the order in which the
+// compiler left them.
 func printkFormats() []string {
 	return []string{bprintkText, bputsText, irqPrefix + bprintkText, irqPrefix + bputsText}
 }
 
-// startTracePrintk does what the module trace_printk does when it is loaded: it
-// calls trace_printk and trace_puts in all the ways there are, in the task that
-// loads it and in an interrupt that comes in between. The strings name the function that
-// each call comes to; a test of the kernel's looks for them.
+// startTracePrintk does what the module trace_printk does when it is loaded: it calls
+// trace_printk and trace_puts in all possible ways, in the task that loads the module
+// and in an interrupt that comes in between. Each string names the function that its
+// call ends up in; one of the kernel's tests looks for these strings.
 //
 // Departure: the task that loads it is a kernel thread.
 //
@@ -55,13 +55,15 @@ func startTracePrintk(m *machine.Machine, _ map[string]string) (done func() bool
 	return startInit(m, "modprobe", 0, false, code), nil
 }
 
-// startInit runs code as a task that ends with it, and says when it has.
+// startInit starts a task that runs code and then ends; done reports whether it has
+// ended.
 func startInit(m *machine.Machine, comm string, cpu int, bound bool, code machine.Code) (done func() bool) {
 	return startTask(m, machine.TaskConfig{Comm: comm, Kernel: true, CPU: cpu, Bound: bound},
 		machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: code})
 }
 
-// startTask starts a task that does one thing, which ends with it, and says when it has.
+// startTask starts a task that has one stay in the kernel and then ends; done reports
+// whether it has ended.
 func startTask(m *machine.Machine, cfg machine.TaskConfig, stay machine.Stay) (done func() bool) {
 	cfg.Next = func(*machine.CPU, *machine.Task) machine.Stay { return stay }
 	t := m.Spawn(cfg)

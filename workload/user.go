@@ -6,16 +6,16 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// image is a program as an unwinder of user stacks meets it: where it is mapped
-// and the chains of calls that lead to its system calls.
+// image is what an unwinder of user stacks sees of a program: where it is mapped, and
+// the chains of calls that lead to its system calls.
 type image struct {
 	maps   []machine.Mapping
 	chains [][]uint64 // return addresses, innermost first
-	leaves []uint64   // addresses in the C library, by system call
+	leaves []uint64   // addresses in the C library, one for each system call
 }
 
 // Where programs, their library and their stacks lie. Address space layout
-// randomisation is off, so that stacks of two processes of a program agree.
+// randomisation is off, so that two processes of the same program have the same stacks.
 const (
 	textBase   = 0x555555554000
 	textSize   = 0x100000
@@ -46,8 +46,8 @@ func (w *mix) imageOf(comm string) *image {
 	return im
 }
 
-// newChain makes a chain of calls: some functions of the program, above main
-// and the library's start code.
+// newChain makes a chain of calls: some functions of the program, called by main, and
+// the start code of the library.
 func newChain(r *rand.Rand) []uint64 {
 	var chain []uint64
 	for range 1 + r.IntN(7) {
@@ -56,7 +56,7 @@ func newChain(r *rand.Rand) []uint64 {
 	return append(chain, textBase+0x2345, libcBase+0x2724a)
 }
 
-// userStack is the stack of a process: words below stackTop.
+// userStack is the stack of a process: the words below stackTop.
 type userStack struct {
 	base  uint64
 	words [stackWords]uint64
@@ -74,9 +74,9 @@ func (s *userStack) Load(addr uint64) (uint64, bool) {
 
 func (s *userStack) store(addr, word uint64) { s.words[(addr-s.base)/8] = word }
 
-// userAt puts t at a place of its program and returns its registers there: a
-// chain of frames with saved frame pointers and return addresses is on the
-// stack, ended by a frame pointer of 0.
+// userAt puts t at a place in its program and returns its registers there. It writes a
+// chain of frames, with saved frame pointers and return addresses, to the stack. A
+// frame pointer of 0 ends the chain.
 func (w *mix) userAt(t *machine.Task, pos int, nr int32) machine.UserRegs {
 	im := w.imageOf(t.Comm)
 	t.Maps = im.maps

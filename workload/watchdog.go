@@ -10,27 +10,27 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// Watchdog is the detector of hard lockups: on every CPU an NMI each time it has
-// run for as many seconds as kernel.watchdog_thresh says.
+// Watchdog is the detector of hard lockups. Every CPU takes an NMI each time it has run
+// for as many seconds as kernel.watchdog_thresh says.
 //
-// Departure: it is off until kernel.nmi_watchdog is set, as with the boot parameter
-// nmi_watchdog=0; a kernel on a machine whose CPUs count their cycles switches it on.
-// No lockup is ever detected.
+// Departure: the watchdog is off until kernel.nmi_watchdog is set, as with the boot
+// parameter nmi_watchdog=0. A kernel switches it on at boot if the CPUs can count their
+// cycles. No lockup is ever detected.
 //
 // Kernel: kernel/watchdog.c.
 type Watchdog struct {
 	lab       Lab
 	on        uint64
-	threshold uint64 // seconds
+	threshold uint64 // in seconds
 }
 
-// NewWatchdog is the watchdog of lab's machine, switched off.
+// NewWatchdog makes the watchdog of lab's machine, which is off.
 func NewWatchdog(lab Lab) *Watchdog { return &Watchdog{lab: lab, threshold: 10} }
 
 // maxWatchdogThreshold is the largest kernel.watchdog_thresh.
 const maxWatchdogThreshold = 60
 
-// Files are nmi_watchdog and watchdog_thresh of /proc/sys/kernel.
+// Files gives nmi_watchdog and watchdog_thresh of /proc/sys/kernel.
 //
 // Kernel: proc_nmi_watchdog and proc_watchdog_thresh.
 func (w *Watchdog) Files() []*tracefile.File {
@@ -42,7 +42,7 @@ func (w *Watchdog) Files() []*tracefile.File {
 func (w *Watchdog) file(name string, value *uint64, most uint64) *tracefile.File {
 	return tracefile.Value(name, 0o644,
 		func() (text string) {
-			_ = w.lab.Do(func(*machine.Machine) error { text = strconv.FormatUint(*value, 10) + "\n"; return nil }) // without an error
+			_ = w.lab.Do(func(*machine.Machine) error { text = strconv.FormatUint(*value, 10) + "\n"; return nil }) // returns no error
 			return text
 		},
 		func(text string) error {

@@ -1,12 +1,13 @@
-// Package budget bounds what a program holds of its input: each reader asks before it
-// takes memory whose size the input decides, and what would be too much is an error
-// that says so beforehand.
+// Package budget limits the memory that a program uses for its input. Before a reader
+// takes memory whose size the input decides, it asks the budget. If that would be too
+// much, the answer is an error, and nothing has been allocated yet.
 //
 //	b := budget.New(128 << 20)
 //	if err := b.Take(size, "kallsyms"); err != nil { … }
 //
-// A budget is a value that is passed down; there is no global one. Only what can grow
-// with the input is counted, and generously: what a reader needs anyway is [Own].
+// A budget is a value that is passed down; there is no global one. It counts only what
+// can grow with the input, and counts it generously. What a program needs for any input
+// is [Own].
 package budget
 
 import (
@@ -16,35 +17,36 @@ import (
 
 // Sizes in bytes.
 const (
-	// Default is the memory of a budget nobody has chosen.
+	// Default is the memory of a budget if the user names none.
 	Default = 128 << 20
-	// Own is the part of the memory for the program itself: its code, the Go runtime,
-	// buffers of a fixed size and tables whose size other constants bound.
+	// Own is the part of the memory that the program itself needs: its code, the Go
+	// runtime, buffers of a fixed size, and tables whose size other constants limit.
 	Own = 52 << 20
-	// Least is the least memory that a budget can be of.
+	// Least is the smallest memory that a budget can have.
 	Least = 64 << 20
 )
 
-// Budget is a bound for all readers that it is passed to, together. Its methods may be
-// called from several goroutines; but where the order of their calls is a matter of
-// timing, so is which of them gets the error.
+// Budget is a limit for all readers that it is passed to, together. Its methods may be
+// called from several goroutines, but if timing decides the order of their calls, it
+// also decides which of them gets the error.
 type Budget struct {
-	memory int64 // of the program
-	share  int64 // of what the program gets more, one in so many bytes is for this budget
+	memory int64 // what the whole program may use
+	share  int64 // if the program gets more memory, this budget gets 1/share of the addition
 
 	mu    sync.Mutex
-	limit int64 // of used
+	limit int64 // the most that used may be
 	used  int64
 }
 
-// New makes a budget of so much memory for the whole program, at least [Least].
+// New makes a budget for a program that may use memory bytes in all; less than [Least]
+// becomes Least.
 func New(memory int64) *Budget {
 	memory = max(memory, Least)
 	return &Budget{memory: memory, share: 1, limit: memory - Own}
 }
 
-// Part takes one in so many bytes of what is left, for a budget of its own. With a part
-// for each goroutine it is no matter of timing who gets what.
+// Part takes 1/share of what is left and makes a budget of it. If each goroutine has a
+// part, timing does not decide who gets what.
 func (b *Budget) Part(share int64) *Budget {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +55,7 @@ func (b *Budget) Part(share int64) *Budget {
 	return part
 }
 
-// OrDefault is b, or a new budget of the [Default] size if that is nil.
+// OrDefault gives b, or a new budget of the [Default] size if b is nil.
 func OrDefault(b *Budget) *Budget {
 	if b == nil {
 		return New(Default)
@@ -61,11 +63,11 @@ func OrDefault(b *Budget) *Budget {
 	return b
 }
 
-// Memory is what the budget was made of.
+// Memory is the memory that the budget was made with.
 func (b *Budget) Memory() int64 { return b.memory }
 
-// Take takes n bytes for what, before they are allocated. Nothing is taken if it
-// fails, which is always with an [*Error].
+// Take asks for n bytes before they are allocated; what says for which purpose. If it
+// fails, the error is an [*Error], and nothing is taken.
 func (b *Budget) Take(n int64, what string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,7 +78,7 @@ func (b *Budget) Take(n int64, what string) error {
 	return nil
 }
 
-// Give gives n bytes back that were taken.
+// Give gives back n bytes that were taken.
 func (b *Budget) Give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,9 +90,9 @@ func (b *Budget) Give(n int64) {
 // Error says that something is too large for the budget.
 type Error struct {
 	What   string
-	Size   int64 // of it
-	Used   int64 // taken before
-	Memory int64 // of the program
+	Size   int64 // what was asked for
+	Used   int64 // what had been taken before
+	Memory int64 // the memory that the budget was made with
 
 	short, share int64
 }
@@ -104,7 +106,8 @@ func (e *Error) Error() string {
 		e.What, amount(e.Size), held, amountFlag(e.Memory), amountFlag(e.Needed()))
 }
 
-// Needed is the memory of a budget that would have been enough up to here, rounded up.
+// Needed is the memory with which the budget would have been enough up to here, rounded
+// up.
 func (e *Error) Needed() int64 {
 	const step, most = 16 << 20, int64(1<<62) &^ (1<<20 - 1)
 	if e.short > (most-e.Memory)/e.share-step {

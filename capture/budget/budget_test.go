@@ -35,7 +35,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestHuge: sizes that hostile inputs claim do not wrap around.
+// TestHuge: the sizes that hostile inputs claim do not make the numbers wrap around.
 func TestHuge(t *testing.T) {
 	b := budget.New(budget.Default)
 	if err := b.Take(1<<20, "a"); err != nil {
@@ -48,7 +48,8 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestPart: what a part lacks, the whole needs as often as it has such parts.
+// TestPart: if a part lacks some bytes, the whole needs that many for each of its
+// parts.
 func TestPart(t *testing.T) {
 	b := budget.New(budget.Own + 40<<20)
 	if err := b.Take(10<<20, "a"); err != nil {

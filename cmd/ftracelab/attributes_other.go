@@ -2,5 +2,5 @@
 
 package main
 
-// hasAttributes is only known of Linux.
+// hasAttributes is false, because attributes are known on Linux only.
 func hasAttributes(string) bool { return false }

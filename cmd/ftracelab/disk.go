@@ -11,15 +11,15 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// hasDisk says whether the driver of the machine's disk is loaded.
+// hasDisk reports whether the driver of the machine's disk is loaded.
 func (l *lab) hasDisk() (has bool) {
-	_ = l.ft.Do(func(m *machine.Machine) error { has = workload.HasDisk(m); return nil }) // without an error
+	_ = l.ft.Do(func(m *machine.Machine) error { has = workload.HasDisk(m); return nil }) // returns no error
 	return has
 }
 
 // blockDir is /sys/block: the disk, if there is one.
 //
-// Departure: a disk's folder has few files, and is no symbolic link.
+// Departure: the folder of a disk has few files, and is not a symbolic link.
 func (l *lab) blockDir() *tracefile.Dir {
 	fixed := func(name string, n ...any) tracefile.Node {
 		return tracefile.Value(name, 0o444, func() string { return fmt.Sprintln(n...) }, nil)
@@ -51,7 +51,7 @@ func (l *lab) diskNode() *tracefile.File {
 	}}
 }
 
-// diskHandle is the disk, opened: it reads zeros.
+// diskHandle is an open disk. Reads give zeros.
 type diskHandle struct{ f *workload.DiskFile }
 
 func (h diskHandle) Read(_ context.Context, p []byte) (int, error) {

@@ -535,7 +535,7 @@ func runEscapes(t *testing.T, as ...string) string {
 	args := append([]string{"-m", "--propagation", "private", "sh", "-c", decoy, "sh"}, as...)
 	args = append(args, "sh", "-c", `exec ftracelab exec -- escapes $(stat -c %d /sys/kernel/tracing) "$@"`, "sh", name, port, fmt.Sprint(key))
 	cmd := exec.Command("unshare", args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is sent to the process group shall not end the test
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to the process group must not end the test
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Log(err)

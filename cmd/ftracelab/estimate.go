@@ -134,8 +134,8 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writ
 	return err
 }
 
-// one estimates one capture; the empty path is the embedded example. skipped tells what
-// was left out with --keep-going.
+// one makes the estimate for one capture; an empty path stands for the embedded
+// example. skipped tells what was left out with --keep-going.
 func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (r *report.Report, skipped, err error) {
 	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget()}
 	var c *capture.Capture
@@ -161,7 +161,7 @@ func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (
 		o.SubbufSize = info.SubbufSize
 	}
 	if f.keepGoing {
-		// Where something is skipped, the pages after it are not the capture's.
+		// If something is skipped, the pages after it differ from those of the capture.
 		o.Caveats = []string{"with --keep-going the pages are not held against the capture's own"}
 	} else {
 		o.Pages = c.Pages

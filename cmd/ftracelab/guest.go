@@ -10,7 +10,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// guest is the machine as the shell's commands see it.
+// guest is the machine in the form in which the shell's commands use it.
 type guest struct{ *lab }
 
 func (g guest) Modprobe(name string, params []string) error {
@@ -20,7 +20,7 @@ func (g guest) Modprobe(name string, params []string) error {
 func (g guest) Rmmod(name string) error { return workload.Rmmod(g.ft, name) }
 
 func (g guest) Modules() (names []string) {
-	_ = g.ft.Do(func(m *machine.Machine) error { names = m.LoadedModules(); return nil }) // without an error
+	_ = g.ft.Do(func(m *machine.Machine) error { names = m.LoadedModules(); return nil }) // returns no error
 	return names
 }
 
@@ -47,14 +47,14 @@ func attrOf(s shell.Scheduling) machine.SchedAttr {
 	}
 }
 
-// hotplugFiles are /sys/devices/system/cpu/cpuN/online, of every CPU but the
-// first, which cannot go.
+// hotplugFiles are /sys/devices/system/cpu/cpuN/online of every CPU except the first
+// one, which cannot go offline.
 func (l *lab) hotplugFiles() map[string]*tracefile.File {
 	files := map[string]*tracefile.File{}
 	for n, c := range l.machine.CPUs()[1:] {
 		files[fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", n+1)] = tracefile.Value("online", 0o644,
 			func() (text string) {
-				_ = l.ft.Do(func(*machine.Machine) error { text = online(c); return nil }) // without an error
+				_ = l.ft.Do(func(*machine.Machine) error { text = online(c); return nil }) // returns no error
 				return text
 			},
 			func(s string) error {
@@ -68,7 +68,7 @@ func (l *lab) hotplugFiles() map[string]*tracefile.File {
 	return files
 }
 
-// kernelFiles are the files of /proc/sys/kernel that belong to the tracers and to the
+// kernelFiles gives the files of /proc/sys/kernel that belong to the tracers and to the
 // machine.
 func (l *lab) kernelFiles() []*tracefile.File {
 	return append(l.ft.Sysctls(), workload.NewWatchdog(l.ft).Files()...)

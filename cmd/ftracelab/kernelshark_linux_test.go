@@ -16,8 +16,8 @@ import (
 )
 
 // TestKernelShark opens a trace.dat of ours in KernelShark, sets its markers, and looks
-// at the picture: docs/kernelshark.md says what is to be seen. FTRACELAB_SCREENSHOT
-// names a file to keep it in.
+// at the picture: docs/kernelshark.md says what it shows. FTRACELAB_SCREENSHOT names a
+// file to keep it in.
 func TestKernelShark(t *testing.T) {
 	if os.Getenv("FTRACELAB_CLIENTS") == "" {
 		t.Skip("FTRACELAB_CLIENTS is not set: it asks for runs of KernelShark")

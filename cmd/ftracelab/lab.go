@@ -18,7 +18,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// labFlags say what machine to simulate and what its kernel is built with.
+// labFlags say which machine to simulate, and how its kernel is built.
 type labFlags struct {
 	cpus     int
 	seed     uint64
@@ -85,7 +85,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if err := ft.Ignored(); err != nil { // nobody reads the log of a simulated boot
+	if err := ft.Ignored(); err != nil { // a kernel would log it, but nobody reads the log of a simulated boot
 		return nil, usageError{fmt.Errorf("--%w", err)}
 	}
 	l := &lab{m, ft, tracefsfs.New(ft.Root())}
@@ -106,7 +106,8 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	return l, nil
 }
 
-// runStep is how often a long run looks whether it was interrupted.
+// runStep is the simulated time after which a long run checks again whether it was
+// interrupted.
 const runStep = machine.Millisecond
 
 // run lets simulated time pass.

@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// grace is how long work that was told to end may go on: with what follows it, the
-// program is gone within a tenth of a second.
+// grace is how long work may go on after it was told to end. Together with what
+// follows, the program then ends within a tenth of a second.
 const grace = 50 * time.Millisecond
 
-// endedBy is why the program ends: a signal. As an exit status it is what a shell
-// tells of a program that the signal killed.
+// endedBy is the signal that ends the program. As an exit status it is the one that a
+// shell reports for a program that the signal has killed.
 type endedBy syscall.Signal
 
 func (e endedBy) Error() string { return "ended by " + syscall.Signal(e).String() }
 func (e endedBy) status() int   { return 128 + int(e) }
 
-// sigPipe is SIGPIPE, which some systems do not have: nobody reads the standard output
-// any more.
+// sigPipe is SIGPIPE, which some systems do not have. It means that nobody reads the
+// standard output any more.
 const sigPipe = endedBy(13)
 
-// lifetime is how the program ends. The first INT, TERM or HUP cancels the context of
-// the work. Work that looks at its context ends by itself; where it cannot, because it
-// waits for a pipe or a terminal, the program ends without it when the grace is over or
-// a second signal comes. Either way nothing that is half made stays behind.
+// lifetime takes care of how the program ends. The first INT, TERM or HUP cancels the
+// context of the work. Work that watches its context ends by itself. If it cannot,
+// because it waits for a pipe or a terminal, the program ends without it when the grace
+// is over or a second signal comes. In both cases nothing half made stays behind.
 type lifetime struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -39,18 +39,18 @@ type lifetime struct {
 	quit   func(status int) // os.Exit
 
 	mu      sync.Mutex
-	kept    []os.Signal // they do not end the program
-	own     bool        // the command sees to its end, see ownSignals
+	kept    []os.Signal // signals that do not end the program
+	own     bool        // the command takes care of its end itself, see ownSignals
 	over    bool        // the clean-ups run, or have run
 	cleanup map[int]func()
 	next    int
-	broken  sync.Once // the standard output is
+	broken  sync.Once // done when nobody reads the standard output any more
 }
 
-// lifetimeKey is of the lifetime in a context.
+// lifetimeKey is the key of the lifetime in a context.
 type lifetimeKey struct{}
 
-// newLifetime begins one without signals: what a test runs commands in.
+// newLifetime makes a lifetime without signals, in which a test can run commands.
 func newLifetime(parent context.Context) *lifetime {
 	l := &lifetime{grace: grace, quit: os.Exit, cleanup: map[int]func(){}}
 	ctx, cancel := context.WithCancelCause(parent)
@@ -58,7 +58,7 @@ func newLifetime(parent context.Context) *lifetime {
 	return l
 }
 
-// lifetimeOf is the lifetime that a command's context belongs to.
+// lifetimeOf gives the lifetime to which a command's context belongs.
 func lifetimeOf(ctx context.Context) *lifetime {
 	if l, ok := ctx.Value(lifetimeKey{}).(*lifetime); ok {
 		return l
@@ -66,12 +66,13 @@ func lifetimeOf(ctx context.Context) *lifetime {
 	return newLifetime(ctx)
 }
 
-// watch ends the lifetime at a signal. A signal that was ignored when the program
-// began (nohup, a job in the background) stays so.
+// watch ends the lifetime at a signal. A signal that was ignored when the program began
+// (nohup, a background job) stays ignored.
 func (l *lifetime) watch() {
 	l.got = make(chan os.Signal, 8)
 	signal.Notify(l.got, slices.DeleteFunc(endSignals(), signal.Ignored)...)
-	// A write that nobody reads, or that a limit forbids, fails. It does not kill.
+	// A write that nobody reads, or that a limit forbids, fails. It must not kill the
+	// program.
 	if s := writeSignals(); len(s) > 0 {
 		signal.Notify(make(chan os.Signal, 1), s...)
 	}
@@ -85,7 +86,7 @@ func (l *lifetime) watch() {
 	}()
 }
 
-// ends says whether s ends the program.
+// ends reports whether s ends the program.
 func (l *lifetime) ends(s os.Signal) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +100,7 @@ func (l *lifetime) end(why endedBy) {
 	own := l.own
 	l.mu.Unlock()
 	if own {
-		signal.Stop(l.got) // the second one kills
+		signal.Stop(l.got) // a second signal kills the program
 		return
 	}
 	select {
@@ -109,16 +110,16 @@ func (l *lifetime) end(why endedBy) {
 	l.exit(why.status())
 }
 
-// keep makes signals the command's own: they do not end the program.
+// keep leaves signals to the command. They do not end the program any more.
 func (l *lifetime) keep(signals ...os.Signal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept = append(l.kept, signals...)
 }
 
-// ownSignals is for a command that sees to its end itself, as a server does which has
-// to unmount: an interrupt cancels its context and no more, and the other signals are
-// as if the program did not know them.
+// ownSignals is for a command that takes care of its end itself, such as a server that
+// has to unmount. An interrupt then only cancels its context, and all other signals
+// have their usual effect.
 func (l *lifetime) ownSignals() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +132,7 @@ func (l *lifetime) ownSignals() {
 	}
 }
 
-// endedBy tells the signal that ended the work, if one did.
+// endedBy gives the signal that has ended the work, if one has.
 func (l *lifetime) endedBy() (why endedBy, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,10 +140,10 @@ func (l *lifetime) endedBy() (why endedBy, ended bool) {
 	return why, ended && !l.own
 }
 
-// atEnd has f called when the program ends before done was; begin makes what f removes,
-// and if it fails there is nothing to remove. done runs last, the step that finishes it.
-// Once the program ends nothing is begun or finished any more: both
-// wait for the end.
+// atEnd makes sure that something half made is removed. begin makes it; if that fails,
+// there is nothing to remove. If the program ends before done was called, f removes it.
+// done runs last, which is the step that finishes it. Once the program is ending,
+// nothing is begun or finished any more: both begin and last then wait for the end.
 func (l *lifetime) atEnd(begin func() error, f func()) (done func(last func() error) error, err error) {
 	n := 0
 	err = l.unlessOver(func() error {
@@ -166,8 +167,8 @@ func (l *lifetime) atEnd(begin func() error, f func()) (done func(last func() er
 	}, err
 }
 
-// unlessOver does a step that leaves something behind. Once the program ends it waits
-// for the end.
+// unlessOver does a step that leaves something behind. If the program is already
+// ending, it waits for the end instead.
 func (l *lifetime) unlessOver(step func() error) error {
 	l.mu.Lock()
 	if l.over {
@@ -178,7 +179,7 @@ func (l *lifetime) unlessOver(step func() error) error {
 	return step()
 }
 
-// clean removes what is half made.
+// clean removes everything that is half made.
 func (l *lifetime) clean() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +196,8 @@ func (l *lifetime) exit(status int) {
 	l.quit(status)
 }
 
-// stdout is the standard output. When nobody reads it any more the work ends, quietly.
+// stdout gives the standard output. When nobody reads it any more, the work ends
+// without a message.
 func (l *lifetime) stdout(f *os.File) io.Writer { return &standardOutput{f, l} }
 
 type standardOutput struct {
@@ -203,7 +205,7 @@ type standardOutput struct {
 	l    *lifetime
 }
 
-// Fd tells which file it is, for those who ask whether it is a terminal.
+// Fd gives the file descriptor, for code that asks whether it is a terminal.
 func (s *standardOutput) Fd() uintptr { return s.file.Fd() }
 
 func (s *standardOutput) Write(p []byte) (int, error) {
@@ -215,7 +217,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// underContext is r until ctx ends.
+// underContext gives a reader that reads from r until ctx ends.
 func underContext(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
 
 type contextReader struct {

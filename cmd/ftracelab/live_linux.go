@@ -17,8 +17,8 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// live is a lab that is mounted: its time follows the wall clock, and who uses it
-// is a task of its machine.
+// live is a lab that is mounted. Its time follows the wall clock, and each process that
+// uses it is a task of its machine.
 type live struct {
 	*lab
 	bridge *bridge.Bridge
@@ -26,8 +26,8 @@ type live struct {
 	helper *fusefs.Helper
 }
 
-// fuse is the configuration of a mount of the lab's tree on dir, with a bridge to be closed
-// after it.
+// fuse gives the configuration for mounting the lab's tree on dir, and a bridge that
+// has to be closed after the mount.
 func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper) (fusefs.Config, *bridge.Bridge, error) {
 	guests, err := workload.NewGuests(l.machine)
 	if err != nil {
@@ -55,8 +55,8 @@ func (l *lab) mount(dir, source string, clock *fusefs.Clock, helper *fusefs.Help
 	return &live{l, b, m, helper}, nil
 }
 
-// untilDone serves until the tree is unmounted, ctx is done or the program is told
-// to end.
+// untilDone serves until the tree is unmounted, ctx is done, or the program is told to
+// end.
 func (l *live) untilDone(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -73,8 +73,9 @@ func (l *live) untilDone(ctx context.Context) error {
 	return errors.Join(err, l.mount.Close())
 }
 
-// supervised runs this program a second time, which serves, while this one sees to its
-// end (fusefs.Supervise). Each of them, and the helper, ends with the others.
+// supervised runs this program a second time. The second process serves, while this one
+// supervises it (fusefs.Supervise). If one of the two, or the helper, ends, the others
+// end as well.
 func supervised() error {
 	if err := fusefs.Available(); err != nil {
 		return err
@@ -82,7 +83,8 @@ func supervised() error {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	// Of a session of its own: what stops or kills our group of processes does not reach it.
+	// It has a session of its own, so that what stops or kills our process group does
+	// not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	status, err := fusefs.Supervise(cmd)
 	if err != nil {

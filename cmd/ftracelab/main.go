@@ -1,6 +1,6 @@
-// Command ftracelab is Linux ftrace as an ordinary program: it estimates what
-// de-duplicating stacks would save on a capture, runs a simulated machine whose
-// tracefs a shell can be used in, and reads the stack map's binary export.
+// Command ftracelab is Linux ftrace as an ordinary program. It estimates what
+// de-duplicating stacks would save on a capture, runs a simulated machine with a
+// tracefs and a shell to use it, and reads the binary export of the stack map.
 package main
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit statuses, beside those of signals, see endedBy.
+// Exit statuses besides those of signals, for which see endedBy.
 const (
 	exitFailed  = 1 // the operation failed
 	exitUsage   = 2 // the command line was wrong
-	exitSkipped = 3 // it was done, but with --keep-going parts were left out
+	exitSkipped = 3 // the operation was done, but --keep-going left parts out
 )
 
 func main() {
@@ -26,8 +26,8 @@ func main() {
 	l.exit(run(l.ctx, os.Args[1:], os.Stdin, l.stdout(os.Stdout), os.Stderr))
 }
 
-// run executes one command line and returns the exit status. It is main without
-// the process, so that tests can call it.
+// run executes one command line and returns the exit status. It is separate from main
+// so that tests can call it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	l := lifetimeOf(ctx)
 	stdout, flushOut := harmless(stdout)
@@ -66,7 +66,7 @@ type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// skippedError says what a command that did its work left out.
+// skippedError says what was left out by a command that otherwise did its work.
 type skippedError struct{ err error }
 
 func (e skippedError) Error() string { return e.err.Error() }

@@ -9,14 +9,14 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// memoryFlag is --memory: how much memory the reading of captures may take.
+// memoryFlag is --memory: how much memory the program may take to read captures.
 type memoryFlag struct {
 	bytes int64 // 0: the default
 }
 
-// newMemoryFlag takes what a machine of so many bytes lets one program have without
-// asking: a quarter, and never more than is enough for the captures of a usual kernel.
-// 0: it is not known.
+// newMemoryFlag chooses the default for a machine with so many bytes of memory: a
+// quarter of it, but not more than is enough for captures of a usual kernel. 0 means
+// that the machine's memory is not known.
 func newMemoryFlag(machine int64) *memoryFlag {
 	m := &memoryFlag{budget.Default}
 	if machine > 0 {
@@ -62,15 +62,15 @@ func (m *memoryFlag) Set(text string) error {
 	return nil
 }
 
-// budget is a new one, for one capture.
+// budget makes a new budget, for one capture.
 func (m *memoryFlag) budget() *budget.Budget { return budget.New(m.bytes) }
 
-// mappedCode is what the program's file takes of its memory, which the Go runtime does
-// not count.
+// mappedCode is the memory that the mapped file of the program takes. The Go runtime
+// does not count it.
 const mappedCode = 28 << 20
 
 // limit makes the garbage collector keep the whole program within the memory, until
-// the function it gives is called. What is held is bounded by budgets, so that it can.
+// restore is called. That is possible because budgets limit what is in use.
 func (m *memoryFlag) limit() (restore func()) {
 	was := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(was, m.bytes-mappedCode)) // GOMEMLIMIT may be lower

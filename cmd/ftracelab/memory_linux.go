@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// machineMemory is the memory of the machine, or of the container, in bytes; 0: not
-// known.
+// machineMemory is the memory of the machine or of the container, in bytes; 0: it is
+// not known.
 func machineMemory() int64 {
 	total := int64(0)
 	text, err := os.ReadFile("/proc/meminfo")

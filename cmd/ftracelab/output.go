@@ -11,30 +11,30 @@ import (
 	"syscall"
 )
 
-// outputFile is a file that a command writes. What is written goes to a temporary file
-// first, and only when it is whole, to where it belongs. So whatever happens before, the
-// old content stays and nothing else is left.
+// outputFile is a file that a command writes. The content first goes to a temporary
+// file, and to its place only when it is complete. So whatever happens before, the old
+// content stays and nothing else is left.
 //
-// A regular file is replaced by a rename. It keeps its mode and owner, and a symbolic
-// link stays one. A device, a FIFO or the standard output is written to. So is a file
-// that a new one could not stand for: one with several names, with attributes that a
-// new one would lack, or in a folder that takes no new file.
+// A regular file is replaced by a rename. Its mode and owner stay the same, and a
+// symbolic link stays one. A device, a FIFO or the standard output is written to
+// directly. So is a file that a new one cannot replace: because it has several names or
+// attributes that a new one would not have, or because its folder takes no new file.
 //
-// Nothing is synced to the disk, as with a shell's redirection, but the error of each
-// write and close is reported.
+// As with a shell's redirection, nothing is synced to the disk. Errors of all writes
+// and closes are reported.
 type outputFile struct {
-	path string                    // as it was named
-	to   string                    // the file itself, behind links; "": a stream
-	old  fs.FileInfo               // what is there now; nil: nothing
-	copy func(from *os.File) error // how the content gets there; nil: by a rename
+	path string                    // the path as the user named it
+	to   string                    // the path of the file behind links; "": a stream
+	old  fs.FileInfo               // the file that is there now; nil: there is none
+	copy func(from *os.File) error // copies the content to its place; nil: it is renamed
 	*os.File
 	done func(last func() error) error
 }
 
-// stdoutName names the standard output where a file is asked for.
+// stdoutName stands for the standard output where a file is asked for.
 const stdoutName = "-"
 
-// writeOutput writes a file as a whole or not at all.
+// writeOutput writes a file completely or not at all.
 func writeOutput(o *outputFile, write func(*os.File) error) (err error) {
 	defer func() { err = errors.Join(err, o.discard()) }()
 	if err = write(o.File); err == nil {
@@ -43,7 +43,7 @@ func writeOutput(o *outputFile, write func(*os.File) error) (err error) {
 	return o.named(err)
 }
 
-// named puts the output's name into an error about its temporary file, or about itself.
+// named puts the output's name into an error about the output or its temporary file.
 func (o *outputFile) named(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
@@ -56,8 +56,8 @@ func (o *outputFile) named(err error) error {
 	return err
 }
 
-// createOutput prepares to write path, "-" being stdout. The inputs, files and folders,
-// must not be overwritten.
+// createOutput prepares to write path, where "-" stands for stdout. The inputs, which
+// are files and folders, must not be overwritten.
 func createOutput(ctx context.Context, path string, stdout io.Writer, inputs ...string) (*outputFile, error) {
 	o := &outputFile{path: path}
 	if err := o.find(stdout); err != nil {
@@ -72,7 +72,8 @@ func createOutput(ctx context.Context, path string, stdout io.Writer, inputs ...
 	return o, nil
 }
 
-// outputError names what was to be written, and a folder that is missing.
+// outputError names the output that could not be written, and the folder if that is
+// missing.
 func outputError(path string, err error) error {
 	if _, serr := os.Stat(filepath.Dir(path)); errors.Is(serr, fs.ErrNotExist) {
 		return fmt.Errorf("%s: there is no folder %s", path, filepath.Dir(path))
@@ -80,7 +81,8 @@ func outputError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, cause(err))
 }
 
-// cause strips the name from the error of a file system; ours is told with it.
+// cause strips the name from the error of a file system, because our message names the
+// file itself.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -89,7 +91,7 @@ func cause(err error) error {
 	return err
 }
 
-// find looks at what path is now.
+// find finds out what is at path now.
 func (o *outputFile) find(stdout io.Writer) error {
 	toStdout := func(from *os.File) error { _, err := io.Copy(stdout, from); return err }
 	if o.path == stdoutName {
@@ -107,8 +109,8 @@ func (o *outputFile) find(stdout io.Writer) error {
 		return syscall.EISDIR
 	}
 	o.old = info
-	// The standard output by another name: what has been written to it stays, and a
-	// socket could not be opened.
+	// This is the standard output by another name. What has been written to it must
+	// stay, and a socket could not be opened.
 	if is, err := os.Stdout.Stat(); err == nil && os.SameFile(is, info) {
 		o.copy = toStdout
 		return nil
@@ -131,12 +133,13 @@ func (o *outputFile) find(stdout io.Writer) error {
 	return nil
 }
 
-// behindLinks is the file that would be made if path, which leads to none, were opened.
+// behindLinks gives the file that would be made if path, behind which there is no file,
+// were opened.
 func behindLinks(path string) (string, error) {
-	const most = 40 // as in the kernel
+	const most = 40 // links, the same limit as in the kernel
 	for range most {
 		link, err := os.Readlink(path)
-		if err != nil { // it is no link
+		if err != nil { // name is not a link
 			return path, nil
 		}
 		if !filepath.IsAbs(link) {
@@ -147,13 +150,13 @@ func behindLinks(path string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// open makes the temporary file: beside the one it is to replace, or where it will be
-// copied from.
+// open makes the temporary file: beside the file that it replaces, or in the folder for
+// temporary files if it is copied.
 func (o *outputFile) open(l *lifetime) error {
 	if o.copy == nil {
 		mode := fs.FileMode(0o666)
 		if o.old != nil {
-			mode = 0o600 // until it is whole, nobody else may read it
+			mode = 0o600 // nobody else may read it until it is complete
 		}
 		err := o.temp(l, filepath.Dir(o.to), mode)
 		if err == nil && o.old != nil && !o.standsFor() {
@@ -166,7 +169,7 @@ func (o *outputFile) open(l *lifetime) error {
 		case err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
 			return err
 		}
-		if f, err := os.OpenFile(o.to, os.O_WRONLY, 0); err != nil { // it will have to be written
+		if f, err := os.OpenFile(o.to, os.O_WRONLY, 0); err != nil { // checks now that it can be written later
 			return err
 		} else if err := f.Close(); err != nil {
 			return err
@@ -192,7 +195,7 @@ func (o *outputFile) temp(l *lifetime, dir string, mode fs.FileMode) (err error)
 	return err
 }
 
-// freshName makes something under a name that nothing has.
+// freshName makes something under a name that does not exist yet.
 func freshName(dir string, make func(name string) error) (name string, err error) {
 	for n := range 10_000 {
 		name = filepath.Join(dir, fmt.Sprintf(".ftracelab-%d-%d", os.Getpid(), n))
@@ -203,8 +206,8 @@ func freshName(dir string, make func(name string) error) (name string, err error
 	return name, err
 }
 
-// standsFor gives the temporary file what the old one has beside its content, and says
-// whether that went.
+// standsFor gives the temporary file the mode and owner of the old one, and reports
+// whether it can take its place.
 func (o *outputFile) standsFor() bool {
 	if !onlyName(o.old) || hasAttributes(o.to) {
 		return false
@@ -216,7 +219,7 @@ func (o *outputFile) standsFor() bool {
 	return o.Chmod(o.old.Mode().Perm()) == nil
 }
 
-// commit puts what was written where it belongs.
+// commit puts the content in its place.
 func (o *outputFile) commit() (err error) {
 	if o.copy == nil {
 		if err := o.Close(); err != nil {
@@ -235,17 +238,17 @@ func (o *outputFile) drop() error {
 	return errors.Join(o.Close(), o.done(func() error { return os.Remove(o.Name()) }))
 }
 
-// discard removes what commit has not used.
+// discard removes the temporary file if commit has not used it.
 func (o *outputFile) discard() error {
 	if _, err := os.Lstat(o.Name()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_ = o.Close() // of no interest any more, and maybe done
+	_ = o.Close() // the error does not matter any more, and it may be closed already
 	return o.done(func() error { return os.Remove(o.Name()) })
 }
 
-// overwrite writes over the file. What makes it longer is written first: if the disk is
-// full, that is taken back, and the old content is still there.
+// overwrite writes over the file. The part that makes the file longer is written first:
+// if the disk is full, that part is removed again, and the old content is still there.
 func (o *outputFile) overwrite(from *os.File) (err error) {
 	f, err := os.OpenFile(o.to, os.O_RDWR, 0)
 	if err != nil {

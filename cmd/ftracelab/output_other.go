@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Files of these systems have an owner that a new file in their folder has, too, and
-// other names are not counted here.
+// On these systems a new file has the same owner as the other files of its folder, and
+// other names of a file are not counted here.
 
 func onlyName(fs.FileInfo) bool             { return true }
 func sameOwner(_, _ fs.FileInfo) bool       { return true }

@@ -9,17 +9,17 @@ import (
 
 var errSameFile = errors.New("is input and output at once")
 
-// refuse finds an input that the output would overwrite, whatever the names are. In an
-// input folder nothing that is there may be overwritten, except what is named like the
-// output of an earlier run.
+// refuse gives an error if the output would overwrite an input, whatever the names are.
+// No file in an input folder may be overwritten, unless it has a name like the output
+// of an earlier run.
 func (o *outputFile) refuse(inputs []string) error {
 	if o.old == nil || o.old.Mode()&fs.ModeCharDevice != 0 {
-		return nil // a terminal or the null device can be both
+		return nil // a terminal or the null device can be input and output
 	}
 	for _, in := range inputs {
 		info, err := os.Stat(in)
 		switch {
-		case err != nil: // who reads it will say so
+		case err != nil: // the command that reads it will report that
 		case os.SameFile(info, o.old):
 			return errSameFile
 		case info.IsDir() && !isProduct(o.path) && holds(in, o.old):
@@ -29,7 +29,7 @@ func (o *outputFile) refuse(inputs []string) error {
 	return nil
 }
 
-// isProduct says whether a file is named like what commands write.
+// isProduct reports whether a file has a name like the outputs of commands.
 func isProduct(path string) bool {
 	switch filepath.Ext(path) {
 	case ".html", ".htm", ".dat":
@@ -38,7 +38,7 @@ func isProduct(path string) bool {
 	return false
 }
 
-// holds says whether a file is one of those a capture folder may have.
+// holds reports whether a file is one of those in a capture folder.
 func holds(dir string, file fs.FileInfo) bool {
 	for _, pattern := range []string{"*", "static/*", "events/*/*/format"} {
 		list, err := fs.Glob(os.DirFS(dir), pattern)

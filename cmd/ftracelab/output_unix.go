@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// onlyName says whether a file has no other name than the one it was found by.
+// onlyName reports whether a file has only the one name by which it was found.
 func onlyName(f fs.FileInfo) bool {
 	st, ok := f.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 1
@@ -20,7 +20,7 @@ func sameOwner(a, b fs.FileInfo) bool {
 	return ok1 && ok2 && x.Uid == y.Uid && x.Gid == y.Gid
 }
 
-// chownLike gives f the owner that like has.
+// chownLike gives f the owner of like.
 func chownLike(f *os.File, like fs.FileInfo) error {
 	st, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {

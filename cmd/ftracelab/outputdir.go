@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// outputDir is a folder that a command writes, as a whole or not at all: it gets its
-// name last. There must be nothing of that name.
+// outputDir is a folder that a command writes, completely or not at all. It gets its
+// name last. Nothing with that name may exist before.
 type outputDir struct {
 	ctx       context.Context
 	path, tmp string
@@ -37,14 +37,14 @@ func createOutputDir(ctx context.Context, path string) (*outputDir, error) {
 
 // write writes a file of the folder.
 func (o *outputDir) write(name string, data []byte) (err error) {
-	const step = 1 << 20 // bytes between two looks at the context
+	const step = 1 << 20 // after so many bytes, the context is checked again
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", filepath.Join(o.path, name), cause(err))
 		}
 	}()
 	var f *os.File
-	err = lifetimeOf(o.ctx).unlessOver(func() (err error) { // nothing is added to a folder that is being removed
+	err = lifetimeOf(o.ctx).unlessOver(func() (err error) { // nothing may be added to a folder that is being removed
 		f, err = os.OpenFile(filepath.Join(o.tmp, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		return err
 	})

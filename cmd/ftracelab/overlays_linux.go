@@ -13,9 +13,10 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// overlays are the machine's files outside of tracefs.
+// overlays gives the machine's files outside of tracefs.
 func (l *lab) overlays() ([]cell.Overlay, error) {
-	// perf reads the first two to know whether addresses in kallsyms are true.
+	// perf reads the first two in order to know whether the addresses in kallsyms are
+	// real.
 	sysctls := []tracefile.Node{
 		cell.Kept("kptr_restrict", "0"), cell.Kept("perf_event_paranoid", "1"), cell.Kept("sched_rt_runtime_us", "950000"),
 	}
@@ -59,14 +60,15 @@ func (l *lab) modules() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// cpuDir is /sys/devices/system/cpu: the machine's CPUs, which can be taken out.
+// cpuDir is /sys/devices/system/cpu, with the machine's CPUs, which can be taken
+// offline.
 func (l *lab) cpuDir() *tracefile.Dir {
 	cpus := l.machine.CPUs()
 	text := func(name string, show func() string) tracefile.Node { return tracefile.Value(name, 0o444, show, nil) }
 	fixed := func(name, s string) tracefile.Node { return text(name, func() string { return s }) }
 	list := func(want bool) func() string {
 		return func() (s string) {
-			_ = l.ft.Do(func(*machine.Machine) error { // without an error
+			_ = l.ft.Do(func(*machine.Machine) error { // returns no error
 				s = cpuList(cpus, func(c *machine.CPU) bool { return c.Online() == want })
 				return nil
 			})
@@ -90,7 +92,7 @@ func (l *lab) cpuDir() *tracefile.Dir {
 	return folder("cpu", nodes...)
 }
 
-// cpuList is the CPUs of a kind as the kernel lists them: 0-3,5.
+// cpuList lists some of the CPUs in the kernel's form: 0-3,5.
 func cpuList(cpus []*machine.CPU, want func(*machine.CPU) bool) string {
 	var parts []string
 	for i := 0; i < len(cpus); i++ {
@@ -108,7 +110,7 @@ func cpuList(cpus []*machine.CPU, want func(*machine.CPU) bool) string {
 	return strings.Join(parts, ",") + "\n"
 }
 
-// moduleControls are the files by which the scripts below load modules.
+// moduleControls gives the files with which the scripts below load modules.
 func (l *lab) moduleControls() []tracefile.Node {
 	return []tracefile.Node{
 		tracefile.Value("modprobe", 0o200, nil, func(s string) error {
@@ -122,8 +124,8 @@ func (l *lab) moduleControls() []tracefile.Node {
 	}
 }
 
-// modprobe, insmod and rmmod of a cell act on the machine: the host's would load
-// modules into the host's kernel.
+// modprobe, insmod and rmmod of a cell act on the simulated machine. The host's
+// programs would act on the host's kernel.
 const (
 	modprobeScript = `#!/bin/sh
 control=/sys/kernel/tracing/.ftracelab/modprobe

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// openRegular opens a file that has to be read at any place: a FIFO would be waited
-// for, and a device may have no end.
+// openRegular opens a file that has to be read at arbitrary places. It refuses others:
+// opening a FIFO would wait, and a device may have no end.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -87,8 +87,8 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 		}
 		return nil
 	}
-	// What is read before the first line stays, and a line allocates nothing: to look
-	// for garbage early finds none.
+	// What is read before the first line stays in use, and lines allocate nothing, so
+	// an early garbage collection would find nothing.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	t, err := capture.OpenTrace(dir, opt)
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir str
 	return leftOut("report", t.Info())
 }
 
-// leftOut is the error of a command that --keep-going took to its end.
+// leftOut is the error of a command that came to its end because of --keep-going.
 func leftOut(command string, info capture.Info) error {
 	if err := info.NothingLeft(); err != nil {
 		return fmt.Errorf("%s: %w", command, err)
@@ -126,7 +126,8 @@ func leftOut(command string, info capture.Info) error {
 	return nil
 }
 
-// asTraceCmd says in which of the two forms path is printed.
+// asTraceCmd reports whether path is printed in the form of trace-cmd; otherwise it is
+// printed in that of the kernel.
 func (f *reportFlags) asTraceCmd(path string) (bool, error) {
 	is, err := isTraceDat(path)
 	switch {

@@ -95,8 +95,8 @@ func (f *runFlags) simulate(ctx context.Context, l *lab, stderr io.Writer, keep 
 	return keep.write()
 }
 
-// keeper is what becomes of a run's trace. It is made before the run, which may take
-// long, to tell at once where nothing can be written.
+// keeper keeps or drops the trace of a run. It is made before the run, which may take
+// long, so that an output that cannot be written is reported at once.
 type keeper struct{ write, discard func() error }
 
 func (f *runFlags) keeper(ctx context.Context, l *lab, stdout io.Writer, target tracedat.Target) (keeper, error) {
@@ -119,8 +119,8 @@ func (f *runFlags) keeper(ctx context.Context, l *lab, stdout io.Writer, target 
 	return keeper{func() error { return l.writeCapture(o, readme) }, o.discard}, nil
 }
 
-// isDatName says whether --out asks for a trace.dat: by its name, or because a folder
-// cannot be written there.
+// isDatName reports whether --out asks for a trace.dat: because of its name, or because
+// a folder cannot be written there.
 func isDatName(out string) bool {
 	if out == stdoutName || strings.HasSuffix(out, ".dat") {
 		return true
@@ -162,11 +162,11 @@ type captureFile struct {
 }
 
 func (l *lab) onlineCPUs() (n int) {
-	_ = l.ft.Do(func(m *machine.Machine) error { n = m.OnlineCPUs(); return nil }) // without an error
+	_ = l.ft.Do(func(m *machine.Machine) error { n = m.OnlineCPUs(); return nil }) // returns no error
 	return n
 }
 
-// captureFiles collects what belongs into a capture folder.
+// captureFiles collects the files of a capture folder.
 func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 	var formats, symbols bytes.Buffer
 	for _, t := range l.ft.Types().All() {
@@ -203,7 +203,7 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		{"stack_map_bin", "stack_map_bin"},
 	}
 	for cpu := range l.ft.Top().Buffer().CPUs() {
-		if !l.ft.Top().ShowsLongest() { // the files are those of the other buffer
+		if !l.ft.Top().ShowsLongest() { // if it does, the files belong to the other buffer
 			names = append(names, [2]string{fmt.Sprintf("stats.cpu%d", cpu), fmt.Sprintf("per_cpu/cpu%d/stats", cpu)})
 		}
 	}

@@ -97,8 +97,8 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// interactive is a session, if there is a terminal. There an interrupt ends the command
-// in the shell and not the shell; and when that ends, the terminal is as it was.
+// interactive runs a session. If there is a terminal, an interrupt ends the command in
+// the shell and not the shell. When the shell ends, the terminal is as it was.
 func (f *shellFlags) interactive(cmd *cobra.Command, sh *shell.Shell) (status int, err error) {
 	in, ok := cmd.InOrStdin().(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
@@ -119,11 +119,11 @@ func (f *shellFlags) interactive(cmd *cobra.Command, sh *shell.Shell) (status in
 	return status, errors.Join(err, done(func() error { return nil }))
 }
 
-// hostFiles are the files outside of the tracefs that belong to tracing or act on
-// the machine, by path.
+// hostFiles gives the files outside of the tracefs that belong to tracing or act on the
+// machine, by path.
 //
-// Departure: of what the shell writes, only to /proc/interrupts is a system call of
-// the machine.
+// Departure: of all writes of the shell, only one to /proc/interrupts becomes a system
+// call of the machine.
 func (l *lab) hostFiles() map[string]tracefile.Node {
 	writer := workload.ProcWriter{Lab: l.ft, PID: shell.PID, Comm: "sh"}
 	files := map[string]tracefile.Node{
@@ -148,7 +148,8 @@ func (l *lab) hostFiles() map[string]tracefile.Node {
 	return files
 }
 
-// interrupts is /proc/interrupts of a machine whose interrupts nobody counts.
+// interrupts gives the content of /proc/interrupts. Nobody counts the machine's
+// interrupts.
 func (l *lab) interrupts() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%11s", "")
@@ -159,8 +160,8 @@ func (l *lab) interrupts() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// shellConfig is a shell in the tracefs of the lab's machine, without its
-// streams.
+// shellConfig gives the configuration of a shell in the tracefs of the lab's machine,
+// without its streams.
 func (l *lab) shellConfig(cpus int) shell.Config {
 	kallsyms := func() string {
 		var text strings.Builder

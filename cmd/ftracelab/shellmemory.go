@@ -12,14 +12,14 @@ import (
 // shellMemory is --memory of shell: how many bytes a script may take.
 type shellMemory int
 
-// leastShellMemory is the least a shell is of use with.
+// leastShellMemory is the least memory with which a shell is of any use.
 const leastShellMemory = 64 << 20
 
 func (m *shellMemory) String() string { return fmt.Sprintf("%dM", *m>>20) }
 
 func (m *shellMemory) Type() string { return "size" }
 
-// Set takes megabytes or, with G behind it, gigabytes.
+// Set takes a number of megabytes or, with a G behind it, of gigabytes.
 func (m *shellMemory) Set(s string) error {
 	number, unit := strings.TrimSuffix(s, "M"), 1<<20
 	if g, ok := strings.CutSuffix(s, "G"); ok {
@@ -38,9 +38,10 @@ func (m *shellMemory) Set(s string) error {
 	return nil
 }
 
-// limit has Go collect its garbage before the process grows much larger than that,
-// until undo is called. Some room is left, or Go would do nothing else before the shell
-// sees that a script takes too much.
+// limit makes Go collect its garbage before the process grows much larger than that,
+// until undo is called. There is some room above the limit of a script; otherwise Go
+// would do nothing but collect garbage before the shell notices that the script takes
+// too much.
 func (m *shellMemory) limit() (undo func()) {
 	before := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(before, int64(*m)/4*5))

@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// endSignals end the program.
+// endSignals gives the signals that end the program.
 func endSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
 
-// writeSignals come with a failed write, where there are such.
+// writeSignals gives the signals that come with a failed write; there are none here.
 func writeSignals() []os.Signal { return nil }
 
-// isBrokenPipe says whether nobody reads a pipe; such a write is an error like others.
+// isBrokenPipe reports whether an error says that nobody reads a pipe. It is false:
+// such a write fails here like any other.
 func isBrokenPipe(error) bool { return false }

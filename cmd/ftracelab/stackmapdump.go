@@ -50,7 +50,7 @@ tool does. - is standard input.`,
 			if err != nil {
 				err = fmt.Errorf("stackmap-dump: %s: %w", args[0], err)
 			}
-			if n > 0 && err != nil { // which only --keep-going writes
+			if n > 0 && err != nil { // stacks are written despite an error only with --keep-going
 				return skippedError{err}
 			}
 			return err

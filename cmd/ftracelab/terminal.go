@@ -10,14 +10,14 @@ import (
 	"ftracelab/internal/plain"
 )
 
-// tty is a terminal that shows what is not printable as escapes, because what
-// commands print are names out of captures and files.
+// tty writes to a terminal and shows characters that are not printable as escapes,
+// because commands print names from captures and files.
 type tty struct {
 	*plain.Writer
-	terminal *os.File // as it is, for who draws on it
+	terminal *os.File // the terminal itself, for code that draws on it
 }
 
-// harmless puts a tty before w if that is a terminal. Files and pipes get the
+// harmless puts a tty in front of w if that is a terminal. Files and pipes get the
 // bytes as they are. done writes what is left.
 func harmless(w io.Writer) (out io.Writer, done func()) {
 	f, ok := w.(*os.File)
@@ -28,11 +28,11 @@ func harmless(w io.Writer) (out io.Writer, done func()) {
 		return w, func() {}
 	}
 	s := tty{plain.NewWriter(w), f}
-	return s, func() { _ = s.Flush() } // nobody is left to hear of a terminal that is gone
+	return s, func() { _ = s.Flush() } // if the terminal is gone, nobody is left to be told
 }
 
-// complain writes a sentence of our own, which may name anything, and its line feed.
-// Wherever it goes, its names do nothing.
+// complain writes a message and a newline. The message may hold any names; they are
+// made harmless wherever it goes.
 func complain(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, plain.Lines(fmt.Sprintf(format, args...)))
 }

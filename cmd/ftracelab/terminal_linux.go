@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// forCommands is a terminal opened once more, so that a read of it can be ended: of
-// the first one, which others may have open too, it cannot. done closes it.
+// forCommands opens a terminal once more, so that a read from it can be ended. A read
+// from the first one, which others may have open, too, cannot be ended. done closes it.
 func forCommands(terminal *os.File) (in *os.File, done func()) {
 	in, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", terminal.Fd()), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {

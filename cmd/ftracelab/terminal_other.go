@@ -4,5 +4,6 @@ package main
 
 import "os"
 
-// forCommands is the terminal that commands read from; a read of it does not end early.
+// forCommands gives the terminal from which commands read. A read from it does not end
+// early.
 func forCommands(terminal *os.File) (in *os.File, done func()) { return terminal, func() {} }

@@ -21,10 +21,10 @@ import (
 	"ftracelab/tracer/tracedat"
 )
 
-// isTraceDat says whether path is a file that begins like a trace.dat.
+// isTraceDat reports whether path is a file that begins like a trace.dat.
 func isTraceDat(path string) (bool, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return false, nil // a folder; or a stream, and those cannot be read twice
+		return false, nil // this is a folder, or a stream, which cannot be read twice
 	}
 	in, err := os.Open(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func isTraceDat(path string) (bool, error) {
 	return tracedat.Is(head[:n]), in.Close()
 }
 
-// reportTraceDat prints a trace.dat as trace-cmd report would.
+// reportTraceDat prints a trace.dat in the form of trace-cmd report.
 func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.Options) (err error) {
 	f, err := tracedat.Open(path, opt.Memory)
 	if err != nil {
@@ -99,19 +99,19 @@ func reportTraceDat(ctx context.Context, w io.Writer, path string, opt capture.O
 	return p.Print(ctx, w, buffers)
 }
 
-// entries are the records of a capture as tracecmd wants them.
+// entries gives the records of a capture in the form that package tracecmd takes.
 type entries struct {
-	c   *capture.Capture // nil: there are none
+	c   *capture.Capture // nil: there are no records
 	rec record.Record
 
-	// Memory is taken for the print fmt of each type that occurs.
+	// The budget for the print fmt of each type that occurs.
 	memory *budget.Budget
 	last   *event.Type
 	seen   map[*event.Type]bool
 }
 
-// What the printer makes of a text: of each byte, and of each line. A print fmt is
-// compiled.
+// The memory that the printer takes for each byte and each line of a text, and for each
+// byte of a print fmt, which is compiled.
 const (
 	symbolLineCost = 64
 	printkCost     = 16
@@ -119,7 +119,8 @@ const (
 	printFmtCost   = 8
 )
 
-// holdTables takes the memory for what the printer makes of the parts of f.
+// holdTables asks for the memory of the tables that the printer makes from the parts of
+// f.
 func holdTables(f *tracedat.File, memory *budget.Budget) error {
 	lines := int64(bytes.Count(f.Kallsyms, []byte("\n")) + 1)
 	return errors.Join(
@@ -129,7 +130,7 @@ func holdTables(f *tracedat.File, memory *budget.Budget) error {
 	)
 }
 
-// hold takes the memory for what printing the first record of a type makes.
+// hold asks for the memory that the first record of a type needs to be printed.
 func (e *entries) hold(t *event.Type) error {
 	if t == e.last || t == nil {
 		return nil
@@ -188,8 +189,8 @@ func (f *fileFlags) target() (tracedat.Target, error) {
 	return t, nil
 }
 
-// writeTraceDat writes what the machine traced as a trace.dat; the pages come out of
-// the buffers.
+// writeTraceDat writes what the machine has traced as a trace.dat. It takes the pages
+// out of the buffers.
 func (l *lab) writeTraceDat(ctx context.Context, o *outputFile, target tracedat.Target) error {
 	m, err := l.traceDatMeta()
 	if err != nil {
@@ -224,7 +225,7 @@ func (l *lab) source(ctx context.Context, i *tracer.Instance, m *tracedat.Meta) 
 		})
 	}
 	for cpu := range i.Buffer().CPUs() {
-		// In trace-cmd's order: the statistics are those after everything is read.
+		// In the order of trace-cmd: the statistics are read after all pages.
 		pages := i.TakePages(cpu)
 		stats, err := l.fs.ReadFile(fmt.Sprintf("%sper_cpu/cpu%d/stats", dir, cpu))
 		if err != nil {
@@ -238,7 +239,7 @@ func (l *lab) source(ctx context.Context, i *tracer.Instance, m *tracedat.Meta) 
 	return s, nil
 }
 
-// traceDatMeta reads from the tracefs what trace-cmd record would.
+// traceDatMeta reads from the tracefs what trace-cmd record would read.
 func (l *lab) traceDatMeta() (*tracedat.Meta, error) {
 	m := &tracedat.Meta{CPUs: len(l.machine.CPUs())}
 	for _, f := range []struct {

@@ -12,8 +12,8 @@ import (
 	"ftracelab/workload/program"
 )
 
-// userFiles are the files of the host, as uprobes are put on them. A helper looks at them:
-// the path may lead into the mount that this process serves.
+// userFiles are the files of the host, on which uprobes can be put. A helper process
+// looks at them, because the path may lead into the mount that this process serves.
 type userFiles struct{ helper *fusefs.Helper }
 
 // Stat implements dynevent.UserFiles.
@@ -25,10 +25,12 @@ func (u userFiles) Stat(path string) (dynevent.UserFile, error) {
 	return dynevent.UserFile{ID: fileID(info), Regular: info.Mode&unix.S_IFMT == unix.S_IFREG, Size: info.Size}, nil
 }
 
-// fileID tells files of the host apart, and from those of simulated tasks.
+// fileID gives each file of the host a number that no other file has, nor a file of the
+// simulated tasks.
 func fileID(info fusefs.FileInfo) uint64 { return 1<<63 | (info.Dev<<40 ^ info.Ino) }
 
-// starts is where a program of the host begins; nowhere if it is none.
+// starts gives the places that a program of the host passes when it begins; none if the
+// file is no program.
 func (u userFiles) starts(path string) []machine.Place {
 	file, err := u.Stat(path)
 	if err != nil || !file.Regular {
@@ -38,7 +40,7 @@ func (u userFiles) starts(path string) []machine.Place {
 	if err != nil {
 		return nil
 	}
-	defer f.Close() // nothing was written
+	defer f.Close() // the error does not matter: nothing was written
 	places, err := program.Starts(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err != nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"ftracelab/tracer/dynevent"
 )
 
-// userFiles are the files of the host, of which only Linux has some that can be probed.
+// userFiles are the files of the host. Only on Linux can they be probed.
 type userFiles struct{}
 
 // Stat implements dynevent.UserFiles.

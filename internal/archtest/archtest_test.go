@@ -1,4 +1,5 @@
-// Package archtest holds the tests that keep what the documents say of the code true.
+// Package archtest holds the tests that keep true what the documents say about the
+// code.
 package archtest
 
 import (
@@ -9,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestImportsPointDown compares every package's imports with the table: none is
-// missing there, and none stands there that nobody needs.
+// TestImportsPointDown compares the imports of every package with the table. None may
+// be missing there, and the table may not list any that nobody needs.
 func TestImportsPointDown(t *testing.T) {
 	imports := map[string]map[string]bool{}
 	for _, s := range product(sources(t)) {
@@ -28,7 +29,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// importTable is what each package may import.
+// importTable reads what each package may import.
 func importTable(t *testing.T) map[string][]string {
 	t.Helper()
 	may := map[string][]string{}
@@ -65,7 +66,7 @@ func compareImports(may map[string][]string, imports map[string]map[string]bool)
 	return complaints
 }
 
-// Names of uses that are no imports.
+// The names of uses that are not imports.
 const (
 	wallClock = "wall clock"
 	initFunc  = "init"
@@ -74,10 +75,12 @@ const (
 // ofClock are the functions of package time that look at the wall clock or wait for it.
 var ofClock = strings.Fields("Now Since Until Sleep After AfterFunc Tick NewTimer NewTicker")
 
-// ofChance are the functions of package math/rand/v2 that draw from no global stream.
+// ofChance are the functions of package math/rand/v2 that do not draw from the global
+// stream.
 var ofChance = strings.Fields("New NewPCG NewChaCha8 NewZipf Rand Source PCG ChaCha8 Zipf")
 
-// TestUses compares what packages use with the table of what only some may.
+// TestUses compares what packages use with the table of what only some packages may
+// use.
 func TestUses(t *testing.T) {
 	may := map[string][]string{}
 	for _, r := range table(t, "docs/architecture.md", "| use | package | what for |") {
@@ -124,7 +127,7 @@ func compareUses(use string, may []string, dirs map[string]bool) (complaints []s
 	return complaints
 }
 
-// found gives what a file uses, imports and others, and the functions of the global
+// found gives the uses of a file, imports and others, and the functions of the global
 // random stream that it calls.
 func found(s source) (uses, global []string) {
 	imports := s.imports()
@@ -164,7 +167,8 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
-// reserves are the calls of a file that imports ringbuf by which one reserves room there.
+// reserves lists the calls, in a file that imports ringbuf, that reserve room in a ring
+// buffer.
 func reserves(s source) (calls []string) {
 	if !slices.Contains(slices.Collect(maps.Values(s.imports())), module+"/ringbuf") {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoInternalTypes: who imports this module can name every type that an exported
-// signature has. What is below internal, nobody outside can.
+// TestNoInternalTypes: a program that imports this module can name every type in an
+// exported signature. It cannot name those below internal.
 func TestNoInternalTypes(t *testing.T) {
 	for _, s := range product(sources(t)) {
 		if strings.HasPrefix(s.dir, "internal/") || strings.HasPrefix(s.dir, "cmd/") {
@@ -62,8 +62,8 @@ func internalTypes(s source) (found []string) {
 	return found
 }
 
-// lookType looks at what of a type can be seen from outside: of a struct, its exported
-// fields.
+// lookType looks at the parts of a type that can be seen from outside, which for a
+// struct are its exported fields.
 func lookType(name string, typ ast.Expr, look func(string, ast.Node)) {
 	s, ok := typ.(*ast.StructType)
 	if !ok {

@@ -24,9 +24,8 @@ func stringsOf(file *ast.File) (texts []string) {
 	return texts
 }
 
-// Every fuzz target has something that a plain go test runs: files in
-// testdata/fuzz/NAME, or what it adds itself. Files for a target that is not there run
-// nowhere.
+// Every fuzz target has seeds that a plain go test runs: files in testdata/fuzz/NAME,
+// or seeds that it adds itself. Files for a target that does not exist would never run.
 func TestFuzzTargetsHaveSeeds(t *testing.T) {
 	targets := map[string]bool{} // FOLDER/NAME
 	byDir := map[string][]*ast.FuncDecl{}
@@ -77,11 +76,11 @@ func TestFuzzTargetsHaveSeeds(t *testing.T) {
 	}
 }
 
-// adders are the functions that add seeds to a *testing.F, themselves or through one
-// that they give it to.
+// adders finds the functions that add seeds to a *testing.F, either themselves or
+// through a function to which they pass it.
 func adders(funcs []*ast.FuncDecl) map[string]bool {
 	adds := map[string]bool{}
-	for range funcs { // until nothing is new, at the latest
+	for range funcs { // after so many rounds, at the latest, nothing new is found
 		before := len(adds)
 		for _, f := range funcs {
 			fuzz := fuzzParam(f)
@@ -113,7 +112,8 @@ func adders(funcs []*ast.FuncDecl) map[string]bool {
 	return adds
 }
 
-// fuzzParam is what a function calls its *testing.F, "" if it has none.
+// fuzzParam gives the name of a function's parameter of type *testing.F; "" if it has
+// none.
 func fuzzParam(f *ast.FuncDecl) string {
 	for _, p := range f.Type.Params.List {
 		star, ok := p.Type.(*ast.StarExpr)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// byHand is the command of what is written here, whose size nobody has to know.
+// byHand stands for the command of files that are written by hand. Their size is not
+// compared.
 const byHand = "by hand"
 
 // datum is a row of docs/provenance.md.
@@ -39,8 +40,8 @@ func provenance(t *testing.T) []datum {
 	return all
 }
 
-// directives are the arguments of all comments of a kind, "//go:embed" or so, by the
-// folder of the file.
+// directives gives the arguments of all comments of a kind, such as "//go:embed", by
+// the folder of the file.
 func directives(sources []source, kind string) map[string][]string {
 	found := map[string][]string{}
 	for _, s := range sources {
@@ -58,8 +59,8 @@ func directives(sources []source, kind string) map[string][]string {
 	return found
 }
 
-// Everything that is embedded has a row that says where it comes from, each row is true
-// of the file's size, and its command is there.
+// TestProvenance: every embedded file has a row that says where it comes from, each row
+// has the file's size, and its command exists.
 func TestProvenance(t *testing.T) {
 	all := sources(t)
 	var embedded, rows []string
@@ -121,7 +122,7 @@ func sizeOf(name string) (size int64, err error) {
 	return size, err
 }
 
-// Every go:generate runs a program of this tree that is there.
+// TestGenerators: every go:generate runs a program of this tree that exists.
 func TestGenerators(t *testing.T) {
 	for dir, lines := range directives(sources(t), "//go:generate") {
 		for _, line := range lines {
@@ -141,7 +142,8 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// Product code reads nothing from testdata: what a program needs lies beside it.
+// TestNoProductDataInTestdata: product code reads nothing from testdata. What a program
+// needs lies beside it.
 func TestNoProductDataInTestdata(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The rules find what they forbid, and permissions that nobody needs.
+// TestRulesNotice: the rules find what they forbid, and permissions that nobody needs.
 func TestRulesNotice(t *testing.T) {
 	got := compareImports(
 		map[string][]string{"a": {"b", "c"}, "gone": nil},

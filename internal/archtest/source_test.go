@@ -27,7 +27,7 @@ type source struct {
 	file      *ast.File
 }
 
-// imports gives the packages that a file imports by the names it calls them.
+// imports gives the packages that a file imports, by the names that it uses for them.
 func (s source) imports() map[string]string {
 	names := map[string]string{}
 	for _, imp := range s.file.Imports {
@@ -47,8 +47,8 @@ func (s source) imports() map[string]string {
 	return names
 }
 
-// sources are all Go files of the tree but for those in testdata, whatever system they
-// are for. They are read once.
+// sources gives all Go files of the tree except those in testdata, for all systems.
+// They are read once.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := readSources()
@@ -84,23 +84,24 @@ var readSources = sync.OnceValues(func() (all []source, err error) {
 	return all, err
 })
 
-// product leaves out tests and what stands outside the layers: tools and test helpers.
+// product leaves out tests and everything outside the layers, that is, tools and test
+// helpers.
 func product(all []source) []source {
 	return slices.DeleteFunc(slices.Clone(all), func(s source) bool {
 		return s.test || isTool(s.dir) || strings.Contains(s.dir, "/internal/")
 	})
 }
 
-// isTool reports whether a package below internal is none of the product.
+// isTool reports whether a package below internal does not belong to the product.
 func isTool(dir string) bool {
 	return strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/userland/") &&
 		!slices.Contains([]string{"internal/lookup3", "capture/budget", "internal/plain"}, dir)
 }
 
-// row is a line of a table in a document, its cells without blanks around them.
+// row is a line of a table in a document. Its cells have no blanks around them.
 type row []string
 
-// table reads the rows of a document's table that begins with a line.
+// table reads the rows of the table, in a document, whose first line is head.
 func table(t *testing.T, document, head string) []row {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, document))
@@ -128,7 +129,7 @@ func table(t *testing.T, document, head string) []row {
 	return rows
 }
 
-// words are the parts of a list with commas.
+// words gives the parts of a list with commas.
 func words(list string) (parts []string) {
 	for part := range strings.SplitSeq(list, ",") {
 		if part = strings.TrimSpace(part); part != "" {

@@ -1,10 +1,10 @@
-// Package bench measures the ring buffer beside what else one could use, in one
-// process on the user's machine, and the text of a trace beside trace-cmd's, and
-// says which aims are met.
+// Package bench compares the ring buffer with other things that one could use, in one
+// process on the user's machine, and the printing of a trace with trace-cmd's. It says
+// which goals are met.
 //
-// Machines differ, and a machine differs from one second to the next. So what is
-// compared takes turns, slice by slice of a few milliseconds, and a row tells
-// the median of the ratios of each round: what slows both does not show.
+// Machines differ, and the same machine differs from one second to the next. So the two
+// sides take turns in short slices, and a row gives the median of the ratios of all
+// rounds. What slows both sides does not show.
 //
 // docs/performance.md explains the rows.
 package bench
@@ -21,45 +21,46 @@ import (
 	"time"
 )
 
-// Row is one comparison. Times are nanoseconds per event, medians.
+// Row is one comparison. Times are medians, in nanoseconds per event.
 type Row struct {
 	ID     string  `json:"id"`
 	What   string  `json:"what"`
 	NS     float64 `json:"ns"`
 	Peer   string  `json:"peer"`
 	PeerNS float64 `json:"peer_ns"`
-	Ratio  float64 `json:"ratio"` // of ours to the peer's, the median over the rounds
-	Goal   float64 `json:"goal"`  // the ratio aimed at: at most this; 0: none
+	Ratio  float64 `json:"ratio"` // our time divided by the peer's: the median of the rounds
+	Goal   float64 `json:"goal"`  // the ratio should be at most this; 0: there is no goal
 }
 
-// Met reports whether the aim is met.
+// Met reports whether the goal is met.
 func (r Row) Met() bool { return r.Goal == 0 || r.Ratio <= r.Goal }
 
 // Config chooses what [Run] measures.
 type Config struct {
-	Only   []string // ids of rows; "R7" stands for R7/mutex and its kin too; empty: all
-	Rounds int      // per row; 0: as many as a steady median takes
-	Events int      // per slice; 0: as many as the row's slice needs
+	Only   []string // ids of rows; "R7" also stands for R7/mutex and the like; empty: all
+	Rounds int      // rounds per row; 0: as many as a steady median needs
+	Events int      // events per slice; 0: as many as suit the row
 
 	// Ftracelab is the program that makes and prints the traces of X1 and X2; "":
 	// there are no such rows.
 	Ftracelab string
-	// Dir is where these go; "": a folder that Run makes and removes.
+	// Dir is the folder for these traces; "": a folder that Run makes and removes.
 	Dir string
-	// Notes is told which rows are missing and why; nil: nobody is.
+	// Notes gets a message about each row that is missing, with the reason; nil: nobody
+	// is told.
 	Notes io.Writer
 }
 
-// A runner is one side of a comparison: it handles n events and returns the time
-// that they took and how many were really delivered.
+// runner is one side of a comparison. It handles n events and returns the time that
+// they took, and how many were really delivered.
 type runner func(n int) (took time.Duration, delivered int, err error)
 
 type comparison struct {
 	id, what, peer string
 	goal           float64
-	rounds, events int // 0: the usual
+	rounds, events int // 0: the usual number
 	ours, theirs   func() (runner, error)
-	missing        string // why it cannot be measured here; "": it can
+	missing        string // why it cannot be measured here; "": it can be
 }
 
 // Many short slices are steadier than few long ones: most are over before the
@@ -68,14 +69,14 @@ const (
 	rounds = 101
 	slice  = 25_000 // a third of a millisecond
 
-	// Two goroutines take turns in longer slices, in which starting and waking
-	// them is little, and in fewer rounds.
+	// Rows with two goroutines have longer slices, so that starting and waking them
+	// counts for little, and fewer rounds.
 	pairRounds = 15
 	pairSlice  = 1_000_000
 )
 
-// ErrNoRow is wrapped by Run's error for a name in Config.Only that is no row; the
-// text lists those that are.
+// ErrNoRow is wrapped by the error of Run for a name in Config.Only that is not a row.
+// The text of that error lists the rows.
 var ErrNoRow = errors.New("bench: no row")
 
 // Run measures the rows, which takes some seconds, and writes them to w as they
@@ -117,7 +118,7 @@ func Run(ctx context.Context, w io.Writer, cfg Config) (rows []Row, err error) {
 	return rows, nil
 }
 
-// chosen are the comparisons that names ask for, in the order of the table.
+// chosen gives the comparisons that names ask for, in the order of the table.
 func chosen(all []comparison, names []string) ([]comparison, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -161,7 +162,7 @@ func (c comparison) measure(ctx context.Context, cfg Config) (Row, error) {
 			return Row{}, err
 		}
 		if round < 2 {
-			continue // memory is taken, branches are learnt
+			continue // the first round does not count: it allocates memory and trains branch prediction
 		}
 		a, b, ratio = append(a, x), append(b, y), append(ratio, x/y)
 	}
@@ -178,7 +179,7 @@ func median(list []float64) float64 {
 	return math.Round(list[len(list)/2]*1000) / 1000
 }
 
-// timed is a runner of one goroutine, all of whose events count.
+// timed makes a runner with one goroutine, all of whose events count.
 func timed(loop func(n int)) runner {
 	return func(n int) (time.Duration, int, error) {
 		start := time.Now()

@@ -11,8 +11,8 @@ import (
 	"github.com/smallnest/ringbuffer"
 )
 
-// pageRing is the least that a ring of pages can do: copy with a bound. It knows
-// no times, no headers, no readers.
+// pageRing does the least that a ring of pages can do: it copies with a bound check. It
+// has no times, no headers, no readers.
 type pageRing struct {
 	pages [][]byte
 	page  int
@@ -58,7 +58,7 @@ func floor(size int, c clock) func() (runner, error) {
 	}
 }
 
-// flightRecorder logs to the flight recorder of runtime/trace, which is on only
+// flightRecorder logs to the flight recorder of runtime/trace. The recorder is on only
 // while it is measured.
 func flightRecorder() (runner, error) {
 	text := string(make([]byte, 32))

@@ -10,10 +10,10 @@ import (
 
 const ringSize = 1408 << 10 // the kernel's default for one CPU
 
-// A clock makes a ringbuf.Config.Clock for so many CPUs.
+// clock makes a ringbuf.Config.Clock for that many CPUs.
 type clock func(cpus int) func(cpu int) uint64
 
-// virtual is a clock that costs an addition. No two CPUs share a cache line of it.
+// virtual makes a clock that costs an addition. No two CPUs share a cache line of it.
 func virtual(cpus int) func(cpu int) uint64 {
 	clocks := make([]struct {
 		_   [64]byte
@@ -27,7 +27,7 @@ func virtual(cpus int) func(cpu int) uint64 {
 	}
 }
 
-// monotonic is the real one.
+// monotonic makes the real clock.
 func monotonic(int) func(cpu int) uint64 {
 	start := time.Now()
 	return func(int) uint64 { return uint64(time.Since(start)) }
@@ -60,8 +60,8 @@ func ring(size int, c clock) func() (runner, error) {
 	}
 }
 
-// drain reads pages until the context ends, and then what is left. It returns how
-// many events there were.
+// drain reads pages until the context ends, and then those that are left. It returns
+// how many events there were.
 func drain(ctx context.Context, b *ringbuf.Buffer) (events int) {
 	page := make([]byte, b.SubbufSize())
 	var r ringbuf.PageReader
@@ -82,8 +82,8 @@ func drain(ctx context.Context, b *ringbuf.Buffer) (events int) {
 	return events
 }
 
-// besideReader runs a writer and a reader; the time is the writer's, and that of
-// both.
+// besideReader runs a writer and a reader. It returns the time of the writer and that
+// of both.
 func besideReader(b *ringbuf.Buffer, data []byte, n int) (writer, both time.Duration, delivered int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

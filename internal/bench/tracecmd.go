@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// traces are files that ftracelab makes and both ftracelab and trace-cmd print.
+// traces are files that ftracelab makes, and that both ftracelab and trace-cmd print.
 type traces struct {
 	ctx       context.Context
 	ftracelab string
-	dir       string // "": none yet
+	dir       string // where the files are; "": there is no folder yet
 }
 
-// Each round starts both programs anew: what they read before the first line
-// counts as well.
+// Each round starts both programs anew, so what they read before the first line counts
+// as well.
 const processRounds = 5
 
 // Runs of the simulated machine, as arguments of ftracelab run.
@@ -30,8 +30,8 @@ var (
 	allEvents = []string{"busy", "--duration", "2500ms", "--set", "set_event=*:*"}
 )
 
-// comparison prints the trace of a run: a file of version 6, whose pages can be read
-// where they are, or of the form packed.
+// comparison makes a row for printing the trace of a run: a file of version 6, whose
+// pages can be read in place, or a packed file of version 7.
 func (t *traces) comparison(id, what string, goal float64, run []string) comparison {
 	c := comparison{id: id, what: what, peer: "trace-cmd report", goal: goal, rounds: processRounds}
 	switch _, err := exec.LookPath("trace-cmd"); {
@@ -47,15 +47,15 @@ func (t *traces) comparison(id, what string, goal float64, run []string) compari
 		}
 		var text lines
 		_, err = t.run(&text, "trace-cmd", "report", name)
-		entries = int(text) - 1 // the first says how many CPUs there are
+		entries = int(text) - 1 // the first line says how many CPUs there are
 		return t.runner(&entries, t.ftracelab, "report", "--as", "trace", name), err
 	}
 	c.theirs = func() (runner, error) { return t.runner(&entries, "trace-cmd", "report", name), nil }
 	return c
 }
 
-// record makes the file. The form packed is what trace-cmd's own record writes by
-// default; trace-cmd packs, as who did it makes a difference.
+// record makes the file. A packed file has the form that trace-cmd record writes by
+// default. trace-cmd packs it, because files of another packer unpack faster.
 func (t *traces) record(id string, run []string) (name string, err error) {
 	if t.dir == "" {
 		if t.dir, err = os.MkdirTemp("", "ftracelab-bench"); err != nil {
@@ -85,7 +85,7 @@ func (t *traces) remove() error {
 	return os.RemoveAll(t.dir)
 }
 
-// runner tells the CPU time of a process, for each of so many entries.
+// runner makes a runner that gives the CPU time of a process and the number of entries.
 func (t *traces) runner(entries *int, name string, args ...string) runner {
 	return func(int) (time.Duration, int, error) {
 		took, err := t.run(io.Discard, name, args...)
@@ -96,7 +96,7 @@ func (t *traces) runner(entries *int, name string, args ...string) runner {
 // run runs a program to its end and gives the CPU time it took.
 func (t *traces) run(stdout io.Writer, name string, args ...string) (time.Duration, error) {
 	cmd := exec.CommandContext(t.ctx, name, args...)
-	if stdout != io.Discard { // which is the null device if nothing is said
+	if stdout != io.Discard { // without Stdout, the process writes to the null device
 		cmd.Stdout = stdout
 	}
 	err := cmd.Run()
@@ -106,7 +106,7 @@ func (t *traces) run(stdout io.Writer, name string, args ...string) (time.Durati
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// lines counts them.
+// lines counts the lines that are written to it.
 type lines int
 
 func (l *lines) Write(text []byte) (int, error) {

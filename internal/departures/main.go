@@ -1,5 +1,5 @@
-// Command departures writes docs/departures.md: every place where ftracelab
-// knowingly differs from the kernel, as the doc comments say it. A departure is
+// Command departures writes docs/departures.md, the list of all places where ftracelab
+// knowingly differs from the kernel. It collects them from the comments: a departure is
 // a paragraph of a comment that begins with "Departure:".
 //
 //	go generate ./internal/departures
@@ -39,13 +39,13 @@ func main() {
 const head = `# Departures
 
 Where ftracelab knowingly differs from Linux 6.12, collected from the ` + "`Departure:`" + ` paragraphs of the code by
-` + "`go generate ./internal/departures`" + `. What is not listed here and differs is a bug.
+` + "`go generate ./internal/departures`" + `. Any other difference is a bug.
 
-Files that are missing are listed in [tree.md](tree.md), events in [formats.md](formats.md); which text is the kernel's
-byte for byte says [rendering.md](rendering.md).
+Missing files are listed in [tree.md](tree.md), missing events in [formats.md](formats.md). [rendering.md](rendering.md)
+shows which text is the same as the kernel's, byte for byte.
 `
 
-// departure is one paragraph and the place it stands in.
+// departure is such a paragraph and the place where it stands.
 type departure struct{ dir, file, subject, text string }
 
 // render returns the document for the tree at root.

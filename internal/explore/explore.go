@@ -1,15 +1,15 @@
 // Package explore runs a test for every sequence of choices that it can make.
 //
-// The test asks its Tape what to do wherever something else could happen: an
-// interrupt here or not, a step of a reader or none. Run calls it again and again,
-// each time with the next tape, until all have been tried; so "in every order"
-// is meant literally, within the bounds that the test sets itself. A tape that
-// fails is given as text, and Replay runs that one alone:
+// Wherever different things could happen, the test asks its Tape which of them does: an
+// interrupt comes here or not, a reader takes a step or not. Run calls the test again
+// and again, each time with the next tape, until all tapes have been tried. So "in
+// every order" is meant literally, within the limits that the test sets itself. If a
+// tape fails, the error has it as text, and Replay runs that tape alone:
 //
 //	tape 0.2.1.0.0.3: the reader page is in the ring
 //
-// It is stateless model checking by replay: the test must do the same whenever
-// the tape says the same.
+// This is stateless model checking by replay. The test must do the same whenever the
+// tape is the same.
 package explore
 
 import (
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Tape is the choices of one run.
+// Tape holds the choices of one run.
 type Tape struct {
 	choices []choice
 	pos     int
@@ -28,8 +28,8 @@ type Tape struct {
 
 type choice struct{ taken, of int }
 
-// Choose is a number from 0 to n-1. It panics if n is not the same as when the
-// choices so far were the same: the test is not deterministic then.
+// Choose gives a number from 0 to n-1. It panics if n was different in an earlier run
+// with the same choices before it, because the test is not deterministic then.
 func (t *Tape) Choose(n int) int {
 	if t.pos == len(t.choices) {
 		t.choices = append(t.choices, choice{0, n})
@@ -45,7 +45,7 @@ func (t *Tape) Choose(n int) int {
 	return c.taken
 }
 
-// State counts a step, and the state that it has led to, told by its hash.
+// State counts a step, and the state to which it has led; hash identifies the state.
 func (t *Tape) State(hash uint64) {
 	t.steps++
 	t.states[hash] = struct{}{}
@@ -63,20 +63,20 @@ func (t *Tape) String() string {
 	return s.String()
 }
 
-// Result is how much Run has seen.
+// Result tells how much Run has seen.
 type Result struct {
-	Runs   int  // tapes tried
-	Steps  int  // calls of State
-	States int  // different ones
-	All    bool // there are no more tapes
+	Runs   int  // how many tapes were tried
+	Steps  int  // how often State was called
+	States int  // how many different states there were
+	All    bool // all tapes were tried
 }
 
 func (r Result) String() string {
 	return fmt.Sprintf("%d runs, %d steps, %d states", r.Runs, r.Steps, r.States)
 }
 
-// Run calls test with every tape there is, or with limit of them if that is
-// above 0 and fewer. It stops at the first error, which names the tape.
+// Run calls test with every tape, or with limit of them if limit is above 0 and there
+// are more. It stops at the first error, which names the tape.
 func Run(limit int, test func(*Tape) error) (Result, error) {
 	t := &Tape{states: map[uint64]struct{}{}}
 	for r := (Result{}); ; {
@@ -97,8 +97,8 @@ func Run(limit int, test func(*Tape) error) (Result, error) {
 	}
 }
 
-// next makes the tape the one that follows: the last choice that has another
-// alternative takes it, and what came behind is forgotten.
+// next makes the tape the one that follows: the last choice that has a further
+// alternative takes it, and the choices behind it are forgotten.
 func (t *Tape) next() bool {
 	for n := t.pos; n > 0; n-- {
 		if c := &t.choices[n-1]; c.taken+1 < c.of {
@@ -110,8 +110,8 @@ func (t *Tape) next() bool {
 	return false
 }
 
-// Replay runs test with one tape as printed by Run. Behind its end all choices
-// are 0.
+// Replay runs test with a single tape, in the form that Run prints. Behind the end of
+// the tape, all choices are 0.
 func Replay(tape string, test func(*Tape) error) error {
 	t := &Tape{states: map[uint64]struct{}{}}
 	if tape != "" {

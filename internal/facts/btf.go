@@ -32,7 +32,7 @@ const (
 	kindEnum64
 )
 
-// extra is how many bytes follow the head of a type: once, and for each of its parts.
+// extra says how many bytes follow the head of a type: once, and for each of its parts.
 var extra = map[kind]struct{ once, each int }{
 	kindInt: {once: 4}, kindPtr: {}, kindArray: {once: 12}, kindStruct: {each: 12}, kindUnion: {each: 12},
 	kindEnum: {each: 8}, kindFwd: {}, kindTypedef: {}, kindVolatile: {}, kindConst: {}, kindRestrict: {},
@@ -40,14 +40,14 @@ var extra = map[kind]struct{ once, each int }{
 	kindDeclTag: {once: 4}, kindTypeTag: {}, kindEnum64: {each: 12},
 }
 
-// btfType is one type. Which members mean something depends on its kind.
+// btfType is one type. Which fields have a meaning depends on its kind.
 type btfType struct {
 	kind  kind
 	name  string
-	size  int  // bytes, of a number or a structure
-	flag  bool // a number or an enumeration is signed, a forward declaration is a union's
-	to    int  // the type that a pointer, an array, a typedef, a function … refers to
-	count int  // elements of an array
+	size  int  // for a number or a structure: in bytes
+	flag  bool // a number or an enumeration is signed; a forward declaration is that of a union
+	to    int  // the type to which a pointer, an array, a typedef, a function … refers
+	count int  // for an array: how many elements it has
 	parts []part
 }
 
@@ -55,18 +55,18 @@ type btfType struct {
 type part struct {
 	name string
 	to   int
-	bit  int // offset of a member, in bits
-	bits int // of a bitfield
+	bit  int // for a member: its offset in bits
+	bits int // for a bitfield: how many bits it has
 }
 
-// btfData is the types of a kernel by their numbers, of which 0 is void. A module's
-// follow those of the kernel that it belongs to, and so do its names.
+// btfData holds the types of a kernel by their numbers; 0 is void. The types and names
+// of a module follow those of its kernel.
 type btfData struct {
 	types []btfType
 	names []byte
 }
 
-// parse reads the section .BTF of a little-endian kernel, or of a module behind that of
+// parse reads the section .BTF of a little-endian kernel, or of a module after that of
 // its kernel.
 func (d *btfData) parse(data []byte) error {
 	const head = 24
@@ -149,7 +149,7 @@ func (d *btfData) parse(data []byte) error {
 	return nil
 }
 
-// refers says whether a type refers to another, and has no size.
+// refers reports whether a type refers to another one and so has no size.
 func (t *btfType) refers() bool {
 	switch t.kind {
 	case 0, kindInt, kindStruct, kindUnion, kindEnum, kindEnum64, kindFloat, kindDatasec, kindFwd:

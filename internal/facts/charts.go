@@ -13,7 +13,7 @@ import (
 // scriptSum is the SHA-256 of dist/echarts.min.js of echarts 6.1.0.
 const scriptSum = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
 
-// charts takes the charts' script out of the package that npm pack fetches.
+// charts takes the script of the charts out of the package that npm pack fetches.
 func charts(path string) (files map[string][]byte, err error) {
 	const member = "package/dist/echarts.min.js"
 	in, err := os.Open(path)

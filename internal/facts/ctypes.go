@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// writer writes types as the texts of workload/machine/btf have them, and collects the
-// typedefs and structures that these need.
+// writer writes types in the form of the texts of workload/machine/btf, and collects
+// the typedefs and structures that these need.
 type writer struct {
 	types    []btfType
-	typedefs map[string]string // what each means
-	order    []string          // typedefs, each behind those that it needs
-	wanted   map[string]int    // structures whose layout is needed, by "struct NAME"
+	typedefs map[string]string // what each of them means
+	order    []string          // the typedefs, each behind those that it needs
+	wanted   map[string]int    // the structures whose layout is needed, by "struct NAME"
 	err      error             // the first thing that the texts cannot say
 }
 
@@ -21,7 +21,7 @@ func (w *writer) fail(format string, args ...any) {
 	w.err = cmp.Or(w.err, fmt.Errorf(format, args...))
 }
 
-// plain takes off what does not change a type's layout.
+// plain removes modifiers, which do not change the layout of a type.
 func (w *writer) plain(id int) int {
 	for {
 		switch t := &w.types[id]; t.kind {
@@ -33,7 +33,7 @@ func (w *writer) plain(id int) int {
 	}
 }
 
-// resolve takes typedefs off as well.
+// resolve removes modifiers and typedefs.
 func (w *writer) resolve(id int) int {
 	for {
 		id = w.plain(id)
@@ -44,8 +44,8 @@ func (w *writer) resolve(id int) int {
 	}
 }
 
-// numbers are the names of numbers by their size and whether they are signed: as
-// layouts have them, and as prototypes do.
+// numbers are the names of number types, by their size and whether they are signed: the
+// names in layouts, and those in prototypes.
 var numbers = map[int][2]struct{ fixed, c string }{
 	1:  {{"u8", "unsigned char"}, {"s8", "signed char"}},
 	2:  {{"u16", "unsigned short"}, {"s16", "short"}},
@@ -54,7 +54,7 @@ var numbers = map[int][2]struct{ fixed, c string }{
 	16: {{"u128", "u128"}, {"u128", "u128"}},
 }
 
-// predeclared are the typedefs that need no line of their own.
+// predeclared are the typedefs that need no line of their own in the texts.
 var predeclared = map[string]bool{
 	"u8": true, "u16": true, "u32": true, "u64": true, "s8": true, "s16": true, "s32": true, "s64": true, "bool": true,
 }
@@ -74,8 +74,8 @@ func (w *writer) number(size int, signed, c bool) string {
 	return name.fixed
 }
 
-// text is a type by its name; c says that numbers are called as in C. Arrays are not
-// types with a name: whoever has members or parameters writes their brackets.
+// text gives the name of a type; c says that numbers have their names of C. An array
+// has no name: its brackets are written with the member or parameter.
 func (w *writer) text(id int, c bool) string {
 	id = w.plain(id)
 	switch t := &w.types[id]; t.kind {
@@ -113,7 +113,7 @@ func (w *writer) text(id int, c bool) string {
 	return ""
 }
 
-// typedef is the name of a typedef, which is noted with what it means.
+// typedef gives the name of a typedef, and notes what it means.
 func (w *writer) typedef(t *btfType, c bool) string {
 	to := w.resolve(t.to)
 	switch {
@@ -122,7 +122,7 @@ func (w *writer) typedef(t *btfType, c bool) string {
 	case w.types[to].kind == kindInt && w.types[to].name == t.name: // bool
 		return w.text(to, c)
 	case w.unnamed(to):
-		// A structure without a name of its own has the typedef's.
+		// A structure without a name of its own gets that of the typedef.
 		name := strings.Fields(w.tag(to))[0] + " " + t.name
 		w.define(t.name, name)
 		w.wanted[name] = to
@@ -151,8 +151,8 @@ func (w *writer) unnamed(id int) bool {
 	return (t.kind == kindStruct || t.kind == kindUnion) && t.name == ""
 }
 
-// pointee is what a pointer points to. Of a structure that is only pointed to the
-// layout is not needed.
+// pointee gives the name of the type to which a pointer points. If nothing but pointers
+// refer to a structure, its layout is not needed.
 func (w *writer) pointee(id int, c bool) string {
 	to := w.resolve(id)
 	switch t := &w.types[to]; t.kind {
@@ -182,7 +182,7 @@ func pointer(to string) string {
 	return to + " *"
 }
 
-// tag is "struct NAME" or "union NAME".
+// tag gives "struct NAME" or "union NAME".
 func (w *writer) tag(id int) string {
 	t := &w.types[id]
 	if t.kind == kindUnion || t.kind == kindFwd && t.flag {
@@ -199,7 +199,7 @@ func declare(typ, name string) string {
 	return typ + " " + name
 }
 
-// prototype is a function as C declares it, without const.
+// prototype gives the declaration of a function in C, without const.
 func (w *writer) prototype(fn *btfType) string {
 	proto := &w.types[fn.to]
 	var params []string
@@ -215,8 +215,8 @@ func (w *writer) prototype(fn *btfType) string {
 	return declare(w.text(proto.to, true), fn.name) + "(" + strings.Join(params, ", ") + ")"
 }
 
-// layouts writes the structures that are wanted and those within them, each behind the
-// ones that it needs, which may ask for more.
+// layouts writes the structures that are wanted and those within them, each behind
+// those that it needs. That may make further structures wanted.
 func (w *writer) layouts() string {
 	var b strings.Builder
 	done := map[string]bool{}
@@ -249,7 +249,7 @@ func (w *writer) layouts() string {
 	return b.String()
 }
 
-// members writes the members of a structure, depth tabs deep.
+// members writes the members of a structure, indented by depth tabs.
 func (w *writer) members(b *strings.Builder, id, depth int) {
 	for _, p := range w.types[id].parts {
 		fmt.Fprintf(b, "%s%d", strings.Repeat("\t", depth), p.bit/8)

@@ -14,19 +14,20 @@ import (
 	"ftracelab/internal/testutil"
 )
 
-// unavailable is what FTRACELAB_KERNEL says where Debian's archive has the package of the
-// kernel no longer, or cannot be reached.
+// unavailable is the value of FTRACELAB_KERNEL if Debian's archive does not have the
+// package of the kernel any more, or cannot be reached.
 const unavailable = "unavailable"
 
-// sums are the SHA-256 of what is made of that package: without it nothing else shows
-// that a file was changed by hand.
+// sums are the SHA-256 sums of the files that are made from that package. Without the
+// package, nothing else shows that a file was changed by hand.
 var sums = map[string]string{
 	"workload/machine/btf/functions.txt": "1f54c3193d9a955b3a0a01edbb2ffea424dbd5c6e46d912c407824466fa13f65",
 	"workload/machine/btf/types.txt":     "76af54168dc7a705ba7c1a3f3807e19f68e7b902454e2279ad71c5149494bcc9",
 }
 
-// The embedded files are what their sources give, byte for byte. Of the charts' script,
-// which only npm can fetch, the sum is compared, and its packing.
+// TestEmbeddedFilesAreCurrent: the embedded files are what their sources give, byte for
+// byte. Only npm can fetch the script of the charts, so its sum and its packing are
+// compared.
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	for name, dir := range map[string]string{
 		"formats": "tracer/event/events", "strings": "tracer/printk", "types": "workload/machine/btf",

@@ -13,9 +13,9 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// eventFormats makes others.txt.gz, the format files of Debian's kernel whose events
-// are not declared in Go, and full.txt.gz, those that only the kernel with everything
-// switched on has: these get ids from events.FullID on.
+// eventFormats makes others.txt.gz and full.txt.gz. The first has the format files of
+// Debian's events that are not declared in Go. The second has those of events that only
+// the kernel with everything switched on has; these get ids from events.FullID on.
 func eventFormats(oracle string) (map[string][]byte, error) {
 	debian, err := formatFiles(oracle, "debian")
 	if err != nil {
@@ -59,7 +59,7 @@ func writeFormat(b *bytes.Buffer, f event.FormatFile, text []byte) {
 	fmt.Fprintf(b, "==== events/%s/%s\n%s\n", f.System, f.Name, bytes.TrimRight(text, "\n"))
 }
 
-// formatFiles are all format files of a kernel of the oracle.
+// formatFiles gives all format files of a kernel of the oracle.
 func formatFiles(oracle, kernel string) ([]event.FormatFile, error) {
 	path := filepath.Join(oracle, kernel, "static", "formats_all.txt.gz")
 	in, err := os.Open(path)
@@ -82,7 +82,7 @@ func formatFiles(oracle, kernel string) ([]event.FormatFile, error) {
 	return files, nil
 }
 
-// packed is a text packed without a time, so that the same text makes the same bytes.
+// packed packs a text without a time, so that the same text gives the same bytes.
 func packed(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

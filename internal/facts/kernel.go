@@ -10,18 +10,19 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// prototypeModules are the modules whose tracepoints have prototypes here.
+// prototypeModules are the modules for whose tracepoints prototypes are written.
 var prototypeModules = []string{"9pnet", "netfs"}
 
-// structures are those whose layouts are here, with all that lies within them: what a
-// task, a file, a slab cache, a request and memory are made of.
+// structures are the structures whose layouts are written, together with everything
+// that lies within them: those of a task, a file, a slab cache, a request and memory.
 var structures = strings.Fields(`bio cred dentry file file_system_type files_struct filename folio fs_struct inode
 	iov_iter irqaction kernel_clone_args kiocb kmem_cache linux_binprm mm_struct nsproxy open_flags open_how pid
 	pipe_inode_info pt_regs request rq sighand_struct signal_struct slab super_block task_struct vfsmount
 	vm_area_struct`)
 
-// functions are those with a prototype that neither the model calls nor a tracepoint
-// has: written code calls them, or the kernel's tests and documents name them.
+// functions are further functions whose prototypes are written. The learned model does
+// not call them, but code that is written by hand does, or the kernel's tests and
+// documents name them.
 var functions = strings.Fields(`blk_mq_start_request do_rmdir do_sys_open eventfs_create_dir icmp_echo icmp_rcv
 	inet_csk_accept name_show netif_receive_skb_core proc_reg_write set_fs_root submit_bio tcp_v4_connect
 	tracefs_create_dir vfs_fsync vfs_getattr vfs_rmdir vfs_statfs`)
@@ -44,7 +45,7 @@ const (
 	stubPrefix = "__probestub_"
 )
 
-// kernelTypes makes functions.txt and types.txt of an unpacked kernel package.
+// kernelTypes makes functions.txt and types.txt from an unpacked kernel package.
 func kernelTypes(dir string) (files map[string][]byte, err error) {
 	d, err := readBTF(dir)
 	if err != nil {
@@ -129,8 +130,8 @@ func readBTF(dir string) (*btfData, error) {
 	return d, nil
 }
 
-// append takes over the types of a module, which refer to those of the kernel and to
-// each other by numbers from first on.
+// append adds the types of a module. They refer to those of the kernel, and to each
+// other by numbers from first on.
 func (d *btfData) append(module btfData, first int) {
 	shift := len(d.types) - first
 	for _, t := range module.types[first:] {
@@ -149,7 +150,7 @@ func (d *btfData) append(module btfData, first int) {
 	}
 }
 
-// one is the file of a pattern that matches exactly one.
+// one gives the file that a pattern matches. There must be exactly one.
 func one(pattern string) (string, error) {
 	names, err := filepath.Glob(pattern)
 	if err != nil {
@@ -161,7 +162,7 @@ func one(pattern string) (string, error) {
 	return names[0], nil
 }
 
-// called are the names of the functions that the workload's model calls.
+// called gives the names of the functions that the workload's model calls.
 func called() (map[string]bool, error) {
 	m, err := workload.LoadModel()
 	if err != nil {

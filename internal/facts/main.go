@@ -1,15 +1,15 @@
-// Command facts makes embedded data that a real kernel's files say, word for word or
-// cut down: which and from where is told in docs/provenance.md.
+// Command facts makes embedded data from the files of a real kernel, either word for
+// word or a part of them. docs/provenance.md lists the data and its sources.
 //
 //	go run ./internal/facts formats DIR    others.txt.gz, full.txt.gz
 //	go run ./internal/facts strings DIR    tracepointstrings.txt
 //	go run ./internal/facts types DIR      functions.txt, types.txt
 //	go run ./internal/facts charts DIR     echarts.min.js.gz
 //
-// DIR is where the files are written; go generate has a line for each. What they are
-// made of is named by the environment: FTRACELAB_ORACLE is the folder with the captures
-// of real kernels; FTRACELAB_KERNEL is where Debian's package of the kernel,
-// linux-image-6.12.117+deb12-amd64-unsigned, is unpacked (dpkg-deb -x);
+// DIR is where the files are written; go generate runs each of these commands. The
+// environment names the sources: FTRACELAB_ORACLE is the folder with the captures of
+// real kernels, FTRACELAB_KERNEL is the folder into which Debian's package of the
+// kernel, linux-image-6.12.117+deb12-amd64-unsigned, was unpacked (dpkg-deb -x), and
 // FTRACELAB_ECHARTS is the package echarts-6.1.0.tgz (npm pack echarts@6.1.0).
 package main
 
@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 )
 
-// datum is a subcommand: the files that it makes of what the environment names.
+// datum is a subcommand, which makes files from a source that the environment names.
 type datum struct {
 	env  string
 	make func(from string) (map[string][]byte, error)
@@ -62,7 +62,8 @@ func run(args []string) error {
 	return err
 }
 
-// tracepointStrings is printk_formats of a kernel whose modules call trace_printk nowhere.
+// tracepointStrings gives printk_formats of a kernel in which no module calls
+// trace_printk.
 func tracepointStrings(oracle string) (map[string][]byte, error) {
 	text, err := os.ReadFile(filepath.Join(oracle, "debian", "static", "files", "printk_formats"))
 	return map[string][]byte{"tracepointstrings.txt": text}, err

@@ -16,17 +16,17 @@ import (
 //
 // Kernel: Documentation/arch/x86/boot.rst.
 const (
-	setupSects    = 0x1f1 // sectors of the real-mode code, but for the first
+	setupSects    = 0x1f1 // how many sectors the real-mode code has, without the first one
 	headerMagic   = 0x202 // "HdrS"
-	payloadOffset = 0x248 // of the packed vmlinux, from the protected-mode code on
-	payloadLength = 0x24c // with the four bytes of its size behind it
+	payloadOffset = 0x248 // where the packed vmlinux begins, from the protected-mode code on
+	payloadLength = 0x24c // its length, including the four bytes of its unpacked size behind it
 	headerEnd     = 0x250
 )
 
-// maxVmlinux bounds what an image may unpack to.
+// maxVmlinux is the largest size to which an image may unpack.
 const maxVmlinux = 1 << 29
 
-// kernelBTF is the section .BTF of an x86 kernel image that is packed with zstd.
+// kernelBTF gives the section .BTF of an x86 kernel image that is packed with zstd.
 func kernelBTF(path string) ([]byte, error) {
 	image, err := os.ReadFile(path)
 	if err != nil {
@@ -48,7 +48,7 @@ func kernelBTF(path string) ([]byte, error) {
 	return elfBTF(path, vmlinux)
 }
 
-// moduleBTF is the section .BTF of a module that is packed with xz.
+// moduleBTF gives the section .BTF of a module that is packed with xz.
 func moduleBTF(path string) ([]byte, error) {
 	module, err := exec.Command("xz", "-dc", path).Output()
 	if err != nil {
@@ -69,7 +69,7 @@ func elfBTF(path string, program []byte) ([]byte, error) {
 	return section.Data()
 }
 
-// payload is the packed vmlinux in an image, without the size behind it.
+// payload gives the packed vmlinux in an image, without the size behind it.
 func payload(image []byte) ([]byte, error) {
 	if len(image) < headerEnd || string(image[headerMagic:headerMagic+4]) != "HdrS" {
 		return nil, fmt.Errorf("no x86 kernel image")

@@ -10,7 +10,7 @@ import (
 
 // Capture is a folder of the oracle that has pages.
 type Capture struct {
-	Name   string // below the oracle, with slashes
+	Name   string // the path below the oracle, with slashes
 	Dir    string
 	Kernel string // the folder with its kernel's static files
 }
@@ -35,7 +35,7 @@ func hasPages(file string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(file, ".gz"), "cpu0.raw")
 }
 
-// kernelOf is the nearest folder above that has a folder static.
+// kernelOf gives the nearest folder above dir that has a folder static.
 func kernelOf(oracle, dir string) string {
 	for dir != oracle {
 		dir = filepath.Dir(dir)
@@ -46,15 +46,15 @@ func kernelOf(oracle, dir string) string {
 	return ""
 }
 
-// NoPair says whether the texts of a capture do not show its pages, as its README
-// tells then: trace shows the buffer of the longest latency, cpuN.raw are the pages of
-// the live one. See Rebuild.
+// NoPair reports whether the texts of a capture do not show its pages. Its README says
+// so: trace shows the buffer of the longest latency, but cpuN.raw are the pages of the
+// live buffer. See Rebuild.
 func (c *Capture) NoPair() bool {
 	text, err := os.ReadFile(filepath.Join(c.Dir, "README"))
 	return err == nil && bytes.Contains(text, []byte("MAX buffer"))
 }
 
-// WithoutPages lists the texts of trace in the oracle of which no pages were kept.
+// WithoutPages lists the texts of trace in the oracle for which no pages were kept.
 func WithoutPages(oracle string) (list []string, err error) {
 	err = filepath.WalkDir(oracle, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()

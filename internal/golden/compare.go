@@ -5,11 +5,13 @@ import (
 	"fmt"
 )
 
-// Difference describes the first line in which got and t differ; "": they do not.
+// Difference describes the first line in which got and t differ; "" if they do not
+// differ.
 func (t *Text) Difference(got []byte) string {
 	want := t.Content
 	if t.Part {
-		// Where the kept part ends inside of a line, so ends ours.
+		// If the part that was kept ends inside a line, our text is cut at the same
+		// place.
 		lines := bytes.Count(want, []byte("\n"))
 		got = firstLines(got, lines+1)
 		if n := bytes.LastIndexByte(want, '\n'); n >= 0 {
@@ -46,14 +48,14 @@ func firstLines(text []byte, n int) []byte {
 	return text[:end]
 }
 
-// pointers are what the kernel printed for the pointers that we print as they are.
-// Its hash has a secret key and gives 32 bits; each pointer must have been printed the
-// same everywhere.
+// pointers maps the pointers that we print as they are to what the kernel printed. Its
+// hash has a secret key and gives 32 bits. The kernel must have printed the same for
+// the same pointer everywhere.
 type pointers map[string]string
 
 const pointerDigits = 16
 
-// same says whether two lines are the same but for pointers.
+// same reports whether two lines differ in nothing but pointers.
 func (p pointers) same(got, want []byte) bool {
 	for !bytes.Equal(got, want) {
 		n := 0

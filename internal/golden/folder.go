@@ -21,13 +21,13 @@ import (
 type folder struct {
 	dir   string
 	added map[string][]byte
-	links map[string]string // where a file of another name is; "" hides one
+	links map[string]string // the path of the file that has this name; "": there is no such file
 }
 
-// Folder is the capture folder of a text in the form that our programs read. That
-// is the folder itself unless something has to be added that the oracle keeps in
-// other places or that only the text tells; kernel is the folder with the static
-// files of the capture's kernel.
+// Folder gives the capture folder of a text in the form that our programs read. That is
+// the folder itself, unless something has to be added that the oracle keeps in other
+// places or that only the text tells. kernel is the folder with the static files of the
+// capture's kernel.
 func (t *Text) Folder(tb testing.TB, kernel string) string {
 	tb.Helper()
 	dir, err := t.prepare(capture.Options{Kernel: kernel}, tb.TempDir())
@@ -55,8 +55,8 @@ func (t *Text) prepare(opt capture.Options, scratch string) (string, error) {
 	return f.write(scratch)
 }
 
-// pages are those of a text that shows another buffer than the folder's own; what
-// else is told of that buffer is not told of this one.
+// pages takes the pages of a text that shows another buffer than the folder's own.
+// Everything that the folder tells about its own buffer is left out.
 func (f *folder) pages(t *Text) error {
 	if t.Pages == "" {
 		return nil
@@ -70,7 +70,7 @@ func (f *folder) pages(t *Text) error {
 			f.links[e.Name()] = ""
 		}
 	}
-	for cpu := range max(0, t.CPU) { // the text of each CPU, then its pages, then the next
+	for cpu := range max(0, t.CPU) { // the text of a CPU was read, then its pages, then those of the next CPU
 		delete(f.links, fmt.Sprintf("stats.cpu%d", cpu))
 		f.added[fmt.Sprintf("stats.cpu%d", cpu)] = []byte("entries: 0\noverrun: 0\n")
 		t.Facts = append(t.Facts, fmt.Sprintf("CPU %d had been read before", cpu))
@@ -96,8 +96,8 @@ func (f *folder) moduleSymbols() error {
 
 var formatHead = regexp.MustCompile(`(?m)^=+ (events/.*)\n`)
 
-// formats divides formats.txt, where a line "=== events/SYSTEM/NAME/format" stands
-// before each.
+// formats splits formats.txt, in which a line "=== events/SYSTEM/NAME/format" stands
+// before each format.
 func (f *folder) formats() error {
 	text, err := os.ReadFile(filepath.Join(f.dir, "formats.txt"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,8 +117,8 @@ func (f *folder) formats() error {
 
 var taskColumn = regexp.MustCompile(`(?m)^ *(\S.*)-(\d+) +\[\d+\] `)
 
-// names adds saved_cmdlines where they were not kept, as those of an instance, which
-// are in the top one's file.
+// names adds saved_cmdlines if it was not kept, as for an instance, whose names are in
+// the file of the top one.
 func (f *folder) names(t *Text) error {
 	saved, err := os.ReadFile(filepath.Join(f.dir, "saved_cmdlines"))
 	if len(bytes.TrimSpace(saved)) > 0 {
@@ -163,7 +163,8 @@ func (f *folder) state(line string) error {
 
 var latencyHead = regexp.MustCompile(`# latency: .*, CPU#(\d+) \|`)
 
-// moment adds to state.txt what a text of the latency format tells, if nothing does.
+// moment adds to state.txt what a text of the latency format tells, unless it is there
+// already.
 func (f *folder) moment(t *Text, opt capture.Options) error {
 	if state, err := os.ReadFile(filepath.Join(f.dir, "state.txt")); err == nil && bytes.Contains(state, []byte("\ntime_start: ")) {
 		return nil
@@ -204,8 +205,8 @@ var (
 	verboseTime = regexp.MustCompile(`^ *\S.* \[[0-9a-f]+\] (\d+)\.(\d\d\d)ms `)
 )
 
-// timeStart finds a time of the buffer's reset that is consistent with the times
-// since then in a text of the latency format; ok is false if that has none.
+// timeStart finds a time for the buffer's reset that agrees with the times in a text of
+// the latency format, which count from the reset; ok is false if the text has no times.
 func timeStart(m *output.Merge, cfg output.Config, text []byte) (start uint64, ok bool) {
 	const stack = 4 // the id of kernel_stack
 	low, high := uint64(0), ^uint64(0)
@@ -220,7 +221,7 @@ func timeStart(m *output.Merge, cfg output.Config, text []byte) (start uint64, o
 		}
 		e, _, ok := m.Next()
 		for ok && cfg.Tracer == "function_graph" && e.Data[0] != stack {
-			e, _, ok = m.Next() // of a call graph only stacks have this form
+			e, _, ok = m.Next() // in a call graph, only stacks have this form
 		}
 		if !ok {
 			break
@@ -239,7 +240,7 @@ func timeStart(m *output.Merge, cfg output.Config, text []byte) (start uint64, o
 	return low + (max(low, high)-low)/2, true
 }
 
-// ownEvents says whether formats.txt has the formats, which then are all there are.
+// ownEvents reports whether the formats are in formats.txt. It then has all of them.
 func (f *folder) ownEvents() bool {
 	for name := range f.added {
 		if strings.HasPrefix(name, "events/") {
@@ -249,7 +250,7 @@ func (f *folder) ownEvents() bool {
 	return false
 }
 
-// write makes the folder in dir: what is not replaced is a link.
+// write makes the folder in dir. Files that are not replaced become links.
 func (f *folder) write(dir string) (string, error) {
 	abs, err := filepath.Abs(f.dir)
 	if err != nil {

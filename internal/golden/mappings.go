@@ -14,8 +14,8 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// hasFiles says whether the text names places in mapped files (sym-userobj). They
-// are those of tasks that still lived when it was read; nothing else tells them.
+// hasFiles reports whether the text names places in mapped files (sym-userobj). These
+// are files of tasks that still lived when the text was read; nothing else tells them.
 func (t *Text) hasFiles() bool { return bytes.Contains(t.Content, []byte("[+0x")) }
 
 var (
@@ -27,11 +27,11 @@ var (
 type file struct {
 	tgid  int32
 	start uint64
-	path  string // "" is memory without one
+	path  string // "": memory without a file
 }
 
-// mappings makes files maps.PID from a text and from ours, got, which has addresses
-// where that has places.
+// mappings makes files maps.PID from a text and from our text, got, which has addresses
+// where the other has places in files.
 func (t *Text) mappings(got []byte, dir string, opt capture.Options) (map[string][]byte, error) {
 	if !t.hasFiles() {
 		return nil, nil
@@ -40,7 +40,7 @@ func (t *Text) mappings(got []byte, dir string, opt capture.Options) (map[string
 	if err != nil {
 		return nil, err
 	}
-	last := map[file]uint64{} // the highest address seen
+	last := map[file]uint64{} // the highest address seen in each file
 	stack := -1
 	ours := bytes.Split(got, []byte("\n"))
 	i := 0
@@ -59,7 +59,7 @@ func (t *Text) mappings(got []byte, dir string, opt capture.Options) (map[string
 		if err != nil {
 			return nil, err
 		}
-		f := file{tgid: tgids[stack], start: ip} // no file, as long as none is named
+		f := file{tgid: tgids[stack], start: ip} // memory without a file, unless the text names one
 		if p != nil {
 			offset, err := strconv.ParseUint(string(p[2]), 16, 64)
 			if err != nil {
@@ -72,7 +72,7 @@ func (t *Text) mappings(got []byte, dir string, opt capture.Options) (map[string
 	return procMaps(last), nil
 }
 
-// procMaps writes mappings as /proc/PID/maps does.
+// procMaps writes mappings in the form of /proc/PID/maps.
 func procMaps(last map[file]uint64) map[string][]byte {
 	order := func(a, b file) int { return cmp.Or(cmp.Compare(a.tgid, b.tgid), cmp.Compare(a.start, b.start)) }
 	added := map[string][]byte{}
@@ -83,7 +83,7 @@ func procMaps(last map[file]uint64) map[string][]byte {
 	return added
 }
 
-// stackOwners are the tgids of the user stacks in the order of the text.
+// stackOwners gives the tgids of the user stacks, in the order of the text.
 func (t *Text) stackOwners(dir string, opt capture.Options) (tgids []int32, err error) {
 	c, err := t.open(dir, opt)
 	if err != nil {

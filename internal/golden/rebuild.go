@@ -17,14 +17,15 @@ import (
 	"ftracelab/tracer/output"
 )
 
-// Rebuild makes a folder in scratch with the pages that the texts of a capture
-// without a pair show. Its entries are read off trace.txt and trace.raw.txt, and of a
-// call graph, which has no raw form, off trace.txt alone; how long after a stack it
-// goes on is read off trace.verbose.txt. What else the other forms of text show is
-// not looked at.
+// Rebuild makes a folder in scratch with pages for a capture whose texts do not show
+// its own pages (NoPair). The entries are read from trace.txt and trace.raw.txt. A call
+// graph has no raw form, so its entries are read from trace.txt alone, and the time
+// from a stack to the next entry from trace.verbose.txt. Nothing else is taken from the
+// other forms of text.
 //
-// A call graph tells times in whole µs and no flags of returns, and a stack only the
-// names of its functions; what is put in their place prints as they do.
+// A call graph has times in whole µs and no flags for returns, and a stack has only the
+// names of its functions. The missing parts are made up in such a way that they print
+// the same.
 func (c *Capture) Rebuild(scratch string) error {
 	text, err := ReadFile(filepath.Join(c.Dir, "trace.txt"))
 	if err != nil {
@@ -60,30 +61,30 @@ func (c *Capture) Rebuild(scratch string) error {
 	return r.write(c.Dir, scratch)
 }
 
-// rebuilder makes the records of a text again, line by line.
+// rebuilder makes records from a text, line by line.
 type rebuilder struct {
 	symbols map[string]uint64
-	raw     []string // lines of trace.raw.txt that are no call graph, and not used yet
-	gaps    []uint64 // µs from each stack of a call graph to what follows it
+	raw     []string // the lines of trace.raw.txt that are not used yet, without those of a call graph
+	gaps    []uint64 // the time from each stack of a call graph to the next entry, in µs
 	latency output.Latency
 
 	list  []rebuilt
 	start uint64           // when the buffer was reset
-	calls map[int][]uint64 // by CPU: the functions a call graph is in
+	calls map[int][]uint64 // for each CPU, the functions that were entered and not left in the call graph
 }
 
-// rebuilt is a record and when it was made.
+// rebuilt is a record, and when it was made.
 type rebuilt struct {
 	cpu   int
-	us    uint64 // since the buffer was reset
-	ns    uint64 // of the clock; 0: only us is known
+	us    uint64 // time since the buffer was reset, in µs
+	ns    uint64 // time of the clock; 0: only us is known
 	h     event.Common
-	stack bool     // it is a kernel stack, of ips
-	ips   []uint64 // innermost first
+	stack bool     // it is a kernel stack with the addresses ips
+	ips   []uint64 // the innermost first
 	put   func(b []byte, h event.Common) []byte
 }
 
-// addresses reads kallsyms: the first of each name.
+// addresses reads kallsyms. It takes the first symbol of each name.
 func addresses(kallsyms []byte) map[string]uint64 {
 	at := map[string]uint64{}
 	for line := range strings.Lines(string(kallsyms)) {
@@ -141,7 +142,7 @@ func (r *rebuilder) header(text []byte) error {
 	return nil
 }
 
-// address is one that prints as name.
+// address gives an address that prints as name.
 func (r *rebuilder) address(name string) (uint64, error) {
 	if hex, ok := strings.CutPrefix(name, "0x"); ok {
 		return strconv.ParseUint(hex, 16, 64)
@@ -175,7 +176,8 @@ func (r *rebuilder) line(line string) error {
 	return nil
 }
 
-// entry is a line of the latency format, of which the raw form tells the rest.
+// entry makes a record from a line of the latency format; the raw form tells the rest
+// of it.
 func (r *rebuilder) entry(cpu, flags, us, text string) error {
 	if len(r.raw) == 0 {
 		return errors.New("no such entry in trace.raw.txt")
@@ -208,7 +210,8 @@ func (r *rebuilder) entry(cpu, flags, us, text string) error {
 	return nil
 }
 
-// graphEntry is a line of a call graph: a call, a return, both, or another entry.
+// graphEntry makes the records of a line of a call graph: a call, a return, both, or
+// another entry.
 func (r *rebuilder) graphEntry(m []string) error {
 	e := rebuilt{cpu: int(number(m[2])), us: number(m[1]), h: commonOf(m[4], m[3])}
 	depth, text := len(m[6])/2, m[7]
@@ -251,7 +254,7 @@ func (r *rebuilder) graphEntry(m []string) error {
 	return nil
 }
 
-// contextSwitch makes a record of what switchArg found.
+// contextSwitch makes a record from what switchArg has found.
 func contextSwitch(m []string) func([]byte, event.Common) []byte {
 	const states = "RSDTtXZPI" // task_index_to_char, include/linux/sched.h
 	rec := events.ContextSwitchRecord{
@@ -286,7 +289,7 @@ func commonOf(flags, pid string) event.Common {
 	return h
 }
 
-// number reads digits, which is what its callers have found.
+// number reads digits. Its callers have checked that there is nothing else.
 func number(s string) uint64 {
 	n, _ := strconv.ParseUint(s, 10, 64)
 	return n
@@ -315,7 +318,7 @@ func (r *rebuilder) settle() {
 	last := rebuilt{}
 	for i := range r.list {
 		e := &r.list[i]
-		if e.ns == 0 { // a call graph cuts off what is less than a µs
+		if e.ns == 0 { // a call graph cuts off fractions of a µs
 			e.ns = max(r.start+e.us*1000, last.ns+1)
 		}
 		if last.stack && len(r.gaps) > 0 {
@@ -327,8 +330,8 @@ func (r *rebuilder) settle() {
 	}
 }
 
-// write makes the folder: pages of the entries, what state.txt tells beyond the
-// capture's, and links to the rest.
+// write makes the folder: pages with the entries, further lines for state.txt, and
+// links to everything else.
 func (r *rebuilder) write(from, to string) error {
 	abs, err := filepath.Abs(from)
 	if err != nil {
@@ -366,7 +369,7 @@ func (r *rebuilder) write(from, to string) error {
 	return nil
 }
 
-// pages are those of one CPU's entries.
+// pages makes the pages with the entries of one CPU.
 func (r *rebuilder) pages(cpu int) ([]byte, error) {
 	var now uint64
 	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 4 << 20, Clock: func(int) uint64 { return now }})

@@ -10,8 +10,8 @@ import (
 	"ftracelab/capture"
 )
 
-// Render gives our text of t's pages. opt names the capture's kernel; scratch is an
-// empty folder for what has to be added to the capture, which t.Facts then names.
+// Render gives our text of t's pages. opt names the capture's kernel. scratch is an
+// empty folder for what has to be added to the capture; t.Facts then names it.
 func (t *Text) Render(opt capture.Options, scratch string) (_ []byte, err error) {
 	dir, err := t.prepare(opt, scratch)
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *Text) Render(opt capture.Options, scratch string) (_ []byte, err error)
 	return t.render(dir, opt)
 }
 
-// render is what the command report does.
+// render does what the command report does.
 func (t *Text) render(dir string, opt capture.Options) (_ []byte, err error) {
 	c, err := t.open(dir, opt)
 	if err != nil {
@@ -53,7 +53,7 @@ func (t *Text) render(dir string, opt capture.Options) (_ []byte, err error) {
 
 // open opens a folder with the options of the text.
 func (t *Text) open(dir string, opt capture.Options) (*capture.Trace, error) {
-	opt.StackIDs = true // as the kernels of the captures print them
+	opt.StackIDs = true // the kernels of the captures print ids
 	c, err := capture.OpenTrace(dir, opt)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (t *Text) open(dir string, opt capture.Options) (*capture.Trace, error) {
 	return c, nil
 }
 
-// part keeps at least so many lines of a text, all if lines is negative.
+// part keeps at least that many lines of a text; all if lines is negative.
 type part struct {
 	bytes.Buffer
 	lines int

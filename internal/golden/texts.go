@@ -1,9 +1,10 @@
-// Package golden compares our text of a capture with the one its kernel gave.
+// Package golden compares our text of a capture with that of its kernel.
 //
 // A capture of the oracle holds the same buffer in many forms: trace.txt,
-// trace.percpu0.txt, trace.sym-offset.txt, trace.proc+abstime.txt. What a text
-// tells that no file of the capture does (when the buffer was reset) is read off
-// it and added; pointers that the kernel hashed are compared by where they occur.
+// trace.percpu0.txt, trace.sym-offset.txt, trace.proc+abstime.txt. Some things are told
+// by a text and by no file of the capture, such as when the buffer was reset. They are
+// read off the text and added. Pointers that the kernel has hashed are compared by
+// where they occur.
 package golden
 
 import (
@@ -21,20 +22,20 @@ import (
 	"ftracelab/tracer/output"
 )
 
-// Text is a text that a kernel gave of a capture.
+// Text is the text that a kernel has printed for a capture.
 type Text struct {
 	File    string   // its path
-	Options []string // of which it shows the effect, as written to trace_options
-	CPU     int      // of per_cpu/cpuN/trace; -1: trace
+	Options []string // the options that were set for it, in the form of trace_options
+	CPU     int      // it is the text of per_cpu/cpuN/trace; -1: of trace
 	Content []byte
 	Part    bool   // only the beginning was kept
-	Pages   string // what stands before cpuN.raw in the names of its pages' files
+	Pages   string // the prefix of cpuN.raw in the names of the files with its pages
 
-	// Facts are what was read off the text, because no file tells it; see Render.
+	// Facts says what was read off the text because no file tells it; see Render.
 	Facts []string
 }
 
-// Form is the part of the file's name that says how it was rendered.
+// Form is the part of the file's name that says how the text was rendered.
 func (t *Text) Form() string {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(t.File), ".gz"), ".txt")
 	if t.Pages != "" {
@@ -46,8 +47,8 @@ func (t *Text) Form() string {
 	return name
 }
 
-// Texts reads the texts of a capture folder. skipped names those whose form is
-// not known.
+// Texts reads the texts of a capture folder. skipped names the texts whose form is not
+// known.
 func Texts(dir string) (texts []Text, skipped []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,8 +74,8 @@ func Texts(dir string) (texts []Text, skipped []string, err error) {
 	return texts, skipped, nil
 }
 
-// named says whether a file is named like a text: trace.*, snapshot.* of the pages
-// snapshot_cpuN.raw, or X.trace.txt of X.cpuN.raw.
+// named reports whether a file has the name of a text: trace.*, snapshot.* for the
+// pages snapshot_cpuN.raw, or X.trace.txt for X.cpuN.raw.
 func (t *Text) named(file string) bool {
 	name := strings.TrimSuffix(file, ".gz")
 	switch stem, isText := strings.CutSuffix(name, ".txt"); {
@@ -93,11 +94,11 @@ func (t *Text) named(file string) bool {
 	return err == nil && len(pages) > 0
 }
 
-// form reads the setting off the file's name.
+// form reads the settings off the file's name.
 func (t *Text) form() bool {
 	name := strings.TrimPrefix(t.Form(), "snapshot.")
 	switch name {
-	case "trace", "snapshot", "head": // trace.head is the beginning of a long one
+	case "trace", "snapshot", "head": // trace.head is the beginning of a long text
 		return true
 	}
 	if t.Pages != "" && t.Pages != "snapshot_" {
@@ -121,7 +122,7 @@ func (t *Text) form() bool {
 	return true
 }
 
-// known is the full name of an option that concerns text.
+// known gives the full name of an option that has an effect on text.
 func known(name string) string {
 	switch {
 	case output.OptionByName(name) != 0 || output.GraphOptionByName(name) != 0:
@@ -132,7 +133,8 @@ func known(name string) string {
 	return ""
 }
 
-// ReadFile reads path, unpacked if it is named so, or else path.gz.
+// ReadFile reads path, which is unpacked if its name ends in .gz; if there is no such
+// file, it reads path.gz.
 func ReadFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err == nil && !strings.HasSuffix(path, ".gz") {

@@ -1,6 +1,6 @@
-// Command inventory writes docs/formats.md and docs/tree.md: which of a real
-// kernel's events and files are here, compared with the listings of the oracle that
-// FTRACELAB_ORACLE names. Without it the documents stay as they are.
+// Command inventory writes docs/formats.md and docs/tree.md. They show which events and
+// files of a real kernel are here, compared with the listings of the oracle that
+// FTRACELAB_ORACLE names. Without the oracle, the documents stay as they are.
 //
 //	go generate ./internal/departures
 package main
@@ -18,7 +18,8 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// kernels are the two of the oracle, and how ours is built to be compared with each.
+// kernels are the two kernels of the oracle, and how ours is built for the comparison
+// with each.
 var kernels = []struct {
 	name, what string
 	events     events.Kernel
@@ -56,7 +57,7 @@ func main() {
 	}
 }
 
-// read gives a static file of a kernel, unpacked.
+// read gives the unpacked content of a static file of a kernel.
 func read(oracle, kernel, name string) (text []byte, err error) {
 	path := filepath.Join(oracle, kernel, "static", name)
 	if text, err = os.ReadFile(path); err == nil {

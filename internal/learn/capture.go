@@ -12,7 +12,7 @@ import (
 	"ftracelab/ringbuf"
 )
 
-// subbufSizes are the sub-buffer sizes of captures where it is not 4096.
+// subbufSizes are the sub-buffer sizes of the captures in which it is not 4096.
 var subbufSizes = map[string]int{"function/subbuf_8": 8192, "function/subbuf_64": 65536}
 
 // record is one event of a capture.
@@ -37,7 +37,7 @@ func (r *record) str(off, size int) string {
 	return s
 }
 
-// dynamic is the string of a __data_loc field.
+// dynamic gives the string of a __data_loc field.
 func (r *record) dynamic(off int) string {
 	loc := r.u32(off)
 	at, size := int(loc&0xffff), int(loc>>16)
@@ -47,7 +47,8 @@ func (r *record) dynamic(off int) string {
 	return r.str(at, size)
 }
 
-// eventIDs reads the event types of a kernel: name, "sched/sched_switch", to number.
+// eventIDs reads the event types of a kernel: the number for each name such as
+// "sched/sched_switch".
 func eventIDs(o oracle) (map[string]int, error) {
 	text, err := o.text("static/formats_all.txt.gz")
 	if err != nil {
@@ -73,7 +74,7 @@ func eventIDs(o oracle) (map[string]int, error) {
 
 // readCapture reads the raw pages of all CPUs of a capture, in order of time.
 func readCapture(o oracle, dir string) ([]record, error) {
-	var recs []record
+	var records []record
 	pageSize := cmp.Or(subbufSizes[dir], 4096)
 	for cpu := range 2 {
 		name := fmt.Sprintf("%s/cpu%d.raw.gz", dir, cpu)
@@ -84,15 +85,15 @@ func readCapture(o oracle, dir string) ([]record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if recs, err = readPages(recs, b, cpu, pageSize); err != nil {
+		if records, err = readPages(records, b, cpu, pageSize); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	slices.SortStableFunc(recs, func(a, b record) int { return cmp.Compare(a.time, b.time) })
-	return recs, nil
+	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	return records, nil
 }
 
-func readPages(recs []record, b []byte, cpu, pageSize int) ([]record, error) {
+func readPages(records []record, b []byte, cpu, pageSize int) ([]record, error) {
 	for at := 0; at+pageSize <= len(b); at += pageSize {
 		p, err := ringbuf.ReadPageImage(b[at : at+pageSize])
 		if err != nil {
@@ -105,11 +106,11 @@ func readPages(recs []record, b []byte, cpu, pageSize int) ([]record, error) {
 			r := record{time: e.Time, cpu: cpu, data: e.Data, flags: e.Data[2], preempt: e.Data[3]}
 			r.typ = int(e.Data[0]) | int(e.Data[1])<<8
 			r.pid = int(int32(r.u32(4)))
-			recs = append(recs, r)
+			records = append(records, r)
 		}
 		if err := p.Err(); err != nil {
 			return nil, fmt.Errorf("offset %d: %w", at, err)
 		}
 	}
-	return recs, nil
+	return records, nil
 }

@@ -7,13 +7,13 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// slowness is how much longer a step took in the capture, on an emulated CPU
-// with the graph tracer on, than it shall take on the machine.
+// slowness is how many times longer a step took in the capture, on an emulated CPU with
+// the graph tracer on, than it takes on the simulated machine.
 //
-// Departure: structure and proportions are the capture's, times are only scaled.
+// Departure: structure and proportions come from captures. Times are only scaled.
 const slowness = 8
 
-// maxStep bounds the own time of a step, ns: what took longer was waiting.
+// maxStep is the longest time of a step, in ns. A step that took longer was waiting.
 const maxStep = 4000
 
 // emitter makes code of items.
@@ -21,19 +21,19 @@ type emitter struct {
 	cs    *callers
 	slabs *slabTable
 	stack []frame // what is on the kernel stack
-	real  []int   // of these the last of the base, and those that are items
+	real  []int   // the indexes of those that are items, and of the last function of the base
 	ops   workload.Columns
 	state item
 }
 
-// frame is a function on the kernel stack; ret is where it returns to.
+// frame is a function on the kernel stack; ret is the address to which it returns.
 type frame struct {
 	machine.Site
 	ret uint64
 }
 
-// base are the functions underneath a kind of segment, which were entered
-// before it began or cannot be seen.
+// base gives the functions below a kind of segment. They were entered before it began,
+// or cannot be seen.
 func base(key string) []string {
 	word := strings.Fields(key)
 	switch word[0] {
@@ -113,7 +113,7 @@ func (em *emitter) push(s frame) {
 	em.stack = append(em.stack, s)
 }
 
-// pop returns from what is above depth.
+// pop returns from the functions above depth.
 func (em *emitter) pop(depth int) {
 	for len(em.stack) > depth {
 		em.op(machine.OpReturn, 0, 0)
@@ -142,7 +142,7 @@ func (em *emitter) item(g *segment, i int) {
 	}
 }
 
-// halt waits for an interrupt inside the functions that do.
+// halt waits for an interrupt, inside the functions in which a kernel does that.
 func (em *emitter) halt() {
 	depth := em.real[len(em.real)-1] + 1
 	em.pop(depth)
@@ -159,7 +159,7 @@ func (em *emitter) halt() {
 	em.op(machine.OpHalt, 0, 0)
 }
 
-// wokenLater says whether the wake-up that was begun is ended in the same code.
+// wokenLater reports whether a wake-up that has begun ends in the same code.
 func wokenLater(items []item) bool {
 	for _, it := range items {
 		if it.kind == event && it.event == machine.EvSchedWakeup {
@@ -221,7 +221,7 @@ func (em *emitter) exit(it *item) {
 	em.real = em.real[:n]
 }
 
-// implied adds an event that the captures did not record but that fn has.
+// implied adds an event of fn that the captures did not record.
 func (em *emitter) implied(e machine.Event, fn uint64) {
 	arg := int32(0)
 	switch e {
@@ -235,11 +235,12 @@ func (em *emitter) implied(e machine.Event, fn uint64) {
 
 func scaled(delta uint64) uint32 { return uint32(min(delta/slowness, maxStep)) }
 
-// impliedEvents are the tracepoints inside functions that the captures show,
-// which did not record them. Last ones are reported just before the return.
+// impliedEvents are tracepoints inside functions that the captures show. The captures
+// did not record these events. Those marked as last are reported just before the
+// return.
 //
-// Departure: where a tracepoint lies on one path through the function only, it
-// is reported each time.
+// Departure: a tracepoint that lies on only one path through the function is reported
+// each time.
 var impliedEvents = map[string][]struct {
 	event machine.Event
 	last  bool
@@ -282,8 +283,8 @@ var impliedEvents = map[string][]struct {
 	},
 }
 
-// slabTable numbers what allocation sites ask for. Entry 0 is for sites that no
-// capture shows.
+// slabTable gives numbers to what allocation sites ask for. Entry 0 is for sites that
+// no capture shows.
 type slabTable struct {
 	list []machine.Slab
 	at   map[uint64]int32

@@ -7,7 +7,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// eventTypes are the numbers of the event types in the captures.
+// eventTypes holds the numbers of the event types in the captures.
 type eventTypes struct {
 	entry, exit int
 	byID        map[int]machine.Event
@@ -23,7 +23,7 @@ func newEventTypes(ids map[string]int) *eventTypes {
 	return ev
 }
 
-// event takes a record that is no function's.
+// event takes a record that is not that of a function.
 func (s *stream) event(r *record, delta uint64) {
 	e, ok := s.ev.byID[r.typ]
 	if !ok {
@@ -39,7 +39,7 @@ func (s *stream) event(r *record, delta uint64) {
 	case machine.EvSoftIRQRaise, machine.EvSoftIRQEntry, machine.EvSoftIRQExit:
 		it.arg = int32(r.u32(8))
 	case machine.EvSchedMigrate:
-		return // the machine's own decision
+		return // the machine decides that itself
 	case machine.EvSysEnter:
 		if g != nil && g.key == "sys" {
 			g.key, g.nr = fmt.Sprintf("sys %d", int64(r.u64(8))), int64(r.u64(8))
@@ -62,11 +62,11 @@ func (s *stream) event(r *record, delta uint64) {
 	}
 	s.put(it)
 	if e == machine.EvSchedSwitch {
-		s.prev = 0 // the time until the task runs again is not its own
+		s.prev = 0 // the time until the task runs again does not count as its own
 	}
 }
 
-// Classes of wake-ups: whom they are for.
+// wakeClass gives the class of a wake-up, which says what kind of task it wakes.
 func wakeClass(comm string) int32 {
 	for i, prefix := range wakeClasses {
 		if strings.HasPrefix(comm, prefix) {

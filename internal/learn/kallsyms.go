@@ -9,8 +9,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// dataSymbols are the symbols outside of the text that tests of the kernel's
-// own ask for.
+// dataSymbols are the symbols outside of the text that the kernel's own tests ask for.
 var dataSymbols = map[string]bool{"linux_proc_banner": true, "_sdata": true, "init_task": true, "jiffies": true}
 
 // readSymbols reads a kernel's symbol table: all text symbols and dataSymbols,

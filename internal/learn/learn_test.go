@@ -18,7 +18,8 @@ func captures(t *testing.T) oracle {
 	return oracle(filepath.Join(testutil.Oracle(t), "debian"))
 }
 
-// The embedded files are what the captures give, byte for byte.
+// TestEmbeddedFilesAreCurrent: the embedded files are what the captures give, byte for
+// byte.
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	o, full := captures(t), oracle(filepath.Join(testutil.Oracle(t), "full"))
 	dir := t.TempDir()
@@ -43,7 +44,8 @@ func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// Every symbol that trace-cmd printed with its address is found there.
+// TestKallsymsAgreeWithReports: every symbol that trace-cmd printed with its address is
+// found at that address.
 func TestKallsymsAgreeWithReports(t *testing.T) {
 	text, err := captures(t).text("stacks/trace_ev.report.txt.gz")
 	if err != nil {

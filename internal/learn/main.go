@@ -47,7 +47,7 @@ func run(o, full oracle, symsOut, modelOut string) error {
 // oracle is the folder with the captures of one kernel.
 type oracle string
 
-// bytes reads a file, unpacked if its name says that it is packed.
+// bytes reads a file, and unpacks it if its name says that it is packed.
 func (o oracle) bytes(name string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(string(o), name))
 	if err != nil || !strings.HasSuffix(name, ".gz") {
@@ -69,8 +69,8 @@ func (o oracle) text(name string) (string, error) {
 	return string(b), err
 }
 
-// writeGzip writes b packed, without a time, so that the same input makes the
-// same file.
+// writeGzip packs b without a time and writes it, so that the same input gives the same
+// file.
 func writeGzip(name string, b []byte) error {
 	var buf bytes.Buffer
 	z, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)

@@ -17,8 +17,8 @@ import (
 // callgraphs are the captures of function_graph over all functions.
 var callgraphs = []string{"callgraphs/big_mix", "callgraphs/big_files"}
 
-// learn makes the model of the captures and writes it to out. full has those of
-// the kernel that records what functions return.
+// learn makes the model from the captures and writes it to out. full has the captures
+// of the kernel that records what functions return.
 func learn(o, full oracle, out string) error {
 	ks, err := machine.LoadKallsyms()
 	if err != nil {
@@ -34,12 +34,12 @@ func learn(o, full oracle, out string) error {
 	}
 	l := &learner{cs: cs, ev: newEventTypes(ids), em: emitter{cs: cs, slabs: newSlabTable()}, calls: map[uint64]int{}}
 	for _, dir := range callgraphs {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return err
 		}
-		l.count(recs)
-		l.processes(recs)
+		l.count(records)
+		l.processes(records)
 	}
 	l.choose()
 	l.finish()
@@ -51,18 +51,18 @@ func learn(o, full oracle, out string) error {
 }
 
 // count adds the calls of a capture to the model's shares.
-func (l *learner) count(recs []record) {
-	for i := range recs {
-		if r := &recs[i]; r.typ == l.ev.entry {
+func (l *learner) count(records []record) {
+	for i := range records {
+		if r := &records[i]; r.typ == l.ev.entry {
 			l.calls[l.cs.entry(r.u64(8))]++
 		}
 	}
 }
 
-// topCalls is of how many functions the model has the share.
+// topCalls is the number of functions whose share the model has.
 const topCalls = 40
 
-// shares puts the functions that were called most into the model.
+// shares adds the functions that were called most often to the model.
 func (l *learner) shares() {
 	total := 0
 	for fn, n := range l.calls {
@@ -76,7 +76,7 @@ func (l *learner) shares() {
 	l.model.Calls = total
 }
 
-// learner collects segments and makes the model of them.
+// learner collects segments and makes the model from them.
 type learner struct {
 	cs    *callers
 	ev    *eventTypes
@@ -84,9 +84,9 @@ type learner struct {
 	procs []*process
 	irqs  []*segment
 	model workload.Model
-	calls map[uint64]int // of each function in the captures
+	calls map[uint64]int // how often each function was called in the captures
 
-	chosen    []*segment // the templates' segments
+	chosen    []*segment // the segments that became templates
 	ofSegment map[*segment]int
 }
 
@@ -97,18 +97,18 @@ type process struct {
 	first         uint64
 	segs          []*segment
 	kthread, idle bool
-	index         int // of its script, -1 for none
+	index         int // the index of its script; -1: it has none
 }
 
-// processes splits the records of a capture into those of each task and those
-// into segments.
-func (l *learner) processes(recs []record) {
-	comms := commsOf(recs, l.ev)
+// processes splits the records of a capture by task, and those of each task into
+// segments.
+func (l *learner) processes(records []record) {
+	comms := commsOf(records, l.ev)
 	streams := map[int]*stream{}
 	order := []int{}
 	base := len(l.procs)
-	for i := range recs {
-		r := &recs[i]
+	for i := range records {
+		r := &records[i]
 		key := r.pid
 		if key == 0 {
 			key = -1 - r.cpu
@@ -146,16 +146,16 @@ func (g *segment) childOf(procs []*process) {
 	}
 }
 
-// commsOf finds the name a task had first.
-func commsOf(recs []record, ev *eventTypes) map[int]string {
+// commsOf finds the first name of each task.
+func commsOf(records []record, ev *eventTypes) map[int]string {
 	comms := map[int]string{}
 	note := func(pid int, comm string) {
 		if comms[pid] == "" {
 			comms[pid] = comm
 		}
 	}
-	for i := range recs {
-		r := &recs[i]
+	for i := range records {
+		r := &records[i]
 		switch ev.byID[r.typ] {
 		case machine.EvSchedSwitch:
 			note(int(r.u32(24)), r.str(8, 16))
@@ -176,8 +176,9 @@ func isKthread(comm string) bool {
 	return false
 }
 
-// signature is what a template must have in common with the segment it stands
-// for. Wake-ups count in short segments only: there they are what it is about.
+// signature gives what a template must have in common with the segments for which it
+// stands. Wake-ups count in short segments only, because there they are the purpose of
+// the segment.
 func signature(g *segment) string {
 	seen := map[string]bool{}
 	for _, it := range g.items {
@@ -191,7 +192,7 @@ func signature(g *segment) string {
 			it.event == machine.EvSchedWaking && len(g.items) < shortSegment:
 			seen[" "+it.event.Template()] = true
 			if it.event == machine.EvSchedWaking && strings.HasPrefix(g.key, "irq ") {
-				seen[fmt.Sprintf(" of %d", it.arg)] = true // whom an interrupt wakes matters
+				seen[fmt.Sprintf(" of %d", it.arg)] = true // it matters which task an interrupt wakes
 			}
 		}
 	}
@@ -207,9 +208,9 @@ func signature(g *segment) string {
 // shortSegment is the number of items below which a wake-up in a segment matters.
 const shortSegment = 1000
 
-// variants is how many templates a signature gets whose segments are count and
-// have mean operations. It keeps the number of different kernel stacks and the
-// size of the file down.
+// variants gives the number of templates for a signature that has count segments with
+// mean operations on average. It keeps the number of different kernel stacks, and the
+// size of the file, low.
 func variants(mean, count int) int {
 	n := 1
 	if count >= 20 && mean < 300 {
@@ -224,8 +225,8 @@ func variants(mean, count int) int {
 // maxOps is how many operations a template may have, unless there is no shorter one.
 const maxOps = 9000
 
-// choose picks the segments that become templates: of each signature the
-// commonest shapes.
+// choose chooses the segments that become templates: for each signature, the most
+// common shapes.
 func (l *learner) choose() {
 	bySig := map[string][]*segment{}
 	var sigs []string
@@ -251,12 +252,13 @@ func (l *learner) choose() {
 	for _, sig := range sigs {
 		l.chooseOf(bySig[sig])
 	}
-	// Once more, so that the table of sites has those of the chosen ones only.
+	// This is done once more, so that the table of sites has only the sites of chosen
+	// segments.
 	l.cs.asm = machine.NewAssembler(l.cs.ks, 0)
 	l.em.slabs = newSlabTable()
 	for i, g := range l.chosen {
 		l.model.Templates[i].Ops = l.em.emit(g).Ops
-		if g.key == "idle" { // CPU 0 came to its idle loop another way
+		if g.key == "idle" { // CPU 0 came to its idle loop in another way
 			boot := *g
 			boot.key = "idle0"
 			t := l.em.emit(&boot)
@@ -266,9 +268,9 @@ func (l *learner) choose() {
 	}
 }
 
-// chooseOf picks the templates of one signature: the segments are sorted by
-// length and cut into parts of equal work, and of each part the one nearest to
-// its mean stands for all of it, so that the functions keep their shares.
+// chooseOf chooses the templates for one signature. The segments are sorted by length
+// and divided into groups with equal work. The segment that is nearest to the mean of
+// its group stands for the whole group, so that the functions keep their shares.
 func (l *learner) chooseOf(segs []*segment) {
 	length := map[*segment]int{}
 	total := 0
@@ -294,7 +296,7 @@ func (l *learner) chooseOf(segs []*segment) {
 	}
 }
 
-// represent makes a template for segs, which are in order of length.
+// represent makes a template for segs, which are sorted by length.
 func (l *learner) represent(segs []*segment, length map[*segment]int) {
 	mean := 0
 	for _, g := range segs {
@@ -336,11 +338,11 @@ func (l *learner) finish() {
 	})
 }
 
-// maxUserTime bounds the time in user space between two stays, ns.
+// maxUserTime is the longest time in user space between two stays, in ns.
 const maxUserTime = 2_000_000
 
-// rare are system calls that scripts leave out: they are seen a few times only
-// and make more different kernel stacks than all others together.
+// rare are system calls that scripts leave out. They occur only a few times, and have
+// more different kernel stacks than all others together.
 //
 // Departure: the workload has no network.
 var rare = map[int64]bool{41: true, 42: true, 43: true, 49: true, 50: true, 288: true}

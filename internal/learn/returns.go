@@ -8,7 +8,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// returnCaptures are those of function_graph on a kernel that is built with
+// returnCaptures are captures of function_graph on a kernel that is built with
 // CONFIG_FUNCTION_GRAPH_RETVAL.
 var returnCaptures = []string{
 	"function_graph/graph_default", "function_graph/graph_depth3", "function_graph/graph_retval", "function_graph/graph_setfn",
@@ -21,9 +21,10 @@ const (
 	exitRetval = 16
 )
 
-// learnReturns finds what each function returned most; of values that are as
-// common the least. The functions of that kernel are found in ks by their names.
-// What points into that kernel's own text and data means nothing here.
+// learnReturns finds the value that each function returned most often; if several are
+// equally common, it takes the smallest. The functions of that kernel are found in ks
+// by their names. Pointers to that kernel's own text and data are left out, because
+// they mean nothing here.
 func learnReturns(o oracle, ks *machine.Kallsyms) ([]workload.Return, error) {
 	ids, err := eventIDs(o)
 	if err != nil {
@@ -41,12 +42,12 @@ func learnReturns(o oracle, ks *machine.Kallsyms) ([]workload.Return, error) {
 	}
 	counts := map[workload.Return]int{}
 	for _, dir := range returnCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for i := range recs {
-			r := &recs[i]
+		for i := range records {
+			r := &records[i]
 			if r.typ != ids["ftrace/funcgraph_exit"] || inImage(r.u64(exitRetval)) {
 				continue
 			}
@@ -65,5 +66,5 @@ func learnReturns(o oracle, ks *machine.Kallsyms) ([]workload.Return, error) {
 	return slices.CompactFunc(list, func(a, b workload.Return) bool { return a.Func == b.Func }), nil
 }
 
-// inImage says that v is an address in the kernel's image or in its modules.
+// inImage reports whether v is an address in the kernel's image or in its modules.
 func inImage(v uint64) bool { return v >= 0xffffffff80000000 && v < 0xffffffffff000000 }

@@ -6,16 +6,16 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// item is a step of a task as the graph tracer saw it.
+// item is a step of a task, as the graph tracer saw it.
 type item struct {
 	kind    itemKind
-	fn      uint64 // enter, exit
+	fn      uint64 // for enter and exit: the function
 	event   machine.Event
 	arg     int32
-	delta   uint64 // own time before it, ns of the capture
+	delta   uint64 // the task's own time before it, in ns of the capture
 	flags   uint8
 	preempt uint8
-	rec     *record // of an event
+	rec     *record // for an event: its record
 }
 
 type itemKind uint8
@@ -28,13 +28,13 @@ const (
 	halt
 )
 
-// segment is a run of items that belong together: why they ran, and the items.
+// segment is a sequence of items that belong together, and the reason why they ran.
 type segment struct {
 	key    string
 	items  []item
 	start  uint64 // time of the first item
 	end    uint64
-	child  int // pid that it forked
+	child  int // the pid that it forked
 	forked *process
 	exec   *record
 	nr     int64
@@ -52,15 +52,15 @@ type stream struct {
 
 	prev   uint64 // time of the last record
 	cur    *segment
-	irq    *segment // being cut out
-	irqAt  int      // depth at which it began
-	under  record   // the processor's state underneath
-	synced bool     // a kernel thread has come to where its rounds begin
-	ending bool     // cur is on its way out to user space
+	irq    *segment // the interrupt that is being cut out
+	irqAt  int      // the depth at which it began
+	under  record   // the state of the processor below it
+	synced bool     // a kernel thread has come to the place where its rounds begin
+	ending bool     // cur is on its way back to user space
 	done   []*segment
 	irqs   []*segment
-	user   bool   // between two stays
-	last   string // function exited last at the present level
+	user   bool   // the task is between two stays
+	last   string // the function that was left last at the present level
 }
 
 // add takes the next record of the task.
@@ -103,7 +103,7 @@ func (s *stream) enter(r *record, fn uint64, delta uint64) {
 	}
 	pc := r.preempt
 	if pc&0xf > 0 {
-		pc-- // the graph tracer's own, see doc.go
+		pc-- // the graph tracer itself disables preemption once, see doc.go
 	}
 	s.put(item{kind: enter, fn: fn, delta: delta, flags: r.flags, preempt: pc})
 	if s.irq != nil && s.irq.key == "" && depth == s.irqAt && name != "irq_enter_rcu" {
@@ -139,7 +139,7 @@ func (s *stream) endIRQ(now uint64) {
 		from = " idle"
 	}
 	g.key += from
-	// What runs on the way out to user space belongs to the same interrupt.
+	// What runs on the way back to user space belongs to the same interrupt.
 	if s.user {
 		s.cur = &segment{key: "exit", start: now}
 		s.user = false
@@ -148,11 +148,11 @@ func (s *stream) endIRQ(now uint64) {
 	s.prev = now
 }
 
-// put adds it to what is being collected.
+// put adds an item to the segment that is being collected.
 func (s *stream) put(it item) {
 	switch {
 	case s.irq != nil:
-		// The machine adds what the interrupt came upon.
+		// The machine adds the flags of the code that was interrupted.
 		it.flags &^= s.under.flags & (machine.FlagSoftIRQ | machine.FlagBHOff)
 		it.preempt -= min(it.preempt, s.under.preempt-min(s.under.preempt, 1))
 		s.irq.items = append(s.irq.items, it)
@@ -161,8 +161,8 @@ func (s *stream) put(it item) {
 	}
 }
 
-// top is told of a function that is entered with nothing above it, and begins
-// a segment where one begins there.
+// top is called when a function is entered from nowhere else. It begins a segment if
+// one begins there.
 func (s *stream) top(name string, r *record, delta uint64) {
 	begin := func(key string) { s.cur = &segment{key: key, start: r.time, nr: -1} }
 	switch {
@@ -184,7 +184,7 @@ func (s *stream) top(name string, r *record, delta uint64) {
 	}
 }
 
-// bottom is told of a function that returns to nothing above it.
+// bottom is called when such a function returns.
 func (s *stream) bottom(name string, now uint64) {
 	switch {
 	case s.idle:
@@ -220,7 +220,8 @@ func (s *stream) finish(now uint64) {
 	s.cur, s.ending = nil, false
 }
 
-// close files what was still going on at the end of the capture if the task had exited.
+// close files the segment that was still going on at the end of the capture, if the
+// task had exited.
 func (s *stream) close() {
 	if s.cur == nil {
 		return
@@ -237,7 +238,8 @@ func (s *stream) close() {
 	}
 }
 
-// kthreadKind is what threads that run the same function have in common.
+// kthreadKind gives the part of the name that all threads with the same function have
+// in common.
 func kthreadKind(comm string) string {
 	kind, _, _ := strings.Cut(comm, "/")
 	if strings.HasPrefix(comm, "kworker/u") {

@@ -6,22 +6,22 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// callers knows who calls whom and from where, as function traces (parent_ip)
-// and recorded stacks show it.
+// callers knows which function calls which, and from which address. Function traces
+// (parent_ip) and recorded stacks show it.
 type callers struct {
 	ks     *machine.Kallsyms
-	from   map[uint64]map[uint64]int // callee → return address → how often seen
+	from   map[uint64]map[uint64]int // callee → return address → how often it was seen
 	points map[machine.Point]uint64  // where tracepoints are
-	slabs  map[uint64]machine.Slab   // what an allocation site asks for, by call site
+	slabs  map[uint64]machine.Slab   // what is allocated, by call site
 	sites  map[siteKey][]machine.Site
 	asm    *machine.Assembler
-	known  int // sites with a real address
-	made   int // sites with a made-up one
+	known  int // how many sites have a real address
+	made   int // how many sites have a made-up address
 }
 
 type siteKey struct{ grand, caller, callee uint64 }
 
-// captures with function records and with kernel stacks.
+// The captures with function records, and those with kernel stacks.
 var (
 	functionCaptures = []string{
 		"function/fn_default", "function/fn_commands", "function/fn_pid_fork_tgid", "function/subbuf_8", "function/subbuf_64",
@@ -37,33 +37,33 @@ func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers,
 		asm: machine.NewAssembler(ks, 0),
 	}
 	for _, dir := range functionCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range recs {
+		for _, r := range records {
 			if r.typ == ids["ftrace/function"] && len(r.data) >= 24 {
 				cs.add(cs.entry(r.u64(8)), r.u64(16), 1)
 			}
 		}
 	}
 	for _, dir := range stackCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range recs {
+		for _, r := range records {
 			if r.typ == ids["ftrace/kernel_stack"] {
 				cs.addStack(&r)
 			}
 		}
 	}
 	for _, dir := range slabCaptures {
-		recs, err := readCapture(o, dir)
+		records, err := readCapture(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		cs.learnSlabs(recs, ids)
+		cs.learnSlabs(records, ids)
 	}
 	return cs, nil
 }
@@ -93,7 +93,7 @@ func (cs *callers) add(callee, ret uint64, n int) {
 	cs.from[callee][ret] += n
 }
 
-// addStack learns from a recorded kernel stack, innermost first.
+// addStack learns from a recorded kernel stack, which has the innermost address first.
 func (cs *callers) addStack(r *record) {
 	n := int(r.u32(8))
 	var ips []uint64
@@ -115,7 +115,7 @@ func (cs *callers) addStack(r *record) {
 	}
 }
 
-// within returns the address inside caller from which callee is called most.
+// within returns the address inside caller from which callee is called most often.
 func (cs *callers) within(caller, callee uint64) (ret uint64) {
 	best := 0
 	for _, a := range sortedKeys(cs.from[callee]) {
@@ -126,8 +126,8 @@ func (cs *callers) within(caller, callee uint64) (ret uint64) {
 	return ret
 }
 
-// hidden returns the functions ftrace cannot see through which caller reaches
-// callee, outermost first, ending with callee; nil if none are known.
+// hidden returns the functions, invisible to ftrace, through which caller reaches
+// callee. The outermost comes first, and callee last; nil if no such path is known.
 func (cs *callers) hidden(caller, callee uint64, depth int) []machine.Site {
 	if ret := cs.within(caller, callee); ret != 0 {
 		return []machine.Site{{Func: callee, Ret: ret}}
@@ -148,10 +148,11 @@ func (cs *callers) hidden(caller, callee uint64, depth int) []machine.Site {
 	return nil
 }
 
-// maxHidden is how many functions that ftrace cannot see may lie between two it sees.
+// maxHidden is how many functions that ftrace cannot see may lie between two that it
+// sees.
 const maxHidden = 3
 
-// path returns how callee is called by caller, which was itself called by grand.
+// path returns how caller calls callee, where grand has called caller.
 func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	k := siteKey{grand, caller, callee}
 	if p, ok := cs.sites[k]; ok {
@@ -164,7 +165,7 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	case grand != 0 && cs.within(grand, callee) != 0:
 		p = []machine.Site{{Func: callee, Tail: true}}
 		cs.known++
-	case cs.name(caller) == "x64_sys_call": // a switch of jumps
+	case cs.name(caller) == "x64_sys_call": // its calls are jumps out of a switch
 		p = []machine.Site{{Func: callee, Tail: true}}
 		cs.known++
 	case grand != 0 && cs.hidden(grand, callee, maxHidden) != nil:
@@ -187,7 +188,7 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	return p
 }
 
-// faults returns the path from the page fault entry to callee, nil if there is none.
+// faults returns the path from the page fault entry to callee; nil if there is none.
 func (cs *callers) faults(callee uint64) []machine.Site {
 	entry, ok := cs.ks.ByName("asm_exc_page_fault")
 	if n := cs.name(callee); !ok || n != "lock_vma_under_rcu" && n != "lock_mm_and_find_vma" && n != "handle_mm_fault" {
@@ -210,9 +211,9 @@ func sortedKeys[V any](m map[uint64]V) []uint64 {
 }
 
 // learnSlabs notes what each allocation site asks for.
-func (cs *callers) learnSlabs(recs []record, ids map[string]int) {
-	for i := range recs {
-		r := &recs[i]
+func (cs *callers) learnSlabs(records []record, ids map[string]int) {
+	for i := range records {
+		r := &records[i]
 		switch {
 		case r.typ == ids["kmem/kmem_cache_alloc"] || r.typ == ids["kmem/kmalloc"]:
 			cs.slabs[r.u64(8)] = machine.Slab{

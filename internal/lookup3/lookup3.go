@@ -1,12 +1,12 @@
-// Package lookup3 is Bob Jenkins' hash lookup3, of which the kernel's jhash and
-// jhash2 are made: they differ in how they read what they hash.
+// Package lookup3 is Bob Jenkins' hash lookup3. The kernel's jhash and jhash2 are made
+// from it; they differ in how they read the data.
 //
 // Kernel: include/linux/jhash.h.
 package lookup3
 
 import "math/bits"
 
-// Init is what all three words begin with, before the length in bytes and the seed
+// Init is the initial value of all three words, before the length in bytes and the seed
 // are added.
 //
 // Kernel: JHASH_INITVAL.

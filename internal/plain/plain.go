@@ -1,23 +1,23 @@
-// Package plain makes text of unknown origin harmless where a person looks at it.
+// Package plain makes text of unknown origin harmless, where a person looks at it.
 //
-// Names, symbols and comms of a capture may hold anything: escape sequences that
-// a terminal obeys, marks that turn the direction of the text, characters that
-// nobody sees. Here each of them becomes its escape in a string of Go or C, so
-// that it can be seen and does nothing:
+// The names, symbols and comms of a capture may hold anything: escape sequences that a
+// terminal obeys, marks that change the direction of the text, invisible characters.
+// Here each of them becomes the escape that stands for it in a string of Go or C. So it
+// can be seen, and does nothing:
 //
 //	ESC [31m          \x1b[31m
 //	U+202E            \u202e
 //	a stray byte 9b   \x9b
 //
-// What stays is what unicode.IsPrint calls printable, without the letters and
-// marks that Unicode asks programs to leave blank. A backslash stays, too: the
-// result is for reading, and cannot be turned back.
+// All characters that are printable according to unicode.IsPrint stay, except for the
+// letters and marks that Unicode asks programs to leave blank. A backslash stays as
+// well: the result is meant for reading, and cannot be converted back.
 //
-// [String] is for what stands in a line, [Lines] for messages, [Writer] for whole
-// streams on their way to a terminal, and [JSON] for JSON, whose meaning it keeps.
+// [String] is for text within a line, [Lines] for messages, and [Writer] for whole
+// streams on their way to a terminal. [JSON] is for JSON, whose meaning it keeps.
 //
-// Letters that are written from right to left are text and stay. In a terminal
-// that reorders them they may move the punctuation beside them.
+// Letters that are written from right to left stay, because they are text. A terminal
+// that reorders them may move the punctuation beside them.
 package plain
 
 import (
@@ -28,7 +28,8 @@ import (
 	"unicode/utf8"
 )
 
-// String is s in one line: line feeds and tabs are escaped like all the others.
+// String gives s in one line. Line feeds and tabs are escaped like all other control
+// characters.
 func String(s string) string {
 	if whole(s, "") {
 		return s
@@ -36,14 +37,14 @@ func String(s string) string {
 	return string(escape(nil, s, ""))
 }
 
-// Lines is s with its line feeds and tabs. Each line but the first is indented by
-// two columns, so that none can pass for a message of its own.
+// Lines gives s with its line feeds and tabs. Each line except the first is indented by
+// two columns, so that none of them looks like a message of its own.
 func Lines(s string) string {
 	return strings.ReplaceAll(string(escape(nil, s, "\n\t")), "\n", "\n  ")
 }
 
-// JSON is the same JSON, made by encoding/json, in which a character that is not
-// harmless is written as \uXXXX. Only strings can hold any.
+// JSON takes JSON from encoding/json and gives the same JSON, in which characters that
+// are not harmless are written as \uXXXX. Only strings can hold such characters.
 func JSON(text []byte) []byte {
 	if whole(string(text), "\n\t") {
 		return text
@@ -62,7 +63,7 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// visible says whether a terminal shows r and does nothing else.
+// visible reports whether a terminal shows r and does nothing else.
 func visible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return ' ' <= r && r <= '~'
@@ -70,7 +71,7 @@ func visible(r rune) bool {
 	return unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// whole says whether escape would leave s as it is.
+// whole reports whether escape would leave s as it is.
 func whole(s, keep string) bool {
 	for i, r := range s {
 		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
@@ -83,7 +84,7 @@ func whole(s, keep string) bool {
 	return true
 }
 
-// escape appends s to out; the characters of keep stay.
+// escape appends s to out with escapes, except for the characters of keep.
 func escape(out []byte, s, keep string) []byte {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)

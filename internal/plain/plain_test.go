@@ -38,7 +38,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// A stream is the same however it is cut.
+// TestWriter: the result is the same, however the stream is cut into writes.
 func TestWriter(t *testing.T) {
 	for _, c := range cases {
 		want := strings.ReplaceAll(c.lines, "\n  ", "\n")
@@ -66,7 +66,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// failing takes n writes.
+// failing accepts n writes and then fails.
 type failing int
 
 func (f *failing) Write(p []byte) (int, error) {
@@ -83,7 +83,8 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
-// What String gives is harmless, stays as it is, and is the stream's line.
+// FuzzString: the result of String is harmless, does not change if it is escaped again,
+// and is the same as a Writer gives.
 func FuzzString(f *testing.F) {
 	for _, c := range cases {
 		f.Add(c.in)
@@ -114,7 +115,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// The JSON says the same and shows nothing else.
+// FuzzJSON: the result means the same and has only harmless characters.
 func FuzzJSON(f *testing.F) {
 	for _, c := range cases {
 		f.Add(c.in)

@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// chunk bounds what a Writer escapes at once.
+// chunk is how many bytes a Writer escapes at a time.
 const chunk = 32 << 10
 
-// Writer escapes a stream; line feeds and tabs stay. A character may be split over
-// several calls of Write: its beginning waits for its end, or for Flush. Writers
-// may be shared by goroutines.
+// Writer escapes a stream. Line feeds and tabs stay. A character may be split over
+// several calls of Write; its beginning then waits for its end, or for Flush.
+// Goroutines may share a Writer.
 type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer
-	rest []byte // the beginning of a character, of at most utf8.UTFMax-1 bytes
+	rest []byte // the beginning of a character: at most utf8.UTFMax-1 bytes
 	out  []byte
 }
 
 // NewWriter returns a Writer on to.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Write escapes p and writes it. After an error, which is the underlying writer's,
-// n counts the bytes of p before the part that failed.
+// Write escapes p and writes it. An error is that of the underlying writer; n then
+// counts the bytes of p before the part that failed.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,8 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Flush writes what waits for the end of a character, as the stray bytes it is.
+// Flush writes the beginning of a character that still waits for its end, as stray
+// bytes.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,8 +57,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// unfinished is the length of the character that text ends in the middle of, 0 if
-// it does not.
+// unfinished gives the length of the incomplete character at the end of text; 0 if
+// there is none.
 func unfinished(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {

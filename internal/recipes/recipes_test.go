@@ -1,6 +1,5 @@
-// Package recipes holds what docs/contributing.md says against the tree: each recipe is
-// done as it stands there, in an overlay of the source, and the program is built and run
-// with it.
+// Package recipes checks the recipes of docs/contributing.md. Each of them is applied
+// to an overlay of the source, and the program is built with it and run.
 package recipes
 
 import (
@@ -17,8 +16,9 @@ import (
 	"mvdan.cc/sh/v3/shell"
 )
 
-// A recipe is a txtar: "files N" says how many files it touches at most, "run" gives the
-// arguments of ftracelab, and a file "edit PATH" a line of PATH and what comes behind it.
+// TestRecipes applies the recipes. A recipe is a txtar file. "files N" says how many
+// files it touches at most, and "run" gives the arguments of ftracelab. A file "edit
+// PATH" has a line of PATH, and the lines to insert behind it.
 func TestRecipes(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -43,7 +43,7 @@ func TestRecipes(t *testing.T) {
 			var out bytes.Buffer
 			cmd := exec.Command(program, args...)
 			cmd.Stdout, cmd.Stderr = &out, &out
-			_ = cmd.Run() // the last command of a recipe may fail, as it says
+			_ = cmd.Run() // the last command of a recipe may fail; the output shows it
 			for line := range strings.Lines(want) {
 				if !strings.Contains(out.String(), strings.TrimSuffix(line, "\n")) {
 					t.Errorf("want the line %q in what is said:\n%.2000s", line, out.String())

@@ -15,7 +15,7 @@ import (
 //go:embed expected.txt
 var expectedText string
 
-// testRun names one run of a test: its second is in an instance.
+// testRun names a run of a test. Its second run is in an instance.
 type testRun struct {
 	test     string
 	instance bool
@@ -28,11 +28,11 @@ func (r testRun) String() string {
 	return r.test
 }
 
-// addedFolder holds a test that is not the suite's.
+// addedFolder is the folder for a test that does not belong to the suite.
 const addedFolder = "added"
 
-// readExpected reads a table of results from a file; without a name the one that is
-// built in.
+// readExpected reads a table of results from a file; without a name, it gives the
+// built-in table.
 func readExpected(file string) (map[testRun]string, error) {
 	text, shown := expectedText, "expected.txt"
 	if file != "" {
@@ -62,9 +62,9 @@ func readExpected(file string) (map[testRun]string, error) {
 	return table, nil
 }
 
-// compare says what is not as the table has it. The suite and the table have the same
-// tests, but for an added one, which is only there if it was asked for; cases are those
-// that ran.
+// compare lists the differences from the table. The suite and the table must have the
+// same tests, except for an added test, which counts only if it was asked for. cases
+// are the tests that ran.
 func (s *suite) compare(cases []*testCase, want map[testRun]string) (differences []string) {
 	for _, c := range cases {
 		r := testRun{c.Test, c.Instance}

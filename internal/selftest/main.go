@@ -1,23 +1,24 @@
 //go:build unix
 
-// Command selftest runs the Linux kernel's own ftrace selftests against ftracelab
+// Command selftest runs the Linux kernel's own selftests for ftrace against ftracelab,
 // and prints their results beside those of real kernels.
 //
 //	go run ./internal/selftest -suite linux-6.12/tools/testing/selftests/ftrace
 //	go run ./internal/selftest -suite DIR -strict -json 00basic trigger/trigger-hist.tc
 //
-// The suite is taken from a kernel's source and runs unmodified, from a copy, in a
-// cell (ftracelab exec). Without tests all run, in one go, as on a kernel; tests with
-// the flag instance run a second time in an instance.
+// The suite comes from a kernel's source. A copy of it runs unmodified in a cell
+// (ftracelab exec). If no tests are named, all of them run, in a single run of
+// ftracetest as on a kernel. Tests with the flag instance run a second time in an
+// instance.
 //
-// With -strict the suite's weakness is mended in the copy: under "set -e" a line
-// "! command" never fails a script; each becomes an assertion (see strict.go), and
-// without names only the tests with such lines run.
+// With -strict, a weakness of the suite is mended in the copy: under "set -e", a line
+// "! command" never makes a script fail. Each such line becomes an assertion (see
+// strict.go). If no tests are named, only those with such lines run.
 //
-// The exit status is 1 if a result is not what the table expected.txt has for the test
-// (a test that is not supported here, or misses a program, counts as one that failed),
-// and with -strict also if an assertion of a test that passed was not come to, or was
-// never compared with the kernel.
+// The exit status is 1 if a result differs from the table expected.txt (a test that is
+// not supported here, or lacks a program, counts as failed). With -strict it is also 1
+// if a test passed without reaching one of its assertions, or if an assertion was never
+// compared with the kernel.
 package main
 
 import (

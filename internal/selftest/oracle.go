@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// oracle is the results of real kernels, by what ftracetest prints of a test. Some
-// descriptions are not unique; their results come in the order of the tests.
+// oracle holds the results of real kernels, by the description that ftracetest prints
+// for a test. Some descriptions are not unique; their results come in the order of the
+// tests.
 type oracle struct{ debian, full map[string][]string }
 
 func readOracle(dir string) (oracle, error) {
@@ -23,7 +24,7 @@ func readOracle(dir string) (oracle, error) {
 	for _, file := range []struct {
 		name  string
 		into  map[string][]string
-		again bool // replaces results: a rerun
+		again bool // these are results of a rerun, which replace earlier ones
 	}{
 		{"debian_ftracetest.txt", o.debian, false},
 		{"debian_rerun_of_10_95_99.txt", o.debian, true},
@@ -62,7 +63,7 @@ func oracleKey(description string, instance bool) string {
 	return key
 }
 
-// of takes a test's results on the two kernels, "-" where there is none.
+// of takes the results of a test on the two kernels; "-" stands for none.
 func (o oracle) of(c *testCase) (debian, full string) {
 	take := func(results map[string][]string) string {
 		key := oracleKey(c.description, c.Instance)

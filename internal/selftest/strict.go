@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// negation is a line that says "this must fail", and under "set -e" says nothing.
+// negation is a line that means "this must fail", but has no effect under "set -e".
 var negation = regexp.MustCompile(`^([ \t]*)! (.*)$`)
 
-// makeStrict makes each such line an assertion, which notes in the file held that it
-// was true, and returns them by name, "test:line". A line with an "or" or an "and" at
-// its end acts on the result already and stays. So do lines in exempt.
+// makeStrict turns each such line into an assertion, which notes in the file held that
+// it was true. It returns the assertions by name, "test:line". A line that ends with an
+// "or" or an "and" uses its result already and stays as it is. So do lines in exempt.
 func makeStrict(test string, text []byte, held string) (strict []byte, assertions []string) {
 	var out bytes.Buffer
 	n := 0
@@ -35,14 +35,14 @@ func makeStrict(test string, text []byte, held string) (strict []byte, assertion
 	return out.Bytes(), assertions
 }
 
-// exempt are lines that are not true of a real kernel, with the reason: upstream
-// never noticed, because it never enforced them.
+// exempt are lines that are not true on a real kernel, with the reason. Upstream has
+// never noticed, because the lines were never enforced.
 var exempt = map[string]string{
 	"kprobe/kprobe_args_syntax:67": "parse_probe_arg (trace_probe.c) does not look behind the last bracket: it takes +0(%ax)+10",
 }
 
-// checked are the assertions that were compared with Linux 6.12 before they counted,
-// with what makes each true there. Of tests that cannot run here none was.
+// checked are the assertions that were compared with Linux 6.12, with the code that
+// makes each of them true there. None of them belongs to a test that cannot run here.
 var checked = map[string]string{
 	"dynevent/add_remove_btfarg:51":                         "query_btf_context (trace_probe.c): a tracepoint stub's first parameter, the data pointer, is hidden",
 	"dynevent/add_remove_eprobe:31":                         "unregister_trace_eprobe (trace_eprobe.c): dyn_event_remove takes it off the list",
@@ -118,9 +118,9 @@ var checked = map[string]string{
 	"trigger/trigger-traceonoff:36":                         "register_trigger: traceoff has traceon's type, ETT_TRACE_ONOFF, EEXIST",
 }
 
-// printStrict says how many assertions the chosen tests have, how many of them were
-// true, and which a test that passed never came to, or nobody has checked. These two
-// are bad and returned as well.
+// printStrict prints how many assertions the chosen tests have, how many of them were
+// true, which were never reached by a test that passed, and which nobody has checked.
+// The last two kinds are bad, and are also returned.
 func (s *suite) printStrict(w io.Writer, cases []*testCase) (bad []string, err error) {
 	text, err := os.ReadFile(s.held)
 	if err != nil && !os.IsNotExist(err) {
@@ -134,7 +134,7 @@ func (s *suite) printStrict(w io.Writer, cases []*testCase) (bad []string, err e
 	var missed, unchecked, left []string
 	for _, c := range cases {
 		if c.Instance {
-			continue // the same lines
+			continue // it has the same lines as the first run
 		}
 		total += len(c.assertions)
 		for name := range exempt {

@@ -24,10 +24,10 @@ import (
 type testCase struct {
 	Test     string `json:"test"` // path below test.d, without .tc
 	Instance bool   `json:"instance"`
-	Result   string `json:"result"` // as ftracetest says it, or hung or notRun
+	Result   string `json:"result"` // the result that ftracetest prints, or hung, or notRun
 
 	description string
-	number      int      // in a run of the whole suite
+	number      int      // its number in a run of the whole suite
 	assertions  []string // with -strict
 }
 
@@ -40,12 +40,12 @@ const (
 // suite is a copy of the kernel's selftests of ftrace.
 type suite struct {
 	dir   string
-	held  string      // file in which strict assertions note that they were true
+	held  string      // the file in which strict assertions note that they were true
 	cases []*testCase // in ftracetest's order
 }
 
-// copySuite copies the suite, which keeps the source clean, with a test more if add
-// names one, and makes it strict.
+// copySuite copies the suite, so that its source stays clean. It adds a test if add
+// names one, and with strict makes the copy strict.
 func copySuite(from, add, to string, strict bool) (*suite, error) {
 	if _, err := os.Stat(filepath.Join(from, "ftracetest")); err != nil {
 		return nil, fmt.Errorf("%s is not the suite: %w", from, err)
@@ -113,7 +113,7 @@ func addTest(file, dir string) error {
 	return os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644)
 }
 
-// header is what a test says about itself in a comment.
+// header gives a value from the comments at the beginning of a test.
 func header(text []byte, name string) string {
 	m := regexp.MustCompile(`(?m)^#[ \t]*` + name + `:(.*)$`).FindSubmatch(text)
 	if m == nil {
@@ -122,8 +122,9 @@ func header(text []byte, name string) string {
 	return strings.Join(strings.Fields(string(m[1])), " ")
 }
 
-// choose finds the tests that are asked for: by name, with or without .tc, or by
-// folder; none means all, or with strict all that have assertions.
+// choose finds the tests that are asked for, by name, with or without .tc, or by
+// folder. If no names are given, it chooses all tests, or with strict all tests that
+// have assertions.
 func (s *suite) choose(names []string, strict bool) ([]*testCase, error) {
 	if len(names) == 0 {
 		return slices.DeleteFunc(slices.Clone(s.cases), func(c *testCase) bool { return strict && c.assertions == nil }), nil
@@ -172,7 +173,8 @@ func (s *suite) run(ctx context.Context, f flags, cases []*testCase, stderr io.W
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// The group: ftracelab, ftracetest and whatever test is running.
+	// This kills the process group: ftracelab, ftracetest, and the test that is
+	// running.
 	kill := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := s.follow(ctx, f.stall, out, cases, kill, stderr); err != nil {
 		return errors.Join(err, cmd.Wait())
@@ -180,7 +182,7 @@ func (s *suite) run(ctx context.Context, f flags, cases []*testCase, stderr io.W
 	err = cmd.Wait()
 	var status *exec.ExitError
 	if errors.As(err, &status) {
-		return nil // the results say what it was
+		return nil // the results tell what happened
 	}
 	return err
 }
@@ -188,7 +190,8 @@ func (s *suite) run(ctx context.Context, f flags, cases []*testCase, stderr io.W
 // resultLine is "[12] (instance)  description	[PASS]".
 var resultLine = regexp.MustCompile(`^\[(\d+)\](?: \(instance\) )?.*\t\[([A-Z]+)\]$`)
 
-// follow reads ftracetest's output as it comes. A test that does not end kills all.
+// follow reads the output of ftracetest as it comes. If a test does not end, it calls
+// kill.
 func (s *suite) follow(ctx context.Context, stall time.Duration, out io.Reader, cases []*testCase, kill func(), stderr io.Writer) error {
 	lines := make(chan string)
 	go func() {

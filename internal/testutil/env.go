@@ -1,4 +1,4 @@
-// Package testutil finds what tests need and the tree does not hold.
+// Package testutil finds what tests need besides the files of the tree.
 package testutil
 
 import (
@@ -13,9 +13,9 @@ func Oracle(tb testing.TB) string {
 	return FromEnv(tb, "FTRACELAB_ORACLE", "the folder with the captures of real kernels")
 }
 
-// FromEnv returns the path that an environment variable names; what says what it
-// is. Without the variable the test is skipped, but in CI, which provides all, it
-// fails.
+// FromEnv returns the path that an environment variable names; what describes it.
+// Without the variable, the test is skipped. In CI, which provides everything, it fails
+// instead.
 func FromEnv(tb testing.TB, name, what string) string {
 	tb.Helper()
 	path := os.Getenv(name)
@@ -29,8 +29,8 @@ func FromEnv(tb testing.TB, name, what string) string {
 	return ""
 }
 
-// Program is the path of a program that a test runs. Without it the test is skipped,
-// but in CI, which installs all, it fails.
+// Program returns the path of a program that a test runs. Without the program, the test
+// is skipped. In CI, which installs everything, it fails instead.
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	path, err := exec.LookPath(name)
@@ -44,7 +44,8 @@ func Program(tb testing.TB, name string) string {
 	return ""
 }
 
-// Missing skips a test that lacks something, or in CI, which provides all, fails it.
+// Missing skips a test that lacks something. In CI, which provides everything, it fails
+// the test instead.
 func Missing(tb testing.TB, format string, args ...any) {
 	tb.Helper()
 	if os.Getenv("CI") == "true" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Gunzip is the content of a gzipped file.
+// Gunzip returns the content of a gzipped file.
 func Gunzip(tb testing.TB, path string) []byte {
 	tb.Helper()
 	in, err := os.Open(path)

@@ -12,9 +12,9 @@ import (
 // privateMounts marks a test binary that has mounts of its own.
 const privateMounts = "FTRACELAB_TEST_MOUNTS"
 
-// RunWithPrivateMounts is m.Run in a process whose mounts nobody else sees, where
-// that is possible: FUSE mounts of a test must not be found by other programs. A
-// TestMain ends with os.Exit of it.
+// RunWithPrivateMounts calls m.Run in a process whose mounts nobody else sees, if that
+// is possible: other programs must not find the FUSE mounts of a test. A TestMain
+// passes the result to os.Exit.
 func RunWithPrivateMounts(m *testing.M) int {
 	if os.Getenv(privateMounts) != "" || os.Geteuid() != 0 {
 		return m.Run()
@@ -32,7 +32,7 @@ func RunWithPrivateMounts(m *testing.M) int {
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
 		return exit.ExitCode()
 	case errors.Is(err, syscall.EPERM):
-		return m.Run() // the tests then say what they miss
+		return m.Run() // the tests then say what they lack
 	}
 	fmt.Fprintln(os.Stderr, "private mounts:", err)
 	return 1

@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// tokens are what parsers stumble over.
+// tokens are pieces of text that parsers may stumble over.
 var tokens = []string{
 	"\x00", "\n", "\n\n", " ", "\t", "-", "-1", "0", "00000000000000000000", "4294967295", "18446744073709551615", "18446744073709551616",
 	"9223372036854775807", "0x", "0xffffffffffffffff", "1e308", "NaN", ".", "..", "/", "%s%n", "${", "$(", ")", "(((((((((", "\"", "'", "`", "\\", "[", "]", "{", "}",
 	":", ";", "=>", "[k]", "_[k]", "#", "# ", "CPU:", "\x1b[31m", "\xff", "\u202e", "\xc2\x9b", "</script>",
 }
 
-// Mutate is data with random changes, mostly one or two: bits, bytes, numbers of any size,
-// tokens, and stretches that are left out, repeated, moved or taken from other.
+// Mutate returns data with random changes, mostly one or two. They concern bits, bytes,
+// numbers of any size, tokens, and stretches that are left out, repeated, moved, or
+// taken from other.
 func Mutate(rng *rand.Rand, data, other []byte) []byte {
 	data = slices.Clone(data)
 	for more := true; more; more = rng.IntN(2) == 0 {
@@ -50,7 +51,7 @@ func change(rng *rand.Rand, data, other []byte) []byte {
 			slices.Reverse(b) // big-endian
 		}
 		copy(data[at:], b)
-	case 4: // what counts or sizes: a little more, a little less
+	case 4: // a number that may be a count or a size becomes a little larger or smaller
 		data[at] += byte(rng.IntN(9)) - 4
 	case 5:
 		return slices.Insert(data, at, []byte(tokens[rng.IntN(len(tokens))])...)
@@ -72,7 +73,7 @@ func change(rng *rand.Rand, data, other []byte) []byte {
 	return data
 }
 
-// stretch is a length up to n, mostly short.
+// stretch draws a length up to n, mostly a short one.
 func stretch(rng *rand.Rand, n int) int {
 	return rng.IntN(1 + n>>rng.IntN(8))
 }

@@ -2,5 +2,5 @@
 
 package testutil
 
-// UnderRace says that the race detector watches.
+// UnderRace says whether the race detector is on.
 const UnderRace = false

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/term"
 )
 
-// PTY opens a terminal and the side of it that a person would sit at: what is
-// written to terminal comes out of person as it is, and the other way round. Both are
-// closed at the end of the test.
+// PTY opens a pseudo-terminal. terminal is the side of the program, person the side of
+// the user: what is written to one comes out of the other unchanged. Both are closed at
+// the end of the test.
 func PTY(tb testing.TB) (person, terminal *os.File) {
 	tb.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -21,7 +21,7 @@ func PTY(tb testing.TB) (person, terminal *os.File) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { person.Close() })
-	raw, err := person.SyscallConn() // Fd would make it block for ever
+	raw, err := person.SyscallConn() // after Fd, reads would block for ever
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -44,13 +44,13 @@ func PTY(tb testing.TB) (person, terminal *os.File) {
 	return person, terminal
 }
 
-// OnTerminal runs write with a terminal and returns what a person sees on it.
+// OnTerminal runs write with a terminal, and returns what a user sees on it.
 func OnTerminal(tb testing.TB, write func(terminal *os.File)) string {
 	tb.Helper()
 	person, terminal := PTY(tb)
 	seen := make(chan []byte)
 	go func() {
-		text, _ := io.ReadAll(person) // ends with EIO when nobody has the terminal open any more
+		text, _ := io.ReadAll(person) // it ends with EIO when nobody has the terminal open any more
 		seen <- text
 	}()
 	write(terminal)

@@ -2,6 +2,6 @@
 
 package testutil
 
-// UnderRace says that the race detector watches: the program takes some ten times as
-// long and several times the memory.
+// UnderRace says whether the race detector is on. The program then takes some ten times
+// as long, and several times the memory.
 const UnderRace = true

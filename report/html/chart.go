@@ -25,16 +25,17 @@ type snippet interface{ RenderSnippet() render.ChartSnippet }
 // newChart takes only the option of a go-echarts chart, and not the rest of
 // what go-echarts would put on a page.
 func newChart(id, label string, low bool, c snippet) chart {
-	// The option goes into a script: no string in it may end that.
+	// The option goes into a script, and no string in it may end the script.
 	option := strings.ReplaceAll(c.RenderSnippet().Option, "<", `\u003c`)
 	return chart{ID: id, Label: label, Low: low, option: strings.TrimSpace(option)}
 }
 
-// label is harmless text that survives go-echarts, which resolves entities in its
-// output.
+// label makes a text harmless. It must survive go-echarts, which resolves entities in
+// its output.
 func label(s string) string { return strings.ReplaceAll(plain.String(s), "&", "+") }
 
-// Room below a chart, in pixels: for the labels of the axis, and for its name too.
+// The room below a chart, in pixels: for the labels of the axis, and for its name as
+// well.
 const (
 	forLabels = "8"
 	forName   = "40"
@@ -51,7 +52,7 @@ func frame(id, bottom string, more ...charts.GlobalOpts) []charts.GlobalOpts {
 	}, more...)
 }
 
-// bytesChart is where an event's bytes lie, a bar for each design.
+// bytesChart shows for what an event's bytes are used, with a bar for each design.
 func bytesChart(id string, r *report.Report) chart {
 	bar := charts.NewBar()
 	bar.SetGlobalOptions(frame(id, forLabels)...)
@@ -72,13 +73,13 @@ func bytesChart(id string, r *report.Report) chart {
 	return newChart(id, "Bytes per event of each design by what they are; the same figures are in the table below", false, bar)
 }
 
-// retainedChart is how far back the same buffer reaches.
+// retainedChart shows how far back the same buffer reaches.
 func retainedChart(id string, r *report.Report) chart {
 	bar := charts.NewBar()
 	bar.SetGlobalOptions(frame(id, forLabels)...)
 	var names []string
 	var data []opts.BarData
-	what := "seconds" // a capture without times has its events counted
+	what := "seconds" // for a capture without times, events are counted instead
 	for i := len(r.Designs) - 1; i >= 0; i-- {
 		names = append(names, label(r.Designs[i].Name))
 		d := &r.Designs[i]
@@ -93,7 +94,7 @@ func retainedChart(id string, r *report.Report) chart {
 	return newChart(id, what+" that the same buffer holds with each design; the same figures are in the table below", true, bar)
 }
 
-// sweepChart is what is saved and what the map takes, by its size.
+// sweepChart shows what is saved and what the map takes, by the size of the map.
 func sweepChart(id string, points []report.SweepPoint) chart {
 	line := charts.NewLine()
 	line.SetGlobalOptions(frame(id, forName,
@@ -104,7 +105,7 @@ func sweepChart(id string, points []report.SweepPoint) chart {
 	var saved, mem []opts.LineData
 	for _, p := range points {
 		bits = append(bits, p.Bits)
-		s := opts.LineData{Value: "-"} // a logarithm has no place for less than nothing
+		s := opts.LineData{Value: "-"} // negative values have no place on a logarithmic axis
 		if n := p.NetBytes + int64(p.MapBytes); n > 0 {
 			s.Value = kib(uint64(n))
 		}
@@ -115,7 +116,7 @@ func sweepChart(id string, points []report.SweepPoint) chart {
 	return newChart(id, "Bytes saved in this trace and memory of the map for each number of bits; the same figures are in the table below", false, line)
 }
 
-// growthChart is the number of unique stacks while the trace went on.
+// growthChart shows how the number of unique stacks grew during the trace.
 func growthChart(id string, points []report.GrowthPoint) chart {
 	line := charts.NewLine()
 	line.SetGlobalOptions(frame(id, forName,
@@ -130,7 +131,7 @@ func growthChart(id string, points []report.GrowthPoint) chart {
 	return newChart(id, "Unique stacks against stacks seen; the same figures are in the table below", true, line)
 }
 
-// depthChart is how deep the stacks are and what each depth saves.
+// depthChart shows how deep the stacks are and what is saved at each depth.
 func depthChart(id string, rows []report.DepthRow) chart {
 	bar := charts.NewBar()
 	bar.SetGlobalOptions(frame(id, forName,

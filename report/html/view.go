@@ -8,7 +8,7 @@ import (
 	"ftracelab/report"
 )
 
-// view is a report in the words of the page.
+// view is a report in the form that the page shows.
 type view struct {
 	Name, Summary, Verified string
 	Answer                  string
@@ -27,7 +27,7 @@ type section struct {
 	Title, Basis, Lead string
 	Chart              chart
 	Table              table
-	Notes              []string // below the table
+	Notes              []string // what stands below the table
 	Folded             bool
 }
 
@@ -93,8 +93,8 @@ func newView(n int, r *report.Report) *view {
 		v.Sections = append(v.Sections, s)
 	}
 	v.Sections = append(v.Sections, sweep(id("sweep"), "ftrace_stackmap.bits", r.Sweep, r.Recommendation))
-	if rec := userMap(r); len(r.UserSweep) > 0 {
-		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, rec))
+	if recommended := userMap(r); len(r.UserSweep) > 0 {
+		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, recommended))
 	}
 	if len(r.Depths) > 0 {
 		v.Sections = append(v.Sections, depths(id("depths"), r))
@@ -214,7 +214,7 @@ func where(id string, r *report.Report) section {
 	return s
 }
 
-// costs is what the maps take and from when on they pay.
+// costs shows what the maps take, and from when on they pay.
 func costs(r *report.Report) (section, bool) {
 	s := section{
 		Title: "What the maps cost", Basis: "memory assumed",
@@ -238,10 +238,10 @@ func costs(r *report.Report) (section, bool) {
 	return s, len(s.Table.Rows) > 0
 }
 
-func sweep(id, title string, points []report.SweepPoint, rec report.Recommendation) section {
-	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(rec.Why[:1]) + rec.Why[1:] + "."}
-	if rec.Bits > 0 {
-		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", rec.Bits, rec.Why)
+func sweep(id, title string, points []report.SweepPoint, recommended report.Recommendation) section {
+	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(recommended.Why[:1]) + recommended.Why[1:] + "."}
+	if recommended.Bits > 0 {
+		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", recommended.Bits, recommended.Why)
 	}
 	s.Table.Head = []string{"bits", "entries", "pool in use", "hit rate", "drops", "fallbacks", "bytes per event", "saving", "map", "net in this trace"}
 	if len(points) == 0 {
@@ -252,12 +252,12 @@ func sweep(id, title string, points []report.SweepPoint, rec report.Recommendati
 		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
 			report.Group(p.Drops), report.Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), percent(p.SavingPct),
 			report.Bytes(int64(p.MapBytes)), report.Bytes(p.NetBytes))
-		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == rec.Bits
+		s.Table.Rows[len(s.Table.Rows)-1].Chosen = p.Bits == recommended.Bits
 	}
 	return s
 }
 
-// userMap is what is recommended for the first map of user stacks.
+// userMap gives the recommendation for the first map of user stacks.
 func userMap(r *report.Report) report.Recommendation {
 	for i := range r.Designs {
 		for _, m := range r.Designs[i].Maps {
@@ -299,7 +299,7 @@ func growth(id, title string, points []report.GrowthPoint) section {
 	return s
 }
 
-// top lists the top stacks, the longest bar being the most frequent one of its kind.
+// top lists the top stacks. The most frequent one of each kind has the longest bar.
 func (v *view) top(r *report.Report) {
 	for _, t := range r.TopStacks {
 		colour := "--bar"

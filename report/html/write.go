@@ -17,9 +17,9 @@ import (
 // Write writes the reports as one HTML page. Nothing is written if the page
 // cannot be made.
 //
-// Names of a capture are text on it: neither markup nor script, with escapes for
-// what is not printable (internal/plain), and the capture's and the frames' names
-// each isolated from the direction of what is beside them.
+// Names from a capture are text on the page, never markup or script. Characters that
+// are not printable are shown as escapes (internal/plain). The names of the capture and
+// of frames are isolated from the text direction of their neighbours.
 func Write(w io.Writer, reports ...*report.Report) error {
 	t, err := template.New("page").Parse(pageTmpl)
 	if err != nil {
@@ -49,7 +49,7 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	p.Policy = policy(string(p.ECharts), string(p.Charts))
 
 	var b bytes.Buffer
-	clean := plain.NewWriter(&b) // the scripts hold nothing that it changes
+	clean := plain.NewWriter(&b) // it changes nothing in the scripts
 	if err := errors.Join(t.Execute(clean, p), clean.Flush()); err != nil {
 		return fmt.Errorf("html: %w", err)
 	}
@@ -65,8 +65,8 @@ type page struct {
 	Reports               []*view
 }
 
-// policy allows the page its own two scripts, known by their hashes, and its
-// styles. Everything else, each request among it, is forbidden.
+// policy allows the page its own two scripts, which it recognizes by their hashes, and
+// its styles. Everything else is forbidden, including all requests.
 func policy(scripts ...string) string {
 	var hashes []string
 	for _, s := range scripts {

@@ -243,9 +243,9 @@ type memoryInfo struct {
 	size int64
 }
 
-func (i memoryInfo) Name() string       { return i.name }
-func (i memoryInfo) Size() int64        { return i.size }
-func (i memoryInfo) Mode() fs.FileMode  { return i.mode }
-func (i memoryInfo) ModTime() time.Time { return time.Time{} }
-func (i memoryInfo) IsDir() bool        { return i.mode.IsDir() }
-func (i memoryInfo) Sys() any           { return nil }
+func (fi memoryInfo) Name() string       { return fi.name }
+func (fi memoryInfo) Size() int64        { return fi.size }
+func (fi memoryInfo) Mode() fs.FileMode  { return fi.mode }
+func (fi memoryInfo) ModTime() time.Time { return time.Time{} }
+func (fi memoryInfo) IsDir() bool        { return fi.mode.IsDir() }
+func (fi memoryInfo) Sys() any           { return nil }

@@ -1,11 +1,11 @@
 // Package blk is the tracer blk, which records what happens to the requests of a block
 // device.
 //
-// Departure: the machine has one device, without partitions, and its trace can only
-// be switched on by the files of its folder trace: there is no BLKTRACESETUP, and so
-// no relay files, no file msg, and of the notices (TC_NOTIFY) none, as none but msg
-// and I/O schedulers write some while the tracer blk is current. A record's stack
-// lacks the functions that make it.
+// Departure: the machine has one device, without partitions. Its trace can be switched
+// on only with the files in its folder trace: there is no BLKTRACESETUP, so there are
+// no relay files and no file msg. There are no notices (TC_NOTIFY) either, because only
+// msg and I/O schedulers write them while the tracer blk is current. The functions that
+// make a record are missing in its stack.
 //
 // Kernel: kernel/trace/blktrace.c.
 package blk
@@ -30,28 +30,28 @@ type Blk struct {
 	ft      plugin.Ftrace
 	trace   trace
 	scratch []byte
-	data    [1]uint64 // behind a record
+	data    [1]uint64 // the data behind a record
 }
 
-// trace is what is recorded of the device while it is traced.
+// trace says what is recorded of the device. It exists while the device is traced.
 //
 // Kernel: struct blk_trace, include/linux/blktrace_api.h.
 type trace struct {
-	rec        events.BlkRecord // the one that is written, so that none is allocated
+	rec        events.BlkRecord // the record that is written; kept here so that nothing is allocated
 	on         bool
 	mask       uint16 // act_mask
 	start, end uint64 // start_lba and end_lba
-	pid        uint32 // 0: any
+	pid        uint32 // 0: all tasks
 }
 
 // New makes the tracer.
 func New(ft plugin.Ftrace) *Blk { return &Blk{ft: ft} }
 
-// Tracer is the row of blk.
+// Tracer gives the row of the tracer blk.
 func (b *Blk) Tracer() plugin.Tracer {
 	return plugin.Tracer{
 		Name: "blk", Trace: b.traced,
-		// The driver of the device goes, and what traces it (blk_trace_shutdown).
+		// The driver is unloaded, so the trace of the device ends (blk_trace_shutdown).
 		ModuleGoes: func(mod *machine.Module) {
 			if mod.Block {
 				b.trace = trace{}
@@ -75,7 +75,7 @@ const (
 	actComplete  = 8 | tcComplete<<tcShift
 	actPlug      = 9 | tcQueue<<tcShift
 	actUnplugIO  = 10 | tcQueue<<tcShift
-	actCgroup    = 1 << 8 // the record has a cgroup's id
+	actCgroup    = 1 << 8 // the record has the id of a cgroup
 
 	tcShift    = 16
 	tcRead     = 1 << 0
@@ -91,8 +91,8 @@ const (
 	tcFUA      = 1 << 15
 )
 
-// categories are the categories by their names in act_mask, the lowest bit first but for
-// none that is missing.
+// categories are the names that act_mask has for the categories, the lowest bit first.
+// Every bit has a name.
 //
 // Kernel: mask_maps.
 var categories = [16]string{
@@ -100,7 +100,7 @@ var categories = [16]string{
 	"fs", "pc", "notify", "ahead", "meta", "discard", "drv_data", "fua",
 }
 
-// traced records what happens to requests of a device that is traced.
+// traced records what happens to the requests of the device.
 //
 // Kernel: blk_add_trace_bio, blk_add_trace_rq, blk_add_trace_plug and
 // blk_add_trace_unplug.
@@ -136,12 +136,13 @@ func (b *Blk) traced(tr plugin.Trace, c *machine.CPU, tp machine.Tracepoint) {
 	b.add(tr, c, rec, op, p.ID)
 }
 
-// rootCgroup is the id of the cgroup that all tasks of the machine are in.
+// rootCgroup is the id of the cgroup in which all tasks of the machine are.
 const rootCgroup = 1
 
 // add records an action if the filters of the device let it through.
 //
-// Departure: the field time, which the kernel leaves as it was in the page, is 0.
+// Departure: the field time is 0. The kernel does not set it, so that it has what was
+// in the page before.
 //
 // Kernel: __blk_add_trace and act_log_check.
 func (b *Blk) add(tr plugin.Trace, c *machine.CPU, rec *events.BlkRecord, op uint32, e machine.Event) {
@@ -176,14 +177,14 @@ func (b *Blk) add(tr plugin.Trace, c *machine.CPU, rec *events.BlkRecord, op uin
 	case bt.pid != 0 && rec.PID != bt.pid:
 		return
 	}
-	h := b.ft.Common(c).Unpreemptible() // the tracepoint has preemption off around it
-	h.Flags |= event.FlagIRQsOff        // which the tracer asks for
+	h := b.ft.Common(c).Unpreemptible() // the tracepoint disables preemption around it
+	h.Flags |= event.FlagIRQsOff        // the tracer asks for this flag
 	b.scratch = events.Blk.Append(b.scratch[:0], h, rec)
 	_ = tr.Record(c, events.Blk.Type, h, b.scratch) // the buffer counts what it refuses
 }
 
-// Files are the files of the folder trace in the sysfs folder of a block device
-// that has so many sectors.
+// Files gives the files of the folder trace, in the sysfs folder of a block device with
+// that many sectors.
 //
 // Kernel: blk_trace_attrs and sysfs_blk_trace_attr_show and _store.
 func (b *Blk) Files(sectors uint64) []*tracefile.File {
@@ -249,7 +250,8 @@ func (bt *trace) showMask() string {
 	return strings.Join(names, ",")
 }
 
-// parseMask takes a number or names of categories with commas between, in any case.
+// parseMask reads a number, or names of categories with commas between them. Upper and
+// lower case mean the same.
 //
 // Kernel: blk_trace_str2mask.
 func parseMask(s string) (mask uint64, err error) {

@@ -1,5 +1,5 @@
-// Package cpumask reads and prints masks of CPUs, as digits (tracing_cpumask) and as
-// lists (osnoise/cpus).
+// Package cpumask reads and prints masks of CPUs, in the form of digits
+// (tracing_cpumask) and of lists (osnoise/cpus).
 package cpumask
 
 import (
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// Mask says of each CPU, by number, whether it is meant.
+// Mask is a set of CPUs: it says for each CPU number whether the CPU is in it.
 type Mask []bool
 
-// All is the mask of n CPUs.
+// All gives the mask of n CPUs that has all of them.
 func All(n int) Mask {
 	m := make(Mask, n)
 	for cpu := range m {
@@ -20,7 +20,7 @@ func All(n int) Mask {
 	return m
 }
 
-// String is the mask as hexadecimal digits, in groups of 32 bits.
+// String prints the mask in hexadecimal digits, in groups of 32 bits.
 //
 // Kernel: bitmap_string, lib/vsprintf.c.
 func (m Mask) String() string {
@@ -41,9 +41,9 @@ func (m Mask) String() string {
 	return text.String()
 }
 
-// Parse reads a mask of n CPUs: groups of up to 8 hexadecimal digits
-// with commas between, blanks around a group allowed. Bits beyond n are
-// EOVERFLOW.
+// Parse reads a mask of n CPUs: groups of up to 8 hexadecimal digits with commas
+// between them. There may be blanks around a group. Errors: EINVAL, and EOVERFLOW for
+// bits beyond n or a group that is too long.
 //
 // Kernel: bitmap_parse, lib/bitmap-str.c.
 func Parse(s string, n int) (Mask, error) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// List is the mask as numbers and ranges, 0-2,5.
+// List prints the mask as numbers and ranges: 0-2,5.
 //
 // Kernel: bitmap_list_string, lib/vsprintf.c.
 func (m Mask) List() string {
@@ -31,8 +31,8 @@ func (m Mask) List() string {
 	return strings.Join(parts, ",")
 }
 
-// cpuRegion is a part of a list of CPUs: of each group of so many from start to end
-// the first used ones.
+// cpuRegion is a part of a list of CPUs. From start to end, it has the first used CPUs
+// of each group.
 //
 // Kernel: struct region, lib/bitmap-str.c.
 type cpuRegion struct{ start, end, used, group uint32 }
@@ -45,9 +45,9 @@ type cpuRegion struct{ start, end, used, group uint32 }
 //	all     all of them, in any case, all:1/2 every other
 //	N       the last one, wherever a number is
 //
-// A newline behind a region without a colon ends the list. Errors are EINVAL for what
-// is no region, ERANGE for a CPU that is not there and EOVERFLOW for a number of more
-// than 32 bits.
+// A newline behind a region without a colon ends the list. Errors: EINVAL for something
+// that is no region, ERANGE for a CPU that does not exist, EOVERFLOW for a number of
+// more than 32 bits.
 //
 // Kernel: bitmap_parselist, lib/bitmap-str.c.
 func ParseList(s string, n int) (Mask, error) {
@@ -80,15 +80,15 @@ func ParseList(s string, n int) (Mask, error) {
 	}
 }
 
-// betweenRegions is what may stand before a region.
+// betweenRegions reports whether c may stand before a region.
 func betweenRegions(c byte) bool { return c == ',' || isSpace(c) }
 
-// isSpace reports whether the kernel takes c for a blank.
+// isSpace reports whether c is a blank for the kernel.
 //
 // Kernel: isspace, include/linux/ctype.h.
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
 
-// parseCPURegion reads one region and returns what is behind it.
+// parseCPURegion reads one region and returns the text behind it.
 //
 // Kernel: bitmap_parse_region.
 func parseCPURegion(s string, last uint32) (r cpuRegion, rest string, err error) {
@@ -129,7 +129,7 @@ func parseCPURegion(s string, last uint32) (r cpuRegion, rest string, err error)
 
 func endsRegion(s string) bool { return s == "" || betweenRegions(s[0]) }
 
-// parseCPU reads a number, or N for the last one.
+// parseCPU reads a number, or N, which stands for the last CPU.
 //
 // Kernel: bitmap_getnum.
 func parseCPU(s string, last uint32) (n uint32, rest string, err error) {

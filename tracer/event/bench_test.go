@@ -24,35 +24,35 @@ func benchmarkType(tb testing.TB, system, name string) *event.Type {
 }
 
 func switchRecord() []byte {
-	rec := make([]byte, 64)
-	copy(rec[8:], "swapper/1")
-	rec[28] = 120
-	copy(rec[40:], "trace-cmd")
-	rec[56], rec[57], rec[60] = 0x39, 0x05, 120
-	return rec
+	data := make([]byte, 64)
+	copy(data[8:], "swapper/1")
+	data[28] = 120
+	copy(data[40:], "trace-cmd")
+	data[56], data[57], data[60] = 0x39, 0x05, 120
+	return data
 }
 
 func allocRecord() []byte {
-	rec := make([]byte, 64)
-	copy(rec[8:], "\x10\x20\x30\x81\xff\xff\xff\xff")
-	copy(rec[16:], "\x00\xa0\x12\x05\x80\x88\xff\xff")
-	rec[24], rec[32] = 200, 208
-	rec[40], rec[41] = 0xc0, 0x0c // GFP_KERNEL
-	copy(rec[48:], "\xff\xff\xff\xff")
-	return rec
+	data := make([]byte, 64)
+	copy(data[8:], "\x10\x20\x30\x81\xff\xff\xff\xff")
+	copy(data[16:], "\x00\xa0\x12\x05\x80\x88\xff\xff")
+	data[24], data[32] = 200, 208
+	data[40], data[41] = 0xc0, 0x0c // GFP_KERNEL
+	copy(data[48:], "\xff\xff\xff\xff")
+	return data
 }
 
 func BenchmarkAppendText(b *testing.B) {
 	for _, bb := range []struct {
 		system, name string
-		rec          []byte
+		data         []byte
 	}{{"sched", "sched_switch", switchRecord()}, {"kmem", "kmem_cache_alloc", allocRecord()}} {
 		b.Run(bb.name, func(b *testing.B) {
 			typ := benchmarkType(b, bb.system, bb.name)
 			var buf []byte
 			b.ReportAllocs()
 			for b.Loop() {
-				buf = typ.AppendText(buf[:0], bb.rec, nil)
+				buf = typ.AppendText(buf[:0], bb.data, nil)
 			}
 		})
 	}
@@ -81,8 +81,8 @@ func BenchmarkFmtAppendf(b *testing.B) {
 
 func TestAppendTextDoesNotAllocate(t *testing.T) {
 	typ := benchmarkType(t, "sched", "sched_switch")
-	rec, buf := switchRecord(), make([]byte, 0, 1024)
-	if n := testing.AllocsPerRun(100, func() { buf = typ.AppendText(buf[:0], rec, nil) }); n != 0 {
+	data, buf := switchRecord(), make([]byte, 0, 1024)
+	if n := testing.AllocsPerRun(100, func() { buf = typ.AppendText(buf[:0], data, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	const want = "prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=trace-cmd next_pid=1337 next_prio=120"

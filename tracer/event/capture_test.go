@@ -209,7 +209,7 @@ func subbufSize(dir string) int {
 var subbufRE = regexp.MustCompile(`(?m)^buffer_subbuf_size_kb: (\d+)`)
 
 // renderer is AppendText or AppendFields.
-type renderer func(t *event.Type, dst, rec []byte, env *event.Env) []byte
+type renderer func(t *event.Type, dst, data []byte, env *event.Env) []byte
 
 // compareCapture renders every record of a capture folder and compares it with the
 // kernel's text. It returns how many it compared, by event.
@@ -241,8 +241,8 @@ func compareCapture(t *testing.T, table *event.Table, symbols event.Symbols, dir
 			continue
 		}
 		var buf []byte
-		for _, rec := range records(t, readFile(t, names[0]), page) {
-			typ := table.ByID(int(event.ParseCommon(rec).Type))
+		for _, data := range records(t, readFile(t, names[0]), page) {
+			typ := table.ByID(int(event.ParseCommon(data).Type))
 			if typ == nil || typ.System == "ftrace" || typ.System == "syscalls" {
 				continue
 			}
@@ -256,7 +256,7 @@ func compareCapture(t *testing.T, table *event.Table, symbols event.Symbols, dir
 				t.Fatalf("%s: cpu %d line %d: text has %s, the record is a %s", dir, cpu, w.line, w.name, typ.Name)
 			}
 			counts[typ.String()]++
-			buf = render(typ, buf[:0], rec, env)
+			buf = render(typ, buf[:0], data, env)
 			// Without a vmemmap a struct page's address is in the kernel's tables only.
 			got := bytes.ReplaceAll(buf, []byte("[unknown __section_mem_map_addr]"), hashText)
 			if got = bytes.TrimSuffix(got, []byte("\n")); !matchHashed(got, []byte(w.text)) {
@@ -284,8 +284,8 @@ func TestTextCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fields := func(t *event.Type, dst, rec []byte, env *event.Env) []byte {
-		return bytes.TrimPrefix(t.AppendFields(dst, rec, env), []byte(" "))
+	fields := func(t *event.Type, dst, data []byte, env *event.Env) []byte {
+		return bytes.TrimPrefix(t.AppendFields(dst, data, env), []byte(" "))
 	}
 	for textFile, render := range map[string]renderer{"trace.txt": (*event.Type).AppendText, "trace.fields.txt": fields} {
 		n := 0

@@ -6,20 +6,20 @@ import (
 	"reflect"
 )
 
-// plan is how a struct is written and read: one step for each of its fields.
+// plan says how a struct is written and read: one step for each of its fields.
 type plan struct {
 	fixed   []step
-	dynamic []step // behind the fixed part, in declaration order
-	open    *step  // what ends the record
+	dynamic []step // fields with data behind the fixed part, in the order of declaration
+	open    *step  // the array that ends the record; nil: there is none
 
-	size      int // of the fixed part
-	dataStart int // where dynamic data begins: not padded
+	size      int // how many bytes the fixed part has
+	dataStart int // where dynamic data begins; it is not padded
 }
 
 // step moves one Go field.
 type step struct {
-	index  int // of the Go field
-	offset int // of the field in the record
+	index  int // the index of the Go field
+	offset int // where the field is in the record
 	kind
 }
 
@@ -94,18 +94,18 @@ func appendZeros(dst []byte, n int) []byte {
 }
 
 // put writes a field of fixed size.
-func (s *step) put(rec []byte, sv reflect.Value) {
+func (s *step) put(data []byte, sv reflect.Value) {
 	v := sv.Field(s.index)
 	if !s.array {
-		putUint(rec[s.offset:], s.size, scalar(s.elem, v))
+		putUint(data[s.offset:], s.size, scalar(s.elem, v))
 		return
 	}
 	if s.elem == reflect.Uint8 && v.CanAddr() {
-		copy(rec[s.offset:], v.Bytes())
+		copy(data[s.offset:], v.Bytes())
 		return
 	}
 	for i := range s.count {
-		putUint(rec[s.offset+i*s.size:], s.size, scalar(s.elem, v.Index(i)))
+		putUint(data[s.offset+i*s.size:], s.size, scalar(s.elem, v.Index(i)))
 	}
 }
 
@@ -153,50 +153,50 @@ func putUint(b []byte, size int, v uint64) {
 
 // Decode is the inverse of Append. A dynamic string ends at its first NUL; a
 // slice that ends the record takes all whole elements, ring buffer padding
-// included. Slices of v are reused if they have room; nothing in v aliases rec.
+// included. Slices of v are reused if they have room; nothing in v aliases data.
 //
 // Errors: a record that is shorter than the fixed part or of another type, or
 // dynamic data that lies outside of the record; v may then be half filled.
-func (d *Def[T]) Decode(rec []byte, v *T) error {
+func (d *Def[T]) Decode(data []byte, v *T) error {
 	p := &d.plan
 	need := p.size
 	if p.open != nil {
 		need = p.open.offset
 	}
-	if len(rec) < need {
-		return fmt.Errorf("event %s: record of %d bytes, needs %d", d.Type, len(rec), need)
+	if len(data) < need {
+		return fmt.Errorf("event %s: record of %d bytes, needs %d", d.Type, len(data), need)
 	}
-	if id := ParseCommon(rec).Type; int(id) != d.ID {
+	if id := ParseCommon(data).Type; int(id) != d.ID {
 		return fmt.Errorf("event %s: record of type %d, not %d", d.Type, id, d.ID)
 	}
 	sv := reflect.ValueOf(v).Elem()
 	for i := range p.fixed {
-		p.fixed[i].get(rec, sv)
+		p.fixed[i].get(data, sv)
 	}
 	for i := range p.dynamic {
 		s := &p.dynamic[i]
-		w := binary.LittleEndian.Uint32(rec[s.offset:])
+		w := binary.LittleEndian.Uint32(data[s.offset:])
 		off, n := int(w&0xffff), int(w>>16)
-		if off+n > len(rec) {
-			return fmt.Errorf("event %s: data at %d…%d of a record of %d bytes", d.Type, off, off+n, len(rec))
+		if off+n > len(data) {
+			return fmt.Errorf("event %s: data at %d…%d of a record of %d bytes", d.Type, off, off+n, len(data))
 		}
-		s.getData(rec[off:off+n], sv.Field(s.index))
+		s.getData(data[off:off+n], sv.Field(s.index))
 	}
 	if p.open != nil {
-		p.open.getData(rec[p.open.offset:], sv.Field(p.open.index))
+		p.open.getData(data[p.open.offset:], sv.Field(p.open.index))
 	}
 	return nil
 }
 
 // get reads a field of fixed size.
-func (s *step) get(rec []byte, sv reflect.Value) {
+func (s *step) get(data []byte, sv reflect.Value) {
 	v := sv.Field(s.index)
 	if !s.array {
-		s.setScalar(v, getUint(rec[s.offset:], s.size))
+		s.setScalar(v, getUint(data[s.offset:], s.size))
 		return
 	}
 	for i := range s.count {
-		s.setScalar(v.Index(i), getUint(rec[s.offset+i*s.size:], s.size))
+		s.setScalar(v.Index(i), getUint(data[s.offset+i*s.size:], s.size))
 	}
 }
 

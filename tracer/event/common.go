@@ -2,42 +2,42 @@ package event
 
 import "encoding/binary"
 
-// Common is the header every record begins with.
+// Common is the header with which every record begins.
 //
 // Kernel: struct trace_entry, include/linux/trace_events.h.
 type Common struct {
 	Type         uint16 // the event's id
 	Flags        uint8  // TRACE_FLAG_…: interrupts off, need-resched, contexts
 	PreemptCount uint8  // low 4 bits: preempt depth, high 4 bits: migrate-disable depth
-	PID          int32  // of the task that was running
+	PID          int32  // the task that was running
 }
 
 // CommonSize is the size of Common in a record, in bytes.
 const CommonSize = 8
 
-// Put writes c into rec[:CommonSize].
-func (c Common) Put(rec []byte) {
-	_ = rec[CommonSize-1]
-	binary.LittleEndian.PutUint16(rec, c.Type)
-	rec[2], rec[3] = c.Flags, c.PreemptCount
-	binary.LittleEndian.PutUint32(rec[4:], uint32(c.PID))
+// Put writes c into data[:CommonSize].
+func (c Common) Put(data []byte) {
+	_ = data[CommonSize-1]
+	binary.LittleEndian.PutUint16(data, c.Type)
+	data[2], data[3] = c.Flags, c.PreemptCount
+	binary.LittleEndian.PutUint32(data[4:], uint32(c.PID))
 }
 
 // ParseCommon reads the header of a record. For a record shorter than
 // CommonSize, which no ring buffer holds, it returns the zero header.
-func ParseCommon(rec []byte) Common {
-	if len(rec) < CommonSize {
+func ParseCommon(data []byte) Common {
+	if len(data) < CommonSize {
 		return Common{}
 	}
 	return Common{
-		Type:         binary.LittleEndian.Uint16(rec),
-		Flags:        rec[2],
-		PreemptCount: rec[3],
-		PID:          int32(binary.LittleEndian.Uint32(rec[4:])),
+		Type:         binary.LittleEndian.Uint16(data),
+		Flags:        data[2],
+		PreemptCount: data[3],
+		PID:          int32(binary.LittleEndian.Uint32(data[4:])),
 	}
 }
 
-// commonFields are Common as every format file shows it.
+// commonFields are the fields of Common, as every format file shows them.
 func commonFields() []Field {
 	return []Field{
 		{Name: "common_type", Decl: "unsigned short common_type", Offset: 0, Size: 2},
@@ -60,8 +60,9 @@ const (
 	FlagBHOff          = 0x80
 )
 
-// Unpreemptible is c where preemption is off once more than the machine knows of: by
-// the tracer or by what calls it.
+// Unpreemptible gives c with the preempt depth increased by one. It serves where the
+// tracer, or what calls it, has switched preemption off and the machine does not know
+// of that.
 func (c Common) Unpreemptible() Common {
 	if c.PreemptCount&0xf < 0xf {
 		c.PreemptCount++

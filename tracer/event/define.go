@@ -49,13 +49,13 @@ func Define[T any](id int, system, name, printFmt string) *Def[T] {
 	return &Def[T]{Type: t, plan: l.plan}
 }
 
-// layout places the fields of a struct.
+// layout gives the fields of a struct their places.
 type layout struct {
 	typ      *Type
 	plan     plan
-	end      int // of the last field
-	align    int // of the struct
-	maxAlign int // 1 if packed
+	end      int // where the last field ends
+	align    int // the alignment of the struct
+	maxAlign int // the largest alignment that counts; 1 if the struct is packed
 }
 
 // add places every field of a struct type.
@@ -106,7 +106,8 @@ func (l *layout) field(sf reflect.StructField, decl string) error {
 	f.Offset, f.Size = l.end, size
 	l.end += size
 	if k.variable && !dynamic {
-		// An array with a length in its declaration: shown in full, of any length.
+		// An array with a length in its declaration. The format file shows that length;
+		// a record may hold any number of elements.
 		f.Size = f.length() * k.size
 	}
 	if decl == "" {
@@ -123,11 +124,11 @@ func (l *layout) field(sf reflect.StructField, decl string) error {
 	return nil
 }
 
-// kind is what the codec needs to know of a Go type.
+// kind is what the codec needs to know about a Go type.
 type kind struct {
 	elem     reflect.Kind
-	size     int // of one element
-	count    int // of elements in place
+	size     int // how many bytes one element has
+	count    int // how many elements lie in place
 	signed   bool
 	array    bool
 	variable bool // string or slice

@@ -65,17 +65,17 @@ func TestLayout(t *testing.T) {
 // the record is longer by all of it.
 func TestDynamicData(t *testing.T) {
 	d := event.Define[mixed](900, "test", "mixed", `""`)
-	rec := d.Append(nil, event.Common{PID: 3}, &mixed{D: "xy", G: []byte{9}})
-	if w := d.Field("d").Uint(rec); w != 3<<16|50 {
+	data := d.Append(nil, event.Common{PID: 3}, &mixed{D: "xy", G: []byte{9}})
+	if w := d.Field("d").Uint(data); w != 3<<16|50 {
 		t.Errorf("location of d: %#x", w)
 	}
-	if w := d.Field("g").Uint(rec); w != 1<<16|53 {
+	if w := d.Field("g").Uint(data); w != 1<<16|53 {
 		t.Errorf("location of g: %#x", w)
 	}
-	if len(rec) != 56+3+1 {
-		t.Errorf("%d bytes", len(rec))
+	if len(data) != 56+3+1 {
+		t.Errorf("%d bytes", len(data))
 	}
-	if s := d.Field("d").String(rec); s != "xy" {
+	if s := d.Field("d").String(data); s != "xy" {
 		t.Errorf("d is %q", s)
 	}
 }
@@ -93,9 +93,9 @@ func TestCodecInverse(t *testing.T) {
 			H: rapid.Int16().Draw(t, "h"),
 		}
 		c := event.Common{Flags: rapid.Uint8().Draw(t, "flags"), PID: rapid.Int32().Draw(t, "pid")}
-		rec := d.Append([]byte("before"), c, &v)[len("before"):]
+		data := d.Append([]byte("before"), c, &v)[len("before"):]
 		var got mixed
-		if err := d.Decode(rec, &got); err != nil {
+		if err := d.Decode(data, &got); err != nil {
 			t.Fatal(err)
 		}
 		if len(v.E) == 0 {
@@ -108,28 +108,28 @@ func TestCodecInverse(t *testing.T) {
 			t.Fatal(diff)
 		}
 		c.Type = 900
-		if event.ParseCommon(rec) != c {
-			t.Fatalf("header %+v, want %+v", event.ParseCommon(rec), c)
+		if event.ParseCommon(data) != c {
+			t.Fatalf("header %+v, want %+v", event.ParseCommon(data), c)
 		}
 	})
 }
 
 func TestDecodeErrors(t *testing.T) {
 	d := event.Define[mixed](900, "test", "mixed", `""`)
-	rec := d.Append(nil, event.Common{}, &mixed{D: "text"})
+	data := d.Append(nil, event.Common{}, &mixed{D: "text"})
 	var v mixed
-	if err := d.Decode(rec[:20], &v); err == nil {
+	if err := d.Decode(data[:20], &v); err == nil {
 		t.Error("a short record was decoded")
 	}
-	if err := d.Decode(rec[:52], &v); err == nil {
+	if err := d.Decode(data[:52], &v); err == nil {
 		t.Error("a record without room for the fixed part was decoded")
 	}
-	lie := append([]byte(nil), rec...)
+	lie := append([]byte(nil), data...)
 	lie[32], lie[33] = 0xff, 0xff
 	if err := d.Decode(lie, &v); err == nil || !strings.Contains(err.Error(), "65535") {
 		t.Errorf("data outside of the record: %v", err)
 	}
-	lie = append([]byte(nil), rec...)
+	lie = append([]byte(nil), data...)
 	lie[0]++
 	if err := d.Decode(lie, &v); err == nil {
 		t.Error("another type's record was decoded")

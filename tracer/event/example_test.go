@@ -16,8 +16,8 @@ func ExampleDefine() {
 	d := event.Define[wakeup](312, "sched", "sched_wakeup",
 		`"comm=%s pid=%d target_cpu=%03d", REC->comm, REC->pid, REC->target_cpu`)
 
-	rec := d.Append(nil, event.Common{PID: 1}, &wakeup{Comm: [16]byte{'s', 'h'}, PID: 42, TargetCPU: 1})
-	fmt.Printf("%s: %s\n", d.Name, d.AppendText(nil, rec, nil))
+	data := d.Append(nil, event.Common{PID: 1}, &wakeup{Comm: [16]byte{'s', 'h'}, PID: 42, TargetCPU: 1})
+	fmt.Printf("%s: %s\n", d.Name, d.AppendText(nil, data, nil))
 	fmt.Printf("%d bytes\n%s", d.Size, d.Format())
 	// Output:
 	// sched_wakeup: comm=sh pid=42 target_cpu=001
@@ -43,10 +43,10 @@ func ExampleParseFormat() {
 		fmt.Println(err)
 		return
 	}
-	rec := make([]byte, typ.Size)
-	copy(typ.Field("comm").Bytes(rec), "kworker/0:1")
+	data := make([]byte, typ.Size)
+	copy(typ.Field("comm").Bytes(data), "kworker/0:1")
 	fmt.Println(typ, typ.ID, typ.Size)
-	fmt.Printf("%s\n", typ.AppendText(nil, rec, nil))
+	fmt.Printf("%s\n", typ.AppendText(nil, data, nil))
 	// Output:
 	// sched/sched_wakeup 312 28
 	// comm=kworker/0:1 pid=0

@@ -23,9 +23,9 @@ type Field struct {
 
 // Uint is the field as an unsigned integer of Size bytes (at most 8). For a
 // dynamic field it is the location word.
-func (f *Field) Uint(rec []byte) uint64 {
-	if f.Offset >= 0 && f.Offset+f.Size <= len(rec) {
-		b := rec[f.Offset:]
+func (f *Field) Uint(data []byte) uint64 {
+	if f.Offset >= 0 && f.Offset+f.Size <= len(data) {
+		b := data[f.Offset:]
 		switch f.Size {
 		case 1:
 			return uint64(b[0])
@@ -39,16 +39,16 @@ func (f *Field) Uint(rec []byte) uint64 {
 	}
 	var v uint64
 	for i := range min(f.Size, 8) {
-		if k := f.Offset + i; k >= 0 && k < len(rec) {
-			v |= uint64(rec[k]) << (8 * i)
+		if k := f.Offset + i; k >= 0 && k < len(data) {
+			v |= uint64(data[k]) << (8 * i)
 		}
 	}
 	return v
 }
 
 // Int is the field as an integer, extended by its sign if it has one.
-func (f *Field) Int(rec []byte) int64 {
-	v := f.Uint(rec)
+func (f *Field) Int(data []byte) int64 {
+	v := f.Uint(data)
 	if !f.Signed || f.Size <= 0 || f.Size >= 8 {
 		return int64(v)
 	}
@@ -75,15 +75,15 @@ func (f *Field) CType() string {
 
 // Bytes is the field's content: the data that a __data_loc or __rel_loc word
 // points to, everything that follows for an open-ended array, and otherwise the
-// bytes in place. It aliases rec. Data that does not lie inside rec is cut off.
-func (f *Field) Bytes(rec []byte) []byte {
+// bytes in place. It aliases data. Data that does not lie inside data is cut off.
+func (f *Field) Bytes(data []byte) []byte {
 	p := f.printField()
-	return p.Bytes(rec)
+	return p.Bytes(data)
 }
 
 // String is the content up to its first NUL.
-func (f *Field) String(rec []byte) string {
-	b := f.Bytes(rec)
+func (f *Field) String(data []byte) string {
+	b := f.Bytes(data)
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}
@@ -136,8 +136,8 @@ func (f *Field) length() int {
 	return n
 }
 
-// printField is the field as the print fmt interpreter sees it, except for the
-// size of its elements.
+// printField gives the field in the form that package printfmt needs, without the size
+// of its elements.
 func (f *Field) printField() printfmt.Field {
 	p := printfmt.Field{Name: f.Name, Offset: f.Offset, Size: f.Size, Signed: f.Signed, Elem: 1}
 	switch {

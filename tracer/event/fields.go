@@ -10,26 +10,26 @@ import (
 // the text of an event under the option "fields".
 //
 // Kernel: print_fields, kernel/trace/trace_output.c.
-func (t *Type) AppendFields(dst, rec []byte, env *Env) []byte {
+func (t *Type) AppendFields(dst, data []byte, env *Env) []byte {
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		dst = append(dst, ' ')
 		dst = append(dst, f.Name...)
 		dst = append(dst, '=')
-		dst = f.appendValue(dst, rec, env)
+		dst = f.appendValue(dst, data, env)
 	}
 	return dst
 }
 
 // appendValue writes one field's value by its kind and size.
-func (f *Field) appendValue(dst, rec []byte, env *Env) []byte {
+func (f *Field) appendValue(dst, data []byte, env *Env) []byte {
 	const overflow = "<OVERFLOW>"
-	if f.Offset+f.Size > len(rec) {
+	if f.Offset+f.Size > len(data) {
 		return append(dst, overflow...)
 	}
 	if f.Dynamic() {
-		b := f.Bytes(rec)
-		if len(b) != int(f.Uint(rec)>>16) {
+		b := f.Bytes(data)
+		if len(b) != int(f.Uint(data)>>16) {
 			return append(dst, overflow...)
 		}
 		if f.IsText() {
@@ -38,9 +38,9 @@ func (f *Field) appendValue(dst, rec []byte, env *Env) []byte {
 		return appendHexList(dst, b)
 	}
 	if f.IsText() {
-		return append(dst, text(f.Bytes(rec))...)
+		return append(dst, text(f.Bytes(data))...)
 	}
-	v := f.Uint(rec)
+	v := f.Uint(data)
 	switch f.Size {
 	case 1:
 		if v >= ' ' && v <= '~' {

@@ -30,8 +30,8 @@ func (f *Field) appendFormat(b []byte) []byte {
 	return fmt.Appendf(b, "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", f.Decl, f.Offset, f.Size, signed)
 }
 
-// maxOffset bounds offsets and sizes: no record is longer than the largest
-// sub-buffer, 64 KiB on x86-64 being the limit of a location word too.
+// maxOffset limits offsets and sizes. No record is longer than the largest sub-buffer,
+// which has 64 KiB on x86-64; a location word does not reach further either.
 const maxOffset = 1 << 16
 
 // ParseFormat reads a format file of the event system. Unless PrintErr returns
@@ -42,8 +42,8 @@ const maxOffset = 1 << 16
 // the file does not show: 6.12's funcgraph_entry has 4 bytes less, its
 // funcgraph_exit 16 more.
 //
-// Errors name the line: an unknown line, a field without name, offset or size,
-// an offset or size outside of 0…65536, a missing name, ID or print fmt.
+// Errors name the line. They are an unknown line, a field without name, offset or size,
+// an offset or size that is not in 0…65536, and a missing name, ID or print fmt.
 //
 // Kernel: f_show, kernel/trace/trace_events.c, writes what is read here.
 func ParseFormat(system string, text []byte) (*Type, error) {
@@ -173,8 +173,9 @@ func parseAmount(s string) (int, error) {
 	return n, nil
 }
 
-// declName is the name in a C declaration: its last identifier before brackets.
-// A "[]" directly after the type ("__data_loc char[] name") is not the end.
+// declName gives the name in a C declaration: its last identifier before brackets. A
+// "[]" that follows the type directly ("__data_loc char[] name") does not count as the
+// brackets.
 func declName(decl string) string {
 	s := decl
 	if i := strings.LastIndexByte(s, '['); i >= 0 && strings.LastIndexByte(s, ' ') < i {

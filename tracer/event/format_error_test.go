@@ -58,10 +58,10 @@ func TestFailedPrintFmt(t *testing.T) {
 	if string(typ.Format()) != text {
 		t.Errorf("format changed:\n%s", typ.Format())
 	}
-	rec := make([]byte, 28)
-	copy(rec[8:], "bash")
-	rec[24] = 7
-	if got, want := string(typ.AppendText(nil, rec, nil)), "[FAILED TO PARSE] comm=bash pid=0x7 (7)"; got != want {
+	data := make([]byte, 28)
+	copy(data[8:], "bash")
+	data[24] = 7
+	if got, want := string(typ.AppendText(nil, data, nil)), "[FAILED TO PARSE] comm=bash pid=0x7 (7)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

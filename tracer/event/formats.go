@@ -14,9 +14,8 @@ type FormatFile struct {
 	Text         []byte
 }
 
-// ID is the number that follows the name at the beginning of the text. If ok is
-// false, the text begins in another way, and the error of ParseFormat says
-// more.
+// ID is the number that follows the name at the beginning of the text. If ok is false,
+// the text does not begin in the usual way; ParseFormat then tells more.
 func (f FormatFile) ID() (id int, ok bool) {
 	name, rest, _ := bytes.Cut(f.Text, []byte("\n"))
 	rest, ok = bytes.CutPrefix(rest, []byte("ID: "))

@@ -10,14 +10,14 @@ import (
 // Any text is an error or a type that writes a format which reads back the
 // same, and that renders any record.
 func FuzzParseFormat(f *testing.F) {
-	rec := bytes.Repeat([]byte{0x10, 0, 4, 0}, 32)
-	f.Add([]byte(wakeupFormat), rec)
+	data := bytes.Repeat([]byte{0x10, 0, 4, 0}, 32)
+	f.Add([]byte(wakeupFormat), data)
 	for i, file := range splitFormats(f, readFile(f, "testdata/formats.txt")) {
 		if i%100 == 0 {
-			f.Add(file.text, rec)
+			f.Add(file.text, data)
 		}
 	}
-	f.Fuzz(func(t *testing.T, text, rec []byte) {
+	f.Fuzz(func(t *testing.T, text, data []byte) {
 		typ, err := event.ParseFormat("fuzz", text)
 		if err != nil {
 			return
@@ -30,11 +30,11 @@ func FuzzParseFormat(f *testing.F) {
 		if second := again.Format(); !bytes.Equal(format, second) {
 			t.Fatalf("formats differ:\n%s\n%s", format, second)
 		}
-		typ.AppendText(nil, rec, nil)
-		typ.AppendFields(nil, rec, nil)
+		typ.AppendText(nil, data, nil)
+		typ.AppendFields(nil, data, nil)
 		for i := range typ.Fields {
 			fd := &typ.Fields[i]
-			_, _, _, _ = fd.Int(rec), fd.Bytes(rec), fd.String(rec), fd.ElemSize()
+			_, _, _, _ = fd.Int(data), fd.Bytes(data), fd.String(data), fd.ElemSize()
 		}
 	})
 }
@@ -43,12 +43,12 @@ func FuzzParseFormat(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	d := event.Define[mixed](900, "test", "mixed", `"%s", __get_str(d)`)
 	f.Add(d.Append(nil, event.Common{PID: 1}, &mixed{A: 1, D: "text", E: []uint64{1, 2}, G: []byte("x")}))
-	f.Fuzz(func(t *testing.T, rec []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		var v, w mixed
-		if d.Decode(rec, &v) != nil {
+		if d.Decode(data, &v) != nil {
 			return
 		}
-		if err := d.Decode(d.Append(nil, event.ParseCommon(rec), &v), &w); err != nil && len(v.D)+8*len(v.E)+len(v.G) < 1<<15 {
+		if err := d.Decode(d.Append(nil, event.ParseCommon(data), &v), &w); err != nil && len(v.D)+8*len(v.E)+len(v.G) < 1<<15 {
 			t.Fatal(err)
 		}
 	})

@@ -12,16 +12,16 @@ import (
 // codec reads a record and writes it again.
 type codec struct {
 	typ  *event.Type
-	copy func(rec []byte) ([]byte, error)
+	copy func(data []byte) ([]byte, error)
 }
 
 func codecOf[T any](d *event.Def[T]) codec {
-	return codec{d.Type, func(rec []byte) ([]byte, error) {
+	return codec{d.Type, func(data []byte) ([]byte, error) {
 		v := new(T)
-		if err := d.Decode(rec, v); err != nil {
+		if err := d.Decode(data, v); err != nil {
 			return nil, err
 		}
-		return d.Append(nil, event.ParseCommon(rec), v), nil
+		return d.Append(nil, event.ParseCommon(data), v), nil
 	}}
 }
 
@@ -75,23 +75,23 @@ func TestKernelRecordsRoundTrip(t *testing.T) {
 		if len(raw) > 4<<20 {
 			raw = raw[:4<<20]
 		}
-		for _, rec := range records(t, raw, subbufSize(filepath.Dir(name))) {
-			c, ok := byID[int(event.ParseCommon(rec).Type)]
+		for _, data := range records(t, raw, subbufSize(filepath.Dir(name))) {
+			c, ok := byID[int(event.ParseCommon(data).Type)]
 			if !ok {
 				continue
 			}
-			again, err := c.copy(rec)
+			again, err := c.copy(data)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			total++
 			// The ring buffer keeps lengths in words of 4 bytes; print ends before it does, at
 			// its NUL.
-			if rounded := (len(again) + 3) &^ 3; rounded != len(rec) && c.typ != events.Print.Type {
-				t.Fatalf("%s: %s: %d bytes, the kernel's has %d", name, c.typ, len(again), len(rec))
+			if rounded := (len(again) + 3) &^ 3; rounded != len(data) && c.typ != events.Print.Type {
+				t.Fatalf("%s: %s: %d bytes, the kernel's has %d", name, c.typ, len(again), len(data))
 			}
-			if full := append(again, 0, 0, 0)[:max(len(rec), len(again))]; c.typ != events.Print.Type && !same(c.typ, rec, full[:len(rec)]) {
-				t.Fatalf("%s: %s:\n% x, the kernel's is\n% x", name, c.typ, again, rec)
+			if full := append(again, 0, 0, 0)[:max(len(data), len(again))]; c.typ != events.Print.Type && !same(c.typ, data, full[:len(data)]) {
+				t.Fatalf("%s: %s:\n% x, the kernel's is\n% x", name, c.typ, again, data)
 			}
 			seen[c.typ.String()]++
 		}

@@ -6,19 +6,19 @@ import (
 	"syscall"
 )
 
-// Table holds event types by id and by name, in the order they were added. The
-// zero Table is empty and ready. It may be read concurrently but not while one
-// is added.
+// Table finds event types by id and by name, and lists them in the order in which they
+// were added. The zero Table is empty and ready for use. Several goroutines may read
+// it, but not while a type is added or removed.
 type Table struct {
 	types   []*Type
 	byID    map[int]*Type
 	byName  map[[2]string]*Type
 	changes int
-	taken   int // all ids from firstFree up to it, itself not included, are taken
+	taken   int // all ids from firstFree up to, but not including, this one are taken
 }
 
-// The ids that are given to events at run time: those above the types that the
-// tracers write, as far as a record has room for them.
+// The ids for events that are defined at run time: from the first one above the types
+// that tracers write to the last one for which a record has room.
 //
 // Kernel: __TRACE_LAST_TYPE and TRACE_EVENT_TYPE_MAX, kernel/trace/trace.h and
 // trace_output.c.
@@ -72,11 +72,11 @@ func (t *Table) FreeID() (int, error) {
 	return id, nil
 }
 
-// Changes counts what was added and removed: while it stays, an id means the same
-// event.
+// Changes counts the types that were added and removed. While it does not change, an id
+// stands for the same event.
 func (t *Table) Changes() int { return t.changes }
 
-// Remove takes a type out, as when a dynamic event is deleted. It reports
+// Remove removes a type, for example of a dynamic event that is deleted. It reports
 // whether the type was there.
 func (t *Table) Remove(typ *Type) bool {
 	i := slices.Index(t.types, typ)

@@ -9,9 +9,9 @@ import (
 	"ftracelab/tracer/event/printfmt"
 )
 
-// Type is an event type: a declaration of ours or a kernel's format file. Made
-// by Define, NewType or ParseFormat, it does not change afterwards and is safe
-// for concurrent use.
+// Type is an event type. Define makes it from a declaration, ParseFormat from a
+// kernel's format file, NewType from a list of fields. It does not change afterwards
+// and is safe for concurrent use.
 type Type struct {
 	System, Name string
 	ID           int
@@ -19,15 +19,15 @@ type Type struct {
 	Fields       []Field // the event's own, in the format file's order
 	PrintFmt     string  // what follows "print fmt: "
 
-	// Size is the size in bytes of the fixed part, common header included, with
-	// the padding C adds at its end. An array that ends with the record counts
-	// nothing. See [ParseFormat] for how much a format file says of it.
+	// Size is the size in bytes of the fixed part, common header included, with the
+	// padding C adds at its end. An array that ends with the record adds nothing to it.
+	// See [ParseFormat] for what a format file tells about it.
 	Size int
 
-	compiled sync.Once // of PrintFmt, when it is first needed: of a kernel's 2000 types a trace has few
+	compiled sync.Once // compiles PrintFmt when it is first needed: a trace has few of a kernel's 2000 types
 	program  *printfmt.Program
 	err      error
-	declared bool // by Define, so that a mistake in PrintFmt is one of ours
+	declared bool // made by Define, so a mistake in PrintFmt is our own
 	variable bool // declared in Go with an array that is as long as the record
 }
 
@@ -58,8 +58,9 @@ func NewType(id int, system, name, printFmt string, fields []Field) (*Type, erro
 
 func (t *Type) String() string { return t.System + "/" + t.Name }
 
-// Field finds a field by name, the common header's included; nil if there is none.
-// Of several, which only a synthetic event may have, it is the last.
+// Field finds a field by name, the common header's included; nil if there is none. If
+// several have that name, which is possible in a synthetic event only, it is the last
+// of them.
 //
 // Kernel: trace_find_event_field, kernel/trace/trace_events.c.
 func (t *Type) Field(name string) *Field {
@@ -76,7 +77,7 @@ func (t *Type) Field(name string) *Field {
 	return nil
 }
 
-// Dynamic says whether records of the type differ in length: some field is
+// Dynamic reports whether records of the type differ in length, because some field is
 // found through a location word or ends with the record.
 func (t *Type) Dynamic() bool {
 	if t.variable {
@@ -155,19 +156,21 @@ func (t *Type) compile() {
 	}
 }
 
-// outsideSymbols leaves out what is an address, which rendering asks Env.Symbols for.
+// outsideSymbols leaves out the names whose addresses can be asked of Env.Symbols when
+// a record is printed.
 func outsideSymbols(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "_stext" })
 }
 
-// PrintErr says what of the print fmt cannot be rendered: it could not be
-// compiled, or it uses names that only the kernel can evaluate. nil: nothing.
+// PrintErr says why the print fmt cannot be rendered completely: it could not be
+// compiled, or it uses names that only the kernel can evaluate. nil: it can.
 func (t *Type) PrintErr() error {
 	t.compiled.Do(t.compile)
 	return t.err
 }
 
-// Text makes text of the records of a type, as [Type.AppendText] with one env.
+// Text makes text from the records of a type, like [Type.AppendText], but always with
+// the same env.
 type Text struct {
 	typ           *Type
 	env           *Env
@@ -175,9 +178,9 @@ type Text struct {
 	before, after string
 }
 
-// Text binds the print fmt to env, whose symbols may not move from then on: it is
-// quicker than AppendText from the second record on. The text stands between before
-// and after.
+// Text binds the print fmt to env, whose symbols must not move from then on. From the
+// second record on, it is quicker than AppendText. before and after are put around the
+// text of each record.
 func (t *Type) Text(env *Env, before, after string) Text {
 	t.compiled.Do(t.compile)
 	text := Text{typ: t, env: env, before: before, after: after}
@@ -187,29 +190,28 @@ func (t *Type) Text(env *Env, before, after string) Text {
 	return text
 }
 
-// Append appends the text of rec.
-func (t *Text) Append(dst, rec []byte) []byte {
+// Append appends the text of data.
+func (t *Text) Append(dst, data []byte) []byte {
 	if t.program == nil {
-		return append(t.typ.AppendText(append(dst, t.before...), rec, t.env), t.after...)
+		return append(t.typ.AppendText(append(dst, t.before...), data, t.env), t.after...)
 	}
-	return t.program.Append(dst, rec, t.env)
+	return t.program.Append(dst, data, t.env)
 }
 
-// AppendText appends what the print fmt makes of rec, common header included
-// in rec, to dst: the text behind "event_name: ", without a line break. env may
-// be nil.
+// AppendText appends the text that the print fmt makes of data, which includes the
+// common header: what stands behind "event_name: ", without a newline. env may be nil.
 //
-// If the print fmt could not be compiled the text is "[FAILED TO PARSE]" and the
-// fields, as trace-cmd does it. A record that is too short reads as if zeros followed.
+// If the print fmt could not be compiled, the text is "[FAILED TO PARSE]" and the
+// fields, as in trace-cmd. A record that is too short reads as if zeros followed.
 //
-// Departure: what only the kernel can compute, with its own functions, enum constants
-// and memory, prints as "[unknown NAME]".
+// Departure: an expression that only the kernel can compute, because it uses its
+// functions, enum constants or memory, prints as "[unknown NAME]".
 //
 // Kernel: trace_raw_output_… , include/trace/stages/stage3_trace_output.h.
-func (t *Type) AppendText(dst, rec []byte, env *Env) []byte {
+func (t *Type) AppendText(dst, data []byte, env *Env) []byte {
 	t.compiled.Do(t.compile)
 	if t.program == nil {
-		return t.AppendFields(append(dst, "[FAILED TO PARSE]"...), rec, env)
+		return t.AppendFields(append(dst, "[FAILED TO PARSE]"...), data, env)
 	}
-	return t.program.Append(dst, rec, env)
+	return t.program.Append(dst, data, env)
 }

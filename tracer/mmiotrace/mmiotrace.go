@@ -1,8 +1,9 @@
-// Package mmiotrace is the tracer mmiotrace, which records what drivers do with the memory of devices: of mappings that are
-// made while it is current. Other CPUs than the first are offline then.
+// Package mmiotrace is the tracer mmiotrace. It records what drivers do with the memory
+// of devices, in mappings that are made while the tracer is current. All CPUs except
+// the first are offline meanwhile.
 //
-// Departure: an access takes no longer while it is traced, and the parameters of the
-// kernel's command line (filter_offset, nommiotrace, trace_pc) are not there.
+// Departure: an access does not take longer because it is traced. There are no
+// parameters (filter_offset, nommiotrace, trace_pc).
 //
 // Kernel: kernel/trace/trace_mmiotrace.c, arch/x86/mm/mmio-mod.c.
 package mmiotrace
@@ -21,15 +22,15 @@ import (
 type state struct {
 	ft      plugin.Ftrace
 	scratch []byte
-	// The records that are written, so that none is allocated.
+	// The records that are written; they are kept here so that nothing is allocated.
 	rw       events.MmiotraceRWRecord
 	lastMap  events.MmiotraceMapRecord
-	of       plugin.Trace // nil: nobody
+	of       plugin.Trace // the instance that has selected the tracer; nil: none
 	maps     []mapping
-	ids      int32          // mappings seen, ever
-	downed   []*machine.CPU // taken offline
-	overruns uint64         // of the buffer, that were told
-	dropped  uint64         // records without room, to be told
+	ids      int32          // how many mappings were ever seen
+	downed   []*machine.CPU // the CPUs that were taken offline
+	overruns uint64         // how many overruns of the buffer were reported
+	dropped  uint64         // how many records without room are still to be reported
 }
 
 type mapping struct {
@@ -37,7 +38,7 @@ type mapping struct {
 	id               int32
 }
 
-// Tracer is the row of mmiotrace.
+// Tracer gives the row of the tracer mmiotrace.
 func Tracer(ft plugin.Ftrace) plugin.Tracer {
 	s := &state{ft: ft}
 	return plugin.Tracer{
@@ -72,11 +73,11 @@ func (s *state) resetData(tr plugin.Trace) {
 	tr.ResetBuffer()
 }
 
-// maxHotplug is how long CPUs may take to go.
+// maxHotplug is how long CPUs may take to go offline.
 const maxHotplug = 10 * machine.Second
 
-// enterUniprocessor takes all CPUs offline but the first, and lets time pass until
-// they are.
+// enterUniprocessor takes all CPUs offline except the first, and lets simulated time
+// pass until that is done.
 //
 // Kernel: enter_uniprocessor, arch/x86/mm/mmio-mod.c.
 func (s *state) enterUniprocessor() {
@@ -94,7 +95,7 @@ func (s *state) enterUniprocessor() {
 // Kernel: leave_uniprocessor.
 func (s *state) leaveUniprocessor() {
 	for _, c := range s.downed {
-		_ = s.ft.Machine().SetOnline(c.ID, true) // it was
+		_ = s.ft.Machine().SetOnline(c.ID, true) // cannot fail: it was online before
 	}
 	s.downed = nil
 }
@@ -135,15 +136,16 @@ func (s *state) recordMapping(c *machine.CPU, rec events.MmiotraceMapRecord) {
 	s.record(c, events.MmiotraceMap.Type, h)
 }
 
-// context is the context of a record: the tracer asks for the flags of one in which
-// interrupts were off, and holds a lock or handles a fault.
+// context gives the common fields of a record. The tracer asks for the flags of a
+// context in which interrupts are off, and preemption is disabled because it holds a
+// lock or handles a fault.
 func (s *state) context(c *machine.CPU) event.Common {
 	h := s.ft.Common(c).Unpreemptible()
 	h.Flags |= event.FlagIRQsOff
 	return h
 }
 
-// record writes the record in scratch. One without room is counted.
+// record writes the record in scratch. If there is no room, it counts the record.
 //
 // Kernel: __trace_mmiotrace_rw and __trace_mmiotrace_map.
 func (s *state) record(c *machine.CPU, t *event.Type, h event.Common) {
@@ -154,19 +156,20 @@ func (s *state) record(c *machine.CPU, t *event.Type, h event.Common) {
 	}
 }
 
-// pipe is what an open trace_pipe of mmiotrace says besides records.
+// pipe gives the text of an open trace_pipe of mmiotrace besides the records.
 type pipe struct {
 	s       *state
 	tr      plugin.Trace
-	begun   bool // the version was told
+	begun   bool // the version was printed
 	devices []machine.PCIDevice
 }
 
 // version is the first line of trace_pipe.
 const version = "VERSION 20070824\n"
 
-// next is what comes before any records: the version and, one at a time, the devices;
-// and that records were lost, as soon as it is known.
+// next appends the next piece of that text. Before all records come the version and the
+// devices, one at a time. Later it reports that records were lost, as soon as that is
+// known.
 //
 // Kernel: mmio_pipe_open and mmio_read.
 func (p *pipe) next(dst []byte) []byte {

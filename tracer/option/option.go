@@ -7,7 +7,7 @@ package option
 // Option is one of trace_options.
 type Option uint8
 
-// The options every instance has, in the order of trace_options.
+// The options that every instance has, in the order of trace_options.
 //
 // Kernel: TRACE_FLAGS, kernel/trace/trace.h.
 const (
@@ -43,7 +43,7 @@ const (
 	Stacktrace
 	Stackmap
 	UserStacktraceDelay
-	// Options that belong to one tracer and are listed while it is current.
+	// Options that belong to one tracer. They are listed while it is current.
 	NopAccept
 	NopRefuse
 	FuncStackTrace
@@ -70,14 +70,15 @@ const (
 type Row struct {
 	Name   string
 	On     bool   // default
-	Tracer string // the tracer it belongs to; "" for all
+	Tracer string // the tracer to which it belongs; "": it belongs to all
 	Top    bool   // only the top instance has it
 }
 
-// Table is the table from which trace_options, the options folder and the
-// defaults come.
+// Table is the table from which trace_options, the folder options and the defaults are
+// made.
 //
-// Departure: block changes nothing here, as no poll(2) reaches a file of the tree.
+// Departure: the option block has no effect, because no poll(2) reaches a file of the
+// tree.
 var Table = [Count]Row{
 	PrintParent:         {Name: "print-parent", On: true},
 	SymOffset:           {Name: "sym-offset"},
@@ -133,13 +134,13 @@ var Table = [Count]Row{
 	BlkCgname:      {Name: "blk_cgname", Tracer: "blk", Top: true},
 }
 
-// Set is a set of options: those that are on.
+// Set is the set of options that are on.
 type Set uint64
 
 // Has reports whether o is on.
 func (s Set) Has(o Option) bool { return s>>o&1 != 0 }
 
-// Set puts o into the set, or takes it out.
+// Set adds o to the set, or removes it.
 func (s *Set) Set(o Option, on bool) {
 	*s &^= 1 << o
 	if on {

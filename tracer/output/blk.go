@@ -75,8 +75,8 @@ func blkActionOf(what uint32) (blkAction, bool) {
 	return blkAction{}, false
 }
 
-// appendBlk appends an entry of the block layer: device, action, kind of
-// request, then what the action tells.
+// appendBlk appends an entry of the block layer: the device, the action, the kind of
+// request, and what belongs to that action.
 //
 // Kernel: print_one_line, kernel/trace/blktrace.c.
 func (p *Printer) appendBlk(dst []byte, r *record) []byte {
@@ -132,9 +132,10 @@ func (p *Printer) appendBlkAction(dst []byte, r *record, act string, cgroup []by
 	return append(right(dst, string(appendBlkKinds(kinds[:0], r)), 3), ' ')
 }
 
-// cgroupPath is the path of a cgroup, and a blank.
+// cgroupPath gives the path of a cgroup, followed by a blank.
 //
-// Departure: that of the root is known, of others nobody but their kernel knows any.
+// Departure: only the path of the root is known. Those of other cgroups are known to
+// their kernel alone.
 //
 // Kernel: cgroup_path_from_kernfs_id, kernel/cgroup/cgroup.c.
 func cgroupPath(id uint64) string {
@@ -264,7 +265,7 @@ func appendBlkDump(dst, pdu []byte) []byte {
 	return append(dst, ") "...)
 }
 
-// be reads a big-endian number, 0 if there is too little.
+// be reads a big-endian number of n bytes; 0 if b is too short.
 func be(b []byte, off, n int) uint64 {
 	if off+n > len(b) {
 		return 0
@@ -276,10 +277,10 @@ func be(b []byte, off, n int) uint64 {
 	return v
 }
 
-// blkMagic is how blktrace's own files begin each entry.
+// blkMagic is the number with which each entry begins in the files of blktrace.
 const blkMagic = 0x65617407
 
-// appendBinBlk appends an entry as blkparse reads it.
+// appendBinBlk appends an entry in the form that blkparse reads.
 //
 // Kernel: blk_trace_synthesize_old_trace.
 func appendBinBlk(dst []byte, r *record) []byte {

@@ -2,11 +2,11 @@ package output
 
 import "strconv"
 
-// appendBinaryPrintf appends what trace_printk was given: a format and its
-// arguments as the kernel saved them unformatted. Numbers are 4 bytes, or 8 if
-// the format says so, on 4-byte boundaries; strings stand in place with their
-// NUL; pointers with an extension other than symbols were formatted when
-// recorded and are strings as well.
+// appendBinaryPrintf appends the text of a trace_printk, of which the kernel has saved
+// the format and the unformatted arguments. Numbers have 4 bytes, or 8 if the format
+// says so, and lie on 4-byte boundaries. Strings lie between them, with their NUL.
+// Pointers with an extension, except for symbols, were formatted when they were
+// recorded, so they are strings as well.
 //
 // Kernel: bstr_printf, lib/vsprintf.c.
 func (p *Printer) appendBinaryPrintf(dst []byte, format string, args []byte) []byte {
@@ -24,7 +24,8 @@ func (p *Printer) appendBinaryPrintf(dst []byte, format string, args []byte) []b
 	return dst
 }
 
-// argReader takes arguments off a bprint entry; past its end all are zero.
+// argReader takes the arguments out of a bprint entry, one after the other. Behind the
+// entry's end all of them are zero.
 type argReader struct {
 	buf []byte
 	off int
@@ -45,7 +46,7 @@ func (a *argReader) str() []byte {
 	return s
 }
 
-// verb is one conversion of a format.
+// verb is one conversion of a format, such as %5d.
 type verb struct {
 	letter               byte // 0 at the end of the format
 	left, zero, alt, pos bool
@@ -55,11 +56,11 @@ type verb struct {
 	ext                  byte
 }
 
-// maxWidth bounds what a damaged width can cost.
+// maxWidth limits the width of a conversion: a damaged one could be huge.
 const maxWidth = lineSize
 
-// parseVerb reads the conversion after a percent sign and returns where the
-// format goes on. Widths given as * are taken from a.
+// parseVerb reads the conversion after a percent sign. It also returns where the format
+// goes on. A width given as * is taken from a.
 func parseVerb(f string, i int, a *argReader) (verb, int) {
 	v := verb{precision: -1, size: 4}
 flags:
@@ -157,7 +158,7 @@ func (p *Printer) appendVerb(dst []byte, v verb, a *argReader) []byte {
 	return pad(dst, start, v)
 }
 
-// pad brings dst[start:] to the verb's width.
+// pad pads dst[start:] to the verb's width.
 func pad(dst []byte, start int, v verb) []byte {
 	n := v.width - (len(dst) - start)
 	if n <= 0 {

@@ -2,8 +2,9 @@ package output
 
 import "slices"
 
-// cachedText is a text that is appended often. A fixed number of bytes is copied
-// without a call, which is quicker than to copy only as many as there are.
+// cachedText is a text that is appended often. Its first bytes are copied as a block of
+// fixed size. That needs no call, so it is faster than copying only as many bytes as
+// there are.
 type cachedText struct {
 	len  int
 	head [cachedHead]byte
@@ -31,10 +32,10 @@ func (t *cachedText) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// textCache keeps texts by two numbers. It is an open hash table; when it has maxTexts
-// it is emptied, so that its memory stays bounded whatever a capture holds.
+// textCache keeps texts under two numbers. It is an open hash table. When it holds
+// maxTexts it is emptied, so that no capture can make it grow further.
 type textCache struct {
-	places []uint32 // a power of two of them: 1 + where in texts, 0: free
+	places []uint32 // their number is a power of two; 1 + the index in texts, or 0: free
 	texts  []keyedText
 }
 
@@ -48,7 +49,7 @@ const (
 	maxTexts = 1 << 16
 )
 
-// place is where the text of a and b is noted or belongs.
+// place is where the index of the text for a and b is, or has to go.
 func (c *textCache) place(a, b uint64) *uint32 {
 	mask := uint64(len(c.places) - 1)
 	for i := (a ^ b<<24) * 0x9e3779b97f4a7c15 >> 32; ; i++ {
@@ -62,7 +63,7 @@ func (c *textCache) place(a, b uint64) *uint32 {
 	}
 }
 
-// find gives a text; nil: it is not there.
+// find gives the text for a and b; nil if there is none.
 func (c *textCache) find(a, b uint64) *cachedText {
 	if len(c.places) == 0 {
 		return nil
@@ -74,7 +75,7 @@ func (c *textCache) find(a, b uint64) *cachedText {
 	return &c.texts[at-1].cachedText
 }
 
-// add keeps a copy of text, which is not there yet.
+// add keeps a copy of text for a and b, for which there must not be one yet.
 func (c *textCache) add(a, b uint64, text []byte) *cachedText {
 	switch {
 	case len(c.texts) == maxTexts:

@@ -68,16 +68,16 @@ func depthDigit(n uint8) byte {
 	return hexDigits[n]
 }
 
-// contextText is the context of an entry up to the microseconds. Most often it is
-// that of a recent entry, too.
+// contextText is the context of an entry up to the microseconds. Most entries share it
+// with a recent one.
 type contextText struct {
 	contextKey
 	comm string
-	text cachedText // empty: none yet
+	text cachedText // empty: there is none yet
 }
 
 type contextKey struct {
-	second       uint64 // when it begins, in microseconds; of a clock that counts something else 0
+	second       uint64 // when the second begins, in microseconds; 0 for a clock that counts something else
 	cpu          int
 	pid          int32
 	flags, depth uint8
@@ -110,7 +110,7 @@ func (p *Printer) appendContext(dst []byte, r *record) []byte {
 	return append(dst, ':', ' ')
 }
 
-// appendContextText appends what an entry has in common with others of its task.
+// appendContextText appends the part of the context that many entries of a task share.
 func (p *Printer) appendContextText(dst []byte, r *record, comm string) []byte {
 	dst = append(appendTask(dst, comm, r.common.PID), ' ')
 	if p.cfg.Options&RecordTGID != 0 {
@@ -167,8 +167,8 @@ func appendDigits(dst []byte, v uint32) []byte {
 	return append(dst, digitPairs[hi], digitPairs[hi+1], digitPairs[mid], digitPairs[mid+1], digitPairs[lo], digitPairs[lo+1])
 }
 
-// appendLatencyContext appends task, CPU, flags, the time since the buffer's
-// start and a mark for a long time until the next entry.
+// appendLatencyContext appends task, CPU, flags, the time since the buffer's start, and
+// a mark if much time passes until the next entry.
 //
 // Kernel: trace_print_lat_context and lat_print_generic.
 func (p *Printer) appendLatencyContext(dst []byte, r *record, m *Merge) []byte {

@@ -29,6 +29,6 @@
 // Kernel: kernel/trace/trace_output.c and print_trace_line with its kin in
 // kernel/trace/trace.c.
 //
-// Left out: what no format file tells of an event: the values of enum constants in its
-// print format, and kernel code that it calls.
+// Left out is what a print format refers to and no format file tells: the values of
+// enum constants, and functions of the kernel.
 package output

@@ -10,13 +10,13 @@ import (
 
 // bytesOf makes a record of numbers with their sizes.
 func bytesOf(fields ...[2]uint64) []byte {
-	var rec []byte
+	var data []byte
 	for _, f := range fields {
 		for i := range f[1] {
-			rec = append(rec, byte(f[0]>>(8*i)))
+			data = append(data, byte(f[0]>>(8*i)))
 		}
 	}
-	return rec
+	return data
 }
 
 // header is the common header of a record.
@@ -26,7 +26,7 @@ func header(id, flags, preempt, pid uint64) []byte {
 
 // printOne prints one record as an entry of cpu 1 at 155365827055 ns, behind one
 // at the time next if that is not 0.
-func printOne(t *testing.T, cfg output.Config, rec []byte, next uint64) string {
+func printOne(t *testing.T, cfg output.Config, data []byte, next uint64) string {
 	t.Helper()
 	if cfg.Types == nil {
 		cfg.Types = selected(t, "graph_retval").cfg.Types
@@ -36,9 +36,9 @@ func printOne(t *testing.T, cfg output.Config, rec []byte, next uint64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := &records{[]output.Entry{{CPU: 1, Time: 155365827055, Data: rec}}}
+	list := &records{[]output.Entry{{CPU: 1, Time: 155365827055, Data: data}}}
 	if next != 0 {
-		list.list = append(list.list, output.Entry{CPU: 1, Time: next, Data: rec})
+		list.list = append(list.list, output.Entry{CPU: 1, Time: next, Data: data})
 	}
 	got, _ := p.AppendNext(nil, output.NewMerge(list))
 	return string(got)
@@ -47,7 +47,7 @@ func printOne(t *testing.T, cfg output.Config, rec []byte, next uint64) string {
 // TestWakeup prints the first entry of oracle capture full/latency/lat_wakeup_rt_fn0_graph0
 // in all forms.
 func TestWakeup(t *testing.T) {
-	rec := append(header(3, 1<<0|1<<2|1<<5|1<<3, 5, 0), bytesOf(
+	data := append(header(3, 1<<0|1<<2|1<<5|1<<3, 5, 0), bytesOf(
 		[2]uint64{0, 4}, [2]uint64{1558, 4}, [2]uint64{1, 4},
 		[2]uint64{120, 1}, [2]uint64{0, 1}, [2]uint64{49, 1}, [2]uint64{0, 1})...)
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestWakeup(t *testing.T) {
 			"\x00\x00\x00\x00\x78\x00\x01\x00\x00\x00\x16\x06\x00\x00\x31\x00"},
 	} {
 		cfg := output.Config{Tracer: "wakeup_rt", Options: output.DefaultOptions | c.o, TimeStart: 155365827055 - 13000}
-		if got := printOne(t, cfg, rec, 155366204482); got != c.want {
+		if got := printOne(t, cfg, data, 155366204482); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)
 		}
 	}
@@ -69,9 +69,9 @@ func TestWakeup(t *testing.T) {
 
 // TestFuncRepeats has no capture: the form is that of kernel/trace/trace_output.c.
 func TestFuncRepeats(t *testing.T) {
-	rec := append(header(19, 0, 0, 62), bytesOf(
+	data := append(header(19, 0, 0, 62), bytesOf(
 		[2]uint64{0xfff1, 8}, [2]uint64{0xfff2, 8}, [2]uint64{7, 2}, [2]uint64{0, 2}, [2]uint64{1827055, 4})...)
-	got := printOne(t, output.Config{Tracer: "function", Options: output.DefaultOptions}, rec, 0)
+	got := printOne(t, output.Config{Tracer: "function", Options: output.DefaultOptions}, data, 0)
 	want := "            bash-62      [001] .....   155.365827: 0x0000fff1 <-0x0000fff2 (repeats: 7, last_ts:   155.364000)\n"
 	if got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -81,7 +81,7 @@ func TestFuncRepeats(t *testing.T) {
 // TestUserFile prints a line of capture debian/events/ev_userstack, trace.sym-userobj.txt,
 // and of ev_userstack_symaddr.
 func TestUserFile(t *testing.T) {
-	rec := append(header(12, 0, 0, 62), bytesOf([2]uint64{62, 8}, [2]uint64{0x7f3be8c4daa7, 8}, [2]uint64{0, 56})...)
+	data := append(header(12, 0, 0, 62), bytesOf([2]uint64{62, 8}, [2]uint64{0x7f3be8c4daa7, 8}, [2]uint64{0, 56})...)
 	for _, c := range []struct {
 		o    output.Options
 		want string
@@ -96,7 +96,7 @@ func TestUserFile(t *testing.T) {
 			}
 			return "/lib/x86_64-linux-gnu/libc.so.6", 0x7f3be8b7b000
 		}}
-		if got, want := printOne(t, cfg, rec, 0), "<user stack trace>\n"+c.want; got != want {
+		if got, want := printOne(t, cfg, data, 0), "<user stack trace>\n"+c.want; got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
@@ -128,15 +128,15 @@ func TestUnwind(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := output.Config{Tracer: "nop", Types: types, Options: output.DefaultOptions &^ output.ContextInfo}
-	rec := append(header(21, 0, 0, 62), bytesOf([2]uint64{0x300000008, 8})...)
-	if got := printOne(t, cfg, rec, 0); got != "cookie=300000008\n" {
+	data := append(header(21, 0, 0, 62), bytesOf([2]uint64{0x300000008, 8})...)
+	if got := printOne(t, cfg, data, 0); got != "cookie=300000008\n" {
 		t.Errorf("cookie: %q", got)
 	}
-	rec = append(header(22, 0, 0, 62), bytesOf([2]uint64{0x300000008, 8},
+	data = append(header(22, 0, 0, 62), bytesOf([2]uint64{0x300000008, 8},
 		[2]uint64{8<<16 | 32, 4}, [2]uint64{8<<16 | 40, 4}, [2]uint64{4<<16 | 48, 4}, [2]uint64{0, 4},
 		[2]uint64{0x8f687, 8}, [2]uint64{1340007, 8}, [2]uint64{254<<20 | 3, 4})...)
 	want := "<user stack unwind>\ncookie=300000008\n =>  <000000000008f687> : 1340007 : 254:3\n"
-	if got := printOne(t, cfg, rec, 0); got != want {
+	if got := printOne(t, cfg, data, 0); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

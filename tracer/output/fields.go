@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// fieldForm says how option fields prints a field.
+// fieldForm says how a field is printed with the option fields.
 //
 // Kernel: enum with FILTER_OTHER …, include/linux/trace_events.h.
 type fieldForm uint8
@@ -51,9 +51,9 @@ func formOf(t *event.Type, f *event.Field) fieldForm {
 	return numberField
 }
 
-// appendFields appends the fields of an entry by name, whatever its text would
-// be. The kernel does not find the fields of ftrace's own entries, because it
-// looks for their types at the wrong end of its list, and neither do we.
+// appendFields appends the fields of an entry by name instead of its text. The kernel
+// does not find the fields of ftrace's own entries, because it looks for their types at
+// the wrong end of its list. Here they are not found either.
 //
 // Kernel: print_event_fields and print_fields, kernel/trace/trace_output.c.
 func (p *Printer) appendFields(dst []byte, r *record) []byte {
@@ -85,13 +85,13 @@ func (p *Printer) appendFields(dst []byte, r *record) []byte {
 
 const overflow = "<OVERFLOW>"
 
-func (p *Printer) appendField(dst, rec []byte, f *event.Field, form fieldForm) []byte {
-	value := rec[f.Offset : f.Offset+f.Size]
+func (p *Printer) appendField(dst, data []byte, f *event.Field, form fieldForm) []byte {
+	value := data[f.Offset : f.Offset+f.Size]
 	switch form {
 	case fixedString:
 		return append(dst, text(value, 0)...)
 	case locString, relLocString, locArray, relLocArray:
-		part, ok := located(rec, f, form == relLocString || form == relLocArray)
+		part, ok := located(data, f, form == relLocString || form == relLocArray)
 		switch {
 		case !ok:
 			return append(dst, overflow...)
@@ -107,17 +107,17 @@ func (p *Printer) appendField(dst, rec []byte, f *event.Field, form fieldForm) [
 	return appendNumberField(dst, le(value, 0, min(8, f.Size)), f.Size)
 }
 
-// located is the part of a record that a __data_loc or __rel_loc word names.
-func located(rec []byte, f *event.Field, relative bool) ([]byte, bool) {
-	loc := le32(rec, f.Offset)
+// located gives the part of a record to which a __data_loc or __rel_loc word points.
+func located(data []byte, f *event.Field, relative bool) ([]byte, bool) {
+	loc := le32(data, f.Offset)
 	off, n := int(loc&0xffff), int(loc>>16)
 	if relative {
 		off += f.Offset + 4
 	}
-	if off+n > len(rec) {
+	if off+n > len(data) {
 		return nil, false
 	}
-	return rec[off : off+n], true
+	return data[off : off+n], true
 }
 
 func appendBytes(dst, b []byte) []byte {

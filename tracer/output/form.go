@@ -2,16 +2,18 @@ package output
 
 import "ftracelab/fgraph"
 
-// form is how a tracer prints what is its own; the zero form is that of most tracers. A
-// name alone selects it, since that is all that a captured text or trace.dat tells.
+// form says what a tracer prints in a way of its own. Most tracers have the zero form.
+// The tracer's name selects the form, because a captured text or trace.dat tells
+// nothing else about the tracer.
 //
 // Kernel: print_header, print_line and flags of struct tracer.
 type form struct {
-	header  string // instead of the names of the columns; with classic, only then
+	header  string // replaces the names of the columns; if classic is set, only with the option blk_classic
 	classic bool   // its records have a form of their own with the option blk_classic
-	mmio    bool   // its records are those of mmiotrace, whatever their events print
-	graph   bool   // it is always a call graph
-	// latency is its call graph with the option display-graph; 0: it has none.
+	mmio    bool   // its records are printed in mmiotrace's form, not by their events' print formats
+	graph   bool   // the text is always a call graph
+	// latency are the options of its call graph with display-graph; 0: it has no call
+	// graph.
 	latency fgraph.Options
 }
 

@@ -45,12 +45,12 @@ func split(data []byte, cpu int) *records {
 func FuzzPrinter(f *testing.F) {
 	c := selected(f, "graph_events_marker")
 	for _, id := range []byte{1, 2, 4, 5, 6, 10, 11, 12, 13, 14, 17, 18, 19, 99} {
-		rec := make([]byte, 61)
-		rec[0], rec[1] = 60, id
-		for i := 9; i < len(rec); i++ {
-			rec[i] = byte(i * 37)
+		seed := make([]byte, 61)
+		seed[0], seed[1] = 60, id
+		for i := 9; i < len(seed); i++ {
+			seed[i] = byte(i * 37)
 		}
-		f.Add(uint32(output.DefaultOptions), uint32(fgraph.DefaultOptions), id%2 == 0, append(rec, rec...))
+		f.Add(uint32(output.DefaultOptions), uint32(fgraph.DefaultOptions), id%2 == 0, append(seed, seed...))
 	}
 	f.Fuzz(func(t *testing.T, options, graph uint32, isGraph bool, data []byte) {
 		cfg := output.Config{
@@ -86,10 +86,10 @@ func TestLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := []byte{99, 0, 0, 0, 1, 0, 0, 0}
+	data := []byte{99, 0, 0, 0, 1, 0, 0, 0}
 	m := output.NewMerge(
-		&records{[]output.Entry{{CPU: 0, Time: 5, Data: rec}, {CPU: 0, Time: 7, Data: rec, Lost: 3}}},
-		&records{[]output.Entry{{CPU: 1, Time: 5, Data: rec, Lost: ^uint64(0)}}},
+		&records{[]output.Entry{{CPU: 0, Time: 5, Data: data}, {CPU: 0, Time: 7, Data: data, Lost: 3}}},
+		&records{[]output.Entry{{CPU: 1, Time: 5, Data: data, Lost: ^uint64(0)}}},
 	)
 	var got []byte
 	for more := true; more; {
@@ -198,13 +198,13 @@ func BenchmarkFunction(b *testing.B) {
 	var merged []output.Reader
 	for cpu := range readers {
 		for i := range perCPU {
-			rec := make([]byte, 24)
-			rec[0], rec[4] = 1, 61
+			data := make([]byte, 24)
+			data[0], data[4] = 1, 61
 			for j := range 8 {
-				rec[8+j] = byte(uint64(0xffffffff81000000+4096*uint64(i)) >> (8 * j))
-				rec[16+j] = byte(uint64(0xffffffff81200000+512*uint64(i)) >> (8 * j))
+				data[8+j] = byte(uint64(0xffffffff81000000+4096*uint64(i)) >> (8 * j))
+				data[16+j] = byte(uint64(0xffffffff81200000+512*uint64(i)) >> (8 * j))
 			}
-			all[cpu] = append(all[cpu], output.Entry{CPU: cpu, Time: uint64(i*1000 + cpu), Data: rec})
+			all[cpu] = append(all[cpu], output.Entry{CPU: cpu, Time: uint64(i*1000 + cpu), Data: data})
 		}
 		readers[cpu] = &records{}
 		merged = append(merged, readers[cpu])

@@ -9,8 +9,8 @@ func (r *record) line() fgraph.Line {
 	return fgraph.Line{CPU: r.CPU, Time: r.Time, Common: r.common}
 }
 
-// appendGraph appends an entry to the call graph: a call, a return, or anything
-// else as a comment.
+// appendGraph appends an entry of the call graph: a call, a return, or any other entry,
+// which becomes a comment.
 //
 // Kernel: print_graph_function_flags and print_graph_comment,
 // kernel/trace/trace_functions_graph.c.
@@ -23,7 +23,7 @@ func (p *Printer) appendGraph(dst []byte, r *record, m *Merge, reader int) []byt
 	case r.shape.isPrintk():
 		dst = p.appendMessage(dst, r)
 	case r.shape.kind == unknownEntry:
-		// No text, not even an end: the line is given to the plain form.
+		// There is no text, not even the end of the line, so the plain form prints it.
 		return p.appendLine(dst, r, m, reader)
 	default:
 		dst = p.appendText(dst, r, m, reader)
@@ -31,8 +31,9 @@ func (p *Printer) appendGraph(dst []byte, r *record, m *Merge, reader int) []byt
 	return p.graph.EndComment(dst)
 }
 
-// appendGraphRecord appends a funcgraph_entry or funcgraph_exit record. A call
-// looks at the next record of its CPU and takes it if it is its own return.
+// appendGraphRecord appends a funcgraph_entry or funcgraph_exit record. For a call, it
+// looks at the next record of the CPU. If that is the return of this call, both become
+// one line.
 func (p *Printer) appendGraphRecord(dst []byte, t *fgraph.Text, r *record, m *Merge, reader int) []byte {
 	if r.shape.kind == graphExit {
 		return t.Return(dst, r.line(), r.ret())

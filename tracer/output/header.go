@@ -2,14 +2,14 @@ package output
 
 import "strconv"
 
-// Counts are what the header says of the buffers of all CPUs.
+// Counts are the numbers in the header, for the buffers of all CPUs together.
 type Counts struct {
-	Entries uint64 // in the buffers
-	Written uint64 // with those overwritten since
+	Entries uint64 // how many entries are in the buffers
+	Written uint64 // how many were written, which includes the overwritten ones
 }
 
-// Latency is what the header of the latency format tells of the longest
-// latency; of a buffer that holds none most is zero.
+// Latency is what the header of the latency format says about the longest latency. Most
+// of it is zero if the buffer holds no latency.
 //
 // Kernel: struct trace_array_cpu, kernel/trace/trace.h.
 type Latency struct {
@@ -22,11 +22,11 @@ type Latency struct {
 	UID          uint32
 	Nice, Policy int64
 	RTPriority   int64
-	Start, End   uint64 // critical section; Start 0: none
+	Start, End   uint64 // where the critical section begins and ends; Start 0: there is none
 }
 
-// AppendHeader appends what stands above the entries. m has not been read from
-// yet; it tells whether there will be any.
+// AppendHeader appends what stands above the entries. Nothing may have been read from m
+// yet; it tells whether there are any entries.
 //
 // Kernel: s_show, trace_default_header, kernel/trace/trace.c, and the
 // print_header functions of the tracers.
@@ -169,7 +169,7 @@ const columnsIRQTGID = `#                                          _-----=> irqs
 #              | |           |       |   |||||     |         |
 `
 
-// latencyColumns has blanks at the line ends, which raw strings would hide.
+// latencyColumns has blanks at the ends of lines. A raw string would hide them.
 const latencyColumns = "" +
 	"#                    _------=> CPU#            \n" +
 	"#                   / _-----=> irqs-off/BH-disabled\n" +

@@ -1,14 +1,15 @@
 package output
 
-// lineSize is the size of the kernel's line buffer, which takes less than that.
+// lineSize is the size of the kernel's line buffer. What is printed has to be shorter.
 //
 // Kernel: TRACE_SEQ_BUFFER_SIZE, include/linux/trace_seq.h.
 const lineSize = 8156
 
 const lineTooBig = "[LINE TOO BIG]\n"
 
-// fits says whether a piece of n bytes has room after what is there of the
-// entry. The kernel leaves out a piece that has none and all that follow it.
+// fits reports whether a piece of n bytes has room behind what was printed of the entry
+// so far. The kernel leaves out a piece that has no room, and all pieces that follow
+// it.
 //
 // Kernel: trace_seq_printf, kernel/trace/trace_seq.c.
 func (p *Printer) fits(dst []byte, n int) bool {
@@ -27,12 +28,12 @@ func (p *Printer) endLine(dst []byte) []byte {
 	return dst
 }
 
-// limit ends an entry that did not fit: with a remark, if there is room for that.
+// limit ends an entry that did not fit. It adds a remark if that has room.
 //
 // Kernel: s_show, kernel/trace/trace.c.
 //
-// Departure: where the pieces are not known, as in the text of events, an entry
-// is cut at the end of the buffer instead of before the first piece without room.
+// Departure: the text of an event is not made of known pieces. It is cut at the end of
+// the buffer, instead of in front of the first piece without room.
 func (p *Printer) limit(dst []byte) []byte {
 	if !p.full && len(dst)-p.start < lineSize {
 		return dst

@@ -59,7 +59,8 @@ func appendTimerlat(dst []byte, r *record) []byte {
 	return append(dst, " ns\n"...)
 }
 
-// appendBranch appends whether an annotated branch went as annotated.
+// appendBranch appends a branch that is annotated with likely or unlikely, and whether
+// that was right.
 //
 // Kernel: trace_branch_print, kernel/trace/trace_branch.c.
 func appendBranch(dst []byte, r *record) []byte {
@@ -73,7 +74,7 @@ func appendBranch(dst []byte, r *record) []byte {
 	return append(dst, '\n')
 }
 
-// appendRawLatency is the raw form of hwlat, osnoise and timerlat.
+// appendRawLatency appends an entry of hwlat, osnoise or timerlat with the option raw.
 func appendRawLatency(dst []byte, r *record) []byte {
 	num := func(v uint64) { dst = append(strconv.AppendUint(dst, v, 10), ' ') }
 	switch r.shape.kind {

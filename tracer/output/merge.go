@@ -5,45 +5,46 @@ import "ftracelab/ringbuf"
 // Entry is one record as a reader of the ring buffer gets it.
 type Entry = ringbuf.Entry
 
-// Reader gives the records of one CPU in order. Data of what it returns is
-// valid until its next call. *ringbuf.Iter is one; Consumer makes another.
+// Reader gives the records of one CPU in order. The Data of a record is valid until the
+// next call. *ringbuf.Iter is a Reader; Consumer makes another.
 type Reader interface {
 	Peek() (Entry, bool)
 	Next() (Entry, bool)
 }
 
-// Batcher is a Reader that can give many records in one call. They and their data
-// are valid until its next call, of any method.
+// Batcher is a Reader that can give many records in one call. They and their data are
+// valid until the next call of any of its methods.
 type Batcher interface {
 	Reader
 	// Batch takes the next records, at least one while there are any.
 	Batch() []Entry
 }
 
-// Merge gives the records of several CPUs in the order of time; of equal times
-// the CPU that comes first in the list goes first.
+// Merge gives the records of several CPUs in the order of time. Of records with the
+// same time, the one whose CPU comes first in the list goes first.
 //
 // Kernel: __find_next_entry, kernel/trace/trace.c.
 type Merge struct {
 	readers []Reader
 	heads   []head
 	live    bool
-	// turns are the readers that have records, the earliest first. The first of
-	// them may have moved on (its time is then that of the record before), or with
-	// stale any of them.
+	// turns are the readers that have records, sorted by the time of their next record.
+	// With moved, the first reader has gone on, and its turn still has the time of the
+	// record before; with stale, that may be so for all of them.
 	turns []turn
 	moved bool
 	stale bool
 }
 
-// head is what a reader gave and Merge has not yet. Of buffers that do not change
-// it is taken already, so that each reader is asked once for each record at most.
+// head holds the records that a reader has given and Merge has not. If the buffers do
+// not change, they are already taken from the reader, so a reader is asked at most once
+// for each record.
 type head struct {
 	batch []Entry
-	one   [1]Entry // what batch is made of if the reader is no Batcher
+	one   [1]Entry // the memory of batch if the reader is no Batcher
 }
 
-// turn is when it is the turn of a reader.
+// turn says at what time it is the turn of a reader.
 type turn struct {
 	time   uint64
 	reader int
@@ -53,14 +54,14 @@ func (t turn) before(u turn) bool {
 	return t.time < u.time || t.time == u.time && t.reader < u.reader
 }
 
-// NewMerge merges what readers give; it reads ahead. They must not change under it;
-// see NewLiveMerge.
+// NewMerge merges the records of readers. It reads ahead, so the buffers must not
+// change meanwhile; if they do, use NewLiveMerge.
 func NewMerge(readers ...Reader) *Merge {
 	return &Merge{readers: readers, heads: make([]head, len(readers)), stale: true}
 }
 
-// NewLiveMerge merges readers of buffers that are still written to: each step
-// looks at all of them afresh.
+// NewLiveMerge merges the records of buffers that are still being written. Each step
+// looks at all readers again.
 func NewLiveMerge(readers ...Reader) *Merge {
 	m := NewMerge(readers...)
 	m.live = true
@@ -81,7 +82,7 @@ func (m *Merge) first() int {
 	return m.turns[0].reader
 }
 
-// sort looks at all readers.
+// sort makes turns anew, from all readers.
 func (m *Merge) sort() {
 	m.turns, m.stale, m.moved = m.turns[:0], false, false
 	for i := range m.readers {
@@ -94,7 +95,7 @@ func (m *Merge) sort() {
 	}
 }
 
-// advance finds the place of the first reader, which has moved on.
+// advance finds the new place of the first reader, which has gone on.
 func (m *Merge) advance() {
 	m.moved = false
 	t := m.turns[0]
@@ -112,7 +113,7 @@ func (m *Merge) advance() {
 	m.turns[k-1] = t
 }
 
-// look makes sure of the next record of a reader, if it has any.
+// look fills the head of a reader with its next record, if there is one.
 func (m *Merge) look(i int) *head {
 	h := &m.heads[i]
 	if len(h.batch) > 0 && !m.live {
@@ -134,17 +135,18 @@ func (m *Merge) look(i int) *head {
 	return h
 }
 
-// Empty says whether there is nothing (more) to read.
+// Empty reports whether there is nothing more to read.
 func (m *Merge) Empty() bool { return m.first() < 0 }
 
-// Next takes the earliest record. reader names where it came from, for PeekAt and SkipAt.
+// Next takes the earliest record. reader says which reader it came from, for PeekAt and
+// SkipAt.
 func (m *Merge) Next() (e Entry, reader int, ok bool) {
 	reader, ok = m.next(&e)
 	return e, reader, ok
 }
 
 func (m *Merge) next(e *Entry) (reader int, ok bool) {
-	if m.moved && !m.stale { // most often the same reader goes on
+	if m.moved && !m.stale { // most often the next record comes from the same reader
 		t := m.turns[0]
 		if h := &m.heads[t.reader]; len(h.batch) > 0 && (len(m.turns) == 1 || h.batch[0].Time < m.turns[1].time) {
 			*e = h.batch[0]
@@ -167,8 +169,8 @@ func (m *Merge) next(e *Entry) (reader int, ok bool) {
 	return i, true
 }
 
-// PeekTime is the time of the record that Next would give. It may make the data
-// of the last one invalid.
+// PeekTime gives the time of the record that Next would give. The data of the record
+// given last may become invalid.
 func (m *Merge) PeekTime() (time uint64, ok bool) {
 	i := m.first()
 	if i < 0 {
@@ -177,8 +179,8 @@ func (m *Merge) PeekTime() (time uint64, ok bool) {
 	return m.turns[0].time, true
 }
 
-// PeekAt shows the next record of one reader. It may make the data of the last
-// one invalid.
+// PeekAt shows the next record of one reader. The data of the record given last may
+// become invalid.
 func (m *Merge) PeekAt(reader int) (Entry, bool) {
 	if h := m.look(reader); len(h.batch) > 0 {
 		return h.batch[0], true
@@ -204,13 +206,14 @@ func (m *Merge) SkipAt(reader int) {
 	}
 }
 
-// consumer reads a CPU of a buffer and takes what it reads away.
+// consumer reads a CPU of a buffer and removes what it has read.
 type consumer struct {
 	b   *ringbuf.Buffer
 	cpu int
 }
 
-// Consumer is the reader of trace_pipe: what it gives is gone from b.
+// Consumer makes the reader for trace_pipe. The records that it gives are removed from
+// b.
 func Consumer(b *ringbuf.Buffer, cpu int) Reader { return consumer{b, cpu} }
 
 func (c consumer) Peek() (Entry, bool) { return c.b.Peek(c.cpu) }

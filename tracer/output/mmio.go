@@ -13,8 +13,9 @@ const (
 	mmioUnknown = 5
 )
 
-// appendMMIO appends an entry as the tracer mmiotrace prints it, whatever the options:
-// nothing of entries that are not its own or a remark.
+// appendMMIO appends an entry in the form of the tracer mmiotrace, which heeds no
+// options. It prints its own entries, and remarks (what was written to trace_marker);
+// it leaves out all others.
 //
 // Kernel: mmio_print_line, kernel/trace/trace_mmiotrace.c.
 func (p *Printer) appendMMIO(dst []byte, r *record) []byte {
@@ -76,13 +77,14 @@ func appendMMIOAccess(dst []byte, r *record) []byte {
 	return append(dst, " 0\n"...)
 }
 
-// appendStamp appends a time of nanoseconds as seconds with six digits.
+// appendStamp appends a time, given in nanoseconds, as seconds with six digits behind
+// the point.
 func appendStamp(dst []byte, time uint64) []byte {
 	us := microseconds(time)
 	return appendDigits(append(padded(dst, us/1e6, 0), '.'), uint32(us%1e6))
 }
 
-// appendHex0x appends %#x as kernel text writes 0 there, too: 0x0.
+// appendHex0x appends a number as the kernel prints %#x; unlike C's, its 0 is 0x0.
 func appendHex0x(dst []byte, v uint64) []byte {
 	return strconv.AppendUint(append(dst, "0x"...), v, 16)
 }

@@ -1,32 +1,32 @@
 package output
 
-// le reads n bytes at offset off as a little-endian number, 0 for what lies
-// outside of the record: a short record prints as zeros, as from the kernel's
+// le reads n bytes at offset off as a little-endian number. Bytes outside the record
+// are 0, so a record that is too short prints as zeros, as it would from the kernel's
 // zeroed pages.
-func le(rec []byte, off, n int) uint64 {
-	if off < 0 || n < 0 || off+n > len(rec) {
+func le(data []byte, off, n int) uint64 {
+	if off < 0 || n < 0 || off+n > len(data) {
 		return 0
 	}
 	var v uint64
 	for i := n - 1; i >= 0; i-- {
-		v = v<<8 | uint64(rec[off+i])
+		v = v<<8 | uint64(data[off+i])
 	}
 	return v
 }
 
-func le32(rec []byte, off int) uint32 {
-	if off < 0 || off+4 > len(rec) {
+func le32(data []byte, off int) uint32 {
+	if off < 0 || off+4 > len(data) {
 		return 0
 	}
-	b := rec[off : off+4]
+	b := data[off : off+4]
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-func le64(rec []byte, off int) uint64 {
-	if off < 0 || off+8 > len(rec) {
+func le64(data []byte, off int) uint64 {
+	if off < 0 || off+8 > len(data) {
 		return 0
 	}
-	b := rec[off : off+8]
+	b := data[off : off+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
@@ -40,7 +40,7 @@ func appendLE(dst []byte, v uint64, n int) []byte {
 	return dst
 }
 
-// padded appends v in at least width columns, blanks before it.
+// padded appends v in at least width columns, with blanks in front of it.
 func padded(dst []byte, v uint64, width int) []byte {
 	if v < 10 && width > 0 {
 		return append(append(dst, blankText[:width-1]...), byte('0'+v))
@@ -76,7 +76,7 @@ func paddedInt(dst []byte, v int64, width int) []byte {
 	return dst
 }
 
-// left appends v and blanks to at least width columns.
+// left appends v in at least width columns, with blanks behind it.
 func left(dst []byte, v int64, width int) []byte {
 	start := len(dst)
 	dst = paddedInt(dst, v, 0)
@@ -86,7 +86,7 @@ func left(dst []byte, v int64, width int) []byte {
 	return dst
 }
 
-// zeros appends the low digits of v, exactly width of them.
+// zeros appends exactly width digits: the lowest ones of v.
 func zeros(dst []byte, v uint64, width int) []byte {
 	dst = append(dst, "00000000000000000000"[:width]...)
 	i := len(dst)
@@ -109,7 +109,7 @@ const digitPairs = "" +
 
 const hexDigits = "0123456789abcdef"
 
-// hexPadded appends v in hexadecimal in exactly width digits, or more if it needs them.
+// hexPadded appends v in hexadecimal with at least width digits, zeros in front.
 func hexPadded(dst []byte, v uint64, width int) []byte {
 	n := 1
 	for x := v >> 4; x != 0; x >>= 4 {
@@ -121,7 +121,7 @@ func hexPadded(dst []byte, v uint64, width int) []byte {
 	return dst
 }
 
-// right appends s in at least width columns, blanks before it.
+// right appends s in at least width columns, with blanks in front of it.
 func right(dst []byte, s string, width int) []byte {
 	if n := width - len(s); n > 0 {
 		dst = append(dst, blankText[:n]...)
@@ -136,16 +136,16 @@ const blankText = "                                                             
 // Kernel: ns2usecs, kernel/trace/trace.c.
 func microseconds(ns uint64) uint64 { return (ns + 500) / 1000 }
 
-// text reads a string that ends with a NUL or with the record.
-func text(rec []byte, off int) []byte {
-	if off < 0 || off >= len(rec) {
+// text reads a string that ends at a NUL or at the end of the record.
+func text(data []byte, off int) []byte {
+	if off < 0 || off >= len(data) {
 		return nil
 	}
-	rec = rec[off:]
-	for i, c := range rec {
+	data = data[off:]
+	for i, c := range data {
 		if c == 0 {
-			return rec[:i]
+			return data[:i]
 		}
 	}
-	return rec
+	return data
 }

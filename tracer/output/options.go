@@ -2,7 +2,7 @@ package output
 
 import "ftracelab/fgraph"
 
-// Options are the trace_options that change how the trace file reads.
+// Options are the trace_options that change the text of the file trace.
 type Options uint32
 
 // The options by their kernel names, which OptionNames lists.
@@ -25,8 +25,8 @@ const (
 	IRQInfo
 	HashPtr
 	DisplayGraph // function calls of the latency tracers as a call graph
-	BlkClassic   // of the blk tracer; the kernel switches context-info off with it
-	BlkCgname    // of the blk tracer: cgroups by their paths
+	BlkClassic   // an option of the blk tracer; the kernel switches context-info off with it
+	BlkCgname    // an option of the blk tracer: show the paths of cgroups
 
 	// DefaultOptions are those that are on after boot.
 	DefaultOptions = PrintParent | TracePrintk | Annotate | ContextInfo | IRQInfo | HashPtr
@@ -43,7 +43,7 @@ func OptionNames() []string {
 	}
 }
 
-// OptionByName finds an option, 0 if the name is not one of these.
+// OptionByName finds an option by its name; 0 if there is none of that name.
 func OptionByName(name string) Options {
 	for i, n := range OptionNames() {
 		if n == name {
@@ -53,8 +53,8 @@ func OptionByName(name string) Options {
 	return 0
 }
 
-// graphOptionNames are the names of the bits of fgraph.Options, the lowest first;
-// RelTime is the latency tracers' and has none.
+// graphOptionNames are the names of the bits of fgraph.Options, the lowest first.
+// RelTime has no name, because only the latency tracers set it.
 //
 // Kernel: trace_opts, kernel/trace/trace_functions_graph.c.
 func graphOptionNames() []string {
@@ -64,8 +64,8 @@ func graphOptionNames() []string {
 	}
 }
 
-// GraphOptionByName finds an option of the call graph, 0 if the name is not one
-// of these.
+// GraphOptionByName finds an option of the call graph by its name; 0 if there is none
+// of that name.
 func GraphOptionByName(name string) fgraph.Options {
 	for i, n := range graphOptionNames() {
 		if n == name && n != "" {

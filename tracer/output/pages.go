@@ -6,21 +6,22 @@ import (
 	"ftracelab/ringbuf"
 )
 
-// Pages reads sub-buffers as per_cpu/cpuN/trace_pipe_raw gives them, one after
-// the other. It is a Batcher.
+// Pages reads the sub-buffers that per_cpu/cpuN/trace_pipe_raw gives, one after the
+// other. It is a Batcher.
 type Pages struct {
 	cpu   int
 	image []byte
-	size  int // of a sub-buffer
-	off   int // of the next one
+	size  int // the size of a sub-buffer in bytes
+	off   int // where the next sub-buffer begins
 	page  ringbuf.PageReader
-	left  []Entry // of the page
+	left  []Entry // the entries of the page that were not given yet
 	batch []Entry // the memory of left
-	lost  uint64  // before the next record
+	lost  uint64  // how many events were lost before the next record
 	err   error
 }
 
-// NewPages reads image, sub-buffers of size bytes that were written on cpu.
+// NewPages makes a reader for image, which holds sub-buffers of size bytes that were
+// written on cpu.
 func NewPages(cpu int, image []byte, size int) (*Pages, error) {
 	if size <= 0 || len(image)%size != 0 {
 		return nil, fmt.Errorf("output: cpu %d: %d bytes are no whole number of sub-buffers of %d", cpu, len(image), size)
@@ -56,7 +57,7 @@ func (p *Pages) Batch() []Entry {
 	return batch
 }
 
-// Err tells what stopped Next before the end of the image.
+// Err tells why Next stopped before the end of the image; nil if it did not.
 func (p *Pages) Err() error { return p.err }
 
 // read reads a page.

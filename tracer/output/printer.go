@@ -7,7 +7,8 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Config says what is read and how it is to look. Types is required.
+// Config says what is printed and in which form. Types is required; everything else may
+// be left out.
 type Config struct {
 	Tracer  string // current_tracer
 	Options Options
@@ -16,40 +17,42 @@ type Config struct {
 	Types   Types
 	Symbols event.Symbols           // nil: addresses stay numbers
 	HashPtr func(ptr uint64) uint64 // %p; nil: the pointer itself
-	// NoPtrKey is a kernel without a key for that yet: %p is (____ptrval____).
+	// NoPtrKey says that the kernel had no key for that hash yet; %p is then
+	// (____ptrval____).
 	NoPtrKey bool
 	Comm     func(pid int32) string // saved_cmdlines; nil or "": <...>
 	TGID     func(pid int32) int32  // saved_tgids; nil or 0: unknown
-	// NamesStay promises that Comm and TGID answer the same for a task each time.
+	// NamesStay promises that Comm and TGID give the same answer for a task each time.
 	NamesStay bool
-	// String is the kernel string at an address (printk_formats), for entries
-	// that hold only the address of a format.
+	// String gives the kernel string at an address (printk_formats), for entries that
+	// hold only the address of a format.
 	String func(addr uint64) (string, bool)
 
-	// UserFile is the mapped file that holds a user address, and where its mapping
+	// UserFile gives the mapped file that holds a user address, and where its mapping
 	// starts, for sym-userobj; nil or "": not known.
 	UserFile func(tgid int32, ip uint64) (path string, start uint64)
 
-	// ProbedEvent is the event an eprobe sits on, SYSTEM.EVENT; nil or "" for types
-	// that are no eprobes.
+	// ProbedEvent gives the event to which an eprobe is attached, as SYSTEM.EVENT; nil
+	// or "": the type is no eprobe.
 	ProbedEvent func(t *event.Type) string
 
-	CPUs         int    // CPUs that are online, the header's #P
-	PossibleCPUs int    // nr_cpu_ids; 0 is CPUs
-	CounterClock bool   // time is not in ns (trace_clock counter, uptime, x86-tsc)
+	CPUs         int    // how many CPUs are online: the header's #P
+	PossibleCPUs int    // nr_cpu_ids; 0: as many as CPUs
+	CounterClock bool   // times are not nanoseconds (trace_clock counter, uptime, x86-tsc)
 	TimeStart    uint64 // when the buffer was last reset, for times relative to it
-	Overrun      bool   // the buffer has lost entries; says when each CPU's begin
-	// IRQStart and IRQEnd bound the interrupt entry code in the call graph.
+	Overrun      bool   // the buffer has lost entries: a line then says where each CPU's entries begin
+	// IRQStart and IRQEnd are where the interrupt entry code begins and ends, which the
+	// call graph marks.
 	IRQStart, IRQEnd uint64
-	// TrampolineText replaces the addresses of ftrace's own trampolines in a
-	// stack; "" is [FTRACE TRAMPOLINE].
+	// TrampolineText stands in a stack for the addresses of ftrace's own trampolines;
+	// "": [FTRACE TRAMPOLINE].
 	TrampolineText string
 
 	Latency Latency // for the header of the latency format
 }
 
 // Types finds the type of a record by its common_type; nil if there is none. An
-// *event.Table is one.
+// *event.Table does that.
 type Types interface {
 	ByID(id int) *event.Type
 }
@@ -60,22 +63,22 @@ type Types interface {
 type Printer struct {
 	cfg     Config
 	env     event.Env
-	graph   *fgraph.Text // the call graph, when it is the tracer's form
-	alone   *fgraph.Text // graph records among others
+	graph   *fgraph.Text // the call graph; nil if the text is none
+	alone   *fgraph.Text // prints the records of function_graph among others
 	shapes  []*shape     // by event id
-	started []bool       // CPUs of which an entry was printed
-	form    form         // the tracer's
-	index   int          // of the entry in the reading, -1 before the first
+	started []bool       // the CPUs of which an entry was printed
+	form    form         // the form of the tracer
+	index   int          // how many entries were printed before this one; -1 before the first
 
-	names, calls textCache        // of addresses by their form, and of function entries
-	contexts     [256]contextText // by some bits of task, CPU and flags
-	second       uint64           // of the last time, when it began, in microseconds
+	names, calls textCache        // names: of addresses, by the form of the name; calls: of function entries
+	contexts     [256]contextText // the index is made of some bits of task, CPU and flags
+	second       uint64           // when the second of the time printed last began, in microseconds
 
-	start int  // of the entry in the caller's buffer
+	start int  // where the entry begins in the caller's buffer
 	full  bool // the entry did not fit into the kernel's line buffer
 
-	rec     record // the entry, kept here so that none is allocated
-	saved   []byte // a copy of a record that must survive a peek
+	rec     record // the present entry; kept here so that nothing is allocated
+	saved   []byte // a copy of a record's data, which has to survive a peek
 	scratch []byte
 }
 
@@ -119,7 +122,7 @@ func New(cfg Config) (*Printer, error) {
 	return p, nil
 }
 
-// comm names a task as the trace does.
+// comm gives the name of a task in the text.
 //
 // Kernel: trace_find_cmdline, kernel/trace/trace_sched_switch.c.
 func (p *Printer) comm(pid int32) string {
@@ -137,9 +140,9 @@ func (p *Printer) comm(pid int32) string {
 	return "<...>"
 }
 
-// AppendNext appends the text of the next entry, with what announces it, and
-// reports whether there was one. An entry may have several lines, or none: a
-// leaf of the call graph takes two records.
+// AppendNext appends the text of the next entry, after the lines that announce it, and
+// reports whether there was an entry. An entry may have several lines, or none. A leaf
+// of the call graph uses up two records.
 //
 // Kernel: s_show and print_trace_line, kernel/trace/trace.c.
 func (p *Printer) AppendNext(dst []byte, m *Merge) ([]byte, bool) {
@@ -193,7 +196,7 @@ func (p *Printer) appendEntry(dst []byte, m *Merge, reader int) []byte {
 	return p.appendLine(dst, r, m, reader)
 }
 
-// appendLost appends the line that says events were lost before the next one.
+// appendLost appends the line that says that events were lost before the next one.
 func appendLost(dst []byte, cpu int, lost uint64) []byte {
 	dst = paddedInt(append(dst, "CPU:"...), int64(cpu), 0)
 	if lost == ^uint64(0) {
@@ -227,14 +230,14 @@ func (p *Printer) appendLine(dst []byte, r *record, m *Merge, reader int) []byte
 	return p.appendText(dst, r, m, reader)
 }
 
-// save makes r's data independent of the reader it came from.
+// save copies r's data, so that it stays valid when the reader goes on.
 func (p *Printer) save(r *record) {
 	p.saved = append(p.saved[:0], r.Data...)
 	r.Data = p.saved
 }
 
-// appendStarted tells that the entries of a CPU begin here: its older ones were
-// overwritten while other CPUs still have theirs.
+// appendStarted appends the line that says that the entries of a CPU begin here: its
+// older ones were overwritten, while other CPUs still have theirs.
 //
 // Kernel: test_cpu_buff_start, kernel/trace/trace.c.
 func (p *Printer) appendStarted(dst []byte, cpu int) []byte {
@@ -255,5 +258,5 @@ func (p *Printer) appendStarted(dst []byte, cpu int) []byte {
 	return append(dst, " buffer started ####\n"...)
 }
 
-// maxCPUs bounds what a damaged CPU number can cost.
+// maxCPUs limits the memory that a damaged CPU number can cost.
 const maxCPUs = 8192

@@ -4,15 +4,15 @@ import (
 	"strconv"
 )
 
-// appendSyscallEnter appends a system call with its arguments, if verbose with
-// their types.
+// appendSyscallEnter appends a system call with its arguments. With the option verbose
+// it adds their types.
 //
 // Kernel: print_syscall_enter, kernel/trace/trace_syscalls.c.
 func (p *Printer) appendSyscallEnter(dst []byte, r *record) []byte {
 	dst = append(append(dst, r.shape.name...), '(')
 	args := r.shape.typ.Fields
 	if len(args) > 0 {
-		args = args[1:] // the first is the number
+		args = args[1:] // the first one is the number of the system call
 	}
 	for i := range args {
 		f := &args[i]
@@ -28,7 +28,7 @@ func (p *Printer) appendSyscallEnter(dst []byte, r *record) []byte {
 	return append(dst, ")\n"...)
 }
 
-// declType is a declaration without its name.
+// declType gives the type in a declaration, without the name.
 func declType(decl string) string {
 	for i := len(decl) - 1; i >= 0; i-- {
 		if decl[i] == ' ' {
@@ -38,7 +38,7 @@ func declType(decl string) string {
 	return decl
 }
 
-// appendProbe appends the hit of a probe: the place, then the arguments.
+// appendProbe appends the hit of a probe: where it was hit, then the arguments.
 //
 // Kernel: print_kprobe_event, print_kretprobe_event, kernel/trace/trace_kprobe.c,
 // and the same of uprobes, fprobes and eprobes.

@@ -24,7 +24,7 @@ func TestProbeArgs(t *testing.T) {
 	place := [2]uint64{0xffffffff81000000, 8}
 	for _, c := range []struct {
 		name, fields, printFmt string
-		rec                    []byte
+		data                   []byte
 		want                   string
 	}{
 		{
@@ -64,7 +64,7 @@ func TestProbeArgs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := printOne(t, output.Config{Tracer: "nop", Options: output.DefaultOptions, Types: types}, append(header(1500, 0, 0, 62), c.rec...), 0)
+			got := printOne(t, output.Config{Tracer: "nop", Options: output.DefaultOptions, Types: types}, append(header(1500, 0, 0, 62), c.data...), 0)
 			_, got, _ = strings.Cut(got, "myprobe: (")
 			_, got, _ = strings.Cut(got, ")")
 			if got != c.want+"\n" {

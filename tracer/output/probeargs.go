@@ -12,8 +12,8 @@ type probeArg struct {
 	field      *event.Field
 	before     string // " name="
 	conversion string
-	size       int // bytes of an element
-	count      int // elements; 0: no array
+	size       int // how many bytes an element has
+	count      int // how many elements; 0: the argument is no array
 }
 
 // probeConversions are the conversions in the print fmt of a probe.
@@ -23,8 +23,9 @@ var probeConversions = [...]string{stringConversion, "%u", "%Lu", "%d", "%Ld", "
 
 const stringConversion = `\"%s\"`
 
-// probeArgs reads the arguments of a probe's event, which are its fields behind those
-// of the place, from its print fmt. False: it is not as a probe's is.
+// probeArgs reads the arguments of a probe's event from its print fmt. They are the
+// fields behind those that tell the place. It returns false if the print fmt does not
+// look like a probe's.
 func probeArgs(t *event.Type) ([]probeArg, bool) {
 	args := make([]probeArg, 0, len(t.Fields))
 	text := t.PrintFmt
@@ -83,8 +84,8 @@ func (p *Printer) appendProbeArgs(dst []byte, r *record) []byte {
 	return dst
 }
 
-// appendProbeValue appends the value at an offset. A string without length could not
-// be read when the probe fired.
+// appendProbeValue appends the value at an offset. If a string has no length, it could
+// not be read when the probe was hit.
 func (p *Printer) appendProbeValue(dst []byte, r *record, a *probeArg, off int) []byte {
 	v := le(r.Data, off, min(a.size, 8))
 	switch a.conversion {

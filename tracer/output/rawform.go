@@ -49,9 +49,9 @@ func appendRawSwitch(dst []byte, r *record, state byte) []byte {
 	return append(padded(dst, r.u8(4), 0), ' ', stateChar(r.u8(5)), '\n')
 }
 
-// appendHex appends an entry in the form of option hex: fixed-width numbers,
-// each with a blank after it, and an empty line after those without a form of
-// their own.
+// appendHex appends an entry in the form of option hex: numbers of fixed width, each
+// followed by a blank. Entries that have no form of their own here are followed by an
+// empty line.
 //
 // Kernel: print_hex_fmt, kernel/trace/trace.c.
 func (p *Printer) appendHex(dst []byte, r *record) []byte {
@@ -86,8 +86,8 @@ func (p *Printer) appendHex(dst []byte, r *record) []byte {
 	return append(dst, '\n')
 }
 
-// appendBin appends an entry in the form of option bin: the numbers as they are
-// in memory, without a line's end.
+// appendBin appends an entry in the form of option bin: the numbers as they are in
+// memory, without a newline.
 //
 // Kernel: print_bin_fmt, kernel/trace/trace.c.
 func (p *Printer) appendBin(dst []byte, r *record) []byte {

@@ -6,7 +6,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// kind says which code prints an entry.
+// kind selects the code that prints an entry.
 type kind uint8
 
 const (
@@ -39,26 +39,26 @@ const (
 	funcRepeats
 	unwindCookie
 	unwindStack
-	mmioRW // as noText
+	mmioRW // without a text of its own, as noText
 	mmioMapping
 )
 
-// shape is what the printer knows of an event type: how to print it and where
-// the fields that it needs are.
+// shape is what the printer knows about an event type: how to print it, and where the
+// fields are that this needs.
 type shape struct {
 	kind   kind
 	typ    *event.Type
-	name   string // as it stands before the text; of a system call without sys_enter_
-	probed string // the event an eprobe sits on
+	name   string // the name in front of the text; that of a system call has no sys_enter_
+	probed string // the event to which an eprobe is attached
 	args   []probeArg
 	text   event.Text
-	bound  bool // text is
+	bound  bool // text has been made
 	off    [10]int
-	fields []fieldForm // how option fields prints them
+	fields []fieldForm // how each field is printed with the option fields
 }
 
-// appendEvent appends what the type's own print format makes of a record; of a kernel's
-// event its name and the line's end, too.
+// appendEvent appends the text that the type's own print format makes of a record. For
+// an event of the kernel, the name and the newline are part of it.
 func (p *Printer) appendEvent(dst []byte, r *record) []byte {
 	s := r.shape
 	if !s.bound {
@@ -92,11 +92,12 @@ func (p *Printer) shapeOf(id int) *shape {
 	return p.shapes[id]
 }
 
-// ForgetTypes is for when the types have changed: an id may mean another event now.
+// ForgetTypes makes the printer look up all types anew. It has to be called when an id
+// may mean another event now.
 func (p *Printer) ForgetTypes() { clear(p.shapes) }
 
-// Incomplete says of which events the text that was printed so far lacks something,
-// and what: their print formats are faulty or need the kernel itself.
+// Incomplete tells which events lack something in the text that was printed so far, and
+// why: their print formats are faulty, or need the kernel itself.
 func (p *Printer) Incomplete() []error {
 	var list []error
 	for _, s := range p.shapes {
@@ -109,13 +110,14 @@ func (p *Printer) Incomplete() []error {
 	return list
 }
 
-// ftraceEntry is an entry of the ftrace system with the fields its text needs.
+// ftraceEntry is a kind of entry of the ftrace system, with the fields that its text
+// needs.
 type ftraceEntry struct {
 	kind   kind
 	fields []string
 }
 
-// ftraceEntries are the entries that have a text of their own in the kernel.
+// ftraceEntries finds the entries for whose text the kernel has code of its own.
 //
 // Kernel: trace_entries.h for the fields, trace_output.c for the text.
 func ftraceEntries(name string) (ftraceEntry, bool) {
@@ -172,13 +174,13 @@ func switchFields() []string {
 	return []string{"prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio", "next_state", "next_cpu"}
 }
 
-// blkType is the id of block layer entries, which have no format file: a table
-// of types may know them or not.
+// blkType is the id of block layer entries. They have no format file, so a table of
+// types may not know them.
 //
 // Kernel: TRACE_BLK, kernel/trace/trace.h.
 const blkType = 13
 
-// newShape studies a type; nil is an unknown one.
+// newShape makes the shape of a type, which is nil if it is unknown.
 func newShape(id int, t *event.Type) *shape {
 	switch {
 	case t == nil && id == blkType:
@@ -209,7 +211,7 @@ func newShape(id int, t *event.Type) *shape {
 	return s
 }
 
-// probe makes s the shape of a probe's event, unless its print fmt is not a probe's.
+// probe makes s the shape of a probe's event if its print fmt looks like a probe's.
 func (s *shape) probe(k kind, place ...string) {
 	args, ok := probeArgs(s.typ)
 	if !ok {
@@ -219,7 +221,8 @@ func (s *shape) probe(k kind, place ...string) {
 	s.locate(place)
 }
 
-// locate notes the offsets of fields; -1 for one that the type lacks.
+// locate notes the offsets of fields. It notes -1 for a field that the type does not
+// have.
 func (s *shape) locate(names []string) {
 	for i := range s.off {
 		s.off[i] = -1

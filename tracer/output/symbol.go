@@ -6,8 +6,8 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// appendFunction appends a function and, unless switched off, its caller, and ends
-// the line. A trace has a few thousand different ones.
+// appendFunction appends a function, its caller unless that is switched off, and the
+// newline. The texts are cached: a trace has only a few thousand different ones.
 //
 // Kernel: print_fn_trace, trace_fn_trace.
 func (p *Printer) appendFunction(dst []byte, ip, parent uint64) []byte {
@@ -19,14 +19,15 @@ func (p *Printer) appendFunction(dst []byte, ip, parent uint64) []byte {
 	return t.appendTo(dst)
 }
 
-// The forms of a name in Printer.names, beside the letters of print formats.
+// The forms of a name in Printer.names. The letters of print formats are forms as well.
 const (
 	bareName = iota
 	nameWithOffset
 	nameWithModule
 )
 
-// appendSymbolText appends an address as print formats do, how being their letter.
+// appendSymbolText appends an address in the form that a print format asks for; how is
+// its letter.
 func (p *Printer) appendSymbolText(dst []byte, how byte, addr uint64) []byte {
 	t := p.names.find(addr, uint64(how))
 	if t == nil {
@@ -35,8 +36,8 @@ func (p *Printer) appendSymbolText(dst []byte, how byte, addr uint64) []byte {
 	return t.appendTo(dst)
 }
 
-// appendIP appends a code address as the options ask for it: the bare name,
-// with sym-offset its place in the function, with sym-addr the number as well.
+// appendIP appends a code address in the form that the options ask for: the bare name,
+// with sym-offset also the offset in the function, with sym-addr also the address.
 //
 // Kernel: seq_print_ip_sym, kernel/trace/trace_output.c.
 func (p *Printer) appendIP(dst []byte, ip uint64) []byte {
@@ -62,8 +63,8 @@ func (p *Printer) appendIPWith(dst []byte, ip uint64, offset bool) []byte {
 	return dst
 }
 
-// appendSymbol looks ip up. Without offset the module is not named and an
-// unknown address has at least eight digits; with it both are otherwise.
+// appendSymbol appends the name of a code address. With offset, it adds the offset and
+// the module. Only without it, an unknown address has at least eight digits.
 //
 // Kernel: trace_seq_print_sym (kallsyms_lookup or sprint_symbol).
 func appendSymbol(dst []byte, syms event.Symbols, ip uint64, offset bool) []byte {
@@ -95,7 +96,7 @@ func appendModule(dst []byte, module string) []byte {
 	return append(append(append(dst, " ["...), module...), ']')
 }
 
-// appendFunc appends a function as %ps does: the name with its module.
+// appendFunc appends a function in the form of %ps: its name and module.
 func (p *Printer) appendFunc(dst []byte, fn uint64) []byte {
 	t := p.names.find(fn, nameWithModule)
 	if t == nil {

@@ -10,9 +10,9 @@ import (
 	"ftracelab/tracer/event/synth"
 )
 
-// appendSynthetic appends a synthetic event: its fields with blanks between
-// them, where its format file has commas; if verbose, each with the conversion
-// that prints it.
+// appendSynthetic appends a synthetic event. There are blanks between its fields,
+// although its format file has commas there. With the option verbose, the conversion
+// that prints a field is shown, too.
 //
 // Kernel: print_synth_event, kernel/trace/trace_events_synth.c.
 func (p *Printer) appendSynthetic(dst []byte, r *record) []byte {
@@ -36,7 +36,7 @@ func (p *Printer) appendSynthetic(dst []byte, r *record) []byte {
 		case conversion != "%s":
 			dst = appendSynthNumber(dst, r.Data, f, conversion)
 			dst = append(dst, space...)
-			if typ == "gfp_t" { // behind the blank, not before it
+			if typ == "gfp_t" { // the names of the flags come behind the blank, not before it
 				dst = append(appendGFPFlags(append(dst, " ("...), le(r.Data, f.Offset, 4)), ')')
 			}
 		case strings.Contains(typ, "char["):
@@ -48,7 +48,7 @@ func (p *Printer) appendSynthetic(dst []byte, r *record) []byte {
 	return append(dst, '\n')
 }
 
-// synthType is a field's type, as far as its declaration has it.
+// synthType gives the type in the declaration of a field.
 func synthType(f *event.Field) string {
 	typ := strings.TrimPrefix(f.Decl, "__data_loc ")
 	if brackets, ok := strings.CutSuffix(typ, " "+f.Name+"[]"); ok {
@@ -57,12 +57,12 @@ func synthType(f *event.Field) string {
 	return strings.TrimSuffix(typ, " "+f.Name)
 }
 
-// appendSynthNumber appends a number as printf does, which of a number of less
-// than 32 bits sees no sign.
+// appendSynthNumber appends a number as printf would. A number of less than 32 bits is
+// never negative there, because it is passed without its sign.
 //
 // Kernel: print_synth_event_num_val.
-func appendSynthNumber(dst, rec []byte, f *event.Field, conversion string) []byte {
-	v := le(rec, f.Offset, min(8, f.Size))
+func appendSynthNumber(dst, data []byte, f *event.Field, conversion string) []byte {
+	v := le(data, f.Offset, min(8, f.Size))
 	switch conversion {
 	case "%x":
 		return strconv.AppendUint(dst, v, 16)
@@ -74,18 +74,19 @@ func appendSynthNumber(dst, rec []byte, f *event.Field, conversion string) []byt
 	return strconv.AppendUint(dst, v, 10)
 }
 
-// synthString is a string. One in place ends with its slots, wherever its field does.
-func synthString(rec []byte, f *event.Field) []byte {
+// synthString gives a string. A string that lies in the field itself ends where its
+// slots end, whatever size the field is said to have.
+func synthString(data []byte, f *event.Field) []byte {
 	if f.Dynamic() {
-		return text(rec, int(le32(rec, f.Offset)&0xffff))
+		return text(data, int(le32(data, f.Offset)&0xffff))
 	}
-	return text(rec[f.Offset:min(f.Offset+synth.StringSize, len(rec))], 0)
+	return text(data[f.Offset:min(f.Offset+synth.StringSize, len(data))], 0)
 }
 
-// appendSynthStack appends a stack, whose first word is its length.
-func (p *Printer) appendSynthStack(dst, rec []byte, f *event.Field) []byte {
+// appendSynthStack appends a stack. The first word of the field is its length.
+func (p *Printer) appendSynthStack(dst, data []byte, f *event.Field) []byte {
 	dst = append(dst, "STACK:\n"...)
-	stack, _ := located(rec, f, false)
+	stack, _ := located(data, f, false)
 	for off := 8; off+8 <= len(stack); off += 8 {
 		dst = appendSymbol(append(dst, "=> "...), p.cfg.Symbols, le64(stack, off), true)
 		dst = append(dst, '\n')
@@ -93,7 +94,7 @@ func (p *Printer) appendSynthStack(dst, rec []byte, f *event.Field) []byte {
 	return dst
 }
 
-// gfpNames makes text of a gfp_t in a record of its own.
+// gfpNames is the type of a record that holds a gfp_t alone, and prints its flags.
 var gfpNames = sync.OnceValue(func() *event.Type {
 	t, err := event.NewType(0, synth.System, "gfp_t", `"%s", `+events.GFPFlags,
 		[]event.Field{{Name: "gfp_flags", Decl: "gfp_t gfp_flags", Offset: event.CommonSize, Size: 4}})
@@ -103,16 +104,17 @@ var gfpNames = sync.OnceValue(func() *event.Type {
 	return t
 })
 
-// appendGFPFlags appends the names of the flags in a gfp_t, nothing for none.
+// appendGFPFlags appends the names of the flags in a gfp_t; it appends nothing if none
+// is set.
 //
 // Kernel: __def_gfpflag_names, include/trace/events/mmflags.h.
 func appendGFPFlags(dst []byte, flags uint64) []byte {
 	if flags == 0 {
 		return dst
 	}
-	var rec [event.CommonSize + 4]byte
+	var data [event.CommonSize + 4]byte
 	for n := range 4 {
-		rec[event.CommonSize+n] = byte(flags >> (8 * n))
+		data[event.CommonSize+n] = byte(flags >> (8 * n))
 	}
-	return gfpNames().AppendText(dst, rec[:], nil)
+	return gfpNames().AppendText(dst, data[:], nil)
 }

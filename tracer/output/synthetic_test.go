@@ -25,7 +25,7 @@ func TestSynthetic(t *testing.T) {
 		t.Fatal(err)
 	}
 	minus := ^uint64(0)
-	rec := d.Append(nil, event.Common{Type: 1500, PID: 1558}, []synth.Value{
+	data := d.Append(nil, event.Common{Type: 1500, PID: 1558}, []synth.Value{
 		{N: minus},
 		{N: minus},
 		{N: 0xdc0},
@@ -41,7 +41,7 @@ func TestSynthetic(t *testing.T) {
 		output.Verbose: "e: %d a=255 %d b=-1 %x g=dc0  (GFP_KERNEL|__GFP_ZERO)%lld c=-1 %x none=0  ()%s d=beyond it %s st=STACK:\n" +
 			"=> 0x1234\n=> 0x5678\n%s last=end\n",
 	} {
-		if got := printOne(t, output.Config{Types: types, Options: options}, rec, 0); got != want {
+		if got := printOne(t, output.Config{Types: types, Options: options}, data, 0); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}

@@ -2,7 +2,7 @@ package output
 
 import "strconv"
 
-// appendText appends what stands after the context of an entry.
+// appendText appends the text of an entry, which stands behind the context.
 //
 // Kernel: the trace functions of struct trace_event_functions.
 func (p *Printer) appendText(dst []byte, r *record, m *Merge, reader int) []byte {
@@ -70,7 +70,7 @@ func (p *Printer) appendFtrace(dst []byte, r *record) []byte {
 	return appendType(dst, r)
 }
 
-// appendType is the text of entries that have none.
+// appendType appends the text for an entry without a text of its own: its type.
 //
 // Kernel: trace_nop_print.
 func appendType(dst []byte, r *record) []byte {
@@ -78,7 +78,7 @@ func appendType(dst []byte, r *record) []byte {
 	return append(dst, '\n')
 }
 
-// appendCall appends a function and, unless switched off, its caller.
+// appendCall appends a function, and its caller unless that is switched off.
 //
 // Kernel: print_fn_trace.
 func (p *Printer) appendCall(dst []byte, ip, parent uint64) []byte {
@@ -104,7 +104,7 @@ func (p *Printer) appendSwitch(dst []byte, r *record, arrow string) []byte {
 	return append(append(dst, p.comm(int32(r.u32(3)))...), '\n')
 }
 
-// stateChar is the letter of a task state's index.
+// stateChar gives the letter for the index of a task's state.
 //
 // Kernel: task_index_to_char, include/linux/sched.h.
 func stateChar(index uint64) byte {
@@ -115,7 +115,7 @@ func stateChar(index uint64) byte {
 	return letters[index]
 }
 
-// trampolineMarker stands in a stack for an address of an ftrace trampoline.
+// trampolineMarker stands in a recorded stack for an address in an ftrace trampoline.
 //
 // Kernel: FTRACE_TRAMPOLINE_MARKER, kernel/trace/trace.h.
 const trampolineMarker = 0x7fffffff
@@ -151,7 +151,7 @@ func (p *Printer) appendStack(dst []byte, r *record) []byte {
 // userStackEntries is the fixed number of addresses in a user_stack entry.
 const userStackEntries = 8
 
-// appendUserStack appends a user_stack entry; 0 ends it.
+// appendUserStack appends a user_stack entry. The stack ends at the first 0.
 //
 // Kernel: trace_user_stack_print.
 func (p *Printer) appendUserStack(dst []byte, r *record) []byte {
@@ -166,7 +166,7 @@ func (p *Printer) appendUserStack(dst []byte, r *record) []byte {
 	return dst
 }
 
-// appendUserPlace appends a user address, with sym-userobj as a place in a file
+// appendUserPlace appends a user address. With sym-userobj it is an offset in a file,
 // if that is known.
 //
 // Kernel: seq_print_user_ip.
@@ -211,7 +211,7 @@ func appendUnwindStack(dst []byte, r *record) []byte {
 	return dst
 }
 
-// array is the part of the record that a __data_loc word points to.
+// array gives the part of the record to which a __data_loc word points.
 func (r *record) array(field int) []byte {
 	loc := r.u32(field)
 	off, n := int(loc&0xffff), int(loc>>16)
@@ -233,15 +233,15 @@ func (p *Printer) appendRawData(dst []byte, r *record) []byte {
 	return p.endLine(dst)
 }
 
-// repeatsDelta is how long before the entry the last repetition was, in ns.
+// repeatsDelta is how long before the entry the last repetition happened, in ns.
 //
 // Kernel: FUNC_REPEATS_GET_DELTA_TS, kernel/trace/trace.h.
 func repeatsDelta(r *record) uint64 {
 	return le(r.Data, r.shape.off[3], 2)<<32 | uint64(r.u32(4))
 }
 
-// appendMessage appends the message of a print, bprint or bputs entry, which
-// brings its own newline.
+// appendMessage appends the message of a print, bprint or bputs entry. The message ends
+// with its own newline.
 //
 // Kernel: trace_print_printk_msg_only and its kin.
 func (p *Printer) appendMessage(dst []byte, r *record) []byte {
@@ -261,7 +261,7 @@ func (p *Printer) appendMessage(dst []byte, r *record) []byte {
 	return p.appendBinaryPrintf(dst, p.kernelString(r.u64(1)), r.Data[buf:])
 }
 
-// kernelString is the string at a kernel address, as far as it is known.
+// kernelString gives the string at a kernel address; "" if it is not known.
 func (p *Printer) kernelString(addr uint64) string {
 	if p.cfg.String != nil {
 		if s, ok := p.cfg.String(addr); ok {

@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// Bounded is a file with a number that has to lie between two others, where they
-// are not nil.
+// Bounded makes a file with a number that must not be less than lo or more than hi. A
+// nil limit does not count.
 //
 // Kernel: trace_min_max_read and trace_min_max_write, kernel/trace/trace.c.
 func Bounded(ft Ftrace, name string, val, lo, hi *uint64) tracefile.Node {

@@ -40,8 +40,8 @@ func recording(r *record.Recorder) func() {
 	data := events.Function.Append(nil, stack.Common, &events.FunctionRecord{IP: 1, ParentIP: 2})
 	return func() {
 		_ = r.Event(0, ringbuf.Normal, data)
-		_, _ = r.KernelStack(0, ringbuf.Normal, &stack)
-		_, _ = r.UserStack(0, ringbuf.Normal, &stack)
+		_, _ = r.WriteKernelStack(0, ringbuf.Normal, &stack)
+		_, _ = r.WriteUserStack(0, ringbuf.Normal, &stack)
 	}
 }
 

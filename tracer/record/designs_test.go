@@ -108,7 +108,7 @@ func written(t *testing.T, c record.MapConfig) string {
 		for depth := range n % 90 {
 			s.IPs = append(s.IPs, uint64(n)<<8+uint64(depth))
 		}
-		if _, err := r.KernelStack(0, ringbuf.Normal, &s); err != nil {
+		if _, err := r.WriteKernelStack(0, ringbuf.Normal, &s); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -197,8 +197,8 @@ func writeAndResolve(t *rapid.T, steps []step) {
 	r := record.NewRecorder(ring, stacks)
 	for _, s := range steps {
 		err := r.Event(0, ringbuf.Normal, s.data)
-		_, kerr := r.KernelStack(0, ringbuf.Normal, &record.Stack{IPs: s.kernel})
-		_, uerr := r.UserStack(0, ringbuf.Normal, &record.Stack{IPs: s.user})
+		_, kerr := r.WriteKernelStack(0, ringbuf.Normal, &record.Stack{IPs: s.kernel})
+		_, uerr := r.WriteUserStack(0, ringbuf.Normal, &record.Stack{IPs: s.user})
 		if err := errors.Join(err, kerr, uerr); err != nil {
 			t.Fatal(err)
 		}
@@ -252,12 +252,12 @@ func check(t *rapid.T, ring record.Ring, stacks *record.Stacks, d *record.Design
 
 // resolve reads a stack's record, in full or as an id. In full it holds at most so many
 // of the addresses.
-func resolve(t *rapid.T, rec []byte, want []uint64, full, id uint16, words, most int, m record.Interner, c *record.MapConfig) {
+func resolve(t *rapid.T, data []byte, want []uint64, full, id uint16, words, most int, m record.Interner, c *record.MapConfig) {
 	var got []uint64
-	switch typ := event.ParseCommon(rec).Type; typ {
+	switch typ := event.ParseCommon(data).Type; typ {
 	case full:
-		for at := words; at+8 <= len(rec); at += 8 {
-			got = append(got, le(rec[at:], 8))
+		for at := words; at+8 <= len(data); at += 8 {
+			got = append(got, le(data[at:], 8))
 		}
 		want = want[:min(len(want), most)]
 		for len(got) > len(want) && got[len(got)-1] == 0 {
@@ -265,8 +265,8 @@ func resolve(t *rapid.T, rec []byte, want []uint64, full, id uint16, words, most
 		}
 	case id:
 		var ok bool
-		if got, ok = m.Stack(uint32(le(rec[event.CommonSize:], 4)), nil); !ok {
-			t.Fatalf("an id that stands for nothing: % x", rec)
+		if got, ok = m.Stack(uint32(le(data[event.CommonSize:], 4)), nil); !ok {
+			t.Fatalf("an id that stands for nothing: % x", data)
 		}
 		if c.New == nil && c.TruncateDeep {
 			depth := c.MaxDepth

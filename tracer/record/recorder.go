@@ -65,12 +65,12 @@ func Write[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h 
 	return r.Event(cpu, ctx, r.scratch)
 }
 
-// KernelStack writes a kernel stack as the design says and returns how it was
+// WriteKernelStack writes a kernel stack as the design says and returns how it was
 // written: as an id if the map gives one, as the whole stack otherwise.
 //
 // Kernel: __ftrace_trace_stack, kernel/trace/trace.c; with the map, as the
 // stackmap patches have it.
-func (r *Recorder) KernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
+func (r *Recorder) WriteKernelStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
 	s := r.stacks
 	switch s.Kernel {
 	case NoStacks:
@@ -133,8 +133,8 @@ func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16
 	return true, false, nil
 }
 
-// UserStack writes a user stack as the design says.
-func (r *Recorder) UserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
+// WriteUserStack writes a user stack as the design says.
+func (r *Recorder) WriteUserStack(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, error) {
 	s := r.stacks
 	switch s.User {
 	case NoStacks:
@@ -237,15 +237,15 @@ func (r *Recorder) UnwindStack(cpu int, ctx ringbuf.Context, t *Stack, cookie ui
 }
 
 // finishStack gives a kernel_stack or user_stack its type and its hole.
-func finishStack(rec []byte, t *Stack, id uint16) {
-	retype(rec, t.Common, id)
+func finishStack(data []byte, t *Stack, id uint16) {
+	retype(data, t.Common, id)
 	for n := range 4 {
-		rec[stackHole+n] = byte(t.Hole >> (8 * n))
+		data[stackHole+n] = byte(t.Hole >> (8 * n))
 	}
 }
 
 // retype gives a record the type id of its buffer.
-func retype(rec []byte, c event.Common, id uint16) {
+func retype(data []byte, c event.Common, id uint16) {
 	c.Type = id
-	c.Put(rec)
+	c.Put(data)
 }

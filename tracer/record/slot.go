@@ -30,7 +30,7 @@ func (s *Slot) IsOpen() bool { return s.ring != nil }
 func (s *Slot) Time() uint64 { return s.event.Time }
 
 // Fill copies the record to its place.
-func (s *Slot) Fill(rec []byte) { copy(s.event.Data, rec) }
+func (s *Slot) Fill(data []byte) { copy(s.event.Data, data) }
 
 // Commit publishes the record.
 func (s *Slot) Commit() { s.ring.Commit(s.cpu, s.event); s.ring = nil }

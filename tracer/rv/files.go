@@ -8,7 +8,8 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// Files is the folder rv. Numbers and the description end with a NUL, as a kernel's do.
+// Files gives the folder rv. As in a kernel, numbers and the description end with a
+// NUL.
 //
 // Kernel: rv_init_interface and create_monitor_dir, kernel/trace/rv/rv.c;
 // init_rv_reactors, rv_reactors.c.
@@ -48,7 +49,7 @@ func (r *RV) Files() tracefile.Node {
 	}}
 }
 
-// boolean is a file of a yes or no.
+// boolean makes a file that holds 1 or 0.
 func (r *RV) boolean(name string, get func() bool, set func(bool)) tracefile.Node {
 	show := func() string {
 		if get() {
@@ -66,12 +67,13 @@ func (r *RV) boolean(name string, get func() bool, set func(bool)) tracefile.Nod
 	})
 }
 
-// Longest names of a monitor and a reactor.
+// The longest name of a monitor or reactor.
 //
 // Kernel: MAX_RV_MONITOR_NAME_SIZE and MAX_RV_REACTOR_NAME_SIZE, kernel/trace/rv/rv.h.
 const maxRVName = 32
 
-// writeMonitors is a name to be enabled, or behind a ! to be disabled.
+// writeMonitors takes the name of a monitor and enables it, or disables it if the name
+// follows a !.
 //
 // Kernel: enabled_monitors_write.
 func (r *RV) writeMonitors(text string) error {

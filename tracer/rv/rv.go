@@ -1,15 +1,15 @@
-// Package rv is runtime verification: a monitor follows what happens to each task in a model
-// that says what may happen, and tells where that is left. The one monitor is wwnr:
+// Package rv is runtime verification. A monitor has a model that says what may happen
+// to a task. It follows each task in the model, and reports events that the model does
+// not allow. The only monitor is wwnr:
 //
 //	not_running ── switch_in ──▶ running
 //	  ▲   wakeup: stays           │
 //	  └─────────── switch_out ────┘
 //
-// so that a task that is woken while it runs is an error of the model, which is there
-// for tests.
+// So the model does not allow a running task to be woken. It is meant for tests.
 //
-// Departure: tasks of the simulated machine are woken only when they sleep, where a
-// kernel also wakes those that are about to; so there is no error_wwnr.
+// Departure: tasks of the simulated machine are woken only when they sleep. A kernel
+// also wakes tasks that are about to sleep. So there is never an error_wwnr here.
 //
 // Kernel: kernel/trace/rv, include/rv/da_monitor.h.
 package rv
@@ -20,22 +20,22 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// RV is the monitors of a kernel, of which there is wwnr.
+// RV holds the monitors of a kernel; the only one is wwnr.
 type RV struct {
 	ft      plugin.Ftrace
 	scratch []byte
-	tasks   map[*machine.Task]state // those that are followed
-	// The records that are written, so that none is allocated.
+	tasks   map[*machine.Task]state // the tasks that are followed
+	// The records that are written; they are kept here so that nothing is allocated.
 	fault      events.ErrorWwnrRecord
 	step       events.EventWwnrRecord
 	off, quiet bool // rv/monitoring_on and rv/reacting_on are 0
-	enabled    bool // wwnr
+	enabled    bool // wwnr is enabled
 }
 
-// New is the runtime verification of a kernel that has just booted.
+// New makes the runtime verification of a kernel that has just booted.
 func New(ft plugin.Ftrace) *RV { return &RV{ft: ft, tasks: map[*machine.Task]state{}} }
 
-// state is where a task is in the model.
+// state is the state of a task in the model.
 type state uint8
 
 const (
@@ -56,7 +56,8 @@ var (
 	eventNames = [...]string{"switch_in", "switch_out", "wakeup"}
 )
 
-// next is where an event leads; false if the model does not allow it.
+// next gives the state to which an event leads; false if the model does not allow the
+// event.
 //
 // Kernel: automaton_wwnr, kernel/trace/rv/monitors/wwnr/wwnr.h.
 func (s state) next(e happening) (state, bool) {
@@ -69,7 +70,7 @@ func (s state) next(e happening) (state, bool) {
 	return s, false
 }
 
-// reset forgets all tasks: each is followed from its next sleep on.
+// reset forgets all tasks. Each is followed again from its next sleep on.
 //
 // Kernel: da_monitor_reset_all_wwnr.
 func (r *RV) reset() { clear(r.tasks) }
@@ -86,7 +87,7 @@ func (r *RV) enable(on bool) {
 	r.ft.Rehook()
 }
 
-// Points are the tracepoints that the enabled monitors look at.
+// Points gives the tracepoints that the enabled monitors need.
 func (r *RV) Points() []string {
 	if !r.enabled {
 		return nil
@@ -94,7 +95,7 @@ func (r *RV) Points() []string {
 	return []string{"sched:sched_switch", "sched:sched_wakeup"}
 }
 
-// Trace runs behind a tracepoint and its event.
+// Trace runs after a tracepoint and its event.
 //
 // Kernel: handle_switch and handle_wakeup, kernel/trace/rv/monitors/wwnr/wwnr.c.
 func (r *RV) Trace(c *machine.CPU, tp machine.Tracepoint) {
@@ -116,11 +117,11 @@ func (r *RV) Trace(c *machine.CPU, tp machine.Tracepoint) {
 	}
 }
 
-// Forget is the end of a task.
+// Forget forgets a task that has ended.
 func (r *RV) Forget(t *machine.Task) { delete(r.tasks, t) }
 
-// happens is an event of a task's model. If the model has no such transition, it emits
-// error_wwnr and stops following the task; the one reactor there is does nothing.
+// happens applies an event to the model of a task. If the model has no such transition,
+// it emits error_wwnr and stops following the task. The only reactor does nothing.
 //
 // Kernel: da_handle_event_wwnr and da_event_wwnr.
 func (r *RV) happens(c *machine.CPU, t *machine.Task, e happening) {

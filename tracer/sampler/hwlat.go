@@ -13,20 +13,20 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// hwlat looks for time that the hardware takes: threads switch interrupts off
-// and watch the clock for width of every window. The simulated machine has such
-// gaps where its firmware has been given some (machine.SetSMI).
+// hwlat looks for time that the hardware takes. Threads switch interrupts off and watch
+// the clock, in every window for the time width. The simulated machine has such gaps if
+// its firmware was given some (machine.SetSMI).
 //
 // Kernel: kernel/trace/trace_hwlat.c.
 type hwlat struct {
 	threads
 	scratch       []byte
-	of            plugin.Trace // nil: nobody
+	of            plugin.Trace // the instance that has selected the tracer; nil: none
 	mode          hwlatMode
-	window, width uint64 // µs
+	window, width uint64 // in µs
 	running       []*hwlatThread
-	sampling      bool   // a thread samples, and none has ended since the last began
-	saved, last   uint64 // tracing_thresh before the tracer, and of its last time
+	sampling      bool   // a thread samples, and no sampling has ended since the last one began
+	saved, last   uint64 // tracing_thresh before the tracer was selected, and when it was last left
 	found         uint32
 }
 
@@ -40,7 +40,7 @@ const (
 
 var hwlatModes = [...]string{"none", "round-robin", "per-cpu"}
 
-// Hwlat is the row of hwlat.
+// Hwlat gives the row of the tracer hwlat.
 func Hwlat(ft plugin.Ftrace) plugin.Tracer {
 	s := &hwlat{threads: threads{ft: ft}, mode: hwlatRoundRobin, window: 1_000_000, width: 500_000, last: 10_000}
 	return plugin.Tracer{
@@ -81,7 +81,7 @@ func (s *hwlat) end() {
 	s.running = nil
 }
 
-// begin starts one thread, or one on every CPU of tracing_cpumask.
+// begin starts a single thread, or a thread on every CPU of tracing_cpumask.
 //
 // Kernel: hwlat_tracer_start.
 func (s *hwlat) begin(tr plugin.Trace) {
@@ -108,9 +108,9 @@ func (s *hwlat) startOn(c *machine.CPU, tr plugin.Trace, comm string) {
 	s.running = append(s.running, w)
 }
 
-// hotplug ends the thread of a CPU that goes, and starts one where it comes back. The
-// round-robin thread is migrated as well; it keeps its new CPU and the mode becomes
-// none.
+// hotplug ends the thread of a CPU that goes offline, and starts one when the CPU comes
+// back. The round-robin thread is migrated as well; it keeps its new CPU and the mode
+// becomes none.
 //
 // Kernel: hwlat_cpu_die and hwlat_hotplug_workfn; move_to_next_cpu.
 func (s *hwlat) hotplug(c *machine.CPU, online bool) {
@@ -142,19 +142,20 @@ type hwlatThread struct {
 	*sampler
 	s       *hwlat
 	tr      plugin.Trace
-	sampled bool         // this window
-	step    machine.Time // between two looks
+	sampled bool         // it has sampled in this window
+	step    machine.Time // the time between two looks at the clock
 	last    machine.Time
 	looks   int
 	rec     events.HwlatRecord
 	nmi     machine.Time // when the last NMI came
 }
 
-// maxHwlatLooks bounds the looks of one sampling, and with them the memory that a
-// large width takes: of a larger one the looks are further apart.
+// maxHwlatLooks is the largest number of looks at the clock in one sampling. It limits
+// the memory that a large width takes: the looks are then further apart.
 const maxHwlatLooks = 20_000
 
-// next is a look at the clock for width, or the rest of the window asleep.
+// next gives the next stay of the thread: it watches the clock for width, or sleeps for
+// the rest of the window.
 //
 // Kernel: kthread_fn and get_sample.
 func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
@@ -184,7 +185,7 @@ func (w *hwlatThread) next(c *machine.CPU) machine.Stay {
 	return machine.Stay{Kind: machine.KernelWork, Code: code, Probe: w.look}
 }
 
-// nextCPU is the next one of tracing_cpumask.
+// nextCPU gives the next CPU of tracing_cpumask.
 //
 // Kernel: move_to_next_cpu.
 func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
@@ -197,8 +198,8 @@ func (w *hwlatThread) nextCPU(c *machine.CPU) *machine.CPU {
 	return c
 }
 
-// look is one look at the clock. Whether time went missing within a look or
-// between two is a matter of chance.
+// look is one look at the clock. Chance decides whether missing time counts as lost
+// within a look or between two looks.
 func (w *hwlatThread) look(c *machine.CPU) {
 	s := w.s
 	w.looks--
@@ -228,13 +229,13 @@ func (w *hwlatThread) look(c *machine.CPU) {
 	w.rec.Seqnum = s.found
 	s.scratch = events.Hwlat.Append(s.scratch[:0], s.ft.Common(c), &w.rec)
 	_ = w.tr.Write(c, s.scratch) // the buffer counts what it refuses
-	// In µs, where tracing_max_latency takes it for ns: as in the kernel.
+	// The value is in µs although tracing_max_latency is in ns, as in the kernel.
 	longest := w.tr.MaxLatency()
 	*longest = max(*longest, w.rec.Duration, w.rec.OuterDuration)
 }
 
-// nmi counts an NMI while a thread samples. There is one count for each CPU's
-// thread; where one thread goes round, NMIs of all CPUs count.
+// nmi counts an NMI while a thread samples. Each CPU's thread has a count of its own.
+// If a single thread goes from CPU to CPU, the NMIs of all CPUs count.
 //
 // Kernel: trace_hwlat_callback and get_cpu_data.
 func (s *hwlat) nmi(c *machine.CPU, enter bool) {
@@ -253,7 +254,7 @@ func (s *hwlat) nmi(c *machine.CPU, enter bool) {
 	}
 }
 
-// files is the folder hwlat_detector.
+// files gives the folder hwlat_detector.
 func (s *hwlat) files() []tracefile.Node {
 	return []tracefile.Node{&tracefile.Dir{Name: "hwlat_detector", Mode: 0o750, Children: func() []tracefile.Node {
 		return []tracefile.Node{

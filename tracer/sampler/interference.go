@@ -8,11 +8,11 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// noise is one kind of interference: how often it came, and since when it has
-// been going on; what is of a higher kind does not count into its length.
+// noise is one kind of interference: how often it came, and since when it has been
+// going on. Time that a higher kind takes from it does not count as its own.
 type noise struct {
 	count          uint32
-	arrived, since machine.Time // 0: none goes on
+	arrived, since machine.Time // 0: none is going on
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 	numNoises
 )
 
-// trace accounts the interferences, once for all instances.
+// trace accounts the interferences. It does so once for all instances.
 //
 // Kernel: trace_irqentry_callback, trace_softirq_entry_callback,
 // trace_sched_switch_callback and their counterparts; trace_intel_irq_entry,
@@ -93,15 +93,15 @@ func (s *osnoise) nmi(c *machine.CPU, enter bool) {
 	case !v.sampling:
 	case enter:
 		v.enter(c, noiseNMI)
-	case v.noises[noiseNMI].since != 0: // it came during the sampling
+	case v.noises[noiseNMI].since != 0: // the NMI began during the sampling
 		rec := events.NMINoiseRecord{}
 		rec.Start, rec.Duration = v.leave(c, noiseNMI)
 		plugin.Emit(s.ft, c, &s.scratch, events.NMINoise, &rec)
 	}
 }
 
-// leave ends one: it says when it came and how long it was, and takes that off
-// what it interrupted.
+// leave ends an interference. It returns when it came and how long it took, and takes
+// that time off what it has interrupted.
 //
 // Kernel: get_int_safe_duration, cond_move_softirq_delta_start and
 // cond_move_thread_delta_start.
@@ -119,7 +119,7 @@ func (v *osnoiseCPU) leave(c *machine.CPU, kind int) (start, duration machine.Ti
 
 func (s *osnoise) leaveIRQ(c *machine.CPU, v *osnoiseCPU, vector int, name string) {
 	if v.noises[noiseIRQ].since == 0 {
-		return // it came before the sampling
+		return // it began before the sampling
 	}
 	rec := events.IRQNoiseRecord{Desc: name, Vector: int32(vector)}
 	rec.Start, rec.Duration = v.leave(c, noiseIRQ)
@@ -138,8 +138,8 @@ func (s *osnoise) leaveThread(c *machine.CPU, v *osnoiseCPU, t *machine.Task) {
 	plugin.Emit(s.ft, c, &s.scratch, events.ThreadNoise, &rec)
 }
 
-// vectorName is what irq_noise calls an interrupt without a number, and whether it
-// begins.
+// vectorName gives the name that irq_noise has for an interrupt without a number, and
+// whether the event is its beginning.
 //
 // Kernel: trace_intel_irq_entry and trace_intel_irq_exit's users, arch/x86/kernel/trace.c.
 func vectorName(id machine.Event) (name string, entry bool) {

@@ -10,22 +10,22 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// osnoise is what the tracers osnoise and timerlat share: they measure how an
-// operating system disturbs a thread that wants a CPU for itself, or wants to
-// wake at a moment. Only one of the two runs at a time, in any instances.
+// osnoise is the state that the tracers osnoise and timerlat share. They measure how an
+// operating system disturbs a thread that needs a CPU for itself, or that has to wake
+// at a certain moment. Only one of the two runs at a time, in any number of instances.
 //
 // Kernel: kernel/trace/trace_osnoise.c.
 type osnoise struct {
 	threads
 	scratch              []byte
-	period, runtime      uint64 // µs; runtime of each period is sampled
-	stopIn, stopTotal    uint64 // µs; stop tracing at so much noise, 0: never
-	timerPeriod          uint64 // µs, of timerlat
-	printStack           uint64 // µs; timerlat shows the stack of an interrupt so late, 0: never
-	options              uint8  // bits by osnoiseOption
+	period, runtime      uint64 // in µs; of each period, runtime is sampled
+	stopIn, stopTotal    uint64 // in µs; tracing stops at this much noise; 0: never
+	timerPeriod          uint64 // in µs, for timerlat
+	printStack           uint64 // in µs; timerlat shows the stack if the interrupt is this late; 0: never
+	options              uint8  // a bit for each osnoiseOption
 	cpus                 cpumask.Mask
 	instances            []plugin.Trace
-	timerlat             bool // it is timerlat that runs
+	timerlat             bool // the tracer that runs is timerlat
 	vars                 []osnoiseCPU
 	minPeriod, maxPeriod uint64
 }
@@ -35,16 +35,16 @@ type osnoise struct {
 // Kernel: struct osnoise_variables and struct timerlat_variables.
 type osnoiseCPU struct {
 	thread   *sampler
-	user     *timerlatUser // instead
+	user     *timerlatUser // the process that takes the place of the thread; nil: there is none
 	pid      int
 	sampling bool
 	noises   [numNoises]noise
-	ints     uint64 // interferences so far
+	ints     uint64 // how many interferences there were so far
 	run      osnoiseRun
 	timer    timerlatCPU
 }
 
-// Osnoise is the rows of timerlat and osnoise.
+// Osnoise gives the rows of the tracers timerlat and osnoise.
 func Osnoise(ft plugin.Ftrace) (timerlat, osnoiseRow plugin.Tracer) {
 	cpus := len(ft.Machine().CPUs())
 	s := &osnoise{
@@ -65,7 +65,7 @@ func Osnoise(ft plugin.Ftrace) (timerlat, osnoiseRow plugin.Tracer) {
 	timerlat, osnoiseRow = row, row
 	timerlat.Name, timerlat.Init = "timerlat", func(tr plugin.Trace) error { return s.init(tr, true) }
 	osnoiseRow.Name, osnoiseRow.Init = "osnoise", func(tr plugin.Trace) error { return s.init(tr, false) }
-	// These are for both.
+	// These three serve both tracers.
 	osnoiseRow.NMI, osnoiseRow.Hotplug, osnoiseRow.Files = s.nmi, s.hotplug, s.files
 	return timerlat, osnoiseRow
 }
@@ -81,19 +81,19 @@ func (s *osnoise) init(tr plugin.Trace, timerlat bool) error {
 	return nil
 }
 
-// join begins to record into an instance; the first one starts the threads.
+// join begins to record into an instance. The first instance starts the threads.
 //
 // Kernel: osnoise_tracer_start and timerlat_tracer_start.
 func (s *osnoise) join(tr plugin.Trace) {
 	if slices.Contains(s.instances, tr) {
-		return // a threshold has stopped it, or nobody
+		return // a threshold has stopped the tracer, or it does not run
 	}
 	if s.instances = append(s.instances, tr); len(s.instances) == 1 {
 		s.startAll()
 	}
 }
 
-// leave is the end of the tracer in an instance.
+// leave ends the tracer in an instance.
 //
 // Kernel: osnoise_tracer_reset and timerlat_tracer_reset.
 func (s *osnoise) leave(tr plugin.Trace) {
@@ -103,7 +103,7 @@ func (s *osnoise) leave(tr plugin.Trace) {
 	}
 }
 
-// part ends the recording into an instance; with the last one the threads end.
+// part ends the recording into an instance. With the last instance the threads end.
 //
 // Kernel: osnoise_tracer_stop and timerlat_tracer_stop.
 func (s *osnoise) part(tr plugin.Trace) {
@@ -128,9 +128,9 @@ func (s *osnoise) startAll() {
 	}
 }
 
-// startOn starts the thread of a CPU, if it has none. Without OSNOISE_WORKLOAD osnoise
-// has no threads and samples all the time; timerlat does as with it, which matters where
-// a CPU comes back.
+// startOn starts the thread of a CPU, if it has none. Without OSNOISE_WORKLOAD, osnoise
+// has no threads and samples all the time. timerlat then starts a thread as with that
+// option; this matters when a CPU comes back online.
 //
 // Kernel: start_kthread.
 func (s *osnoise) startOn(c *machine.CPU) {
@@ -149,9 +149,11 @@ func (s *osnoise) startOn(c *machine.CPU) {
 	v.pid = v.thread.task.PID
 }
 
-// hotplug ends the thread of a CPU that goes, and starts one where it comes back.
+// hotplug ends the thread of a CPU that goes offline, and starts one when the CPU comes
+// back.
 //
-// Departure: it starts at once; a kernel's waits for the CPU's worker thread.
+// Departure: the thread starts at once. In a kernel it waits for the worker thread of
+// the CPU.
 //
 // Kernel: osnoise_cpu_die and osnoise_hotplug_workfn.
 func (s *osnoise) hotplug(c *machine.CPU, online bool) {
@@ -185,7 +187,7 @@ func (s *osnoise) recording() bool {
 	return slices.ContainsFunc(s.instances, plugin.Trace.Recording)
 }
 
-// longest keeps the largest noise or latency.
+// longest notes a noise or latency if it is the largest so far.
 //
 // Kernel: notify_new_max_latency.
 func (s *osnoise) longest(ns machine.Time) {
@@ -197,9 +199,9 @@ func (s *osnoise) longest(ns machine.Time) {
 	}
 }
 
-// stopTracing ends the recording of all instances; their threads go on.
+// stopTracing ends the recording in all instances. The threads go on.
 //
-// Departure: with PANIC_ON_STOP a kernel panics.
+// Departure: PANIC_ON_STOP has no effect. A kernel panics with it.
 //
 // Kernel: osnoise_stop_tracing.
 func (s *osnoise) stopTracing(c *machine.CPU, from string) {

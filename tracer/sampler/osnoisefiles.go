@@ -10,7 +10,7 @@ import (
 	"ftracelab/tracer/plugin"
 )
 
-// osnoiseOption is one of osnoise/options.
+// osnoiseOption is an option in osnoise/options.
 //
 // Kernel: enum osnoise_options_index, kernel/trace/trace_osnoise.c.
 type osnoiseOption uint8
@@ -25,7 +25,7 @@ const (
 
 var osnoiseOptions = [...]string{"DEFAULTS", "OSNOISE_WORKLOAD", "PANIC_ON_STOP", "OSNOISE_PREEMPT_DISABLE", "OSNOISE_IRQ_DISABLE"}
 
-// files is the folder osnoise.
+// files gives the folder osnoise.
 //
 // Kernel: init_tracefs and init_timerlat_tracefs, kernel/trace/trace_osnoise.c.
 func (s *osnoise) files() []tracefile.Node {
@@ -44,7 +44,7 @@ func (s *osnoise) files() []tracefile.Node {
 	}}}
 }
 
-// cpuDirs are the folders below osnoise/per_cpu.
+// cpuDirs gives the folders below osnoise/per_cpu.
 //
 // Kernel: osnoise_create_cpu_timerlat_fd.
 func (s *osnoise) cpuDirs() []tracefile.Node {
@@ -73,10 +73,10 @@ func (s *osnoise) showOptions() string {
 	return text.String() + "\n"
 }
 
-// maxOsnoiseWrite bounds a write to osnoise/cpus and osnoise/options.
+// maxOsnoiseWrite is the largest size of a write to osnoise/cpus and osnoise/options.
 const maxOsnoiseWrite = 256
 
-// setOption is NAME or NO_NAME; the threads start anew.
+// setOption takes NAME or NO_NAME. It restarts the threads.
 //
 // Kernel: osnoise_options_write.
 func (s *osnoise) setOption(text string) error {
@@ -102,8 +102,8 @@ func (s *osnoise) setOption(text string) error {
 	return fmt.Errorf("osnoise/options: no option %q: %w", name, syscall.EINVAL)
 }
 
-// Departure: where neither a newline nor a NUL ends what is written, a kernel reads on
-// in whatever lies behind it.
+// Departure: if neither a newline nor a NUL ends the text, a kernel reads on into the
+// memory behind it.
 //
 // Kernel: osnoise_cpus_write.
 func (s *osnoise) setCPUs(text string) error {
@@ -119,7 +119,7 @@ func (s *osnoise) setCPUs(text string) error {
 	return nil
 }
 
-// restart starts the threads anew if there are any.
+// restart restarts the threads if there are any.
 func (s *osnoise) restart() {
 	if len(s.instances) > 0 {
 		s.end()

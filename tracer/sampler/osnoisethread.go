@@ -9,15 +9,15 @@ import (
 // osnoiseRun is one sampling of the osnoise thread.
 type osnoiseRun struct {
 	begun        bool
-	start, last  machine.Time // of the run, of the last look
-	behind       machine.Time // what the code that looked last does after it
-	ints         uint64       // interferences at the last look
+	start, last  machine.Time // when the run began, and when the last look was
+	behind       machine.Time // how long the code of the last look takes after it
+	ints         uint64       // how many interferences there had been at the last look
 	before       [numNoises]uint32
 	sum, longest machine.Time
 	hw           uint32
 }
 
-// osnoiseNext is the next step of the osnoise thread of c: a look at the clock, or
+// osnoiseNext gives the next stay of the osnoise thread of c: a look at the clock, or
 // sleep until the next period.
 //
 // Kernel: osnoise_main and run_osnoise.
@@ -72,7 +72,7 @@ func (s *osnoise) osnoiseNap(us uint64) machine.Stay {
 	}
 }
 
-// osnoiseLook is a look at the clock: what is missing is noise.
+// osnoiseLook looks at the clock. The time that is missing is noise.
 func (s *osnoise) osnoiseLook(c *machine.CPU, v *osnoiseCPU, expected machine.Time) {
 	r := &v.run
 	missing := c.Time - r.last - expected

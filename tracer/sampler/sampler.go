@@ -1,7 +1,8 @@
-// Package sampler is the tracers hwlat, osnoise and timerlat. Each has kernel threads
-// of its own that watch the clock: time that is missing between two looks was taken by
-// the hardware (hwlat), by interrupts, softirqs and other threads (osnoise), or passed
-// between a timer's moment and the thread that it woke (timerlat).
+// Package sampler holds the tracers hwlat, osnoise and timerlat. Each has kernel
+// threads of its own that watch the clock. Time that is missing between two looks was
+// taken by the hardware (hwlat), or by interrupts, softirqs and other threads
+// (osnoise). timerlat measures the time from the moment at which a timer should fire
+// until the thread runs that it wakes.
 //
 // Kernel: kernel/trace/trace_hwlat.c and trace_osnoise.c.
 package sampler
@@ -13,25 +14,24 @@ import (
 
 // samplerStep is how often a sampling thread looks at the clock.
 //
-// Departure: the kernel's look thousands of times as often. What they see is the
-// same: the time that is missing since the last look.
+// Departure: the kernel's threads look thousands of times as often. They see the same:
+// the time that is missing since the last look.
 const samplerStep = 50 * machine.Microsecond
 
 // sampler is the thread of a tracer that samples on one CPU: hwlatd, osnoise/N or
 // timerlat/N.
 type sampler struct {
 	task *machine.Task
-	stop bool // it is to exit
+	stop bool // it has to exit
 }
 
-// threads starts the threads of a sampler and makes their code.
+// threads starts the threads of a tracer and makes their code.
 type threads struct {
 	ft   plugin.Ftrace
 	code map[string]machine.Code // by name
 }
 
-// start starts a kernel thread on c that does what next says until it is
-// stopped.
+// start starts a kernel thread on c. next gives its stays until it is stopped.
 func (h *threads) start(c *machine.CPU, comm string, cfg machine.TaskConfig, next func(c *machine.CPU) machine.Stay) *sampler {
 	s := new(sampler)
 	cfg.Comm, cfg.Kernel, cfg.CPU, cfg.Bound = comm, true, c.ID, true
@@ -58,7 +58,8 @@ func (s *sampler) end(m *machine.Machine) {
 	}
 }
 
-// threadCode is the code of that name, which build makes when it is first wanted.
+// threadCode gives the code with that name; build makes it the first time it is asked
+// for.
 func (h *threads) threadCode(name string, build func(*machine.Assembler)) machine.Code {
 	if code, ok := h.code[name]; ok {
 		return code
@@ -74,8 +75,8 @@ func (h *threads) threadCode(name string, build func(*machine.Assembler)) machin
 	return code
 }
 
-// kthread begins the code of a kernel thread, and of its main function if that is
-// not "". Nothing of it is traced: it does not run anew each time.
+// kthread begins the code of a kernel thread, and that of its main function if main is
+// not "". These functions are not traced, because they are not called anew each time.
 func kthread(a *machine.Assembler, main string) *machine.Assembler {
 	a.Hide("ret_from_fork_asm").Hide("ret_from_fork").Hide("kthread")
 	if main != "" {
@@ -84,8 +85,8 @@ func kthread(a *machine.Assembler, main string) *machine.Assembler {
 	return a
 }
 
-// length is how long code takes if nothing comes between, up to its first probe
-// and behind that.
+// length gives how long code takes, up to its first probe and after it, if nothing
+// interrupts it.
 func length(code machine.Code) (before, behind machine.Time) {
 	for i, op := range code {
 		before += machine.Time(op.Delta)
@@ -99,7 +100,7 @@ func length(code machine.Code) (before, behind machine.Time) {
 	return before, 0
 }
 
-// napCode puts a thread to sleep, for as long as its Stay.Wait says.
+// napCode is the code that puts a thread to sleep, for as long as its Stay.Wait says.
 func (h *threads) napCode(main string) machine.Code {
 	return h.threadCode("nap "+main, func(a *machine.Assembler) {
 		kthread(a, main).Call("schedule").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule")

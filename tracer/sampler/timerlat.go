@@ -8,13 +8,13 @@ import (
 // timerlatPriority is the real-time priority of timerlat's threads.
 const timerlatPriority = 95
 
-// timerlatCPU is timerlat on one CPU: a timer that wakes a thread every period,
-// and how late both are.
+// timerlatCPU is the tracer timerlat on one CPU: a timer that wakes a thread every
+// period, and how late both of them are.
 type timerlatCPU struct {
-	due     machine.Time // when the timer was to fire
+	due     machine.Time // when the timer should fire
 	count   uint32
-	tracing bool     // the interrupt has come, the thread has not run yet
-	stack   []uint64 // of the interrupt, for osnoise/print_stack
+	tracing bool     // the interrupt has come, but the thread has not run yet
+	stack   []uint64 // the stack of the interrupt, for osnoise/print_stack
 }
 
 // The contexts of a timerlat record.
@@ -24,8 +24,9 @@ const (
 	timerlatUserReturn = 2
 )
 
-// timerlatNext is the next round of the timerlat thread of c: it tells how late it
-// is and sleeps until the next period. A period that has passed is left out.
+// timerlatNext gives the next round of the timerlat thread of c: the thread reports how
+// late it is and sleeps until the next period. Periods that have passed already are
+// left out.
 //
 // Kernel: timerlat_main and wait_next_period.
 func (s *osnoise) timerlatNext(c *machine.CPU) machine.Stay {
@@ -66,7 +67,7 @@ func (s *osnoise) timerlatThread(c *machine.CPU, v *osnoiseCPU, late machine.Tim
 	}
 }
 
-// waitsForTimer is the task that the timer will wake, or nil.
+// waitsForTimer gives the task that the timer will wake; nil if there is none.
 func (v *osnoiseCPU) waitsForTimer() *machine.Task {
 	switch {
 	case v.user != nil && v.user.waits:
@@ -77,7 +78,8 @@ func (v *osnoiseCPU) waitsForTimer() *machine.Task {
 	return nil
 }
 
-// timerlatIRQ runs when t is woken; if it is a thread of timerlat, by its timer.
+// timerlatIRQ runs when t is woken. If t is a thread of timerlat, its timer has woken
+// it.
 //
 // Kernel: timerlat_irq.
 func (s *osnoise) timerlatIRQ(c *machine.CPU, t *machine.Task) {
@@ -95,7 +97,7 @@ func (s *osnoise) timerlatIRQ(c *machine.CPU, t *machine.Task) {
 	v.timer.count++
 	s.timerlatSample(c, v.timer.count, timerlatIRQ, late)
 	if s.printStack > 0 {
-		v.timer.stack = c.KernelStack(append(v.timer.stack[:0], s.ft.Inside("timerlat_irq")))
+		v.timer.stack = c.AppendKernelStack(append(v.timer.stack[:0], s.ft.Inside("timerlat_irq")))
 	}
 	if us := late / 1000; s.stopIn > 0 && us >= s.stopIn {
 		if s.stopIn <= s.printStack && us >= s.printStack {
@@ -119,6 +121,6 @@ func (s *osnoise) timerlatSample(c *machine.CPU, count uint32, context int32, la
 // Kernel: timerlat_dump_stack.
 func (s *osnoise) dumpStack(c *machine.CPU, ips []uint64) {
 	for _, tr := range s.instances {
-		tr.KernelStack(c, ips)
+		tr.RecordStack(c, ips)
 	}
 }

@@ -10,20 +10,21 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// timerlatUser is timerlat's thread on a CPU where that is a process: it reads
-// timerlat_fd again and again, and each read returns when the timer has woken it.
+// timerlatUser is a process that takes the place of timerlat's thread on a CPU. It
+// reads timerlat_fd again and again, and each read returns when the timer has woken the
+// process.
 //
-// Departure: between two reads the process uses no time but what the system calls take;
-// if it does not read again, it sleeps in pause.
+// Departure: between two reads the process only uses the time that the system calls
+// take. If it does not read again, it sleeps in pause.
 //
 // Kernel: timerlat_fd_open, timerlat_fd_read and timerlat_fd_release,
 // kernel/trace/trace_osnoise.c.
 type timerlatUser struct {
 	s            *osnoise
 	task         *machine.Task
-	v            *osnoiseCPU // nil when it has closed the file, or was killed
-	wanted, done int         // reads
-	waits        bool        // for the timer
+	v            *osnoiseCPU // nil: it has closed the file, or was killed
+	wanted, done int         // how many reads were asked for, and how many are done
+	waits        bool        // it waits for the timer
 }
 
 // timerlatFD is osnoise/per_cpu/cpuN/timerlat_fd.
@@ -38,12 +39,12 @@ func (s *osnoise) timerlatFD(c *machine.CPU) tracefile.Node {
 	}}
 }
 
-// anyCPU is where a caller runs that may run on any.
+// anyCPU is the CPU on which a caller runs that may run on all.
 const anyCPU = 0
 
-// open makes the caller the thread of its CPU. Errors are EINVAL unless timerlat runs
-// without OSNOISE_WORKLOAD, EBUSY if the caller's CPU has a thread, and EPERM for a
-// caller that does not run on c alone.
+// open makes the caller the thread of its CPU. Errors: EINVAL unless timerlat runs
+// without OSNOISE_WORKLOAD, EBUSY if the CPU of the caller already has a thread, EPERM
+// for a caller that may run on other CPUs than c.
 func (u *timerlatUser) open(ctx context.Context, c *machine.CPU) error {
 	s := u.s
 	if !s.timerlat || s.has(osnoiseWorkload) {
@@ -70,14 +71,14 @@ type noMemory struct{}
 
 func (noMemory) Load(uint64) (uint64, bool) { return 0, false }
 
-// Read waits for the next period and returns nothing.
+// Read waits for the next period. It returns no data.
 func (u *timerlatUser) Read(ctx context.Context, _ []byte) (int, error) {
 	gone, done := false, false
 	look := func(m *machine.Machine) error {
 		gone, done = u.v == nil, u.done == u.wanted
 		return nil
 	}
-	_ = u.s.ft.Do(func(m *machine.Machine) error { // without an error
+	_ = u.s.ft.Do(func(m *machine.Machine) error { // returns no error
 		u.wanted++
 		if _, asleep := u.task.Sleeping(); asleep && !u.waits {
 			m.Wake(u.task)
@@ -124,7 +125,7 @@ func (u *timerlatUser) end(m *machine.Machine) {
 	}
 }
 
-// next is what the process does next: a read, or nothing.
+// next gives the next stay of the process: a read, or a pause.
 func (u *timerlatUser) next(c *machine.CPU, _ *machine.Task) machine.Stay {
 	stay := machine.Stay{Kind: machine.Syscall, After: machine.Microsecond}
 	switch {
@@ -146,19 +147,19 @@ func (u *timerlatUser) next(c *machine.CPU, _ *machine.Task) machine.Stay {
 	return stay
 }
 
-// System calls of such a process; a read is 0.
+// System calls of such a process, besides read, which is 0.
 const (
 	sysPause     = 34
 	sysExitGroup = 231
 )
 
-// userCall is the way from user space into a system call.
+// userCall adds the way from user space into a system call.
 func userCall(a *machine.Assembler) *machine.Assembler {
 	return a.Hide("entry_SYSCALL_64_after_hwframe").Hide("do_syscall_64")
 }
 
-// read is a read of timerlat_fd: how late the process comes back from user space, the
-// wait for the timer, and how late it is woken.
+// read gives a read of timerlat_fd. It reports how late the process comes back from
+// user space, waits for the timer, and reports how late the process is woken.
 func (u *timerlatUser) read(c *machine.CPU, stay *machine.Stay) {
 	s := u.s
 	stay.Code = s.threadCode("timerlat reads", func(a *machine.Assembler) {
@@ -180,7 +181,7 @@ func (u *timerlatUser) read(c *machine.CPU, stay *machine.Stay) {
 	stay.Probe = func(c *machine.CPU) {
 		v := u.v
 		if v == nil {
-			return // it was killed
+			return // the process was killed
 		}
 		switch {
 		case !entered:

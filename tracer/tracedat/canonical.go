@@ -10,11 +10,11 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Canonical says whether the pages are those of a little-endian 64-bit machine, which
-// everything else here reads.
+// Canonical reports whether the pages come from a little-endian 64-bit machine. All
+// other packages read only such pages.
 func (f *File) Canonical() bool { return f.Order == binary.LittleEndian && f.dataOffset() == 16 }
 
-// dataOffset is where the data of a page begins: after a time of 64 bits and a long.
+// dataOffset is where the data of a page begins: behind a time of 64 bits and a long.
 func (f *File) dataOffset() int {
 	for line := range strings.Lines(string(f.HeaderPage)) {
 		if strings.Contains(line, "char data;") {
@@ -25,9 +25,9 @@ func (f *File) dataOffset() int {
 	return 0
 }
 
-// CanonicalSize is the size of the pages of CanonicalPages. A page of a 32-bit machine
-// has a shorter head; it goes into one of twice its size, so that the size stays a
-// power of two.
+// CanonicalSize is the size of the pages that CanonicalPages gives. The head of a
+// 32-bit machine's page is shorter, so the translated page is larger. It gets twice the
+// size, so that the size stays a power of two.
 func (f *File) CanonicalSize() int {
 	if f.dataOffset() == 16 {
 		return f.SubbufSize
@@ -35,7 +35,7 @@ func (f *File) CanonicalSize() int {
 	return 2 * f.SubbufSize
 }
 
-// CanonicalHeaderPage is the header_page that belongs to CanonicalPages.
+// CanonicalHeaderPage is the header_page that goes with CanonicalPages.
 func (f *File) CanonicalHeaderPage() []byte {
 	if f.Canonical() {
 		return f.HeaderPage
@@ -54,11 +54,13 @@ func HeaderPage(size int) []byte {
 		"\tfield: char data;\toffset:16;\tsize:%d;\tsigned:0;\n", size-16)
 }
 
-// CanonicalPages is Pages with the pages of a little-endian 64-bit machine: of another
-// one they are translated, heads, events and by their formats the records.
+// CanonicalPages gives the pages of a CPU in the form of a little-endian 64-bit
+// machine. The pages of other machines are translated: their heads, their events and,
+// with the help of the formats, their records.
 //
-// Departure: in a file of a big-endian machine the arguments of trace_printk and what
-// was written to trace_marker_raw are not translated: no format tells their types.
+// Departure: in a file of a big-endian machine, the arguments of trace_printk and what
+// was written to trace_marker_raw are not translated, because no format tells their
+// types.
 func (f *File) CanonicalPages(b *Buffer, cpu int) io.Reader {
 	in := f.Pages(b, cpu)
 	if in == nil || f.Canonical() {
@@ -67,18 +69,18 @@ func (f *File) CanonicalPages(b *Buffer, cpu int) io.Reader {
 	return &translator{in: in, f: f, head: f.dataOffset()}
 }
 
-// allFields are the fields of all events by id, for translation. A format that cannot
-// be read leaves its records as they are.
+// allFields are the fields of all events by id, for translation. The records of an
+// event whose format cannot be read are left as they are.
 type allFields struct {
 	once sync.Once
 	byID map[uint16][]event.Field
 	err  error
 }
 
-// fieldsCost is how many bytes a byte of a format may become.
+// fieldsCost is how many bytes of memory each byte of a format may take.
 const fieldsCost = 6
 
-// fields reads them, once.
+// fields gives the fields of all events, and reads them the first time.
 func (f *File) fields() (map[uint16][]event.Field, error) {
 	a := &f.translated
 	a.once.Do(func() { a.byID, a.err = f.readFields() })
@@ -108,12 +110,12 @@ func (f *File) readFields() (map[uint16][]event.Field, error) {
 	return fields, failed
 }
 
-// translator translates page by page.
+// translator translates the pages of a CPU, one after the other.
 type translator struct {
 	in     io.Reader
 	f      *File
 	fields map[uint16][]event.Field
-	head   int // bytes of a page's head
+	head   int // how many bytes the head of a page has
 	from   []byte
 	to     []byte
 	left   []byte
@@ -148,7 +150,7 @@ func (t *translator) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// The commit word of a page.
+// Parts of the commit word of a page.
 //
 // Kernel: RB_MISSED_MASK, kernel/trace/ring_buffer.c.
 const (
@@ -156,7 +158,7 @@ const (
 	missedStored = 1 << 30
 )
 
-// page translates from into to.
+// page translates the page in from, and writes it to to.
 func (t *translator) page() error {
 	o, le := t.f.Order, binary.LittleEndian
 	long := t.head - 8
@@ -185,7 +187,7 @@ func (t *translator) long(b []byte, size int) uint64 {
 	return t.f.Order.Uint64(b)
 }
 
-// events turns the events of a big-endian page around, in place.
+// events changes the byte order of the events of a big-endian page, in place.
 func (t *translator) events(b []byte) error {
 	be, le := binary.BigEndian, binary.LittleEndian
 	for off := 0; off+4 <= len(b); {
@@ -219,43 +221,44 @@ func (t *translator) events(b []byte) error {
 	return nil
 }
 
-// record turns the fields of a record around.
-func (t *translator) record(rec []byte) {
-	if len(rec) < 2 {
+// record changes the byte order of the fields of a record.
+func (t *translator) record(data []byte) {
+	if len(data) < 2 {
 		return
 	}
-	fields, known := t.fields[binary.BigEndian.Uint16(rec)]
+	fields, known := t.fields[binary.BigEndian.Uint16(data)]
 	if !known {
-		reverse(rec[:2]) // the id at least
+		reverse(data[:2]) // at least the id can be translated
 		return
 	}
 	for i := range fields {
 		f := &fields[i]
-		end := min(f.Offset+f.Size, len(rec))
+		end := min(f.Offset+f.Size, len(data))
 		if f.Offset >= end && !f.OpenEnded() {
 			continue
 		}
 		switch elem := f.ElemSize(); {
 		case f.Dynamic():
-			t.dynamic(rec, f, elem)
-		case f.OpenEnded() || f.IsArray() && f.Offset+f.Size < len(rec) && i == len(fields)-1:
-			reverseEach(rec[min(f.Offset, len(rec)):], elem) // an array that is as long as the record
+			t.dynamic(data, f, elem)
+		case f.OpenEnded() || f.IsArray() && f.Offset+f.Size < len(data) && i == len(fields)-1:
+			reverseEach(data[min(f.Offset, len(data)):], elem) // an array that reaches to the end of the record
 		default:
-			reverseEach(rec[f.Offset:end], elem)
+			reverseEach(data[f.Offset:end], elem)
 		}
 	}
 }
 
-// dynamic turns a location word around and what it leads to.
-func (t *translator) dynamic(rec []byte, f *event.Field, elem int) {
-	if f.Offset+4 > len(rec) {
+// dynamic changes the byte order of a location word, and of the elements that it points
+// to.
+func (t *translator) dynamic(data []byte, f *event.Field, elem int) {
+	if f.Offset+4 > len(data) {
 		return
 	}
-	reverse(rec[f.Offset : f.Offset+4])
+	reverse(data[f.Offset : f.Offset+4])
 	if f.IsText() {
 		return
 	}
-	reverseEach(f.Bytes(rec), elem)
+	reverseEach(f.Bytes(data), elem)
 }
 
 func reverseEach(b []byte, size int) {
@@ -273,8 +276,8 @@ func reverse(b []byte) {
 	}
 }
 
-// CanonicalMeta is the Meta that belongs to CanonicalPages. Of options that hold
-// numbers those that do not describe a guest are turned around.
+// CanonicalMeta is the Meta that goes with CanonicalPages. The byte order of options
+// that hold numbers is changed, except for those that describe a guest.
 func (f *File) CanonicalMeta() *Meta {
 	m := f.Meta
 	m.HeaderPage = f.CanonicalHeaderPage()

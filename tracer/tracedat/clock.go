@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ChosenClock is the word in brackets of a text like that of trace_clock.
+// ChosenClock gives the word in brackets in a text such as that of trace_clock.
 func ChosenClock(text string) string {
 	_, rest, ok := strings.Cut(text, "[")
 	if !ok {
@@ -15,7 +15,7 @@ func ChosenClock(text string) string {
 	return strings.TrimSpace(word)
 }
 
-// CounterClock says whether the times count something else than nanoseconds.
+// CounterClock reports whether the times count something other than nanoseconds.
 func (f *File) CounterClock() bool {
 	clock := ""
 	if o, ok := f.Option(OptionTraceClock); ok {
@@ -31,7 +31,7 @@ func (f *File) CounterClock() bool {
 	return !strings.HasPrefix(clock, "mono")
 }
 
-// TimeOffset is what the options add to all times, in nanoseconds.
+// TimeOffset is the number of nanoseconds that the options add to all times.
 func (f *File) TimeOffset() int64 {
 	var sum int64
 	for _, o := range f.Options {

@@ -12,14 +12,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressions are the names of them with the version that a written file states.
+// compressions are the kinds of compression: the name, and the version that is noted in
+// a file that is written.
 var compressions = []struct{ name, version string }{
 	{"none", ""},
 	{"zlib", "1.2.13"},
 	{"zstd", "1.5.4"},
 }
 
-// Compressions are the values of Target.Compression.
+// Compressions gives the possible values of Target.Compression.
 func Compressions() []string {
 	var names []string
 	for _, c := range compressions {
@@ -30,15 +31,15 @@ func Compressions() []string {
 
 func knownCompression(name string) bool { return slices.Contains(Compressions(), name) }
 
-// unpacker unpacks for a file.
+// unpacker unpacks the parts of a file.
 type unpacker struct {
 	once sync.Once
 	zstd *zstd.Decoder // for one goroutine at a time; others wait
 	err  error
 }
 
-// unpack gives the size bytes that were packed into in. It may use the memory of dst,
-// and takes hardly more than size, whatever in unpacks to.
+// unpack gives the size bytes that are packed in in. It may use the memory of dst. It
+// takes hardly more memory than size bytes, whatever in really unpacks to.
 func (f *File) unpack(dst, in []byte, size int) (data []byte, err error) {
 	switch f.Compression {
 	case "zstd":
@@ -59,7 +60,7 @@ func unzlib(dst, in []byte, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was announced is believed as far as it can be: deflate packs no better.
+	// The announced size is not believed if deflate cannot pack that well.
 	if size > deflateRatio*(len(in)+1) {
 		return nil, fmt.Errorf("%d bytes do not unpack to the %d that were announced", len(in), size)
 	}
@@ -77,14 +78,14 @@ func unzlib(dst, in []byte, size int) ([]byte, error) {
 	return data, errors.Join(err, z.Close())
 }
 
-// deflateRatio is more than deflate can shrink something by.
+// deflateRatio is more than deflate can ever shrink its input by.
 const deflateRatio = 1040
 
-// The decoder is fast where a whole block has room behind what there is.
+// The decoder is fast if a whole block has room behind what is decoded already.
 const (
 	zstdBlock = 128 << 10
 	zstdSlack = 64
-	maxWindow = 512 << 20 // of a frame; it is unpacked into one piece, so it costs nothing
+	maxWindow = 512 << 20 // the largest window of a frame; it costs nothing, as a frame is unpacked into one piece
 )
 
 func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
@@ -92,7 +93,7 @@ func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
 	if err := h.Decode(in); err != nil {
 		return nil, err
 	}
-	if h.HasFCS && h.FrameContentSize > uint64(size) { // or it would be allocated
+	if h.HasFCS && h.FrameContentSize > uint64(size) { // otherwise the decoder would allocate that much
 		return nil, fmt.Errorf("a frame of %d bytes, not the %d that were announced", h.FrameContentSize, size)
 	}
 	u.once.Do(func() {
@@ -102,14 +103,14 @@ func (u *unpacker) unzstd(dst, in []byte, size int) ([]byte, error) {
 	if u.err != nil {
 		return nil, u.err
 	}
-	// trace-cmd's frames do not tell their size; the decoder is told by the capacity.
+	// trace-cmd's frames do not tell their size. The capacity of dst tells the decoder.
 	if room := size + zstdBlock + zstdSlack; cap(dst) < room {
 		dst = make([]byte, 0, room)
 	}
 	return u.zstd.DecodeAll(in, dst[:0])
 }
 
-// packer packs for a file.
+// packer packs the parts of a file.
 type packer struct {
 	name string
 	zstd *zstd.Encoder
@@ -125,7 +126,7 @@ func newPacker(name string) (*packer, error) {
 	return p, err
 }
 
-// pack gives data packed, as one frame.
+// pack packs data into one frame.
 func (p *packer) pack(data []byte) ([]byte, error) {
 	if p.name == "zstd" {
 		return p.zstd.EncodeAll(data, nil), nil
@@ -139,7 +140,8 @@ func (p *packer) pack(data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// stream gives a writer that packs into out, as one frame, and holds little of it.
+// stream gives a writer that packs into one frame and passes it on to out, of which it
+// holds little in memory.
 func (p *packer) stream(out io.Writer) (io.WriteCloser, error) {
 	if p.name == "zstd" {
 		return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))

@@ -8,38 +8,40 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// cursor reads a part of a file from its beginning on. The first error stays; after
-// it all reads give zeros.
+// cursor reads a part of a file from its beginning on. It keeps the first error; after
+// that, all reads give zeros.
 type cursor struct {
-	src   io.ReaderAt // nil: all is in mem
+	src   io.ReaderAt // nil: everything is in mem
 	pos   int64
 	end   int64
 	order binary.ByteOrder
 	err   error
 
-	// mem is what was read from from on. What bytes gives lies in it: it is not
-	// written to again, or with reuse only when more is read.
+	// mem holds the bytes that were read, beginning with the one at from. What the
+	// method bytes returns lies in it, so it is not written to again; with reuse it is,
+	// when more is read.
 	mem   []byte
 	from  int64
 	reuse bool
 
-	// of something packed: where it is in the file
+	// packed says that mem was unpacked. Errors then tell where it is packed in the file.
 	packed bool
 	at     int64
 
-	memory *budget.Budget // nil: what is read here was counted before
+	memory *budget.Budget // nil: what is read here has been charged before
 }
 
-// inMemory reads data, which lies at offset at of the file or is packed there.
+// inMemory makes a cursor for data, which lies, or is packed, at offset at of the file.
 func inMemory(data []byte, at int64, c *cursor) *cursor {
 	return &cursor{mem: data, end: int64(len(data)), order: c.order, memory: c.memory, packed: true, at: at}
 }
 
-// readAhead is how much is read at least: the parts are made of many small pieces.
+// readAhead is how many bytes are read at least, because the parts consist of many
+// small pieces.
 const readAhead = 16 << 10
 
-// next passes over the next n bytes and gives them. The caller has seen to it that
-// there are so many. nil: err is set.
+// next gives the next n bytes and passes over them. The caller makes sure that there
+// are so many. If reading fails, next returns nil and sets err.
 func (c *cursor) next(n int64) []byte {
 	off := c.pos - c.from
 	if off < 0 || off+n > int64(len(c.mem)) {
@@ -58,7 +60,7 @@ func (c *cursor) next(n int64) []byte {
 	return c.mem[off : off+n : off+n]
 }
 
-// fail makes the cursor's error one about the byte at off.
+// fail sets the error, which is about the byte at off, unless there is one already.
 func (c *cursor) fail(off int64, format string, args ...any) {
 	if c.err == nil {
 		e := fault(off, format, args...)
@@ -90,7 +92,7 @@ func (c *cursor) u16(what string) uint16 { return c.order.Uint16(c.fixed(2, what
 func (c *cursor) u32(what string) uint32 { return c.order.Uint32(c.fixed(4, what)) }
 func (c *cursor) u64(what string) uint64 { return c.order.Uint64(c.fixed(8, what)) }
 
-// bytes reads n bytes, which nobody may change.
+// bytes reads n bytes. Nobody may change them.
 func (c *cursor) bytes(n uint64, what string) []byte {
 	switch {
 	case c.err != nil:
@@ -98,14 +100,14 @@ func (c *cursor) bytes(n uint64, what string) []byte {
 	case n > uint64(c.left()):
 		c.fail(c.pos, "%s of %d bytes, but only %d are left", what, n, c.left())
 		return nil
-	case c.src == nil: // counted when it was unpacked
+	case c.src == nil: // this memory was charged when the data was unpacked
 	case !c.take(int64(n), what):
 		return nil
 	}
 	return c.next(int64(n))
 }
 
-// take takes memory for what is at the cursor.
+// take asks the budget for the memory of what is at the cursor.
 func (c *cursor) take(n int64, what string) bool {
 	if c.err == nil && c.memory != nil {
 		if err := c.memory.Take(n, what); err != nil {
@@ -116,7 +118,7 @@ func (c *cursor) take(n int64, what string) bool {
 	return c.err == nil
 }
 
-// str reads a text that ends with a zero byte.
+// str reads a text that ends at a zero byte.
 func (c *cursor) str(what string) string {
 	if c.err != nil {
 		return ""
@@ -146,7 +148,7 @@ func (c *cursor) expect(text, what string) {
 	}
 }
 
-// count reads a number of things that take at least least bytes each.
+// count reads the number of some items, each of which takes at least least bytes.
 func (c *cursor) count(least int64, what string) int {
 	at := c.pos
 	n := int64(c.u32("the number of " + what))

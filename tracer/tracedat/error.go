@@ -6,12 +6,12 @@ import (
 	"io"
 )
 
-// Error says what is wrong with a file and where.
+// Error says what is wrong with a file, and where.
 type Error struct {
-	Offset int64 // of the file
-	Packed int64 // -1, or: of what is packed there
+	Offset int64 // at which byte of the file
+	Packed int64 // at which byte of the content that is packed there; -1: nothing is packed
 	What   string
-	Err    error // the reason, where another package knows it
+	Err    error // the error of another package that is the reason; may be nil
 }
 
 func (e *Error) Error() string {
@@ -26,15 +26,15 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives the reason.
+// Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// fault is an Error at a byte of the file.
+// fault makes an Error for a byte of the file.
 func fault(offset int64, format string, args ...any) *Error {
 	return &Error{Offset: offset, Packed: -1, What: fmt.Sprintf(format, args...)}
 }
 
-// readFault is a failed read.
+// readFault makes an Error for a read that failed.
 func readFault(offset int64, err error) *Error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault(offset, "the file ends here")

@@ -8,19 +8,19 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// Meta is what a file holds beside the pages.
+// Meta is what a file holds besides the pages.
 type Meta struct {
 	HeaderPage, HeaderEvent []byte   // events/header_page, events/header_event
 	Ftrace                  [][]byte // format files of the events of the system ftrace
-	Systems                 []System // the other events
-	Kallsyms                []byte   // as in /proc
+	Systems                 []System // the other events, by system
+	Kallsyms                []byte   // /proc/kallsyms
 	Printk                  []byte   // printk_formats
 	Cmdlines                []byte   // saved_cmdlines
 	CPUs                    int
 
-	// Options are those that do not tell where something is: not OptionBuffer,
-	// OptionCPUCount and the sections'. Numbers in them are in the file's byte
-	// order.
+	// Options are the file's options, except for those that describe its layout:
+	// OptionBuffer, OptionCPUCount, and those that lead to sections. Numbers in them
+	// are in the file's byte order.
 	Options []Option
 }
 
@@ -30,16 +30,16 @@ type System struct {
 	Formats [][]byte
 }
 
-// Option is a note in the file.
+// Option is a note in the file: an id and some content.
 type Option struct {
 	ID   uint16
 	Data []byte
 }
 
-// Text is the content of an option that is text.
+// Text gives the content of an option that holds text.
 func (o Option) Text() string { return strings.TrimRight(string(o.Data), "\x00") }
 
-// Option finds the first option with an id.
+// Option finds the first option with that id.
 func (m *Meta) Option(id uint16) (Option, bool) {
 	for _, o := range m.Options {
 		if o.ID == id {
@@ -49,24 +49,24 @@ func (m *Meta) Option(id uint16) (Option, bool) {
 	return Option{}, false
 }
 
-// Buffer is the buffer of the top or of an instance.
+// Buffer is the top buffer or that of an instance.
 type Buffer struct {
-	Name     string // of the instance; empty: the top
-	Clock    string // trace_clock, as "local"; may be empty
-	PageSize int    // as written; version 6 has one for the file
+	Name     string // the name of the instance; empty: the top
+	Clock    string // trace_clock, such as "local"; may be empty
+	PageSize int    // as the file tells it; version 6 has one size for the whole file
 	CPUs     []CPUData
-	Text     *TextData // of a file that trace-cmd's latency tracers wrote: no pages but this
+	Text     *TextData // not nil: trace-cmd has recorded a latency tracer, and there is this text instead of pages
 }
 
-// CPUData says where the pages of a CPU are.
+// CPUData says where in the file the pages of a CPU are.
 type CPUData struct {
 	CPU    int
-	Offset int64 // in the file
-	Size   int64 // as stored: packed or not
+	Offset int64 // where they begin in the file
+	Size   int64 // how many bytes they take there, packed or not
 	packed bool
 }
 
-// TextData says where the text of a buffer is.
+// TextData says where in the file the text of a buffer is.
 type TextData struct {
 	Offset int64
 	Size   int64
@@ -79,9 +79,9 @@ type File struct {
 	Version     int
 	Order       binary.ByteOrder
 	LongSize    int    // 4 or 8
-	PageSize    int    // of the machine that wrote it, as written
-	Compression string // "none", "zlib", "zstd"; of version 6 "none"
-	SubbufSize  int    // bytes of a sub-buffer, as HeaderPage tells
+	PageSize    int    // the page size of the machine, as the file tells it
+	Compression string // "none", "zlib" or "zstd"; in version 6 always "none"
+	SubbufSize  int    // the size of a sub-buffer in bytes, as HeaderPage tells it
 	Buffers     []Buffer
 
 	memory   *budget.Budget
@@ -93,7 +93,7 @@ type File struct {
 	translated allFields
 }
 
-// Close closes what Open opened.
+// Close closes the file that Open opened.
 func (f *File) Close() error {
 	if f.close == nil {
 		return nil

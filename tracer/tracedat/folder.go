@@ -13,11 +13,12 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Folder shows a buffer of a file as the capture folder that package capture reads:
-// cpuN.raw, stats.cpuN, kallsyms.txt, header_page.txt, saved_cmdlines, printk_formats
-// and trace_clock. The pages are CanonicalPages.
+// Folder shows a buffer as a capture folder, which package capture reads. It has the
+// files cpuN.raw, stats.cpuN, kallsyms.txt, header_page.txt, saved_cmdlines,
+// printk_formats and trace_clock. The pages are those of CanonicalPages.
 //
-// It is a [FormatsFS], which is where the formats are, and its files are [SourceFile]s.
+// The folder is a [FormatsFS], from which the formats can be had, and its files are
+// [SourceFile]s.
 func (f *File) Folder(b *Buffer) fs.FS {
 	d := folder{f: f, files: map[string]folderFile{}}
 	text := func(name string, data []byte) {
@@ -41,25 +42,26 @@ func (f *File) Folder(b *Buffer) fs.FS {
 	return d
 }
 
-// FormatsFS is a capture folder that knows the format files of all events without
-// making one text of them.
+// FormatsFS is a capture folder that hands out the format files of all events directly,
+// instead of as one text.
 type FormatsFS interface {
 	fs.FS
 	Formats() []event.FormatFile
 }
 
-// SourceFile is a file whose content need not be copied: Source is a *bytes.Buffer with
-// all of it, or of packed pages a reader that has Peek and Discard, as a bufio.Reader.
-// Held is the most that reading it takes beside what the file holds already: of pages,
-// two chunks. Nobody has taken that from a budget.
+// SourceFile is a file whose content can be read without copying it. Source is a
+// *bytes.Buffer with all of the content; for packed pages it is a reader that has Peek
+// and Discard, like a bufio.Reader. Held is the most memory in bytes that reading takes
+// besides what the file holds already: two chunks if it is a file of pages. The caller
+// has to take that from a budget.
 type SourceFile interface {
 	fs.File
 	Source() io.Reader
 	Held() int64
 }
 
-// stats are the statistics of the CPUs of a buffer. The options have them one CPU after
-// the other, those of an instance behind one that names it.
+// stats gives the statistics of the CPUs of a buffer. The options hold them one CPU
+// after the other; those of an instance follow an option that names it.
 func (f *File) stats(b *Buffer) map[int][]byte {
 	stats, name := map[int][]byte{}, ""
 	for _, o := range f.Options {
@@ -104,7 +106,7 @@ func (d folder) Formats() []event.FormatFile {
 type folderFile struct {
 	size int64
 	open func() io.Reader
-	held func() int64 // see SourceFile; nil: nothing
+	held func() int64 // see SourceFile.Held; nil: it is 0
 }
 
 func (d folder) Open(name string) (fs.File, error) {
@@ -147,7 +149,7 @@ func (o *openFolder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
 }
 
-// ReadDir lists all at once.
+// ReadDir lists all files at once.
 func (o *openFolder) ReadDir(n int) ([]fs.DirEntry, error) {
 	if o.done {
 		if n > 0 {
@@ -170,9 +172,9 @@ type fileInfo struct {
 	mode fs.FileMode
 }
 
-func (i fileInfo) Name() string       { return path.Base(i.name) }
-func (i fileInfo) Size() int64        { return i.size }
-func (i fileInfo) Mode() fs.FileMode  { return i.mode }
-func (i fileInfo) ModTime() time.Time { return time.Time{} }
-func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
-func (i fileInfo) Sys() any           { return nil }
+func (fi fileInfo) Name() string       { return path.Base(fi.name) }
+func (fi fileInfo) Size() int64        { return fi.size }
+func (fi fileInfo) Mode() fs.FileMode  { return fi.mode }
+func (fi fileInfo) ModTime() time.Time { return time.Time{} }
+func (fi fileInfo) IsDir() bool        { return fi.mode.IsDir() }
+func (fi fileInfo) Sys() any           { return nil }

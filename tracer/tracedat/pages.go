@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Pages gives the pages of a CPU of a buffer as the kernel wrote them, one after the
-// other, each of SubbufSize bytes. They are in the file's byte order; see Canonical.
-// The reader is independent of others. nil: the buffer has no such CPU.
+// Pages gives the pages of a CPU as the kernel wrote them, one after the other, each of
+// SubbufSize bytes. They are in the file's byte order, see Canonical. Each reader is
+// independent of the others. It is nil if the buffer has no such CPU.
 func (f *File) Pages(b *Buffer, cpu int) io.Reader {
 	for _, d := range b.CPUs {
 		if d.CPU != cpu {
@@ -32,19 +32,19 @@ func (f *File) Text(b *Buffer) io.Reader {
 	return io.NewSectionReader(f.src, b.Text.Offset, b.Text.Size)
 }
 
-// chunks unpacks a row of them: u32 how many, and each with its packed and unpacked
-// size. One is held at a time.
+// chunks unpacks a row of chunks: their number (u32), then each chunk with its packed
+// and its unpacked size in front. It holds one chunk at a time.
 type chunks struct {
 	f       *File
 	in      cursor
 	started bool
 	count   uint32
 	chunk   []byte // the memory of data
-	data    []byte // what is left of the present one
+	data    []byte // the part of the present chunk that was not read yet
 	err     error
 }
 
-// newChunks reads the row at offset, whose size does not count the number in front.
+// newChunks reads the row at offset. The size does not include the number in front.
 func newChunks(f *File, offset, size int64) *chunks {
 	return &chunks{f: f, in: cursor{src: f.src, pos: offset, end: min(offset+4+size, f.size), order: f.Order, reuse: true}}
 }
@@ -59,15 +59,15 @@ func (c *chunks) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Peek shows the next n bytes, or as many as there are with the reason. They are
-// valid until the next call.
+// Peek shows the next n bytes. If there are fewer, it shows these, and the error says
+// why. They are valid until the next call.
 func (c *chunks) Peek(n int) ([]byte, error) {
 	for len(c.data) < n && c.err == nil {
 		rest := slices.Clone(c.data)
 		if c.err = c.next(); c.err == nil && len(rest) > 0 {
 			c.data = append(rest, c.data...)
 		}
-		if c.err != nil { // a file may have thousands of them
+		if c.err != nil { // gives the memory back: a file may have thousands of CPUs
 			c.chunk, c.in.mem = nil, nil
 		}
 	}
@@ -111,7 +111,7 @@ func (c *chunks) next() error {
 	return nil
 }
 
-// held is the most that a reader of the pages of a CPU holds at a time.
+// held is the most memory in bytes that a reader of the pages of a CPU holds at a time.
 func (f *File) held(d CPUData) int64 {
 	n := int64(readAhead)
 	if !f.Canonical() {
@@ -119,13 +119,13 @@ func (f *File) held(d CPUData) int64 {
 	}
 	if d.packed && d.Size > 0 {
 		packed, size := f.largestChunk(d)
-		n += packed + 2*size + zstdBlock // a page may begin in one and end in the next
+		n += packed + 2*size + zstdBlock // a page may begin in one chunk and end in the next
 	}
 	return n
 }
 
-// largestChunk goes from the head of one chunk to the next. What is wrong with them is
-// found when they are read.
+// largestChunk looks at the head of each chunk for the largest sizes. It ignores
+// errors; they are found again when the chunks are read.
 func (f *File) largestChunk(d CPUData) (packed, size int64) {
 	var head [8]byte
 	at, end := d.Offset+4, min(d.Offset+4+d.Size, f.size)
@@ -143,7 +143,7 @@ func (f *File) largestChunk(d CPUData) (packed, size int64) {
 	return packed, size
 }
 
-// Sources are the buffers of a file as Write takes them.
+// Sources gives the buffers of a file in the form that Write takes.
 func (f *File) Sources() []Source {
 	var list []Source
 	for i := range f.Buffers {

@@ -1,6 +1,6 @@
 package tracedat
 
-// The bodies that both versions have, read in the order in which version 6 has them.
+// The reading of the bodies that both versions have, in the order of version 6.
 
 func (m *Meta) readHeaders(c *cursor) {
 	c.expect(nameHeaderPage, "the name of header_page")
@@ -9,7 +9,7 @@ func (m *Meta) readHeaders(c *cursor) {
 	m.HeaderEvent = c.bytes(c.u64("the size of header_event"), "header_event")
 }
 
-// readFormats reads a counted list of format files.
+// readFormats reads a list of format files, with their number in front.
 func readFormats(c *cursor, what string) [][]byte {
 	n := c.count(8, what)
 	if !c.take(int64(n)*formatCost, what) {

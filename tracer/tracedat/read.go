@@ -12,11 +12,11 @@ import (
 	"ftracelab/capture/budget"
 )
 
-// Open opens the file path; Close closes it. What it holds is taken from memory; nil is
-// a budget of the default size.
+// Open opens the file path; Close closes it. The memory that the File takes is charged
+// to the budget; nil is a budget of the default size.
 func Open(path string, memory *budget.Budget) (*File, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // a FIFO would be waited for
+	if err == nil && !info.Mode().IsRegular() { // opening a FIFO would wait for a writer
 		err = fmt.Errorf("%s: not a regular file, and it has to be read at any place", path)
 	}
 	if err != nil {
@@ -38,12 +38,12 @@ func Open(path string, memory *budget.Budget) (*File, error) {
 	return f, nil
 }
 
-// Is says whether a file that begins with head is a trace.dat.
+// Is reports whether a file that begins with head is a trace.dat.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 
-// New reads a file of size bytes. It keeps src for the pages; src must not change
-// while the File is in use. What it holds is taken from memory; nil is a budget of the
-// default size.
+// New reads a file of size bytes. It keeps src for the pages, so src must not change
+// while the File is in use. The memory that the File takes is charged to the budget;
+// nil is a budget of the default size.
 func New(src io.ReaderAt, size int64, memory *budget.Budget) (*File, error) {
 	memory = budget.OrDefault(memory)
 	f := &File{src: src, size: size, Compression: "none", memory: memory}
@@ -64,7 +64,7 @@ func New(src io.ReaderAt, size int64, memory *budget.Budget) (*File, error) {
 	return f, f.check()
 }
 
-// readInitial reads what comes before everything else.
+// readInitial reads the first bytes, up to where the versions differ.
 func (f *File) readInitial(c *cursor) {
 	c.expect(magic, "the magic of trace.dat")
 	at := c.pos
@@ -100,7 +100,8 @@ func (f *File) readInitial(c *cursor) {
 	f.PageSize = int(size)
 }
 
-// check looks at what needs the whole: sub-buffers and where the pages are.
+// check checks what can be checked only when everything is read: the size of
+// sub-buffers, and where the pages are.
 func (f *File) check() error {
 	size, err := subbufSize(f.HeaderPage)
 	if err != nil {
@@ -117,8 +118,8 @@ func (f *File) check() error {
 	return nil
 }
 
-// subbufSize is the size that the text of events/header_page tells: offset and size
-// of its field data.
+// subbufSize is the size of a sub-buffer according to events/header_page: the offset
+// plus the size of its field data.
 //
 // Kernel: ring_buffer_print_page_header, kernel/trace/ring_buffer.c.
 func subbufSize(text []byte) (int, error) {

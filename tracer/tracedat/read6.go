@@ -1,6 +1,6 @@
 package tracedat
 
-// read6 reads version 6: one part after the other.
+// read6 reads version 6, in which one part follows the other.
 func (f *File) read6(c *cursor) error {
 	f.readHeaders(c)
 	f.Ftrace = readFormats(c, "formats of ftrace")
@@ -12,7 +12,7 @@ func (f *File) read6(c *cursor) error {
 	cpus := c.u32("the number of CPUs")
 	f.setCPUs(c, at, cpus)
 	tag := f.tag(c)
-	var later []int64 // where the instances of OptionBuffer are, beside f.Buffers[1:]
+	var later []int64 // the offsets of the instances, in the order of f.Buffers[1:]
 	top := Buffer{PageSize: f.PageSize}
 	f.Buffers = append(f.Buffers, top)
 	if tag == tagOptions {
@@ -51,8 +51,8 @@ func (f *File) setCPUs(c *cursor, at int64, n uint32) {
 	f.CPUs = int(n)
 }
 
-// readOptions6 reads the options up to their end, and gives the offsets of those that
-// are instances.
+// readOptions6 reads the options up to their end. It gives the offsets that
+// OptionBuffer tells for the instances.
 func (f *File) readOptions6(c *cursor) (later []int64) {
 	for n := 0; c.err == nil; n++ {
 		at := c.pos
@@ -91,8 +91,8 @@ func (f *File) readOptions6(c *cursor) (later []int64) {
 	return later
 }
 
-// readTable6 reads where the pages of each CPU are. raised: an option had told more
-// CPUs than the file's head, and one pair follows that is none.
+// readTable6 reads where the pages of each CPU are. raised says that an option has told
+// more CPUs than the file's head; then a further pair follows that means nothing.
 func (f *File) readTable6(c *cursor, b *Buffer, raised bool) {
 	c.take(int64(f.CPUs)*cpuCost, "the tables of the CPUs")
 	for cpu := 0; cpu < f.CPUs && c.err == nil; cpu++ {

@@ -1,6 +1,6 @@
 package tracedat
 
-// optionCursor reads the content of an option that is at offset of c.
+// optionCursor makes a cursor for the content of an option, which is at offset in c.
 func (f *File) optionCursor(data []byte, offset int64, c *cursor) *cursor {
 	o := inMemory(data, offset, c)
 	if c.packed {
@@ -9,15 +9,15 @@ func (f *File) optionCursor(data []byte, offset int64, c *cursor) *cursor {
 	return o
 }
 
-// section is where one is.
+// section says where the content of a section is.
 type section struct {
 	id     uint16
 	packed bool
-	offset int64 // of its content
+	offset int64 // where its content begins
 	size   int64
 }
 
-// sectionAt reads the header of a section.
+// sectionAt reads the header of a section, which must have the id want.
 func (f *File) sectionAt(c *cursor, offset uint64, want uint16) section {
 	if offset > uint64(f.size) {
 		c.fail(c.pos, "a section at %d, beyond the end of the file", offset)
@@ -39,7 +39,7 @@ func (f *File) sectionAt(c *cursor, offset uint64, want uint16) section {
 	return s
 }
 
-// open gives a cursor over the content of a section, unpacked.
+// open gives a cursor for the unpacked content of a section.
 func (f *File) open(c *cursor, s section) *cursor {
 	if c.err != nil || !s.packed {
 		return &cursor{src: c.src, pos: s.offset, end: s.offset + s.size, order: c.order, memory: c.memory, err: c.err}
@@ -62,15 +62,15 @@ func (f *File) open(c *cursor, s section) *cursor {
 	return o
 }
 
-// places are the sections that the options led to.
+// places says where the sections are, by their id, as the options tell it.
 type places map[uint16]place
 
 type place struct {
 	offset uint64
-	at     int64 // of the option
+	at     int64 // where the option is that tells it
 }
 
-// read7 reads version 7: options, and the sections they name.
+// read7 reads version 7: the options, and the sections to which they lead.
 func (f *File) read7(c *cursor) error {
 	at := c.pos
 	f.Compression = c.str("the name of the compression")
@@ -118,7 +118,8 @@ func (f *File) read7(c *cursor) error {
 	return c.err
 }
 
-// readOptions7 reads one section of options; it gives the place of the next, 0: none.
+// readOptions7 reads one section of options. It gives the offset of the next one, or 0
+// if there is none.
 func (f *File) readOptions7(c *cursor, found places) (next uint64) {
 	for c.err == nil {
 		at := c.pos

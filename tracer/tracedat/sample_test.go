@@ -42,16 +42,16 @@ func (m machine) page(stamp, lost uint64) []byte {
 		return m.order.AppendUint32(append(m.order.AppendUint16(b, id), 0, 1), 42)
 	}
 	var data []byte
-	add := func(delta uint32, rec []byte) {
-		for len(rec)%4 != 0 {
-			rec = append(rec, 0)
+	add := func(delta uint32, payload []byte) {
+		for len(payload)%4 != 0 {
+			payload = append(payload, 0)
 		}
-		if n := len(rec) / 4; n <= 28 {
+		if n := len(payload) / 4; n <= 28 {
 			data = m.head(data, uint32(n), delta)
 		} else {
-			data = m.order.AppendUint32(m.head(data, 0, delta), uint32(len(rec)+4))
+			data = m.order.AppendUint32(m.head(data, 0, delta), uint32(len(payload)+4))
 		}
-		data = append(data, rec...)
+		data = append(data, payload...)
 	}
 	function := m.longs(m.longs(common(nil, 1), 0xc1000010), 0xc1000020)
 	add(0, function)

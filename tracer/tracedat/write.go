@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// Target says what is written.
+// Target says which form of file is written.
 type Target struct {
 	Version     int    // Version6 or Version7
-	Compression string // of version 7: "none", "zlib" or "zstd"; empty: none
+	Compression string // in version 7 "none", "zlib" or "zstd"; empty: none
 }
 
-// Source is a buffer to be written.
+// Source is a buffer to write.
 type Source struct {
-	Name  string // of the instance; empty: the top
-	Clock string // as "local"; empty: not told
+	Name  string // the name of the instance; empty: the top
+	Clock string // trace_clock, such as "local"; empty: not known
 	CPUs  []CPUPages
-	Text  io.Reader // instead of CPUs: the text of a latency tracer
+	Text  io.Reader // the text of a latency tracer, instead of CPUs
 }
 
-// CPUPages are the pages of a CPU: a reader of as many as there are, each of the size
-// that Meta.HeaderPage tells, little-endian.
+// CPUPages are the pages of a CPU. The reader gives all of them, little-endian, each of
+// the size that Meta.HeaderPage tells.
 type CPUPages struct {
 	CPU   int
 	Pages io.Reader
 }
 
-// Write writes a file from the present position of out, which has to be its
-// beginning. On an error, what is written is no valid file.
+// Write writes a file to out, whose present position has to be its beginning. After an
+// error, what has been written is no valid file.
 //
-// The top, if there is one, is the first of the buffers. Version 6 needs it, has the
-// same number of CPUs in each buffer and knows no compression.
+// If there is a top buffer, it has to be the first of buffers. Version 6 needs a top
+// buffer, the same number of CPUs in each buffer, and no compression.
 func Write(out io.WriteSeeker, t Target, m *Meta, buffers []Source) error {
 	return newWriter(out, m).file(t, buffers)
 }
@@ -44,7 +44,7 @@ func newWriter(out io.WriteSeeker, m *Meta) *writer {
 	return &writer{out: out, buf: bufio.NewWriterSize(out, 256<<10), m: m, order: binary.LittleEndian, long: 8}
 }
 
-// file writes the whole.
+// file writes the whole file.
 func (w *writer) file(t Target, buffers []Source) (err error) {
 	m := w.m
 	if t.Compression == "" {
@@ -77,7 +77,7 @@ func (w *writer) file(t Target, buffers []Source) (err error) {
 	return w.finish()
 }
 
-// Check says whether there is such a form of file.
+// Check gives an error if there is no such form of file.
 func (t Target) Check() error {
 	switch {
 	case t.Version != Version6 && t.Version != Version7:
@@ -90,7 +90,7 @@ func (t Target) Check() error {
 	return nil
 }
 
-// checkBuffers finds what the target cannot hold.
+// checkBuffers gives an error if the target cannot hold the buffers.
 func checkBuffers(t Target, m *Meta, buffers []Source, pageSize int) error {
 	switch {
 	case t.Version == Version6 && (len(buffers) == 0 || buffers[0].Name != ""):
@@ -120,19 +120,19 @@ func checkBuffers(t Target, m *Meta, buffers []Source, pageSize int) error {
 	return nil
 }
 
-// writer writes the parts of a file; the first error stays. Numbers that are known
+// writer writes the parts of a file. It keeps the first error. Numbers that are known
 // only later are patched in at the end.
 type writer struct {
 	out      io.WriteSeeker
 	buf      *bufio.Writer
 	m        *Meta
-	order    binary.AppendByteOrder // tests write foreign files, too
+	order    binary.AppendByteOrder // always little-endian, except in tests
 	long     int
 	pageSize int
 	packer   *packer // nil: nothing is packed
 	pos      int64
 	patches  []patch
-	strings  []byte // of the section of strings
+	strings  []byte // the content of the section of strings
 	err      error
 }
 
@@ -153,7 +153,7 @@ func (w *writer) u16(v uint16) { w.bytes(w.order.AppendUint16(nil, v)) }
 func (w *writer) u32(v uint32) { w.bytes(w.order.AppendUint32(nil, v)) }
 func (w *writer) u64(v uint64) { w.bytes(w.order.AppendUint64(nil, v)) }
 
-// later leaves room for a number that is patched.
+// later leaves room for a number that is patched in later.
 func (w *writer) later() (at int64) {
 	at = w.pos
 	w.u64(0)
@@ -164,7 +164,7 @@ func (w *writer) patch(at int64, v uint64) {
 	w.patches = append(w.patches, patch{at, w.order.AppendUint64(nil, v)})
 }
 
-// align fills up to where pages may begin.
+// align writes zeros up to an offset where pages may begin.
 func (w *writer) align() {
 	if over := int(w.pos % int64(w.pageSize)); over != 0 {
 		w.bytes(make([]byte, w.pageSize-over))
@@ -191,8 +191,8 @@ func (w *writer) finish() error {
 	return err
 }
 
-// pages writes the pages of a CPU, packed by chunks or as they are, and gives their
-// place.
+// pages writes the pages of a CPU, packed in chunks or as they are. It gives their
+// place in the file.
 func (w *writer) pages(in io.Reader) (offset, size int64) {
 	w.align()
 	offset = w.pos
@@ -201,7 +201,7 @@ func (w *writer) pages(in io.Reader) (offset, size int64) {
 	}
 	if w.packer != nil {
 		w.chunks(in)
-		return offset, max(0, w.pos-offset-4) // the number of chunks does not count
+		return offset, max(0, w.pos-offset-4) // without the number of chunks
 	}
 	n, err := io.Copy(w.buf, in)
 	w.pos += n
@@ -211,7 +211,8 @@ func (w *writer) pages(in io.Reader) (offset, size int64) {
 	return offset, w.pos - offset
 }
 
-// chunks packs what in gives. An empty row of chunks is nothing at all.
+// chunks packs what in gives. If that is nothing, it writes nothing, not even a number
+// of chunks.
 func (w *writer) chunks(in io.Reader) {
 	data := make([]byte, pagesInChunk*w.pageSize)
 	head, count := int64(0), uint32(0)
@@ -245,7 +246,7 @@ func (w *writer) chunks(in io.Reader) {
 	}
 }
 
-// The bodies that both versions have.
+// The writing of the bodies that both versions have.
 
 func (w *writer) headers() {
 	for _, h := range []struct {
@@ -257,7 +258,7 @@ func (w *writer) headers() {
 	}
 }
 
-// sized writes bytes behind their number, of 64 bits.
+// sized writes the number of bytes (64 bits), then the bytes.
 func (w *writer) sized(b []byte) {
 	w.u64(uint64(len(b)))
 	w.bytes(b)

@@ -1,6 +1,6 @@
 package tracedat
 
-// write6 writes what follows the first bytes in version 6.
+// write6 writes everything behind the first bytes, in version 6.
 func (w *writer) write6(buffers []Source) {
 	w.headers()
 	w.ftrace()
@@ -18,7 +18,7 @@ func (w *writer) write6(buffers []Source) {
 		w.option(OptionTraceClock, []byte("["+buffers[0].Clock+"]\x00"))
 		clock = true
 	}
-	var places []int64 // where the offset of each instance has to be patched in
+	var places []int64 // where the offset of each instance has to be patched in later
 	for _, b := range buffers[1:] {
 		w.u16(OptionBuffer)
 		w.u32(uint32(8 + len(b.Name) + 1))
@@ -39,7 +39,7 @@ func (w *writer) write6(buffers []Source) {
 	}
 }
 
-// table6 writes the table of a buffer and the pages it leads to.
+// table6 writes the table of a buffer, and the pages to which it leads.
 func (w *writer) table6(b Source, clock bool) {
 	w.str(tagRecord)
 	table := make([]int64, w.m.CPUs)

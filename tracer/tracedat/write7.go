@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// write7 writes what follows the first bytes in version 7: the sections, and last the
-// options, which say where they are.
+// write7 writes everything behind the first bytes, in version 7: the sections and,
+// last, the options that say where these are.
 func (w *writer) write7(t Target, buffers []Source) {
 	w.str(t.Compression + "\x00")
 	for _, c := range compressions {
@@ -56,7 +56,7 @@ func (w *writer) write7(t Target, buffers []Source) {
 	w.section(sectionStrings, false, func() { w.bytes(w.strings) })
 }
 
-// section writes a section; pack: it may be packed.
+// section writes a section. pack says that it may be packed.
 func (w *writer) section(id uint16, pack bool, body func()) {
 	flags := uint16(0)
 	if pack && w.packer != nil {
@@ -72,7 +72,8 @@ func (w *writer) section(id uint16, pack bool, body func()) {
 	w.patch(size, uint64(w.pos-start))
 }
 
-// sectionHead writes the header of a section and gives the place of its size.
+// sectionHead writes the header of a section. It gives the offset at which the size has
+// to be patched in.
 func (w *writer) sectionHead(id, flags uint16, name string) (size int64) {
 	w.u16(id)
 	w.u16(flags)
@@ -81,7 +82,7 @@ func (w *writer) sectionHead(id, flags uint16, name string) (size int64) {
 	return w.later()
 }
 
-// packedBody packs what body writes. Nothing in a packed body is patched.
+// packedBody packs what body writes. Nothing in a packed body can be patched later.
 func (w *writer) packedBody(body func()) {
 	if w.err != nil {
 		return
@@ -119,7 +120,8 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// buffer7 writes the section of a buffer and gives the option that describes it.
+// buffer7 writes the section of a buffer. It gives the option that describes the
+// buffer.
 func (w *writer) buffer7(b Source) Option {
 	flags := uint16(0)
 	if w.packer != nil {
@@ -149,7 +151,7 @@ func (w *writer) buffer7(b Source) Option {
 	return Option{id, o}
 }
 
-// text writes the text of a latency tracer.
+// text writes the text of a latency tracer's buffer.
 func (w *writer) text(b Source) {
 	if w.packer != nil {
 		w.chunks(b.Text)
@@ -163,7 +165,7 @@ func (w *writer) text(b Source) {
 	w.pos += n
 }
 
-// cpu gives the pages of a CPU, or nil.
+// cpu gives the pages of a CPU; nil if there are none.
 func (s Source) cpu(cpu int) io.Reader {
 	for _, c := range s.CPUs {
 		if c.CPU == cpu {

@@ -2,10 +2,11 @@ package machine
 
 import "fmt"
 
-// Assembler makes code of function names; its Sites are the kernel's.
+// Assembler makes kernel code from the names of functions. Its Sites become those of
+// the kernel.
 //
-// Addresses of calls whose place is not known are inside the caller, always the
-// same for a caller and callee.
+// If the place of a call is not known, its address is made up. It lies inside the
+// caller, and is always the same for the same caller and callee.
 type Assembler struct {
 	Sites   []Site
 	Printks []Printk
@@ -36,20 +37,21 @@ func (a *Assembler) Site(s Site) int32 {
 	return i
 }
 
-// State sets the processor's flags (Flag…), preempt_disable and
-// migrate_disable depths of the steps that follow.
+// State sets the processor's flags (Flag…) and the depths of preempt_disable and
+// migrate_disable, for the steps that follow.
 func (a *Assembler) State(flags uint8, preempt, migrate int) *Assembler {
 	a.state = Op{Flags: flags, Preempt: uint8(preempt&0xf | migrate<<4)}
 	return a
 }
 
-// Call enters a function, Hide one that ftrace cannot see.
+// Call enters a function.
 func (a *Assembler) Call(name string) *Assembler { return a.enter(name, Site{}) }
 
-// Hide enters a function that is on the stack but calls no hook.
+// Hide enters a function that ftrace cannot see: it is on the stack but calls no hook.
 func (a *Assembler) Hide(name string) *Assembler { return a.enter(name, Site{Hidden: true}) }
 
-// Jump enters a function by a jump: it returns to where its caller would have.
+// Jump enters a function by a jump. The function returns to where its caller would have
+// returned.
 func (a *Assembler) Jump(name string) *Assembler { return a.enter(name, Site{Tail: true}) }
 
 func (a *Assembler) enter(name string, site Site) *Assembler {
@@ -88,13 +90,13 @@ func (a *Assembler) Trace(e Event, arg int32) *Assembler {
 	return a.add(Op{Kind: OpTrace, Event: e, Arg: arg})
 }
 
-// Switch adds a context switch that puts the task to sleep in state.
+// Switch adds a context switch that puts the task to sleep in a state (State…).
 func (a *Assembler) Switch(state int32) *Assembler { return a.add(Op{Kind: OpSwitch, Arg: state}) }
 
 // Probe calls the stay's Probe.
 func (a *Assembler) Probe() *Assembler { return a.add(Op{Kind: OpProbe}) }
 
-// Exit is the end of a kernel thread.
+// Exit adds the end of a kernel thread.
 //
 // Kernel: kthread_exit, kernel/kthread.c, and do_exit, kernel/exit.c.
 func (a *Assembler) Exit() *Assembler {
@@ -102,7 +104,7 @@ func (a *Assembler) Exit() *Assembler {
 	return a.Call("do_task_dead").State(FlagIRQsOff, 1, 0).Hide("__schedule").Switch(StateDead).Return(4)
 }
 
-// Wait makes the next step come ns later than it would.
+// Wait makes the next step come ns nanoseconds later than it would.
 func (a *Assembler) Wait(ns uint32) *Assembler {
 	a.wait = ns
 	return a
@@ -134,9 +136,9 @@ func (a *Assembler) Code() (Code, error) {
 // CallSite makes up a return address inside the function at caller for a call
 // of callee.
 //
-// Departure: real addresses are known only for calls that the oracle's function
-// traces and stacks show; this one is inside the right function but follows no
-// call instruction.
+// Departure: real addresses are known only for the calls that appear in captures
+// (function traces and stacks). This one is inside the right function but does not
+// follow a call instruction.
 func CallSite(ks *Kallsyms, caller, callee uint64) uint64 {
 	s, ok := ks.At(caller)
 	size := uint64(64)
@@ -151,9 +153,9 @@ func CallSite(ks *Kallsyms, caller, callee uint64) uint64 {
 	return caller + first + (h>>17)%(size-first)
 }
 
-// ReturnAddress is where the function callee returns to when caller called it: as
-// the running kernel's code has it, else as CallSite makes it up. It is 0 if there
-// are no such functions.
+// ReturnAddress is the address to which callee returns when caller has called it. It is
+// the one in the code of the running kernel; if that has no such call, CallSite makes
+// it up. It is 0 if there are no such functions.
 func (m *Machine) ReturnAddress(caller, callee string) uint64 {
 	from, ok := m.kallsyms.ByName(caller)
 	to, found := m.kallsyms.ByName(callee)

@@ -1,7 +1,7 @@
 package machine
 
-// Request is a transfer between memory and a block device: what a driver gets. It is
-// put together of bios of one size that lie one behind the other.
+// Request is a transfer between memory and a block device, as a driver gets it. It
+// consists of bios of equal size that follow each other on the device.
 //
 // Kernel: struct request and struct bio, include/linux/blk-mq.h and blk_types.h.
 type Request struct {
@@ -9,15 +9,15 @@ type Request struct {
 	Op       uint32 // Req…: operation and flags
 	Sector   uint64 // of 512 bytes
 	Bytes    uint32
-	Bio      uint32 // bytes of each bio
+	Bio      uint32 // how many bytes each bio has
 	Priority uint16 // ioprio
 
-	// When it is issued, the device interrupts that CPU Latency later by IRQ, whose
-	// handler's name is Handler.
+	// When the request is issued, the device interrupts that CPU after Latency, by the
+	// interrupt IRQ, whose handler has the name Handler.
 	Latency Time
 	IRQ     int
 	Handler string
-	Done    bool // it was completed
+	Done    bool // the request is complete
 }
 
 // Operations and flags of a Request.
@@ -34,8 +34,8 @@ const (
 	ReqReadahead = 1 << 19
 )
 
-// Block is the events of the block system; Sector and Bytes are those of the bio in
-// question or of the whole request.
+// Block is the argument list of the events of the system block. Sector and Bytes are
+// those of a bio or of the whole request, depending on the event.
 type Block struct {
 	ID       Event
 	Request  *Request
@@ -48,8 +48,9 @@ type Block struct {
 // TracepointName implements Tracepoint.
 func (a *Block) Event() Event { return a.ID }
 
-// performBlock reports an event of the block layer about the request of the stay or
-// interrupt that it happens in. What is issued will interrupt c.
+// performBlock reports an event of the block layer. It is about the request of the
+// stay, or of the interrupt, in which it happens. A request that is issued here
+// interrupts c later.
 func (c *CPU) performBlock(t *Task, a *activation, op *Op) {
 	r := t.stay.Request
 	if a.kind == actInterrupt {

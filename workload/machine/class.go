@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// class is a scheduling class, the one that goes first lowest.
+// class is a scheduling class. A lower number runs first.
 //
 // Kernel: the order of the classes in SCHED_DATA, include/asm-generic/vmlinux.lds.h.
 type class uint8
@@ -30,11 +30,11 @@ func (t *Task) class() class {
 	return fairClass
 }
 
-// before says whether t is to run before o.
+// before reports whether t runs before o.
 //
-// Departure: tasks of the fair class take turns, whatever their nice values; no
-// server sees to it that they get something of a CPU that others keep busy, and
-// real-time tasks are not throttled.
+// Departure: tasks of the fair class take turns, whatever their nice values are. No
+// server gives them a share of a CPU that other classes keep busy, and real-time tasks
+// are not throttled.
 //
 // Kernel: wakeup_preempt, kernel/sched/core.c, and the classes' functions of that name.
 func (t *Task) before(o *Task) bool {
@@ -50,8 +50,8 @@ func (t *Task) before(o *Task) bool {
 	return false
 }
 
-// enqueue puts t on c's run queue, behind its equals, and asks for a reschedule if it
-// should run before what does.
+// enqueue puts t on the run queue of c, behind its equals, and asks for a reschedule if
+// t runs before the current task.
 func (c *CPU) enqueue(t *Task) {
 	t.state, t.cpu = StateRunning, c
 	if t.budget.throttled {
@@ -64,7 +64,7 @@ func (c *CPU) enqueue(t *Task) {
 	}
 }
 
-// insert puts t on c's run queue, behind or ahead of its equals.
+// insert puts t on the run queue of c, behind its equals or ahead of them.
 func (c *CPU) insert(t *Task, ahead bool) {
 	t.onRQ = true
 	i := len(c.rq)
@@ -74,12 +74,12 @@ func (c *CPU) insert(t *Task, ahead bool) {
 	c.rq = slices.Insert(c.rq, i, t)
 }
 
-// rrTicks is for how many ticks a task of SCHED_RR runs before its equals do.
+// rrTicks is how many ticks a task of SCHED_RR runs before it is its equals' turn.
 //
 // Kernel: RR_TIMESLICE, include/linux/sched/rt.h.
 const rrTicks = hz / 10
 
-// SchedTick is what the tick means for the running task.
+// SchedTick does what the scheduler does at a tick for the running task.
 //
 // Kernel: the task_tick functions of the classes, from sched_tick, kernel/sched/core.c.
 func (c *CPU) SchedTick() {
@@ -99,22 +99,22 @@ func (c *CPU) SchedTick() {
 	}
 }
 
-// SchedAttr is how a task is scheduled (struct sched_attr).
+// SchedAttr says how a task is scheduled (struct sched_attr).
 type SchedAttr struct {
 	Policy   Policy
-	Nice     int // of the fair class
-	Priority int // of a real-time policy, 1 to 99
+	Nice     int // for the fair class
+	Priority int // for a real-time policy: 1 to 99
 	DeadlineParams
 }
 
-// SchedAttr is how t is scheduled.
+// SchedAttr tells how t is scheduled.
 func (t *Task) SchedAttr() SchedAttr {
 	return SchedAttr{Policy: t.Policy, Nice: t.Nice(), Priority: t.RTPriority(), DeadlineParams: t.budget.DeadlineParams}
 }
 
-// CheckScheduling says whether t may be scheduled like that; nil is a task to come.
-// Errors are EINVAL for what makes no sense, EPERM for a deadline task that is bound to
-// a CPU and EBUSY if there are too many of them.
+// CheckScheduling gives an error if t must not be scheduled in that way; a nil t stands
+// for a new task. Errors: EINVAL for values that make no sense, EPERM for a deadline
+// task that is bound to a CPU, EBUSY if there are too many deadline tasks.
 func (m *Machine) CheckScheduling(t *Task, attr *SchedAttr) error {
 	rt := attr.Policy == FIFO || attr.Policy == RR
 	if attr.Policy > Deadline || rt != (attr.Priority != 0) || attr.Priority < 0 || attr.Priority >= maxRTPrio || t != nil && t.stop {

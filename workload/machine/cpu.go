@@ -2,17 +2,17 @@ package machine
 
 // CPU is one simulated processor.
 //
-// What runs on it is the Current task with its stack of activations: pieces of
-// kernel code in progress, an interrupt on top of the system call it
-// interrupted. The processor's flags are those of the innermost activation.
+// The Current task runs on it. The task has a stack of activations, which are pieces of
+// kernel code in progress: for example an interrupt on top of the system call that it
+// has interrupted. The processor's flags are those of the innermost activation.
 type CPU struct {
 	ID      int
-	Time    Time // this CPU's local time while it runs
+	Time    Time // the local time of this CPU while it runs
 	Current *Task
 
-	// What trace flags are made of (TRACE_FLAG_* of the kernel). PreemptCount is
-	// the depth of preempt_disable alone; softirq and hardirq contexts are told
-	// by the three booleans.
+	// The state from which the flags of trace records are made (the kernel's
+	// TRACE_FLAG_*). PreemptCount is the depth of preempt_disable alone; the three
+	// booleans tell the softirq, hardirq and NMI contexts.
 	PreemptCount                int
 	MigrateDisable              int
 	IRQsOff                     bool
@@ -21,25 +21,25 @@ type CPU struct {
 	InSoftIRQ, InHardIRQ, InNMI bool
 
 	m        *Machine
-	seen     uint64 // what setState made the flags of; 0 if they come from elsewhere
+	seen     uint64 // the value from which setState made the flags; 0: they come from elsewhere
 	idle     *Task
-	opDue    Time // when the next operation of Current is due
+	opDue    Time // when the next step of Current is due
 	presence presence
 	halted   bool // the idle task waits for an interrupt
 	kicked   bool // an interrupt from another CPU is under way
 	irqs     []Interrupt
 	nmis     []Interrupt
-	nmiAt    Time // when it takes the next one; never if there is none or one runs
-	nmiRuns  bool // the code of one, from its first step to its last
+	nmiAt    Time // when the CPU takes its next NMI; never if none is under way, or one runs
+	nmiRuns  bool // the code of an NMI runs, from its first step to its last
 	watchdog watchdog
-	rq       []*Task // runnable tasks waiting for the CPU, first to run first
+	rq       []*Task // the run queue: tasks that wait for the CPU, the next to run first
 	since    Time    // when Current was switched in
 
-	charged   Time   // until when the running task's budget has been charged
-	accounted Time   // until when sched_stat_runtime has reported
-	site      uint64 // address inside the innermost function, 0 when not known
-	irqTraced bool   // a hook was told that interrupts are off
-	outermost uint64 // the function whose return emptied the kernel stack last
+	charged   Time   // up to when the budget of the running task has been charged
+	accounted Time   // up to when sched_stat_runtime has reported
+	site      uint64 // an address inside the innermost function; 0: not known
+	irqTraced bool   // hooks were told that interrupts are off
+	outermost uint64 // the function that left the kernel stack empty when it returned last
 	args      arguments
 	passed    passed
 }
@@ -50,8 +50,8 @@ func (c *CPU) Machine() *Machine { return c.m }
 // Idle is the CPU's idle task, swapper/N.
 func (c *CPU) Idle() *Task { return c.idle }
 
-// due is when the CPU's next step happens: its next operation or, where
-// interrupts are enabled, an earlier interrupt.
+// due is when the CPU has its next step: its next operation or, if interrupts are
+// enabled, an interrupt that comes earlier.
 func (c *CPU) due() Time {
 	if c.presence == absent {
 		return never
@@ -135,9 +135,9 @@ func (c *CPU) advance() {
 	c.leave(t)
 }
 
-// setState makes the processor's flags those that op was seen with, on top of
-// what its activation interrupted. An NMI leaves it as it was until it has said
-// what it is.
+// setState sets the processor's flags to those of op, on top of the state that its
+// activation has interrupted. For an NMI, the state stays as it was until
+// irqentry_nmi_enter has run.
 func (c *CPU) setState(op *Op, a *activation) {
 	if a.kind == actNMI && op.Flags&FlagNMI == 0 {
 		return
@@ -158,7 +158,7 @@ func (c *CPU) setState(op *Op, a *activation) {
 	c.seen = seen
 }
 
-// state packs the processor's flags the way operations carry them.
+// state packs the processor's flags in the form that an Op has.
 func (c *CPU) state() (s Op) {
 	if c.IRQsOff {
 		s.Flags |= FlagIRQsOff
@@ -179,6 +179,6 @@ func (c *CPU) state() (s Op) {
 	return s
 }
 
-// clearState is the state of user space and of a kernel thread between two
-// pieces of work.
+// clearState sets the state of user space, which is also that of a kernel thread
+// between two pieces of work.
 func (c *CPU) clearState() { c.change(condition{}) }

@@ -2,7 +2,7 @@ package machine
 
 import "strings"
 
-// condition is what can be off on a CPU, and why.
+// condition says what is switched off on a CPU, and why.
 type condition struct {
 	nmi, irqsOff, hardIRQ, softIRQ, bhOff bool
 	preempt, migrate                      int
@@ -18,22 +18,23 @@ func (c *CPU) apply(s condition) {
 	c.seen = 0
 }
 
-// unpreemptible says whether preempt_count() is not 0: contexts count in it too.
+// unpreemptible reports whether preempt_count() is not 0; contexts count in it, too.
 func (s *condition) unpreemptible() bool {
 	return s.preempt > 0 || s.hardIRQ || s.softIRQ || s.bhOff
 }
 
-// Unpreemptible says whether preempt_count() is not 0: preemption disabled or
-// a context that cannot be preempted.
+// Unpreemptible reports whether preempt_count() is not 0, because preemption is
+// disabled or the context cannot be preempted.
 func (c *CPU) Unpreemptible() bool {
 	s := c.condition()
 	return s.unpreemptible()
 }
 
-// change gives the CPU another condition. If somebody wants to know, it goes
-// there in steps: what is switched off goes first, interrupts before preemption
-// as in spin_lock_irqsave; of what is switched on, too, as in
-// spin_unlock_irqrestore, but an interrupt's own depth ends before it returns.
+// change gives the CPU another condition. If somebody wants to know about it, that
+// happens in steps. First things are switched off, interrupts before preemption as in
+// spin_lock_irqsave. Then things are switched on, also interrupts before preemption, as
+// in spin_unlock_irqrestore; but the preemption depth of an interrupt itself ends
+// before the interrupt returns.
 //
 // Kernel: trace_hardirqs_off and trace_preempt_off with their callers,
 // kernel/trace/trace_preemptirq.c.
@@ -78,11 +79,11 @@ func (c *CPU) change(to condition) {
 	c.apply(to)
 }
 
-// critical reports that something is switched off or on in the innermost
-// function. Lock functions are small and called from everywhere; for
-// preemption, the kernel would name their caller, which it cannot see without
-// frame pointers. Interrupts that the idle loop switches without telling anybody
-// count as they were told of last.
+// critical reports that something is switched off or on in the innermost function. If
+// that is a lock function, which is small and called from everywhere, the kernel would
+// like to name its caller for preemption; but without frame pointers it cannot see the
+// caller. The idle loop switches interrupts without reporting it, so for them the last
+// report counts.
 //
 // Kernel: tracing_irq_cpu, kernel/trace/trace_preemptirq.c; CALLER_ADDR0 and get_lock_parent_ip, include/linux/ftrace.h.
 func (c *CPU) critical(e Event) {
@@ -110,7 +111,7 @@ func (c *CPU) critical(e Event) {
 	}
 }
 
-// idling tells that the idle task begins or ends to wait.
+// idling reports that the idle task begins or ends its wait.
 //
 // Kernel: stop_critical_timings and start_critical_timings in default_idle_call,
 // kernel/sched/idle.c.
@@ -125,8 +126,8 @@ func (c *CPU) idling(halted bool) {
 	c.m.Hooks.Idle(c, halted, ip)
 }
 
-// place is an address in the innermost function that runs; behind the last
-// return to user space, in the function that returned.
+// place is an address in the innermost function that runs. After the last return to
+// user space, it is one in the function that has returned.
 func (c *CPU) place() uint64 {
 	fs := c.Current.frames
 	for n := len(fs) - 1; n >= 0; n-- {
@@ -140,7 +141,7 @@ func (c *CPU) place() uint64 {
 	return pointIn(c.outermost)
 }
 
-// inLock says whether addr is in a function of the .spinlock.text section.
+// inLock reports whether addr is in a function of the section .spinlock.text.
 //
 // Kernel: in_lock_functions, kernel/locking/spinlock.c.
 func (k *Kallsyms) inLock(addr uint64) bool {

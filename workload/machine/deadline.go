@@ -5,23 +5,24 @@ import (
 	"syscall"
 )
 
-// DeadlineParams are those of a task of the deadline class, in ns: it may run for
-// Runtime in every Period, and is to have done so when Deadline of it has passed.
+// DeadlineParams are the parameters of a task of the deadline class, in ns. In every
+// Period the task may run for Runtime, and gets that time before Deadline has passed
+// since the beginning of the period.
 type DeadlineParams struct{ Runtime, Deadline, Period Time }
 
-// budget is what a deadline task has left: a constant bandwidth server. Of the
-// tasks of that class the one with the earliest deadline runs.
+// budget is what a deadline task has left in its period; it works as a constant
+// bandwidth server. Of all deadline tasks, the one with the earliest deadline runs.
 //
 // Kernel: struct sched_dl_entity, include/linux/sched.h.
 type budget struct {
 	DeadlineParams
 	at        Time  // the deadline
-	left      int64 // of Runtime until then
-	throttled bool  // it has used it up, and a timer will give it more
-	ready     bool  // it would run if it were not throttled
+	left      int64 // how much of Runtime is left until then
+	throttled bool  // the task has used up its budget, and a timer will give it a new one
+	ready     bool  // the task could run if it were not throttled
 }
 
-// Limits of a period.
+// The limits of a period.
 //
 // Kernel: sysctl_sched_dl_period_min and _max, kernel/sched/deadline.c.
 const (
@@ -30,7 +31,7 @@ const (
 	minRuntime = 1 << 10 // 2^DL_SCALE
 )
 
-// check is EINVAL for parameters that make no sense.
+// check gives EINVAL for parameters that make no sense.
 //
 // Kernel: __checkparam_dl, kernel/sched/deadline.c.
 func (p *DeadlineParams) check() error {
@@ -43,7 +44,7 @@ func (p *DeadlineParams) check() error {
 	return nil
 }
 
-// bandwidth is how much of a CPU they take, in 2^20ths.
+// bandwidth is the share of a CPU that they take, in units of 1/2^20.
 //
 // Kernel: to_ratio, kernel/sched/core.c.
 func (p *DeadlineParams) bandwidth() uint64 {
@@ -53,8 +54,9 @@ func (p *DeadlineParams) bandwidth() uint64 {
 	return p.Runtime << 20 / p.Period
 }
 
-// admit is EBUSY if all deadline tasks but t, and one with the parameters p, would
-// take more than 95 % of the CPUs, of which each one's fair server has 5.
+// admit gives EBUSY if all deadline tasks except t, together with one with the
+// parameters p, would take more than 95 % of the CPUs. On each CPU, the fair server has
+// 5 % of these.
 //
 // Kernel: sched_dl_overflow; fair_server_init, kernel/sched/deadline.c.
 func (m *Machine) admit(t *Task, p *DeadlineParams) error {
@@ -71,13 +73,13 @@ func (m *Machine) admit(t *Task, p *DeadlineParams) error {
 	return nil
 }
 
-// newPeriod begins now.
+// newPeriod begins a new period now.
 //
 // Kernel: replenish_dl_new_period.
 func (b *budget) newPeriod(now Time) { b.at, b.left = now+b.Deadline, int64(b.Runtime) }
 
-// wake is what the budget is when the task wakes: what was left, unless that is too
-// much for the time until the deadline.
+// wake sets the budget of a task that wakes. The task keeps what it had left, unless
+// that is too much for the time until the deadline.
 //
 // Kernel: update_dl_entity and update_dl_revised_wakeup; dl_entity_overflow.
 func (b *budget) wake(now Time) {
@@ -93,7 +95,7 @@ func (b *budget) wake(now Time) {
 	}
 }
 
-// wakeDeadline prepares t to be put on a run queue.
+// wakeDeadline prepares the budget of t before t is put on a run queue.
 //
 // Kernel: enqueue_task_dl and dl_check_constrained_dl.
 func (c *CPU) wakeDeadline(t *Task) {
@@ -109,11 +111,11 @@ func (c *CPU) wakeDeadline(t *Task) {
 	b.wake(c.Time)
 }
 
-// next is when the period ends.
+// next is when the next period begins.
 func (b *budget) next() Time { return b.at - b.Deadline + b.Period }
 
-// charge takes what the running task has run from its budget, and throttles it when
-// nothing is left.
+// charge takes the time that the running task has run from its budget, and throttles
+// the task if nothing is left.
 //
 // Kernel: update_curr_dl.
 func (c *CPU) charge() {
@@ -132,7 +134,7 @@ func (c *CPU) charge() {
 	c.NeedResched = true
 }
 
-// throttle keeps t off its CPU until its next period.
+// throttle keeps t from running until its next period.
 //
 // Kernel: start_dl_timer.
 func (c *CPU) throttle(t *Task) {

@@ -1,36 +1,36 @@
 package machine
 
-// Direct is a function of a module that the kernel calls at the entry of one of its
-// own, while the module is loaded: a direct trampoline, which does without ftrace.
+// Direct is a direct trampoline: while a module is loaded, the kernel calls a function
+// of the module at the entry of one of its own functions, without ftrace in between.
 //
 // Departure: it takes no time, and the trampoline's own frame is not on the stack.
 //
 // Kernel: register_ftrace_direct, kernel/trace/ftrace.c.
 type Direct struct {
 	At         string // the kernel's function
-	Trampoline string // the module's, of which only the address is of use
-	Func       string // what the trampoline calls
-	// Say is what Func says with trace_printk; false: nothing.
+	Trampoline string // a function of the module, of which only the address is used
+	Func       string // the function that the trampoline calls
+	// Say gives what Func prints with trace_printk; false: it prints nothing.
 	Say func(c *CPU) (Printk, bool)
 
-	trampoline, fn Symbol // while the module is loaded
+	trampoline, fn Symbol // set while the module is loaded
 }
 
-// found takes note of s if it is one of d's functions.
+// found remembers s if it is one of d's functions.
 func (d *Direct) found(s *Symbol) {
 	switch s.Name {
 	case d.Func:
 		d.fn = *s
 	case d.Trampoline:
-		s.Traceable = false // it is assembler
+		s.Traceable = false // it is written in assembler
 		d.trampoline = *s
 	}
 }
 
-// To is the trampoline while the module is loaded.
+// To is the trampoline, while the module is loaded.
 func (d *Direct) To() Symbol { return d.trampoline }
 
-// CallDirect calls d.Func at the entry of a function. It is for a Call hook.
+// CallDirect calls d.Func at the entry of a function. A Call hook may call it.
 func (c *CPU) CallDirect(d *Direct) {
 	const callAt = 0x1c // somewhere in the function
 	c.call(c.Current, &Site{Func: d.fn.Addr, Ret: pointIn(d.trampoline.Addr)}, d.fn.IP())
@@ -41,12 +41,12 @@ func (c *CPU) CallDirect(d *Direct) {
 	c.ret(c.Current, 0)
 }
 
-// CallWith has the running task call a function of the kernel, as caller would,
-// with a string as its first argument. Call it between two steps, for what the
-// kernel does on behalf of a user of the tracefs.
+// CallWith makes the running task call a function of the kernel from caller, with a
+// string as its first argument. Call it between two steps, for what the kernel does for
+// a user of the tracefs.
 //
-// Departure: the task is whichever runs on c, not the one that uses the tracefs. The
-// call takes no time, and the function calls no other.
+// Departure: the call is made by whichever task runs on c, not by the one that uses the
+// tracefs. It takes no time, and the function calls no others.
 func (c *CPU) CallWith(caller, callee, text string) {
 	s, ok := c.m.kallsyms.ByName(callee)
 	if !ok {
@@ -59,27 +59,28 @@ func (c *CPU) CallWith(caller, callee, text string) {
 	c.passed = passed{}
 }
 
-// passed is the argument of CallWith while it is in progress.
+// passed is the argument of a CallWith in progress.
 type passed struct {
 	fn   uint64
 	text string
 }
 
-// Passed is the string that the innermost function was called with by CallWith.
+// Passed is the string with which CallWith has called the innermost function.
 func (c *CPU) Passed(f *Frame) (text string, ok bool) {
 	return c.passed.text, c.passed.fn == f.Func && f.Func != 0
 }
 
-// FaultAddress is the address of the page fault that is being handled, and the
+// FaultAddress gives the address of the page fault that is being handled, and the
 // processor's error code.
 func (c *CPU) FaultAddress() (addr, errorCode uint64) {
 	return c.Current.stay.Address, c.Current.stay.ErrorCode
 }
 
-// Wakee is the task that the function being entered is about to wake: its argument,
-// if it is wake_up_process. Nil if it wakes nobody.
+// Wakee is the task that the function being entered is about to wake, which is the
+// argument of wake_up_process; nil if it wakes none.
 //
-// Departure: a kernel's wake_up_process knows a task also where that is awake.
+// Departure: the result is nil also if the task is awake, while in a kernel
+// wake_up_process always has an argument.
 func (c *CPU) Wakee() *Task {
 	op := c.ahead(EvSchedWaking, EvSchedWaking)
 	if op == nil {
@@ -92,8 +93,8 @@ func (c *CPU) Wakee() *Task {
 	return a.next
 }
 
-// ahead is the first step with an event from first to last that the function being
-// entered comes to; nil if it comes to none before it returns or sleeps.
+// ahead finds the first step, in the function being entered, with an event between
+// first and last; nil if there is none before the function returns or sleeps.
 func (c *CPU) ahead(first, last Event) *Op {
 	t := c.Current
 	if len(t.acts) == 0 {
@@ -120,11 +121,11 @@ func (c *CPU) ahead(first, last Event) *Op {
 	return nil
 }
 
-// Allocates is what the function being entered will allocate, and Frees the object that
-// it will free; not ok if it does not.
+// Allocates tells what the function being entered will allocate; ok is false if it
+// allocates nothing.
 func (c *CPU) Allocates() (s Slab, ok bool) { return c.slabAhead(EvKmalloc, EvKmemCacheAlloc) }
 
-// Frees is Allocates for a function that gives an object back, which is at addr.
+// Frees tells which object the function being entered will free, and its address.
 func (c *CPU) Frees() (s Slab, addr uint64, ok bool) {
 	if s, ok = c.slabAhead(EvKfree, EvKmemCacheFree); ok {
 		addr = c.m.slab.last(int(s.Kind), uint64(s.Alloc))
@@ -132,7 +133,8 @@ func (c *CPU) Frees() (s Slab, addr uint64, ok bool) {
 	return s, addr, ok
 }
 
-// slabAhead is the operand of the slab event that the function being entered comes to.
+// slabAhead finds the operand of the slab event that follows in the function being
+// entered.
 func (c *CPU) slabAhead(one, other Event) (s Slab, ok bool) {
 	op := c.ahead(EvKmalloc, EvKmemCacheFree)
 	if op == nil || op.Event != one && op.Event != other || int(op.Arg) >= len(c.m.kernel.Slabs) {
@@ -141,8 +143,8 @@ func (c *CPU) slabAhead(one, other Event) (s Slab, ok bool) {
 	return c.m.kernel.Slabs[op.Arg], true
 }
 
-// chooseWakee is whom a wake-up of that class is for: what the interrupt came for,
-// or whom the workload names.
+// chooseWakee chooses the task that a wake-up of that class wakes: the one for which
+// the interrupt came, or the one that the workload names.
 func (c *CPU) chooseWakee(a *activation, class int32) *Task {
 	if who := a.irq.Task; who != nil && who.sleeps == a.irq.sleep && who.asleep() {
 		return who

@@ -69,7 +69,7 @@ const initialJiffies = 1<<32 - 300*hz
 // Jiffies is the kernel's count of ticks.
 func (c *CPU) Jiffies() uint64 { return initialJiffies + c.Time/tickLength }
 
-// perCPU is the address of a per-CPU object of the kernel.
+// perCPU gives the address of a per-CPU object of the kernel.
 func (c *CPU) perCPU(offset uint64) uint64 { return 0xffff88813bc00000 + uint64(c.ID)<<18 + offset }
 
 func (c *CPU) reportHRTimer(t *Task, a *activation, e Event) {
@@ -97,7 +97,7 @@ func (c *CPU) reportTimer(t *Task, op *Op) {
 	c.report(op.Event, &c.args.timer)
 }
 
-// memmap is how many page frames the machine hands out, and where they begin.
+// The page frames that the machine hands out: where they begin, and how many there are.
 const (
 	firstPFN  = 0x100000
 	pageCount = 0x8000
@@ -116,7 +116,8 @@ func (c *CPU) reportPage(op *Op) {
 	c.report(op.Event, &c.args.page)
 }
 
-// gfpUserZero is GFP_HIGHUSER_MOVABLE|__GFP_ZERO, what anonymous memory is asked for with.
+// gfpUserZero is GFP_HIGHUSER_MOVABLE|__GFP_ZERO, the flags with which anonymous memory
+// is allocated.
 const gfpUserZero = 0x100cca | 0x100
 
 const sigchld = 17

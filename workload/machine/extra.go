@@ -1,11 +1,11 @@
 package machine
 
-// extraBase is where the symbols lie that Debian's kernel has not: in the gap
-// behind its last function, before the end of its text.
+// extraBase is where the symbols lie that Debian's kernel does not have: in the gap
+// between its last function and the end of its text.
 const extraBase = 0xffffffff81f00000
 
-// extraSymbols are functions of tracers that Debian's kernel is built without.
-// Nothing calls them, but addresses in them stand in records.
+// extraSymbols are functions of tracers that Debian's kernel is built without. Nothing
+// calls them, but records hold addresses inside them.
 //
 // Departure: their addresses and sizes are made up.
 //

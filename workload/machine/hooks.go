@@ -3,13 +3,13 @@ package machine
 // Tracepoint is the argument list of one tracepoint (TP_PROTO): SchedSwitch,
 // KmemCacheAlloc, …
 type Tracepoint interface {
-	// Event says which tracepoint it is; its TracepointName is "system:event", as in
+	// Event says which tracepoint it is. Its TracepointName is "system:event", as in
 	// available_events.
 	Event() Event
 }
 
-// Hooks are the places of the running kernel that tracers attach to. A nil hook
-// costs a comparison.
+// Hooks are functions that the running kernel calls, to which tracers attach. A nil
+// hook only costs a comparison.
 type Hooks struct {
 	// Call runs at the entry of every function that ftrace can see; it may replace f.Ret.
 	Call func(c *CPU, f *Frame)
@@ -17,13 +17,13 @@ type Hooks struct {
 	Return func(c *CPU, f *Frame)
 	// Trace runs at a tracepoint that is enabled; tp is only valid during the call.
 	Trace func(c *CPU, tp Tracepoint)
-	// Critical runs when interrupts or preemption are switched off or on: after
-	// the switch off, before the switch on. p.ID is one of EvIRQDisable,
-	// EvIRQEnable, EvPreemptDisable and EvPreemptEnable; p is only valid during
-	// the call. The tracepoints of that name run beside it.
+	// Critical runs when interrupts or preemption are switched: after they were
+	// switched off, and before they are switched on. p.ID is one of EvIRQDisable,
+	// EvIRQEnable, EvPreemptDisable and EvPreemptEnable; p is only valid during the
+	// call. The tracepoints with these names run as well.
 	Critical func(c *CPU, p *PreemptIRQ)
-	// Idle runs when the idle task halts and when it goes on, at the address ip:
-	// waiting there is no latency, whatever is switched off.
+	// Idle runs when the idle task halts and when it goes on, at the address ip. The
+	// wait between the two is no latency, whatever is switched off.
 	Idle func(c *CPU, halted bool, ip uint64)
 	// MMIO runs when a driver maps a device's memory, reads or writes it; a is only
 	// valid during the call.
@@ -32,15 +32,17 @@ type Hooks struct {
 	// space (cookies, deferred unwinding). Task.User is where user space was.
 	UserEntry func(c *CPU)
 	UserExit  func(c *CPU)
-	// User runs when a task goes on in user space behind a system call. Task.User is
-	// where, or Task.Starts, which the hook then takes away.
+	// User runs when a task goes on in user space after a system call. Task.User tells
+	// where it goes on. If Task.Starts is set, that tells it instead, and the hook then
+	// clears it.
 	User func(c *CPU)
 	// Switch runs when c changes tasks, before Current changes.
 	Switch func(c *CPU, prev, next *Task)
-	// Hotplug runs before a CPU goes, when its tasks still run, and when it has come.
+	// Hotplug runs before a CPU goes offline, while its tasks still run, and after one
+	// has come online.
 	Hotplug func(c *CPU, online bool)
-	// Module runs when a module has been loaded and before it is unloaded; mod is
-	// the machine's, as long as it is loaded.
+	// Module runs after a module was loaded, and before one is unloaded. mod belongs to
+	// the machine and is valid while the module is loaded.
 	Module func(mod *Module, loaded bool)
 	// NMI runs where an NMI has begun and where it is about to end, in its context.
 	NMI func(c *CPU, enter bool)

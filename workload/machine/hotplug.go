@@ -5,19 +5,19 @@ import (
 	"syscall"
 )
 
-// presence is how far a CPU is on its way out of the machine.
+// presence says how far a CPU is on its way offline.
 type presence uint8
 
 const (
 	present presence = iota
-	leaving          // gets no more tasks and goes as soon as it halts
-	absent           // executes nothing; what is bound to it waits
+	leaving          // gets no more tasks, and goes offline as soon as it halts
+	absent           // offline: executes nothing, and tasks that are bound to it wait
 )
 
-// Online says whether c takes part.
+// Online reports whether c is online.
 func (c *CPU) Online() bool { return c.presence != absent }
 
-// OnlineCPUs is how many CPUs do.
+// OnlineCPUs is the number of CPUs that are online.
 func (m *Machine) OnlineCPUs() (n int) {
 	for _, c := range m.cpus {
 		if c.Online() {
@@ -27,19 +27,19 @@ func (m *Machine) OnlineCPUs() (n int) {
 	return n
 }
 
-// HotplugWorkload is a Workload that wants to know of CPUs that come back, whose
-// interrupts are all gone.
+// HotplugWorkload is a Workload that is told when a CPU comes back online. Such a CPU
+// has lost all interrupts that it was to take.
 type HotplugWorkload interface {
 	Workload
 	CPUOnline(c *CPU)
 }
 
-// SetOnline takes a CPU into the machine or out of it. It goes only when its
-// task has come to a place where it can be moved, a few steps later. EINVAL if
-// there is no such CPU, EPERM for CPU 0, which has to stay.
+// SetOnline takes a CPU online or offline. A CPU goes offline only a few steps later,
+// when its task has come to a place where it can be moved. Errors: EINVAL if there is
+// no such CPU, EPERM for CPU 0, which has to stay online.
 //
-// Departure: no hotplug thread runs, and so none of the functions and events of
-// the hotplug states.
+// Departure: no hotplug thread runs, so the functions and events of the hotplug states
+// are missing.
 //
 // Kernel: cpu_device_up and cpu_device_down, kernel/cpu.c.
 func (m *Machine) SetOnline(id int, on bool) error {
@@ -81,7 +81,7 @@ func (m *Machine) hotplug(c *CPU, online bool) {
 	}
 }
 
-// moveQueue gives the tasks that wait for c to other CPUs.
+// moveQueue moves the tasks that wait for c to other CPUs.
 //
 // Kernel: balance_push, kernel/sched/core.c.
 func (c *CPU) moveQueue() {
@@ -106,8 +106,8 @@ func (c *CPU) moveAway(t *Task) {
 	dst.kick(c)
 }
 
-// pushAway takes the current task, which is out of kernel code, off a CPU that
-// is to leave.
+// pushAway moves the current task, which is not inside kernel code, off a CPU that is
+// leaving.
 func (c *CPU) pushAway() {
 	t := c.Current
 	c.NeedResched = false
@@ -117,8 +117,8 @@ func (c *CPU) pushAway() {
 	c.advance()
 }
 
-// vanish is the end of a CPU that has halted. Timers of tasks that may run
-// elsewhere go there, and so do the interrupts of block devices: somebody waits
+// vanish takes a CPU offline that has halted. Timers of tasks that may run elsewhere
+// move to another CPU. So do the interrupts of block devices, because somebody waits
 // for them.
 func (c *CPU) vanish() {
 	c.presence = absent
@@ -127,7 +127,7 @@ func (c *CPU) vanish() {
 	for _, irq := range irqs {
 		switch {
 		case irq.budget != nil, irq.Request != nil:
-			c.m.cpus[0].queue(irq) // which never leaves
+			c.m.cpus[0].queue(irq) // CPU 0 never goes offline
 		case irq.Task == nil:
 		case irq.Task.bound && irq.Task.home == nil:
 			c.irqs = append(c.irqs, irq)

@@ -2,12 +2,12 @@ package machine
 
 import "slices"
 
-// InsnBoundary says whether an instruction begins at addr, which is in a function.
-// A function begins with its endbr64, if it has one, and its patched call, if it can
-// be traced; a call that a return address on a stack shows is one instruction, too.
+// InsnBoundary reports whether an instruction begins at addr, which lies in a function.
+// A function begins with an endbr64, if it has one, and the patched call, if it can be
+// traced. A call that a return address on a stack shows is an instruction, too.
 //
-// Departure: the machine has no code. The lengths of all other instructions are made
-// up, from 1 to 8 bytes, always the same.
+// Departure: the machine has no machine code. The lengths of all other instructions are
+// made up, from 1 to 8 bytes; they are always the same.
 //
 // Kernel: can_probe, arch/x86/kernel/kprobes/core.c.
 func (m *Machine) InsnBoundary(addr uint64) bool {
@@ -33,7 +33,7 @@ func (m *Machine) InsnBoundary(addr uint64) bool {
 	return at == addr
 }
 
-// callEnds are where calls inside a function return to, in order.
+// callEnds gives the addresses to which the calls inside a function return, in order.
 func (m *Machine) callEnds(s *Symbol) []uint64 {
 	var ends []uint64
 	for i := range m.kernel.Sites {
@@ -45,7 +45,7 @@ func (m *Machine) callEnds(s *Symbol) []uint64 {
 	return ends
 }
 
-// insnSize is the length of the instruction of s at addr.
+// insnSize gives the length of the instruction of s at addr.
 func insnSize(s *Symbol, addr uint64) uint64 {
 	off := addr - s.Addr
 	switch {
@@ -54,7 +54,7 @@ func insnSize(s *Symbol, addr uint64) uint64 {
 	case s.Traceable && addr == s.IP():
 		return callSize
 	}
-	const lengths = "1233344557213746" // about as often as in the kernel's code
+	const lengths = "1233344557213746" // each length about as often as in real kernel code
 	h := (addr>>1 ^ addr<<7 ^ s.Size) * 0x9e3779b97f4a7c15
 	return uint64(lengths[h>>60] - '0')
 }

@@ -2,46 +2,47 @@ package machine
 
 import "slices"
 
-// Interrupt is one interrupt that a CPU will take.
+// Interrupt is an interrupt that a CPU will take.
 type Interrupt struct {
 	At   Time
 	Kind InterruptKind
-	IRQ  int    // number, of a Device
-	Name string // of the device's handler
-	Task *Task  // whom the handler wakes, or nil
-	// Request is what a block device has done, or nil.
+	IRQ  int    // the number of the interrupt, for a Device
+	Name string // the name of the device's handler
+	Task *Task  // the task that the handler wakes; may be nil
+	// Request is the request that a block device has completed; may be nil.
 	Request *Request
-	From    Origin // what it came upon; set when it is taken
+	From    Origin // what it has interrupted; set when it is taken
 
-	sleep  uint64 // the sleep of Task that it ends
-	budget *Task  // of Replenish
+	sleep  uint64 // which sleep of Task it ends
+	budget *Task  // for Replenish: the deadline task
 }
 
-// InterruptKind is where an interrupt comes from.
+// InterruptKind says where an interrupt comes from.
 type InterruptKind uint8
 
 const (
 	Tick         InterruptKind = iota // local timer: the scheduler tick
 	Sleep                             // local timer: the high resolution timer of a sleeping task
 	Device                            // a device
-	Reschedule                        // another CPU: look at the run queue
-	CallFunction                      // another CPU: run a function
+	Reschedule                        // from another CPU: look at the run queue
+	CallFunction                      // from another CPU: run a function
 	Replenish                         // local timer: a deadline task's next period begins
 	WatchdogNMI                       // an NMI of the watchdog's counter
 	BacktraceNMI                      // an NMI from another CPU: show the stack
 )
 
-// Origin is what an interrupt came upon.
+// Origin says what an interrupt has interrupted.
 type Origin uint8
 
 const (
 	InKernel Origin = iota
 	InUser
-	InHalt // the idle task, waiting
+	InHalt // the idle task while it waits
 )
 
-// Interrupt lets c take irq at irq.At, or as soon after as it has interrupts enabled.
-// If c is offline, another CPU takes it on behalf of a task that may run there.
+// Interrupt lets c take irq at irq.At, or as soon afterwards as interrupts are enabled.
+// If c is offline and the interrupt is for a task that may run elsewhere, another CPU
+// takes it.
 func (c *CPU) Interrupt(irq Interrupt) {
 	irq.At = max(irq.At, c.m.now)
 	if t := irq.Task; t != nil {
@@ -53,23 +54,25 @@ func (c *CPU) Interrupt(irq Interrupt) {
 	c.queue(irq)
 }
 
-// queue puts irq among the interrupts to come.
+// queue adds irq to the interrupts to come.
 func (c *CPU) queue(irq Interrupt) {
 	i, _ := slices.BinarySearchFunc(c.irqs, irq, func(a, b Interrupt) int {
 		if a.At <= b.At {
-			return -1 // behind those of the same time
+			return -1 // it comes behind those with the same time
 		}
 		return 1
 	})
 	c.irqs = slices.Insert(c.irqs, i, irq)
 }
 
-// urgent says that irq lets a task run that waits for nobody.
+// urgent reports whether irq does not wait for kernel code to end, because it lets a
+// real-time or deadline task run.
 func (irq *Interrupt) urgent() bool {
 	return irq.Task != nil && irq.Task.Prio < maxRTPrio || irq.budget != nil
 }
 
-// takeInterrupt puts the handler of the earliest interrupt on top of what runs.
+// takeInterrupt puts the handler of the earliest interrupt on top of the code that
+// runs.
 func (c *CPU) takeInterrupt() {
 	irq := c.irqs[0]
 	c.irqs = slices.Delete(c.irqs, 0, 1)
@@ -77,7 +80,7 @@ func (c *CPU) takeInterrupt() {
 		c.kicked = false
 	}
 	if t := irq.Task; t != nil && (t.sleeps != irq.sleep || !t.asleep()) {
-		return // the sleep it was to end is over: the timer was cancelled
+		return // the sleep that it was to end is over, so the timer was cancelled
 	}
 	irq.From = c.origin()
 	if irq.budget != nil {
@@ -99,7 +102,7 @@ func (c *CPU) takeInterrupt() {
 	c.push(activation{code: code, kind: actInterrupt, irq: irq, base: c.state()})
 }
 
-// origin is what an interrupt would come upon now.
+// origin says what an interrupt would interrupt now.
 func (c *CPU) origin() Origin {
 	switch t := c.Current; {
 	case c.halted && len(t.acts) == 1:
@@ -110,7 +113,7 @@ func (c *CPU) origin() Origin {
 	return InKernel
 }
 
-// push puts the handler of an interrupt on top of what runs.
+// push puts the handler of an interrupt on top of the code that runs.
 func (c *CPU) push(a activation) {
 	if c.opDue != never {
 		a.left = c.opDue - c.Time
@@ -119,7 +122,8 @@ func (c *CPU) push(a activation) {
 	c.advance()
 }
 
-// IRQName is the name of the device whose interrupt c handles, "" for none.
+// IRQName is the name of the device whose interrupt c is handling; "" if it handles
+// none.
 func (c *CPU) IRQName() string {
 	if n := len(c.Current.acts); n > 0 && c.Current.acts[n-1].kind == actInterrupt {
 		return c.Current.acts[n-1].irq.Name
@@ -149,7 +153,7 @@ func (c *CPU) crossOut(t *Task) {
 	}
 }
 
-// leave takes the finished activation off and goes back to what is underneath.
+// leave removes the finished activation and goes back to the one below it.
 func (c *CPU) leave(t *Task) {
 	a := t.acts[len(t.acts)-1]
 	t.acts = t.acts[:len(t.acts)-1]
@@ -189,7 +193,7 @@ func (c *CPU) leave(t *Task) {
 	c.between(t)
 }
 
-// resume goes on with what an interrupt came upon in the kernel.
+// resume goes on with the kernel code that was interrupted.
 func (c *CPU) resume(t *Task, a *activation) {
 	base := a.base
 	c.setState(&base, &activation{})
@@ -217,8 +221,8 @@ func (c *CPU) halt() {
 	}
 }
 
-// wakeFromHalt goes on behind an OpHalt: where it leads with work, and where
-// without.
+// wakeFromHalt goes on behind an OpHalt, at one of its two places: the one for work, or
+// the one for no work.
 func (c *CPU) wakeFromHalt() {
 	a := &c.idle.acts[0]
 	op := &a.code[a.pc-1]
@@ -244,7 +248,7 @@ func (c *CPU) wakeFromHalt() {
 	}
 }
 
-// between asks what t, which is out of kernel code, does next.
+// between asks what t does next. t is not inside kernel code.
 func (c *CPU) between(t *Task) {
 	c.crossOut(t)
 	c.clearState()
@@ -269,7 +273,7 @@ func (c *CPU) between(t *Task) {
 	c.opDue = c.Time + t.userLeft
 }
 
-// enter begins the stay that t was waiting for.
+// enter begins the next stay of t, whose time has come.
 func (c *CPU) enter(t *Task) {
 	if t == c.idle && len(c.rq) > 0 {
 		c.NeedResched = false // an idle task without an idle loop

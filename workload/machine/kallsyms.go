@@ -23,11 +23,11 @@ type Symbol struct {
 	Name, Module string // Module is empty for vmlinux
 	Type         byte   // as nm prints it: t, T, W, D, …
 	Traceable    bool   // in available_filter_functions
-	Endbr        bool   // traceable, and begins with endbr64, behind which the patched call is
+	Endbr        bool   // traceable, and begins with an endbr64 in front of the patched call
 }
 
-// IP is the address of the patched call of a traceable function, which is what
-// function events record.
+// IP is the address of the patched call of a traceable function. Function events record
+// this address.
 func (s Symbol) IP() uint64 {
 	if s.Endbr {
 		return s.Addr + endbrSize
@@ -41,11 +41,11 @@ func (s Symbol) IP() uint64 {
 //
 // Kernel: kernel/kallsyms.c.
 type Kallsyms struct {
-	syms   []Symbol // by address; aliases in the kernel's order
+	syms   []Symbol // sorted by address; aliases in the kernel's order
 	byName map[string]int32
 }
 
-// LoadKallsyms returns the embedded table, which is unpacked once.
+// LoadKallsyms returns the embedded table, which is unpacked the first time.
 func LoadKallsyms() (*Kallsyms, error) { return loadKallsyms() }
 
 var loadKallsyms = sync.OnceValues(func() (*Kallsyms, error) {
@@ -66,11 +66,11 @@ var loadKallsyms = sync.OnceValues(func() (*Kallsyms, error) {
 	})), nil
 })
 
-// newKallsyms makes a table of symbols in order of their addresses. A symbol
-// without a name only ends the one before it.
+// newKallsyms makes a table from symbols that are sorted by address. A symbol without a
+// name only ends the one before it.
 func newKallsyms(syms []Symbol) *Kallsyms {
 	k := &Kallsyms{byName: make(map[string]int32, len(syms))}
-	end := uint64(0) // address of the next symbol elsewhere than the present
+	end := uint64(0) // the address of the next symbol that is not at the present address
 	for i := len(syms) - 1; i >= 0; i-- {
 		if i+1 < len(syms) && syms[i+1].Addr != syms[i].Addr {
 			end = syms[i+1].Addr
@@ -91,9 +91,10 @@ func newKallsyms(syms []Symbol) *Kallsyms {
 	return k
 }
 
-// Lookup resolves an address: the symbol it lies in, the offset into it and the
-// symbol's size, which reaches to the next symbol. Of several symbols at one
-// address the first of the table is taken. It does not allocate.
+// Lookup resolves an address: it gives the symbol in which the address lies, the offset
+// into it, and the symbol's size, which is the distance to the next symbol. If several
+// symbols have the same address, it takes the first one in the table. It does not
+// allocate.
 //
 // Kernel: kallsyms_lookup and get_symbol_pos, kernel/kallsyms.c.
 func (k *Kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
@@ -105,7 +106,7 @@ func (k *Kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 	return s.Name, s.Module, addr - s.Addr, s.Size, true
 }
 
-// At returns the symbol that addr lies in.
+// At returns the symbol in which addr lies.
 func (k *Kallsyms) At(addr uint64) (Symbol, bool) {
 	i := k.index(addr)
 	if i < 0 {
@@ -125,7 +126,7 @@ func (k *Kallsyms) index(addr uint64) int {
 	return i
 }
 
-// ByName returns the symbol of that name, the first if there are several.
+// ByName returns the symbol with that name; the first one if there are several.
 //
 // Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
 func (k *Kallsyms) ByName(name string) (Symbol, bool) {
@@ -148,7 +149,7 @@ func (k *Kallsyms) addr(name string) uint64 {
 	return s.Addr
 }
 
-// Count says how many symbols bear a name.
+// Count tells how many symbols have a name.
 func (k *Kallsyms) Count(name string) (n int) {
 	for i := range k.syms {
 		if k.syms[i].Name == name {
@@ -175,16 +176,16 @@ func (k *Kallsyms) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// The image of the table is five columns, so that each compresses well:
-// uvarints of the number of symbols and of the lengths of the columns, then
-// address deltas (uvarint), flags, types, names (each with a newline) and
-// modules (a line for each symbol with symModule set).
+// The image of the table consists of five columns, because each column compresses well
+// by itself. It begins with the number of symbols and the lengths of the columns
+// (uvarints). Then come the columns: address deltas (uvarints), flags, types, names
+// (each with a newline) and modules (a line for each symbol with symModule set).
 const (
-	symPrefixed  = 1 << iota // a symbol __pfx_NAME lies symPrefixSize bytes before
+	symPrefixed  = 1 << iota // a symbol __pfx_NAME lies symPrefixSize bytes before it
 	symTraceable             // in available_filter_functions
-	symEnd                   // no symbol: the end of the one before
-	symModule                // belongs to the next module named
-	symEndbr                 // the patched call is behind an endbr64
+	symEnd                   // this is no symbol but the end of the one before
+	symModule                // belongs to a module, which the next line of the last column names
+	symEndbr                 // an endbr64 is in front of the patched call
 )
 
 // symPrefixSize is the room for call depth tracking in front of a function
@@ -237,8 +238,8 @@ func decodeKallsyms(b []byte) ([]Symbol, error) {
 	return syms, nil
 }
 
-// EncodeKallsyms packs symbols, which are in order of their addresses, into an
-// image. A symbol without a name ends the one before it.
+// EncodeKallsyms packs symbols, which have to be sorted by address, into an image. A
+// symbol without a name ends the one before it.
 func EncodeKallsyms(syms []Symbol) []byte {
 	at := make(map[string]bool, len(syms))
 	key := func(addr uint64, typ byte, name, module string) string {
@@ -252,7 +253,7 @@ func EncodeKallsyms(syms []Symbol) []byte {
 	for _, s := range syms {
 		base, isPrefix := strings.CutPrefix(s.Name, symPrefix)
 		if isPrefix && at[key(s.Addr+symPrefixSize, s.Type, base, s.Module)] {
-			continue // comes with its function
+			continue // it is encoded together with its function
 		}
 		var f byte
 		name := s.Name
@@ -288,8 +289,8 @@ func EncodeKallsyms(syms []Symbol) []byte {
 	return b
 }
 
-// uvarint takes a number in groups of seven bits, low ones first, off b; a nil
-// rest says that b ends in it.
+// uvarint reads a number from b, which is stored in groups of seven bits, the lowest
+// first. rest is nil if b ends inside the number.
 func uvarint(b []byte) (v uint64, rest []byte) {
 	for i, c := range b {
 		if i == 10 {

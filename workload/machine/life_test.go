@@ -76,10 +76,10 @@ func TestForkExecExit(t *testing.T) {
 	}
 }
 
-func TestSnapshot(t *testing.T) {
+func TestView(t *testing.T) {
 	m, _ := family(t)
 	m.Run(1150) // inside the fork
-	s := m.Snapshot()
+	s := m.View()
 	if len(s.CPUs) != 1 || len(s.Tasks) != 1 || s.Now != 1150 {
 		t.Fatalf("%+v", s)
 	}
@@ -158,7 +158,7 @@ func TestTailCall(t *testing.T) {
 			if f.Ret != 42 || f.Parent() != sites[1].Ret {
 				t.Errorf("returns to %#x, parent %#x", f.Ret, f.Parent())
 			}
-			if s := c.KernelStack(nil); len(s) != 2 || s[1] != sites[1].Ret {
+			if s := c.AppendKernelStack(nil); len(s) != 2 || s[1] != sites[1].Ret {
 				t.Errorf("stack %#x", s)
 			}
 			f.Ret = 43

@@ -13,39 +13,39 @@ import (
 // Time is simulated time in nanoseconds since boot.
 type Time = uint64
 
-// Durations, to be multiplied: 50*Millisecond.
+// Durations. Multiply them: 50*Millisecond.
 const (
 	Microsecond Time = 1000
 	Millisecond Time = 1000 * Microsecond
 	Second      Time = 1000 * Millisecond
 )
 
-// Release is what uname -r says, PreemptModel how tasks are preempted
-// (desktop: PREEMPT_DYNAMIC booted with preempt=voluntary, Debian's default).
+// Release is what uname -r prints. PreemptModel says how tasks are preempted (desktop:
+// PREEMPT_DYNAMIC, booted with preempt=voluntary, which is Debian's default).
 const (
 	Release      = "6.12.0-ftracelab"
 	PreemptModel = "desktop"
 )
 
-// Banner is what /proc/version shows; it says who compiled the kernel, and how.
+// Banner is the content of /proc/version. It says who compiled the kernel, and how.
 const Banner = "Linux version " + Release + " (ftracelab@ftracelab) (gcc 12.2.0) #1 SMP PREEMPT_DYNAMIC\n"
 
-// never is the time of something that has not been asked for.
+// never is the time of something that will not happen.
 const never = Time(math.MaxUint64)
 
-// Config says what machine to build. The zero value is a machine with four
-// CPUs and seed 1, booted at time 0.
+// Config describes a machine. The zero value is a machine with four CPUs and seed 1,
+// booted at time 0.
 type Config struct {
 	CPUs int    // number of CPUs, 1…MaxCPUs; 0 means 4
 	Seed uint64 // seed of all random streams; 0 means 1
 	Boot Time   // simulated time at which the machine starts
 }
 
-// MaxCPUs bounds Config.CPUs, so that a command line cannot ask for the moon.
+// MaxCPUs is the largest value of Config.CPUs.
 const MaxCPUs = 256
 
-// Machine is a set of simulated CPUs that share one clock, one task list and
-// one kernel. It is not safe for concurrent use: whoever holds it steps it.
+// Machine is a set of simulated CPUs that share one clock, one task list and one
+// kernel. It is not safe for concurrent use.
 type Machine struct {
 	Hooks Hooks // set by the tracer before the run, or between two calls of Run
 
@@ -53,7 +53,7 @@ type Machine struct {
 	now         Time
 	cpus        []*CPU
 	kallsyms    *Kallsyms
-	modules     []*Module // loaded since, in this order
+	modules     []*Module // the modules that were loaded since the start, in this order
 	streams     map[string]*rand.Rand
 	kernel      Kernel
 	ips         []uint64 // addresses of the patched calls, by site
@@ -62,12 +62,12 @@ type Machine struct {
 	tasks       map[int]*Task
 	nextPID     int
 	slab        slab
-	pages       uint64  // position of the page allocator
-	dead        []*Task // whose sched_process_free is due, oldest first
+	pages       uint64  // the position of the page allocator
+	dead        []*Task // tasks whose sched_process_free is due, the oldest first
 	steps       uint64
 	smi         smi
 	io          ioSpace
-	watchPeriod Time // of the NMI watchdog, 0 for none
+	watchPeriod Time // the period of the NMI watchdog; 0: it is off
 }
 
 // New builds a machine whose CPUs are idle. It runs nothing until Boot gives it
@@ -101,7 +101,7 @@ func New(cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// Seed is the seed all streams were made of.
+// Seed is the seed from which all random streams are made.
 func (m *Machine) Seed() uint64 { return m.cfg.Seed }
 
 // Now is the global simulated time: the end of the last Run, or the time of the
@@ -111,19 +111,19 @@ func (m *Machine) Now() Time { return m.now }
 // CPUs returns the processors in order of their number; the slice is the machine's own.
 func (m *Machine) CPUs() []*CPU { return m.cpus }
 
-// Workload is what Boot was given to decide what runs; nil before.
+// Workload is the workload that Boot was given; nil before that.
 func (m *Machine) Workload() Workload { return m.kernel.Workload }
 
-// Kallsyms is the symbol table of the simulated kernel. A module that comes or
-// goes makes another one.
+// Kallsyms is the symbol table of the simulated kernel. When a module is loaded or
+// unloaded, there is a new table.
 func (m *Machine) Kallsyms() *Kallsyms { return m.kallsyms }
 
 // Steps counts the steps executed since New: calls, returns, tracepoints, halts.
 func (m *Machine) Steps() uint64 { return m.steps }
 
-// Rand returns the random stream of that name, the same one at every call. A
-// stream is seeded by the machine's seed and its own name only, so a new
-// consumer disturbs none of the others.
+// Rand returns the random stream with that name, the same one at every call. A stream
+// depends only on the machine's seed and its own name, so a new consumer does not
+// disturb the others.
 func (m *Machine) Rand(name string) *rand.Rand {
 	if r, ok := m.streams[name]; ok {
 		return r
@@ -152,8 +152,8 @@ func (m *Machine) Tasks() []*Task {
 	return ts
 }
 
-// Boot hands the machine the kernel it runs and starts the idle loops. Tasks
-// are added with Spawn, before or after.
+// Boot gives the machine the kernel that it runs, and starts the idle loops. Tasks are
+// added with Spawn, before or after that.
 func (m *Machine) Boot(k Kernel) {
 	m.kernel = k
 	m.ips = make([]uint64, len(k.Sites))
@@ -166,8 +166,9 @@ func (m *Machine) Boot(k Kernel) {
 	}
 }
 
-// Run advances simulated time by d, executing the CPUs' steps in order of
-// (time, CPU). Runs add up: ten of a tenth are one of the whole, hook for hook.
+// Run advances simulated time by d. It executes the CPUs' steps in the order of (time,
+// CPU). Runs add up: ten short ones do exactly the same, hook for hook, as a single one
+// that is ten times as long.
 func (m *Machine) Run(d Time) {
 	end := m.now + d
 	for m.Step(end) {
@@ -178,8 +179,8 @@ func (m *Machine) Run(d Time) {
 	}
 }
 
-// Step executes the next step of the machine if it is due by end and says
-// whether it was.
+// Step executes the next step of the machine if it is due by end, and reports whether
+// it was.
 func (m *Machine) Step(end Time) bool {
 	c, due := m.first()
 	for m.smi.at <= due && m.smi.at <= end {
@@ -195,7 +196,7 @@ func (m *Machine) Step(end Time) bool {
 	return true
 }
 
-// first is the CPU whose step comes next, and when that is due.
+// first gives the CPU whose step comes next, and when that step is due.
 func (m *Machine) first() (c *CPU, due Time) {
 	c, due = m.cpus[0], m.cpus[0].due()
 	for _, o := range m.cpus[1:] {

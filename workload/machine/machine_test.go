@@ -49,7 +49,7 @@ func record(m *Machine, each func(string)) func() uint64 {
 		Call: func(c *CPU, f *Frame) {
 			f.Ret = 0xdead
 			name, _, _, _, _ := m.Kallsyms().Lookup(f.Func)
-			line("%d [%d] %d %s %x", c.Time, c.ID, c.Current.PID, name, c.KernelStack(nil))
+			line("%d [%d] %d %s %x", c.Time, c.ID, c.Current.PID, name, c.AppendKernelStack(nil))
 		},
 		Return:    func(c *CPU, f *Frame) { line("%d [%d] %d } %x", c.Time, c.ID, c.Current.PID, f.Func) },
 		Trace:     func(c *CPU, tp Tracepoint) { line("%d [%d] %s", c.Time, c.ID, tp.Event().TracepointName()) },

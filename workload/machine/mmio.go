@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// MMIO is what a driver does with the memory of a device.
+// MMIO is something that a driver does with the memory of a device.
 //
 // Kernel: struct mmiotrace_map and struct mmiotrace_rw, include/linux/mmiotrace.h.
 type MMIO struct {
 	Kind  MMIOKind
 	Virt  uint64 // address in the kernel
-	Phys  uint64 // address on the bus, of MMIOMap
-	Len   uint64 // bytes, of MMIOMap
-	Value uint64 // of MMIORead and MMIOWrite
-	Width uint8  // bytes, of MMIORead and MMIOWrite
+	Phys  uint64 // for MMIOMap: address on the bus
+	Len   uint64 // for MMIOMap: size in bytes
+	Value uint64 // for MMIORead and MMIOWrite
+	Width uint8  // for MMIORead and MMIOWrite: size in bytes
 }
 
-// MMIOKind says what; the values are those of enum mm_io_opcode.
+// MMIOKind says what a driver does. The values are those of enum mm_io_opcode.
 type MMIOKind uint8
 
 const (
@@ -27,9 +27,9 @@ const (
 	MMIOUnmap
 )
 
-// ioSpace is the memory of devices and where it is mapped.
+// ioSpace is the memory of devices, and where it is mapped.
 type ioSpace struct {
-	maps   []ioMap // by address
+	maps   []ioMap // sorted by address
 	memory map[uint64]*[pageSize]byte
 }
 
@@ -37,15 +37,15 @@ type ioMap struct{ virt, size, phys uint64 }
 
 const (
 	pageSize = 4096
-	// vmallocBase is where mappings begin: what the kernel mapped while it booted
-	// lies before.
+	// vmallocBase is where mappings begin. What the kernel has mapped while it booted
+	// lies before it.
 	vmallocBase = 0xffffc90000800000
 	maxMapOrder = 30 // IOREMAP_MAX_ORDER
 )
 
-// IORemap maps size bytes from phys on and returns where they are: at the lowest
-// address that is free, a multiple of size made a power of two, with a page behind
-// them that stays free.
+// IORemap maps size bytes from phys on and returns their address. It is the lowest free
+// address that is a multiple of size, rounded up to a power of two. The page behind the
+// mapping stays free.
 //
 // Kernel: ioremap, arch/x86/mm/ioremap.c.
 func (c *CPU) IORemap(phys, size uint64) (virt uint64) {
@@ -67,7 +67,7 @@ func (c *CPU) IORemap(phys, size uint64) (virt uint64) {
 	return addr + inPage
 }
 
-// IOUnmap takes a mapping away.
+// IOUnmap removes a mapping.
 //
 // Kernel: iounmap, arch/x86/mm/ioremap.c.
 func (c *CPU) IOUnmap(virt uint64) {
@@ -90,7 +90,7 @@ func (c *CPU) IOWrite(virt uint64, width uint8, value uint64) {
 // IORead reads width bytes of mapped memory.
 func (c *CPU) IORead(virt uint64, width uint8) (value uint64) {
 	for n := range uint64(width) {
-		b := byte(0xff) // where nothing answers
+		b := byte(0xff) // what is read if no device answers
 		if p := c.m.io.at(virt + n); p != nil {
 			b = *p
 		}
@@ -100,7 +100,7 @@ func (c *CPU) IORead(virt uint64, width uint8) (value uint64) {
 	return value
 }
 
-// at is the byte at an address, nil where no memory is.
+// at finds the byte at an address; nil if there is no memory.
 func (s *ioSpace) at(virt uint64) *byte {
 	for _, m := range s.maps {
 		phys := m.phys + virt - m.virt
@@ -127,7 +127,8 @@ func (c *CPU) mmio(a MMIO) {
 	}
 }
 
-// MMIOPrintk is a driver's remark, which is kept while somebody looks at what it does.
+// MMIOPrintk adds a remark of a driver to the trace, if somebody traces what the driver
+// does.
 //
 // Kernel: mmiotrace_printk, arch/x86/mm/mmio-mod.c.
 func (c *CPU) MMIOPrintk(text string, args ...any) {

@@ -11,21 +11,22 @@ import (
 type Module struct {
 	Name      string // as lsmod lists it, with underscores
 	Functions []string
-	Formats   []string // strings and formats of its calls of trace_printk that do not change
+	Formats   []string // the constant strings and formats of its calls of trace_printk
 	Direct    []Direct
-	Block     bool // drives the block device
+	Block     bool // it is the driver of the block device
 }
 
-// Modules lie behind those that were there when the symbol table was read, each
-// in pages of its own; its functions are a cache line or more apart.
+// Modules lie behind those that were loaded when the symbol table was read. Each has
+// pages of its own, and its functions are a cache line or more apart.
 const (
 	moduleBase   = 0xffffffffc0800000
 	moduleSize   = 0x4000
 	functionSize = 0x80
 )
 
-// LoadModule gives mod's functions addresses and puts them into the symbol table,
-// which is a new one from then on. EEXIST if there is such a module.
+// LoadModule gives the functions of mod addresses and adds them to the symbol table,
+// which is a new table from then on. Errors: EEXIST if there is a module with that
+// name.
 //
 // Departure: addresses and sizes are made up.
 //
@@ -58,8 +59,8 @@ func (m *Machine) LoadModule(mod Module) error {
 	return nil
 }
 
-// UnloadModule takes a module that LoadModule loaded away again; nothing may run
-// in it. ENOENT if there is none of that name.
+// UnloadModule removes a module that LoadModule has loaded; no code of it may be
+// running. Errors: ENOENT if there is none with that name.
 //
 // Kernel: delete_module, kernel/module/main.c.
 func (m *Machine) UnloadModule(name string) error {
@@ -85,14 +86,14 @@ func (m *Machine) UnloadModule(name string) error {
 	return nil
 }
 
-// HasModule says whether LoadModule has loaded a module of that name.
+// HasModule reports whether LoadModule has loaded a module with that name.
 func (m *Machine) HasModule(name string) bool { return m.moduleAt(name) >= 0 }
 
 func (m *Machine) moduleAt(name string) int {
 	return slices.IndexFunc(m.modules, func(mod *Module) bool { return mod.Name == name })
 }
 
-// LoadedModules lists them in the order in which they were loaded.
+// LoadedModules lists the modules that LoadModule has loaded, in that order.
 func (m *Machine) LoadedModules() []string {
 	var names []string
 	for _, mod := range m.modules {
@@ -101,8 +102,8 @@ func (m *Machine) LoadedModules() []string {
 	return names
 }
 
-// Assemble makes code for the running kernel of the functions that build names,
-// each of whose steps takes cost nanoseconds.
+// Assemble makes code for the running kernel: build names the functions, and each step
+// takes cost nanoseconds.
 func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	a := NewAssembler(m.kallsyms, cost)
 	build(a)
@@ -129,7 +130,7 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	return code, nil
 }
 
-// ipOf is the address of the patched call of the function that s calls.
+// ipOf gives the address of the patched call in the function that s calls.
 func (m *Machine) ipOf(s Site) uint64 {
 	if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
 		return sym.IP()

@@ -2,9 +2,9 @@ package machine
 
 import "slices"
 
-// A non-maskable interrupt comes upon anything, interrupts off or on; only
-// another one it does not interrupt, which then comes behind it. It does not look
-// whether to reschedule.
+// A non-maskable interrupt can interrupt anything, even if interrupts are off, except
+// for another NMI; that one then follows it. At its end nobody checks whether to
+// reschedule.
 //
 //	exc_nmi
 //	  irqentry_nmi_enter   in_nmi() from here on: FlagNMI of the step that leaves it
@@ -12,9 +12,9 @@ import "slices"
 //	    nmi_handle         asks all handlers, one event nmi:nmi_handler for each
 //	  irqentry_nmi_exit
 //
-// preempt_count has NMI_OFFSET and HARDIRQ_OFFSET meanwhile, so that the latency
-// format always shows Z for it: the z of an NMI without a hard interrupt cannot
-// happen on this kernel.
+// Meanwhile preempt_count has NMI_OFFSET and HARDIRQ_OFFSET, so the latency format
+// always shows Z for it. The z of an NMI without a hard interrupt cannot occur on this
+// kernel.
 //
 // Kernel: DEFINE_IDTENTRY_RAW(exc_nmi), arch/x86/kernel/nmi.c; __nmi_enter,
 // include/linux/hardirq.h.
@@ -25,21 +25,21 @@ import "slices"
 // register_nmi_cpu_backtrace_handler, arch/x86/kernel/apic/hw_nmi.c.
 var nmiHandlers = [...]string{"perf_event_nmi_handler", "nmi_cpu_backtrace_handler"}
 
-// NMIHandlers names the functions that are asked whether an NMI is theirs.
+// NMIHandlers gives the names of the functions that are asked whether an NMI is theirs.
 func NMIHandlers() []string { return slices.Clone(nmiHandlers[:]) }
 
 // Operands of EvNMIHandler.
 const nmiAsks = -1
 
-// Ask adds the call of the handler that is n-th of NMIHandlers: body is what it does,
-// handled how many NMIs it says were its own.
+// Ask adds the call of the n-th handler of NMIHandlers. body is what the handler does,
+// and handled is how many NMIs it says were its own.
 func (a *Assembler) Ask(n int, handled int32, body func(*Assembler)) *Assembler {
 	a.Trace(EvNMIHandler, nmiAsks).Call(nmiHandlers[n])
 	body(a)
 	return a.Return(1).Trace(EvNMIHandler, handled*int32(len(nmiHandlers))+int32(n))
 }
 
-// performNMI is a look at the clock before a handler, or the report behind it.
+// performNMI notes the time before a handler, or makes the report behind it.
 func (c *CPU) performNMI(a *activation, op *Op) {
 	if op.Arg == nmiAsks {
 		a.asked = c.Time
@@ -55,7 +55,7 @@ func (c *CPU) performNMI(a *activation, op *Op) {
 	c.report(EvNMIHandler, &c.args.nmi)
 }
 
-// SendNMI lets c take an NMI of that kind as soon as one gets there.
+// SendNMI sends c an NMI of that kind. c takes it as soon as it arrives.
 //
 // Kernel: __apic_send_IPI_mask with NMI_VECTOR, arch/x86/kernel/apic.
 func (c *CPU) SendNMI(kind InterruptKind) {
@@ -65,15 +65,15 @@ func (c *CPU) SendNMI(kind InterruptKind) {
 	}
 }
 
-// watchdog is a counter of a CPU's cycles, which stands still while it halts. It
-// raises an NMI when it overflows.
+// watchdog is a counter of a CPU's cycles, which stands still while the CPU halts. When
+// it overflows, it raises an NMI.
 type watchdog struct {
-	at   Time // when it does, if the CPU does not halt before; never if it halts
-	left Time // then: until it would
+	at   Time // when it overflows if the CPU does not halt before; never while the CPU halts
+	left Time // while the CPU halts: how much is missing until it overflows
 }
 
-// SetNMIWatchdog makes every CPU take an NMI each time it has run for period; 0
-// ends that. The counters begin within a millisecond, as chance will have it.
+// SetNMIWatchdog makes every CPU take an NMI each time it has run for period; 0 ends
+// that. The counters start at random moments within a millisecond.
 //
 // Kernel: watchdog_hardlockup_enable, kernel/watchdog_perf.c.
 func (m *Machine) SetNMIWatchdog(period Time) {
@@ -108,7 +108,7 @@ func (w *watchdog) halt(c *CPU) {
 	}
 }
 
-// nmiChanged sets when c takes its next NMI: not while one runs.
+// nmiChanged sets when c takes its next NMI, which is never while one runs.
 func (c *CPU) nmiChanged() {
 	at := c.watchdog.at
 	if len(c.nmis) > 0 {
@@ -120,10 +120,11 @@ func (c *CPU) nmiChanged() {
 	c.nmiAt = max(at, c.Time)
 }
 
-// takeNMI puts the handler of the earliest NMI on top of what runs.
+// takeNMI puts the handler of the earliest NMI on top of the code that runs.
 //
-// Departure: what an NMI in user space wants done on the way back there happens at
-// its end. A kernel's sends itself an interrupt (irq_work), which does it.
+// Departure: work that an NMI in user space leaves for the way back happens at the end
+// of the NMI. In a kernel, the NMI sends an interrupt (irq_work) to its own CPU, which
+// does the work.
 func (c *CPU) takeNMI() {
 	irq := Interrupt{At: c.watchdog.at, Kind: WatchdogNMI}
 	if len(c.nmis) > 0 && c.nmis[0].At <= irq.At {
@@ -145,7 +146,7 @@ func (c *CPU) takeNMI() {
 	c.push(activation{code: code, kind: actNMI, irq: irq, base: c.state()})
 }
 
-// leaveNMI goes back to what an NMI came upon.
+// leaveNMI goes back to what an NMI has interrupted.
 //
 // Kernel: the end of asm_exc_nmi, arch/x86/entry/entry_64.S, which does without
 // exit_to_user_mode_prepare.
@@ -160,11 +161,11 @@ func (c *CPU) leaveNMI(t *Task, a *activation) {
 	c.resume(t, a)
 }
 
-// crossNMI changes the CPU's condition where an NMI has begun or is about to end.
-// The count of preemption is changed without telling anybody. That interrupts are
-// off is told, but never that they are on again (a kernel without
-// CONFIG_PROVE_LOCKING does not know that they were): for the latency tracers they
-// are off until they are next switched on somewhere else.
+// crossNMI changes the CPU's condition where an NMI has begun or is about to end. The
+// preempt count changes without a report. It is reported that interrupts are off, but
+// never that they are on again, because a kernel without CONFIG_PROVE_LOCKING does not
+// know that they were on. So for the latency tracers interrupts are off until they are
+// switched on somewhere else.
 //
 // Kernel: irqentry_nmi_enter and irqentry_nmi_exit, kernel/entry/common.c.
 func (c *CPU) crossNMI(to condition) {

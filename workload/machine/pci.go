@@ -8,11 +8,12 @@ type PCIDevice struct {
 	Vendor, Device uint16
 	IRQ            int
 	Regions        [7]PCIRegion // base address registers, and the expansion ROM
-	Driver         string       // "" for none
+	Driver         string       // "": it has none
 }
 
-// PCIRegion is what a device answers to. Flags are the low bits of its register: 1 for
-// ports, 8 for memory that may be read ahead, 4 for an address of 64 bits.
+// PCIRegion is a range of addresses to which a device answers. Flags are the low bits
+// of its register: 1 for ports, 8 for memory that may be prefetched, 4 for an address
+// of 64 bits.
 type PCIRegion struct {
 	Start, Size uint64
 	Flags       uint8
@@ -23,9 +24,9 @@ var frameBuffer = PCIRegion{Start: 0xfd000000, Size: 16 << 20, Flags: 8}
 
 // PCIDevices are the devices of the machine, in the order of their addresses.
 //
-// Departure: they are those of a small virtual machine, with addresses made up, and
-// do nothing but for the display's memory and the disk; of the drivers only virtio-pci
-// is built in.
+// Departure: the devices are those of a small virtual machine, with made-up addresses.
+// They do nothing, except for the display's memory and the disk. Of their drivers, only
+// virtio-pci is built in.
 func PCIDevices() []PCIDevice {
 	return []PCIDevice{
 		{DevFn: 0x00, Vendor: 0x8086, Device: 0x1237},

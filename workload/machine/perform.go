@@ -99,8 +99,8 @@ func (c *CPU) performProcess(t *Task, e Event, arg int32) {
 	}
 }
 
-// slab hands out addresses of objects: per kind of object a stack of those
-// that are in use, so that a free has the address of an allocation.
+// slab hands out the addresses of objects. For each kind of object it keeps a stack of
+// those in use, so that a free has the address of an allocation.
 type slab struct {
 	kinds []slabKind
 }
@@ -112,8 +112,8 @@ type slabKind struct {
 
 const (
 	slabBase  = 0xffff888100000000 // direct mapping of page_offset_base without KASLR, above 4 GB
-	slabRange = 1 << 21            // bytes of addresses per kind
-	slabLive  = 256                // objects remembered per kind
+	slabRange = 1 << 21            // how many bytes of addresses each kind has
+	slabLive  = 256                // how many objects are remembered for each kind
 )
 
 func (s *slab) alloc(kind int, size uint64) uint64 {
@@ -139,7 +139,7 @@ func (s *slab) free(kind int, size uint64) uint64 {
 	return addr
 }
 
-// last is the address that free would give.
+// last gives the address that free would give.
 func (s *slab) last(kind int, size uint64) uint64 {
 	k := s.kind(kind)
 	if n := len(k.live); n > 0 {
@@ -148,7 +148,7 @@ func (s *slab) last(kind int, size uint64) uint64 {
 	return k.addr(kind, size)
 }
 
-// addr is that of the next object.
+// addr gives the address of the next object.
 func (k *slabKind) addr(kind int, size uint64) uint64 {
 	size = max(size, 8)
 	return slabBase + uint64(kind)*slabRange + k.next*size%(slabRange-size)&^7
@@ -161,8 +161,8 @@ func (s *slab) kind(i int) *slabKind {
 	return &s.kinds[i]
 }
 
-// performSlab allocates or frees an object. The call site is the caller of the
-// allocator's function, as the kernel passes _RET_IP_.
+// performSlab allocates or frees an object. Its call site is in the caller of the
+// allocator's function, because the kernel passes _RET_IP_.
 func (c *CPU) performSlab(t *Task, op *Op) {
 	if !c.on(op.Event) {
 		return

@@ -4,23 +4,22 @@ package machine
 type Printk struct {
 	Kind PrintkKind
 	Text string // the string or the format
-	Args []any  // of a format: string, int32, uint32, uint64; of a PrintkText Pointer, too
-	IP   uint64 // where it is called; 0: in the function that is being assembled
+	Args []any  // the arguments of a format: string, int32, uint32, uint64; for a PrintkText also Pointer
+	IP   uint64 // the address of the call; 0: it is in the function that is being assembled
 }
 
-// Pointer is an argument that is printed as %p: as a hash.
+// Pointer is an argument that is printed with %p, that is, as a hash.
 type Pointer uint64
 
-// PrintkKind says what the call was compiled to.
+// PrintkKind says to what the call was compiled.
 type PrintkKind uint8
 
 const (
-	// PrintkBputs keeps the address of a string that does not change.
+	// PrintkBputs records the address of a constant string.
 	PrintkBputs PrintkKind = iota
-	// PrintkBprintk keeps the address of a format that does not change, and its
-	// arguments.
+	// PrintkBprintk records the address of a constant format, and the arguments.
 	PrintkBprintk
-	// PrintkText keeps the text.
+	// PrintkText records the formatted text.
 	PrintkText
 )
 

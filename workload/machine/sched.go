@@ -2,11 +2,11 @@ package machine
 
 import "slices"
 
-// reschedule is the context switch in the middle of schedule(): the current
-// task goes to sleep in the state op names, or stays runnable, and the first
-// task of the run queue goes on where it was switched out.
+// reschedule does the context switch in the middle of schedule(). The current task goes
+// to sleep in the state that op names, or stays runnable. The first task of the run
+// queue goes on where it was switched out.
 //
-// Nothing happens if the task may run on and nobody else wants to.
+// Nothing happens if the task stays runnable and no other task has to run.
 //
 // Kernel: __schedule, kernel/sched/core.c.
 func (c *CPU) reschedule(op *Op) {
@@ -20,7 +20,7 @@ func (c *CPU) reschedule(op *Op) {
 		state = StateRunning
 	}
 	if state != StateRunning && state != StatePreempted && (prev.wakeSoon || prev.stay.Wait.Over != nil && prev.stay.Wait.Over()) {
-		state = StateRunning // the event came before the sleep
+		state = StateRunning // the wake-up came before the sleep
 	}
 	prev.wakeSoon = false
 	runnable := state == StateRunning || state == StatePreempted
@@ -79,7 +79,7 @@ func (c *CPU) switchTo(next *Task, state int64) {
 	next.state = StateRunning
 }
 
-// sleep starts t's wait for w; t is off the run queue.
+// sleep starts the wait of t for w; t is not on a run queue.
 func (c *CPU) sleep(t *Task, w Wait) {
 	t.sleeps++
 	t.wait = w
@@ -95,15 +95,15 @@ func (c *CPU) sleep(t *Task, w Wait) {
 	}
 }
 
-// asleep says whether t waits to be woken.
+// asleep reports whether t waits to be woken.
 func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.exiting }
 
-// target picks the CPU on which t will run: its previous one, if that is idle
-// or no other is.
+// target chooses the CPU on which t will run: its previous one, if that is idle or no
+// other CPU is idle.
 //
-// Departure: select_task_rq weighs caches and loads; this looks for idleness, and
-// for real-time and deadline tasks for a CPU where they come first. Nothing moves a
-// task that waits already.
+// Departure: select_task_rq weighs caches and loads. Here, only idle CPUs are looked
+// for and, for real-time and deadline tasks, a CPU on which they run first. A task that
+// waits on a run queue already is never moved.
 func (c *CPU) target(t *Task) *CPU {
 	if t.bound && t.home != nil {
 		return t.home
@@ -124,7 +124,7 @@ func (c *CPU) target(t *Task) *CPU {
 		}
 	}
 	if t.cpu.presence != present {
-		return c.m.cpus[0] // which never leaves
+		return c.m.cpus[0] // CPU 0 never goes offline
 	}
 	return t.cpu
 }
@@ -179,7 +179,7 @@ func (c *CPU) woken(t *Task, e Event) {
 	dst.kick(c)
 }
 
-// kick makes c notice what from put on its run queue.
+// kick makes c notice that the CPU from has put something on its run queue.
 func (c *CPU) kick(from *CPU) {
 	at := c.m.now + ipiLatency
 	switch {
@@ -195,7 +195,7 @@ func (c *CPU) kick(from *CPU) {
 	}
 }
 
-// ipiLatency is how long an interrupt takes from one CPU to another.
+// ipiLatency is how long an interrupt takes from one CPU to another, in ns.
 const ipiLatency = 1200
 
 // Wake ends the sleep of t, if it sleeps, as kthread_stop on another CPU does.
@@ -204,16 +204,16 @@ func (m *Machine) Wake(t *Task) {
 	t.cpu.kick(nil)
 }
 
-// wake does all of a wake-up at once.
+// wake does a whole wake-up at once.
 func (c *CPU) wake(t *Task) {
 	if c.waking(t) {
 		c.makeRunnable(t)
 	}
 }
 
-// Fork makes a child of the current task and reports it; the child becomes
-// runnable at the next EvSchedWakeupNew, or when the code that forked is done.
-// Only Workload.Event may call it.
+// Fork makes a child of the current task and reports it. The child becomes runnable at
+// the next EvSchedWakeupNew, or when the code that has forked is done. Only
+// Workload.Event may call it.
 func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	t := c.Current
 	cfg.Parent = t
@@ -232,8 +232,8 @@ func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	return child
 }
 
-// Exec gives the current task another program and reports it. It is to be
-// called by Workload.Event.
+// Exec gives the current task another program and reports it. Only Workload.Event may
+// call it.
 func (c *CPU) Exec(comm, filename string) {
 	t := c.Current
 	if c.on(EvTaskRename) {
@@ -247,7 +247,7 @@ func (c *CPU) Exec(comm, filename string) {
 	}
 }
 
-// bury switches away from a task whose exit code ended without a switch.
+// bury switches away from a task whose exit code has ended without a switch.
 func (c *CPU) bury(t *Task) {
 	c.NeedResched = false
 	c.switchTo(c.takeNext(), StateDead)
@@ -255,10 +255,10 @@ func (c *CPU) bury(t *Task) {
 	c.advance()
 }
 
-// maxDead bounds the list of dead tasks whose sched_process_free is due.
+// maxDead is how many dead tasks can wait for their sched_process_free.
 const maxDead = 64
 
-// remove takes an exited task off the task list.
+// remove removes an exited task from the task list.
 func (m *Machine) remove(t *Task) {
 	t.state, t.frames, t.acts = StateDead, nil, nil
 	delete(m.tasks, t.PID)

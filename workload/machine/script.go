@@ -1,10 +1,10 @@
 package machine
 
-// Script is the smallest workload: every task repeats a list of stays. It is
-// meant for tests of what hangs on the hooks.
+// Script is the smallest workload: every task repeats a list of stays. It is meant for
+// tests of code that uses the hooks.
 type Script struct {
-	Stays  map[string][]Stay // by comm; tasks without any stay in user space
-	IRQ    Code              // executed at every interrupt
+	Stays  map[string][]Stay // by comm; a task without stays always runs in user space
+	IRQ    Code              // what every interrupt executes
 	turns  map[*Task]int
 	Events func(c *CPU, t *Task, e Event) // fork, exec and exit, may be nil
 }
@@ -29,7 +29,7 @@ func (s *Script) Interrupt(*CPU, Interrupt) Code { return s.IRQ }
 // Preempt implements Workload: tasks are not preempted.
 func (s *Script) Preempt(*CPU, *Task) Code { return nil }
 
-// Wakee implements Workload: whoever sleeps for that class.
+// Wakee implements Workload: it gives a task that sleeps for that class.
 func (s *Script) Wakee(c *CPU, class int32) *Task {
 	for _, t := range c.m.Tasks() {
 		if w, ok := t.Sleeping(); ok && w.Class == class {

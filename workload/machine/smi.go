@@ -1,14 +1,14 @@
 package machine
 
-// smi are system management interrupts: the firmware takes all CPUs at once, and
-// the kernel sees nothing of it but the time that is missing.
+// smi are system management interrupts. In each of them the firmware takes all CPUs at
+// once, and all that the kernel sees of it is the missing time.
 type smi struct {
-	every, length Time // on average; no SMIs if every is 0
-	at, until     Time // the next one, the end of the last
+	every, length Time // means; every 0: there are no SMIs
+	at, until     Time // when the next one comes, and when the last one ended
 }
 
-// SetSMI lets the firmware take the machine once every so often, for length, both
-// on average. Their times come from a random stream of their own.
+// SetSMI lets the firmware take the machine. every is the mean time between two SMIs,
+// length the mean length of one. The times come from a random stream of their own.
 func (m *Machine) SetSMI(every, length Time) {
 	m.smi = smi{every: every, length: length, at: never}
 	if every > 0 {
@@ -16,12 +16,12 @@ func (m *Machine) SetSMI(every, length Time) {
 	}
 }
 
-// between is a time that is mean on average, between a half of it and one and a half.
+// between draws a time between half of mean and one and a half times mean.
 func (m *Machine) between(stream string, mean Time) Time {
 	return mean/2 + m.Rand(stream).Uint64N(mean+1)
 }
 
-// manage is one system management interrupt.
+// manage lets one system management interrupt happen.
 func (m *Machine) manage() {
 	length := m.between("smi", m.smi.length)
 	m.smi.until = m.smi.at + length

@@ -1,27 +1,28 @@
 package machine
 
-// Frame is one kernel call in progress. Ret is the word on the stack that the
-// function will return to; a return hook may replace it (fgraph does).
+// Frame is one kernel call in progress. Ret is the word on the stack that holds the
+// address to which the function returns; a return hook may replace it, as fgraph does.
 type Frame struct {
 	Func uint64 // entry address
 	IP   uint64 // address of the patched call: Func+4 behind an endbr64, else Func
 	Ret  uint64 // return address into the caller
-	// Value is what the function returns; it is there in a Return hook.
+	// Value is what the function returns. It is set in a Return hook.
 	Value uint64
 
 	orig uint64 // return address as the call instruction pushed it
-	was  uint64 // Ret before the Call hook
+	was  uint64 // what Ret was before the Call hook
 	tail bool   // entered by a jump: Ret is the caller's own
 	seen bool   // not hidden
-	skip bool   // a call that was not made (Site.Probe)
+	skip bool   // the call was not made (Site.Probe)
 }
 
-// Parent is the address the function returns to, seen through any replaced
-// return address: the parent_ip of the function tracer.
+// Parent is the real address to which the function returns, even if it was replaced. It
+// is the parent_ip of the function tracer.
 func (f *Frame) Parent() uint64 { return f.orig }
 
-// Replaced says whether a hook has replaced Ret, and none has put it back. Of a
-// function that was jumped to, what its caller's Ret was replaced by does not count.
+// Replaced reports whether a hook has replaced Ret and none has put it back. If the
+// function was entered by a jump, a replacement that was made in its caller's frame
+// does not count.
 func (f *Frame) Replaced() bool { return f.Ret != f.was }
 
 const (
@@ -37,7 +38,7 @@ func (c *CPU) call(t *Task, s *Site, ip uint64) {
 		f.Ret, f.orig, f.tail = caller.Ret, caller.orig, true
 	}
 	if n := len(t.frames); f.orig == 0 && n > 0 {
-		f.Ret = pointIn(t.frames[n-1].Func) // an interrupt: where it came
+		f.Ret = pointIn(t.frames[n-1].Func) // this is an interrupt: it returns to the place where it came
 		f.orig = f.Ret
 	}
 	f.was = f.Ret
@@ -53,7 +54,7 @@ func (c *CPU) call(t *Task, s *Site, ip uint64) {
 	}
 }
 
-// ret leaves the innermost function, whose value is that of arg.
+// ret leaves the innermost function; arg tells its return value.
 func (c *CPU) ret(t *Task, arg int32) {
 	n := len(t.frames) - 1
 	if n < 0 {
@@ -70,21 +71,21 @@ func (c *CPU) ret(t *Task, arg int32) {
 	t.frames = t.frames[:n]
 }
 
-// Frames is the kernel call stack of what runs now, outermost first. It is the
-// machine's own: valid until the next step.
+// Frames is the kernel call stack of the code that runs now, the outermost call first.
+// It belongs to the machine and is valid until the next step.
 func (c *CPU) Frames() []Frame { return c.Current.frames }
 
-// KernelStack appends the kernel stack of the running context to dst, innermost
-// first, as an unwinder sees it: an address in the current function, then the
-// return addresses, replaced ones resolved to the original. Functions that
-// jumped to their last callee are not on it. In a Call hook the first address
-// is behind the patched call of the function being entered; at a tracepoint it
-// is behind the call to the probe.
-func (c *CPU) KernelStack(dst []uint64) []uint64 {
-	return c.Current.kernelStack(dst, c.site)
+// AppendKernelStack appends the kernel stack of the running context to dst, innermost
+// first, as an unwinder sees it: an address in the current function, then the return
+// addresses, where the originals stand for replaced ones. Functions that have ended
+// with a jump are not on it. In a Call hook the first address is behind the patched
+// call of the function being entered; at a tracepoint it is behind the call to the
+// probe.
+func (c *CPU) AppendKernelStack(dst []uint64) []uint64 {
+	return c.Current.appendKernelStack(dst, c.site)
 }
 
-func (t *Task) kernelStack(dst []uint64, site uint64) []uint64 {
+func (t *Task) appendKernelStack(dst []uint64, site uint64) []uint64 {
 	n := len(t.frames)
 	for n > 0 && t.frames[n-1].skip {
 		n--
@@ -107,10 +108,10 @@ func (t *Task) kernelStack(dst []uint64, site uint64) []uint64 {
 	return dst
 }
 
-// pointIn is an address inside the function at entry for which no real call
-// site is known.
+// pointIn gives an address inside the function at entry. It is used if no real address
+// is known.
 //
-// Departure: a real unwinder reports the place the function has come to; here
-// it is the end of the patched call. Where the oracle's stacks show the real
-// place, Kernel.Points has it.
+// Departure: a real unwinder reports the place to which the function has come. Here it
+// is the end of the patched call, unless Kernel.Points has the real place from captured
+// stacks.
 func pointIn(entry uint64) uint64 { return entry + endbrSize + callSize }

@@ -2,13 +2,13 @@ package machine
 
 import "slices"
 
-// The kernel stack as bytes. A call leaves its caller's frame and a return
-// address; a jump leaves nothing, the function takes the place of the one that
-// jumped.
+// The kernel stack in bytes. A call leaves the frame of its caller and a return address
+// on the stack. A jump leaves nothing: the new function takes the place of the one that
+// has jumped.
 
 const (
-	// entryUse is where the way from user space leaves the return address of the
-	// first function: behind struct pt_regs.
+	// entryUse is where the return address of the first function lies if the kernel was
+	// entered from user space: behind struct pt_regs.
 	entryUse = 176
 	// threadUse is the same for a kernel thread.
 	threadUse = 192
@@ -16,27 +16,27 @@ const (
 
 // frameUse is the size of a function's frame and a return address.
 //
-// Departure: the sizes of frames are made up, from 16 to 264 bytes, always the
-// same for a function.
+// Departure: the sizes of frames are made up, from 16 to 264 bytes. A function always
+// has the same size.
 func frameUse(fn uint64) int {
 	h := fn >> 4 * 0x9e3779b97f4a7c15
 	small, large := int(h>>60), int(h>>55&0x1f)
-	if h>>52&7 == 0 { // one in eight has something large on its stack
+	if h>>52&7 == 0 { // one function in eight has something large on its stack
 		return 16 + 8*large
 	}
 	return 16 + 8*small
 }
 
-// StackUse is how many bytes of kernel stack the running task uses, up to the
-// return address of the innermost function.
+// StackUse tells how many bytes of kernel stack the running task uses, up to the return
+// address of the innermost function.
 func (c *CPU) StackUse() (use int) {
 	for use = range c.Current.stackUse {
 	}
 	return use
 }
 
-// stackUse yields where the return addresses on the stack are, in bytes from its
-// top, outermost first.
+// stackUse yields the places of the return addresses on the stack, in bytes from its
+// top, the outermost first.
 func (t *Task) stackUse(yield func(int) bool) {
 	use := entryUse
 	if t.Kernel {
@@ -58,9 +58,9 @@ func (t *Task) stackUse(yield func(int) bool) {
 	}
 }
 
-// AppendStackUse appends, for each address of [CPU.KernelStack], where it is, in
-// bytes from the stack's top; the first is where the innermost function's return
-// address is, below which nothing was used when it was entered.
+// AppendStackUse appends the place of each address of [CPU.AppendKernelStack], in bytes
+// from the top of the stack. The first one is the place of the innermost function's
+// return address; nothing below it was in use when that function was entered.
 func (c *CPU) AppendStackUse(dst []int) []int {
 	first := len(dst)
 	use := 0

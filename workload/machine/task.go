@@ -6,43 +6,43 @@ import "fmt"
 type Task struct {
 	PID, TGID int
 	Comm      string
-	Prio      int // kernel priority: 120 is nice 0, below 100 is real time, -1 deadline
+	Prio      int // kernel priority: 120 is nice 0, 0 to 99 are real-time, -1 is deadline
 	Policy    Policy
 	UID       int
 	Kernel    bool // kernel thread: no user stack
 	Parent    *Task
 	User      UserRegs
 	Memory    UserMemory
-	Maps      []Mapping // what is mapped where, in order of addresses
-	Starts    []Place   // of a new program: where it begins, in that order
-	Private   any       // per-task data of the tracer (the shadow stack)
-	Data      any       // per-task data of the workload
+	Maps      []Mapping // what is mapped, sorted by address
+	Starts    []Place   // after an exec: the places that the new program passes when it starts, in that order
+	Private   any       // the tracer's data for the task (the shadow stack)
+	Data      any       // the workload's data for the task
 
 	born     Time
-	state    int64 // as sched_switch reports it; StateRunning while it runs or waits for a CPU
+	state    int64 // one of State…; StateRunning while it runs or waits for a CPU
 	cpu      *CPU  // where it runs or last ran
-	bound    bool  // runs on cpu only
-	home     *CPU  // where a bound task goes when it is next woken; nil: it stays
+	bound    bool  // it runs on cpu only
+	home     *CPU  // the CPU to which a bound task moves when it is next woken; nil: it stays
 	onRQ     bool
 	exiting  bool
-	stop     bool // of the stop class
+	stop     bool // it is in the stop class
 	budget   budget
-	ticks    int    // of SCHED_RR: since its turn began
-	wakeSoon bool   // woken before it slept
-	sleeps   uint64 // changes with every sleep and wake-up, so that a timer knows its own
+	ticks    int    // for SCHED_RR: how many ticks its turn has lasted
+	wakeSoon bool   // it was woken before it slept
+	sleeps   uint64 // changes at every sleep and wake-up, so that a timer recognizes the sleep that it ends
 	wait     Wait
 	runtime  Time
-	child    *Task // forked, not yet runnable
+	child    *Task // was forked and is not runnable yet
 
-	program  func(c *CPU, t *Task) Stay // what it does, nil: what the workload says
+	program  func(c *CPU, t *Task) Stay // what the task does; nil: the workload says it
 	acts     []activation
 	frames   []Frame
 	stay     Stay // in progress
-	next     Stay // what follows user space
+	next     Stay // the stay that follows
 	pending  bool // next is valid
 	userLeft Time // time in user space before next
 	inKernel bool // between UserEntry and UserExit
-	returns  bool // from a system call
+	returns  bool // it returns from a system call
 }
 
 // Policy is a scheduling policy, SCHED_NORMAL and so on.
@@ -58,20 +58,20 @@ const (
 	Deadline   Policy = 6
 )
 
-// RealTime and DeadlineTask say in which scheduling class t is; of one that is
-// in neither, the fair one.
+// RealTime reports whether t is in the real-time class. A task that is neither there
+// nor in the deadline class is in the fair class.
 func (t *Task) RealTime() bool { return t.Prio >= 0 && t.Prio < maxRTPrio }
 
-// DeadlineTask is RealTime for the deadline class.
+// DeadlineTask reports whether t is in the deadline class.
 func (t *Task) DeadlineTask() bool { return t.Prio < 0 }
 
-// maxRTPrio is MAX_RT_PRIO: kernel priorities from there on are the fair class's.
+// maxRTPrio is MAX_RT_PRIO. Kernel priorities from there on belong to the fair class.
 const maxRTPrio = 100
 
-// RTPrio is the kernel priority of a real-time task whose own is 1 to 99.
+// RTPrio gives the kernel priority of a real-time task whose user priority is 1 to 99.
 func RTPrio(priority int) int { return maxRTPrio - 1 - priority }
 
-// RTPriority is the priority that sched_setscheduler was given: 1 to 99 for a
+// RTPriority is the user priority, as given to sched_setscheduler: 1 to 99 for a
 // real-time task, 0 for any other.
 func (t *Task) RTPriority() int {
 	if !t.RealTime() {
@@ -80,7 +80,7 @@ func (t *Task) RTPriority() int {
 	return RTPrio(t.Prio)
 }
 
-// Nice is -20 to 19; a task that is not in the fair class has 0.
+// Nice is the nice value, -20 to 19; 0 for a task that is not in the fair class.
 func (t *Task) Nice() int {
 	if t.Prio < maxRTPrio {
 		return 0
@@ -95,11 +95,11 @@ const (
 	StateUninterruptible = 2
 	StateDead            = 0x10
 	StateZombie          = 0x20
-	StateIdle            = 0x80  // a kernel thread's sleep that is not load
-	StatePreempted       = 0x100 // running, and switched out against its will
+	StateIdle            = 0x80  // the sleep of a kernel thread that does not count as load
+	StatePreempted       = 0x100 // the task was running and was switched out against its will
 )
 
-// UserRegs is where user space was when it entered the kernel.
+// UserRegs tells where user space was when it entered the kernel.
 type UserRegs struct{ IP, SP, FP uint64 }
 
 // UserMemory is a task's user stack as words; Load fails outside of it.
@@ -121,18 +121,18 @@ type Place struct {
 	Addr   uint64
 }
 
-// activation is kernel code in progress on behalf of a task, or of an
-// interrupt that came while the task ran.
+// activation is kernel code in progress, for a task or for an interrupt that came while
+// the task ran.
 type activation struct {
 	code  Code
 	pc    int
-	base  Op   // the processor's state underneath
-	left  Time // what was left of the interrupted operation
+	base  Op   // the processor's state in the activation below
+	left  Time // how much time was left until the next step of the interrupted code
 	kind  actKind
-	irq   Interrupt // of actInterrupt and actNMI
-	asked Time      // of actNMI: when a handler was called
-	wake  *Task     // woken by the code, not yet runnable
-	next  *Task     // whom it wakes next, where that was asked (CPU.Wakee)
+	irq   Interrupt // for actInterrupt and actNMI
+	asked Time      // for actNMI: when a handler was called
+	wake  *Task     // the code is waking this task, which is not runnable yet
+	next  *Task     // the task that it wakes next, if CPU.Wakee has asked for that
 }
 
 type actKind uint8
@@ -157,7 +157,7 @@ func (t *Task) State() int64 { return t.state }
 // CPU is where the task runs or last ran; nil before it first does.
 func (t *Task) CPU() *CPU { return t.cpu }
 
-// Sleeping says whether the task waits to be woken, and for which class of event.
+// Sleeping reports whether the task waits to be woken, and for what.
 func (t *Task) Sleeping() (Wait, bool) {
 	return t.wait, t.asleep()
 }
@@ -172,35 +172,35 @@ func newIdleTask(c *CPU) *Task {
 	return &Task{Comm: fmt.Sprintf("swapper/%d", c.ID), Prio: 120, Kernel: true, cpu: c}
 }
 
-// TaskConfig describes a task to be added with Spawn.
+// TaskConfig describes a task that Spawn adds.
 type TaskConfig struct {
 	Comm   string
-	Prio   int // 0 means 120, or of a real-time policy 0
+	Prio   int // 0 means 120; for a real-time policy it means 0
 	Policy Policy
 	UID    int
 	Kernel bool
-	Stop   bool // of the class that comes before all others (migration/N)
-	CPU    int  // where it first runs
+	Stop   bool // the task is in the class that runs before all others (migration/N)
+	CPU    int  // where it runs first
 	PID    int  // 0 means the next free one
-	// Foreign pids are given by somebody else: the machine's own go on below them.
+	// Foreign says that somebody else has chosen PID. The pids that the machine chooses
+	// do not go on from there.
 	Foreign bool
-	Parent  *Task // nil for none
-	Thread  bool  // shares Parent's thread group
-	Bound   bool  // runs on CPU only
-	Born    Code  // what it executes first (ret_from_fork)
+	Parent  *Task // nil: it has none
+	Thread  bool  // the task is in the thread group of Parent
+	Bound   bool  // the task runs on CPU only
+	Born    Code  // the code that it executes first (ret_from_fork)
 	Data    any
 	Memory  UserMemory
 	Maps    []Mapping
-	// Next, if it is set, says what the task does instead of the workload's; the
-	// same holds as for Workload.Next.
+	// Next, if it is not nil, is called instead of Workload.Next.
 	Next   func(c *CPU, t *Task) Stay
-	Asleep bool // starts sleeping with Wait instead of runnable
+	Asleep bool // the task is not runnable at first: it sleeps with Wait
 	Wait   Wait
 }
 
-// Spawn adds a task. It is runnable at once unless cfg.Asleep is set; inside
-// the fork events of running code use c.Fork, which reports it. Where cfg.CPU is
-// offline it runs on another, unless it is bound.
+// Spawn adds a task. The task is runnable at once, unless cfg.Asleep is set. If cfg.CPU
+// is offline, a task that is not bound runs on another CPU. For a fork by running code,
+// use c.Fork, which reports it.
 func (m *Machine) Spawn(cfg TaskConfig) *Task {
 	t := m.newTask(cfg)
 	if t.cpu.presence != present && !t.bound {
@@ -247,10 +247,11 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	return t
 }
 
-// pidMax is where pids start again, as with the kernel's default pid_max.
+// pidMax is the limit of pids, after which they start again; it is the kernel's default
+// pid_max.
 const pidMax = 32768
 
-// reservedPIDs is where pids go on after pidMax (RESERVED_PIDS).
+// reservedPIDs is the pid with which they start again (RESERVED_PIDS).
 const reservedPIDs = 300
 
 func (m *Machine) freePID() int {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Event names what kernel code does at an OpTrace step. Events that are
-// tracepoints have a name and, when enabled, reach Hooks.Trace with the struct
-// of that name; Op.Arg is what the comment says.
+// Event says what happens at an OpTrace step. An event that is a tracepoint has a name;
+// if it is enabled, Hooks.Trace gets it, with the struct of that name. The comments say
+// what Op.Arg is.
 type Event uint8
 
 const (
@@ -78,13 +78,13 @@ const (
 	EvBlockRqComplete
 	EvBlockIODone
 	EvBlockDirtyBuffer
-	EvSampleFooBar // count; these are of the module trace_events_sample
+	EvSampleFooBar // count; this and the following belong to the module trace_events_sample
 	EvSampleTemplateSimple
 	EvSampleFooBarCond
 	EvSampleTemplateCond
 	EvSampleTemplatePrint
 	EvSampleFooRelLoc
-	// NumTracepoints is how many values Event has.
+	// NumTracepoints is the number of values of Event.
 	NumTracepoints
 )
 
@@ -134,8 +134,8 @@ func (e Event) TracepointName() string { return tracepointNames[e] }
 // Tracepoints lists the names of all tracepoints the machine has.
 func Tracepoints() []string { return append([]string(nil), tracepointNames[1:]...) }
 
-// Enable switches a tracepoint, "sched:sched_switch", on or off. A tracepoint
-// that is off costs a comparison.
+// Enable switches a tracepoint such as "sched:sched_switch" on or off. A tracepoint
+// that is off only costs a comparison.
 //
 // The error names a tracepoint that the machine does not have.
 func (m *Machine) Enable(name string, on bool) error {
@@ -149,17 +149,17 @@ func (m *Machine) Enable(name string, on bool) error {
 	return fmt.Errorf("machine: no tracepoint %q", name)
 }
 
-// Enabled says whether a tracepoint is on.
+// Enabled reports whether a tracepoint is on.
 func (m *Machine) Enabled(e Event) bool { return m.enabled[e] }
 
 func (m *Machine) syscallsTraced() bool { return m.enabled[EvSysEnter] || m.enabled[EvSysExit] }
 
-// The argument lists (TP_PROTO) of the tracepoints, one struct for each or for
-// each family of the same shape; ID tells which.
+// The argument lists (TP_PROTO) of the tracepoints. There is a struct for each
+// tracepoint, or for several with the same arguments; ID then tells which it is.
 //
 // Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq,nmi,block}.h.
 type (
-	// Sample is of the module trace_events_sample.
+	// Sample is for the tracepoints of the module trace_events_sample.
 	Sample struct {
 		ID    Event
 		Count int32
@@ -185,7 +185,7 @@ type (
 		OldPID   int
 	}
 	// SchedProcess is sched:sched_process_exit, sched_process_free and
-	// sched_process_wait; for the latter PID is what was waited for.
+	// sched_process_wait. For the last one, PID is what the task waits for.
 	SchedProcess struct {
 		ID   Event
 		Task *Task
@@ -213,7 +213,7 @@ type (
 		ID  Event
 		Vec uint32
 	}
-	// HRTimer is the hrtimer events of the timer system. Timer and Function are
+	// HRTimer is for the hrtimer events of the system timer. Timer and Function are
 	// addresses.
 	HRTimer struct {
 		ID              Event
@@ -224,7 +224,7 @@ type (
 		ClockID, Mode   int32
 		WasArmed        bool
 	}
-	// Timer is the timer wheel's events. Times are jiffies.
+	// Timer is for the events of the timer wheel. Times are in jiffies.
 	Timer struct {
 		ID              Event
 		Timer, Function uint64
@@ -267,7 +267,8 @@ type (
 	}
 	// SysExit is raw_syscalls:sys_exit, and drives syscalls:sys_exit_*.
 	SysExit struct{ NR, Ret int64 }
-	// Work is the events of the workqueue system. Addresses of the work and its function.
+	// Work is for the events of the system workqueue, with the addresses of the work
+	// and its function.
 	Work struct {
 		ID             Event
 		Work, Function uint64
@@ -299,20 +300,20 @@ type (
 		ID                     Event
 		Address, IP, ErrorCode uint64
 	}
-	// NMIHandler is nmi:nmi_handler: the handler's address, how long it took in ns,
-	// and how many NMIs were its own.
+	// NMIHandler is nmi:nmi_handler: the address of the handler, how long it took in
+	// ns, and how many NMIs were its own.
 	NMIHandler struct {
 		Handler uint64
 		Delta   int64
 		Handled int32
 	}
-	// PreemptIRQ is the events of the preemptirq system: where it happens, and
-	// where that was called from, 0 if that is not known.
+	// PreemptIRQ is for the events of the system preemptirq: the address where it
+	// happens, and that of the caller, or 0 if it is not known.
 	PreemptIRQ struct {
 		ID         Event
 		IP, Parent uint64
 	}
-	// Vector is the events of the irq_vectors system.
+	// Vector is for the events of the system irq_vectors.
 	Vector struct {
 		ID     Event
 		Vector int32
@@ -347,7 +348,7 @@ func (a *PreemptIRQ) Event() Event     { return a.ID }
 func (a *Vector) Event() Event         { return a.ID }
 func (*NMIHandler) Event() Event       { return EvNMIHandler }
 
-// arguments holds one of each argument list, so that a tracepoint allocates nothing.
+// arguments holds one of each argument list, so that tracepoints allocate nothing.
 type arguments struct {
 	schedSwitch SchedSwitch
 	wakeup      SchedWakeup
@@ -380,17 +381,17 @@ type arguments struct {
 	mmio        MMIO
 }
 
-// on says whether e has to be reported.
+// on reports whether somebody wants e reported.
 func (c *CPU) on(e Event) bool { return c.m.enabled[e] && c.m.Hooks.Trace != nil }
 
-// report hands tp, which is event e, to the hook.
+// report passes tp, which is event e, to the hook.
 func (c *CPU) report(e Event, tp Tracepoint) {
 	c.site = c.tracePoint(e)
 	c.m.Hooks.Trace(c, tp)
 	c.site = 0
 }
 
-// tracePoint is the address of e inside the innermost function.
+// tracePoint gives the address of e inside the innermost function.
 func (c *CPU) tracePoint(e Event) uint64 {
 	fs := c.Current.frames
 	for n := len(fs) - 1; n >= 0; n-- {
@@ -401,10 +402,10 @@ func (c *CPU) tracePoint(e Event) uint64 {
 	return 0
 }
 
-// Valid says whether e is a tracepoint of this machine.
+// Valid reports whether e is a tracepoint of this machine.
 func (e Event) Valid() bool { return e > EvNone && e < NumTracepoints }
 
-// Template is the name of the event class that e is an event of: its probe is
+// Template is the name of the event class to which e belongs. The class's probe is
 // trace_event_raw_event_TEMPLATE.
 func (e Event) Template() string {
 	switch e {

@@ -5,43 +5,43 @@ import (
 	"slices"
 )
 
-// Value is what a function returns: what is in the processor's register for
-// results when it has returned.
+// Value is what a function returns, that is, what the register for results holds when
+// it has returned.
 type Value struct {
 	Kind ValueKind
 	Word uint64
 }
 
-// ValueKind says where a Value comes from.
+// ValueKind says how a Value is found.
 type ValueKind uint8
 
 const (
-	ValueConst   ValueKind = iota // Value.Word, always
-	ValueResult                   // the result of the system call that the function serves (Stay.Ret)
-	ValueFailure                  // the same if that is an error, otherwise Value.Word
+	ValueConst   ValueKind = iota // always Value.Word
+	ValueResult                   // the result of the system call (Stay.Ret)
+	ValueFailure                  // the result of the system call if it is an error, otherwise Value.Word
 	ValueNumber                   // the number of the system call (Stay.NR)
 	ValueTime                     // the time
 )
 
-// Values knows what functions return. It is read-only once made; nil knows
-// nothing.
+// Values knows what functions return. It does not change once it is made. A nil Values
+// knows nothing.
 //
-// Departure: functions compute nothing. Through some a system call's result is
-// handed up, some return its number or the time, and any other returns the same
-// each time; one of which nothing is known, what the last function that it called
-// has left in the register, and 0 if it called none.
+// Departure: functions compute nothing. Some hand on the result of the system call,
+// some return its number or the time, and all others return the same value each time. A
+// function about which nothing is known returns what the last function that it called
+// has left in the register, or 0 if it called none.
 type Values struct {
-	list []Value // of these an OpReturn names one; the first is 0
+	list []Value // an OpReturn has an index of this list; the first value is 0
 	of   map[uint64]returns
 }
 
-// returns is what a function returns where it hands a system call's result up, and
-// elsewhere; unknown if nothing is known of it there.
+// returns says what a function returns if it hands on the result of a system call, and
+// what it returns otherwise; unknown stands for nothing known.
 type returns struct{ serving, otherwise int32 }
 
 const unknown = -1
 
-// NewValues makes Values of what is known, by the functions' entry addresses.
+// NewValues makes Values from what is known, by the entry addresses of functions.
 func NewValues(known map[uint64]Value) *Values {
 	v := &Values{list: []Value{{}}, of: make(map[uint64]returns, len(known))}
 	index := map[Value]int32{{}: 0}
@@ -69,16 +69,16 @@ func NewValues(known map[uint64]Value) *Values {
 	return v
 }
 
-// open is a function of code that has been entered and not been left.
+// open is a function, in a piece of code, that was entered and not yet left.
 type open struct {
 	returns
-	serves bool  // its callers hand the result up: it is the system call's
+	serves bool  // its callers hand on its result, so it is that of the system call
 	left   int32 // what its last callee has left in the register
 }
 
-// Assign says at each return of code what the function returns. The result of a
-// system call is handed up by a function if its caller hands it up, and so on to
-// those that ftrace cannot see.
+// Assign sets, at each return in code, what the function returns. A function hands on
+// the result of a system call only if its caller does, and so on up to the functions
+// that ftrace cannot see.
 func (v *Values) Assign(code Code, sites []Site) {
 	if v == nil {
 		return
@@ -115,7 +115,7 @@ func (v *Values) Assign(code Code, sites []Site) {
 	}
 }
 
-// value is what the function of an OpReturn with arg returns on c.
+// value gives what the function returns at an OpReturn with arg on c.
 func (v *Values) value(c *CPU, arg int32) uint64 {
 	if v == nil {
 		return 0
@@ -133,7 +133,7 @@ func (v *Values) value(c *CPU, arg int32) uint64 {
 	}
 }
 
-// failed says that the system call of a stay ends with an error.
+// failed reports whether the system call of a stay ends with an error.
 func (s *Stay) failed() bool { return s.Ret < 0 && s.Ret >= -maxErrno }
 
 // maxErrno is the largest number of an error.

@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// cutter collects what the pages that are kept need.
+// cutter collects what is needed to read the pages that are kept.
 type cutter struct {
 	c         *capture.Capture
 	from, to  string
@@ -77,7 +77,7 @@ func (x *cutter) write(name string, text []byte) error {
 	return os.WriteFile(filepath.Join(x.to, name), text, 0o644)
 }
 
-// cpu copies the first pages of a CPU and counts them for its stats.
+// cpu copies the first pages of a CPU and counts their events for its stats.
 func (x *cutter) cpu(s capture.CPUStats, pages int) error {
 	in := x.c.Pages(s.CPU)
 	image := make([]byte, x.c.Info().SubbufSize)
@@ -123,7 +123,7 @@ func (x *cutter) cpu(s capture.CPUStats, pages int) error {
 	return x.write(fmt.Sprintf("stats.cpu%d", s.CPU), []byte(stats))
 }
 
-// seconds prints a time as a stats file does.
+// seconds prints a time in the form of a stats file.
 func seconds(ns uint64) string {
 	us := (ns + 500) / 1000
 	return fmt.Sprintf("%5d.%06d", us/1e6, us%1e6)
@@ -162,14 +162,14 @@ func (x *cutter) formats() error {
 	return x.write("formats_all.txt", b)
 }
 
-// kallsyms writes the symbols of all addresses, each with the symbol behind it, so
-// that sizes stay right.
+// kallsyms writes the symbols of all addresses. The symbol that follows each of them is
+// written, too, because the distance between the two is the size.
 func (x *cutter) kallsyms() error {
 	lines := map[uint64]string{}
 	add := func(addr uint64) (next uint64, ok bool) {
 		name, module, offset, size, ok := x.c.Lookup(addr)
-		// The last symbol of the kernel and of each module reaches up to the next thing
-		// in memory, which is no code.
+		// The last symbol of the kernel, and of each module, seems to reach up to the
+		// next thing in memory. What is far behind it is no code.
 		if !ok || offset >= 1<<20 {
 			return 0, false
 		}

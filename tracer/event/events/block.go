@@ -31,8 +31,8 @@ var BlockUnplug = event.Define[BlockUnplugRecord](1159, "block", "block_unplug",
 	`"[%s] %d", REC->comm, REC->nr_rq`)
 
 // BlkRecord is what the tracer blk records. The kernel's struct begins with a magic
-// number and a sequence number, in whose place the common fields are. PDU are PDULen
-// bytes: the id of a cgroup, and what the action has to tell.
+// number and a sequence number; here the common fields are in their place. PDU has
+// PDULen bytes: the id of a cgroup, and further data that depends on the action.
 //
 // Kernel: struct blk_io_trace, include/uapi/linux/blktrace_api.h.
 type BlkRecord struct {
@@ -48,7 +48,7 @@ type BlkRecord struct {
 	PDU    []uint64 `c:"__u64 pdu[]"`
 }
 
-// Blk is TRACE_BLK. It has no format file, so it is in no list of types.
+// Blk is TRACE_BLK. There is no format file for it, so it is in no list of types.
 var Blk = event.Define[BlkRecord](13, "ftrace", "blk", `""`)
 
 // BlockPlugRecord is the record of block_plug.

@@ -7,25 +7,25 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Kernel is what decides which events a kernel has.
+// Kernel says how a kernel was built, which decides the events that it has.
 type Kernel struct {
 	Stackmap       bool // patched with the stack map: ftrace:stack_id
 	DeferredUnwind bool // patched with deferred unwinding: its two records
-	Full           bool // built with everything, not as Debian's
+	Full           bool // built with everything switched on, unlike Debian's
 	Retval         bool // built to record what functions return: FuncgraphExitRetval instead of FuncgraphExit
 }
 
-// All returns every event, as a kernel has them that is patched with both series and
-// built with everything but return values.
+// All returns the events of a kernel that is patched with both series and built with
+// everything except return values.
 func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, Full: true}.Events() }
 
-// Events returns the kernel's events in its order: those of modules, the last one
-// first, and then its own in the order of their ids. The slice is the caller's, the
-// types are shared.
+// Events returns the kernel's events in its order: those of modules, the module that
+// was loaded last first, and then the kernel's own in the order of their ids. The slice
+// belongs to the caller, the types are shared.
 //
-// Departure: a kernel with the stack map numbers all events behind stack_id one
-// higher. Here they keep the ids they have without it, and initcall_finish, whose id
-// stack_id has, takes a free one behind them.
+// Departure: in a kernel with the stack map, the ids of all events behind stack_id are
+// higher by one. Here they keep the ids that they have without it. Only
+// initcall_finish, whose id stack_id takes, gets a free one behind them.
 //
 // Kernel: available_events lists them in this order; the ftrace system has the lowest
 // ids, as enum trace_type does. A module's are put in front (__register_event).
@@ -55,7 +55,7 @@ func (k Kernel) has(t *event.Type) bool {
 	return true
 }
 
-// order is the place of an event in the kernel's list.
+// order gives the place of an event in the kernel's list.
 func order(t *event.Type) int {
 	switch {
 	case OfModule(t):
@@ -66,13 +66,14 @@ func order(t *event.Type) int {
 	return t.ID
 }
 
-// OfModule reports whether an event came with a module of the kernel that was captured.
+// OfModule reports whether an event belonged to a module in the kernel that was
+// captured.
 func OfModule(t *event.Type) bool {
 	return t.System == "9p" || t.System == "fscache" || t.System == "netfs"
 }
 
 // Declared returns the events that are declared here as Go structs, in the order of
-// their ids: those whose records can be written.
+// their ids. Only their records can be written.
 func Declared() []*event.Type {
 	all := slices.Concat(
 		ftraceTypes(), schedTypes(), kmemTypes(), irqTypes(), irqVectorTypes(), timerTypes(), workqueueTypes(),

@@ -9,10 +9,9 @@
 //	syscalls       each system call by name; its two events follow from one
 //	               row of a table, as from a SYSCALL_DEFINE in the kernel
 //
-// An event is one struct, the record, and one [event.Define]; events of one
-// class share the record. All gives them in the kernel's order. To add one,
-// write both, name it in its system's list, and its format file will be compared
-// with the kernel's.
+// An event is one struct, the record, and one [event.Define]; events of one class share
+// the record. All gives them in the kernel's order. To add an event, write both and
+// name it in the list of its system. A test compares its format file with the kernel's.
 //
 //	rec := events.SchedWakeupRecord{PID: 42, Prio: 120, TargetCPU: 1}
 //	buf = events.SchedWakeup.Append(buf[:0], event.Common{PID: 7}, &rec)
@@ -20,6 +19,6 @@
 // Kernel: include/trace/events, kernel/trace/trace_entries.h,
 // arch/x86/include/asm/trace, kernel/trace/trace_syscalls.c.
 //
-// The events of drivers, file systems and the network are there as format files
-// only: nothing here records one.
+// Of the events of drivers, file systems and the network there are only format files.
+// Nothing here records them.
 package events

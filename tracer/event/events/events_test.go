@@ -196,32 +196,32 @@ func TestSizes(t *testing.T) {
 
 func TestKernelStackRecord(t *testing.T) {
 	stack := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	rec := events.KernelStack.Append(nil, event.Common{}, &events.KernelStackRecord{Size: 10, Caller: stack})
-	if len(rec) != 16+8*10 {
-		t.Errorf("%d bytes", len(rec))
+	data := events.KernelStack.Append(nil, event.Common{}, &events.KernelStackRecord{Size: 10, Caller: stack})
+	if len(data) != 16+8*10 {
+		t.Errorf("%d bytes", len(data))
 	}
 	var got events.KernelStackRecord
-	if err := events.KernelStack.Decode(rec, &got); err != nil || !slices.Equal(got.Caller, stack) || got.Size != 10 {
+	if err := events.KernelStack.Decode(data, &got); err != nil || !slices.Equal(got.Caller, stack) || got.Size != 10 {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
 func TestPrintRecord(t *testing.T) {
-	rec := events.Print.Append(nil, event.Common{}, &events.PrintRecord{IP: 0x10, Buf: "hi\n"})
-	if want := "hi\n\x00"; string(rec[16:]) != want {
-		t.Errorf("%q, want %q", rec[16:], want)
+	data := events.Print.Append(nil, event.Common{}, &events.PrintRecord{IP: 0x10, Buf: "hi\n"})
+	if want := "hi\n\x00"; string(data[16:]) != want {
+		t.Errorf("%q, want %q", data[16:], want)
 	}
-	if got, want := string(events.Print.AppendText(nil, rec, nil)), "0x10: hi\n"; got != want {
+	if got, want := string(events.Print.AppendText(nil, data, nil)), "0x10: hi\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestUserUnwindStackText(t *testing.T) {
-	rec := events.UserUnwindStack.Append(nil, event.Common{}, &events.UserUnwindStackRecord{
+	data := events.UserUnwindStack.Append(nil, event.Common{}, &events.UserUnwindStackRecord{
 		Cookie: 5, Stack: []uint64{0x10, 0x20}, Inodes: []uint64{7, 8}, Dev: []uint32{1, 2},
 	})
 	const want = "cookie=5\n{0x10,0x20}{0x7,0x8}{0x1,0x2}"
-	if got := string(events.UserUnwindStack.AppendText(nil, rec, nil)); got != want {
+	if got := string(events.UserUnwindStack.AppendText(nil, data, nil)); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -232,17 +232,17 @@ func TestAppendSyscall(t *testing.T) {
 		t.Fatal(err)
 	}
 	openat := table.ByName("syscalls", "sys_enter_openat")
-	rec := events.AppendSyscall(nil, event.Common{PID: 9}, openat, 257, []uint64{0xffffff9c, 0x7ffe1234, 0, 0o644, 99, 99})
-	if len(rec) != openat.Size || event.ParseCommon(rec).Type != 749 || openat.Field("__syscall_nr").Int(rec) != 257 {
-		t.Errorf("record % x", rec)
+	data := events.AppendSyscall(nil, event.Common{PID: 9}, openat, 257, []uint64{0xffffff9c, 0x7ffe1234, 0, 0o644, 99, 99})
+	if len(data) != openat.Size || event.ParseCommon(data).Type != 749 || openat.Field("__syscall_nr").Int(data) != 257 {
+		t.Errorf("record % x", data)
 	}
 	const want = "dfd: 0xffffff9c, filename: 0x7ffe1234, flags: 0x00000000, mode: 0x000001a4"
-	if got := string(openat.AppendText(nil, rec, nil)); got != want {
+	if got := string(openat.AppendText(nil, data, nil)); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	getpid := table.ByName("syscalls", "sys_enter_getpid")
-	if rec := events.AppendSyscall(nil, event.Common{}, getpid, 39, []uint64{1}); len(rec) != 16 {
-		t.Errorf("getpid: %d bytes", len(rec))
+	if data := events.AppendSyscall(nil, event.Common{}, getpid, 39, []uint64{1}); len(data) != 16 {
+		t.Errorf("getpid: %d bytes", len(data))
 	}
 }
 

@@ -2,8 +2,8 @@ package events
 
 import "ftracelab/tracer/event"
 
-// ftraceTypes are the entries of the system ftrace: what tracers and
-// trace_marker write. Their text in the trace file is not made by the print fmt.
+// ftraceTypes are the entries of the system ftrace: what tracers and trace_marker
+// write. The print fmt does not make their text in the file trace.
 //
 // Kernel: kernel/trace/trace_entries.h, struct definitions in kernel/trace/trace.h.
 func ftraceTypes() []*event.Type {
@@ -70,7 +70,7 @@ type KernelStackRecord struct {
 var KernelStack = event.Define[KernelStackRecord](4, "ftrace", "kernel_stack",
 	`"\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n", (void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]`)
 
-// PrintRecord is what trace_marker or trace_printk wrote.
+// PrintRecord is a text that was written to trace_marker or by trace_printk.
 type PrintRecord struct {
 	IP  uint64 `c:"unsigned long ip"`
 	Buf string `c:"char buf[]"`
@@ -80,8 +80,8 @@ type PrintRecord struct {
 var Print = event.Define[PrintRecord](5, "ftrace", "print",
 	`"%ps: %s", (void *)REC->ip, REC->buf`)
 
-// BprintRecord is a trace_printk kept in binary: Fmt is the address of its
-// format, Buf its arguments.
+// BprintRecord is a trace_printk in binary form: Fmt is the address of its format, Buf
+// holds its arguments.
 type BprintRecord struct {
 	IP  uint64   `c:"unsigned long ip"`
 	Fmt uint64   `c:"const char * fmt"`
@@ -106,7 +106,7 @@ type MmiotraceRWRecord struct {
 var MmiotraceRW = event.Define[MmiotraceRWRecord](7, "ftrace", "mmiotrace_rw",
 	`"%lx %lx %lx %d %x %x", (unsigned long)REC->phys, REC->value, REC->pc, REC->map_id, REC->opcode, REC->width`)
 
-// MmiotraceMapRecord is a mapping of device memory made or removed.
+// MmiotraceMapRecord says that a mapping of device memory was made or removed.
 type MmiotraceMapRecord struct {
 	Phys   uint64 `c:"resource_size_t phys"`
 	Virt   uint64 `c:"unsigned long virt"`
@@ -119,7 +119,7 @@ type MmiotraceMapRecord struct {
 var MmiotraceMap = event.Define[MmiotraceMapRecord](8, "ftrace", "mmiotrace_map",
 	`"%lx %lx %lx %d %x", (unsigned long)REC->phys, REC->virt, REC->len, REC->map_id, REC->opcode`)
 
-// BranchRecord is a likely or unlikely that was evaluated.
+// BranchRecord is the evaluation of a likely or unlikely.
 type BranchRecord struct {
 	Line     uint32   `c:"unsigned int line"`
 	Func     [31]byte `c:"char func[31]"`
@@ -134,8 +134,8 @@ var Branch = event.Define[BranchRecord](9, "ftrace", "branch",
 
 // FuncgraphExitRecord is a return, with both times in ns.
 //
-// Its last 16 bytes are in no format file: 6.12's struct has the two times once
-// more behind those of the return itself, and nothing writes them.
+// Its last 16 bytes are in no format file: 6.12's struct has two further times behind
+// those of the return itself, and nothing writes them.
 type FuncgraphExitRecord struct {
 	_        struct{} `c:"__packed"`
 	Func     uint64   `c:"unsigned long func"`
@@ -150,7 +150,7 @@ type FuncgraphExitRecord struct {
 var FuncgraphExit = event.Define[FuncgraphExitRecord](10, "ftrace", "funcgraph_exit",
 	`"<-- %ps (%d) (start: %llx  end: %llx) over: %d", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth`)
 
-// FuncgraphExitRetvalRecord is FuncgraphExitRecord of a kernel that is built to
+// FuncgraphExitRetvalRecord is the FuncgraphExitRecord of a kernel that is built to
 // record return values.
 type FuncgraphExitRetvalRecord struct {
 	_        struct{} `c:"__packed"`
@@ -163,8 +163,8 @@ type FuncgraphExitRetvalRecord struct {
 	_        [16]byte
 }
 
-// FuncgraphExitRetval is ftrace:funcgraph_exit with CONFIG_FUNCTION_GRAPH_RETVAL.
-// It has FuncgraphExit's id, and All has only that one.
+// FuncgraphExitRetval is ftrace:funcgraph_exit with CONFIG_FUNCTION_GRAPH_RETVAL. It
+// has the id of FuncgraphExit, and only that one is in All.
 var FuncgraphExitRetval = event.Define[FuncgraphExitRetvalRecord](10, "ftrace", "funcgraph_exit",
 	`"<-- %ps (%d) (start: %llx  end: %llx) over: %d retval: %lx", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth, REC->retval`)
 
@@ -179,7 +179,7 @@ type FuncgraphEntryRecord struct {
 var FuncgraphEntry = event.Define[FuncgraphEntryRecord](11, "ftrace", "funcgraph_entry",
 	`"--> %ps (%d)", (void *)REC->func, REC->depth`)
 
-// UserStackRecord is the user stack of the event before it, 0 behind the last
+// UserStackRecord is the user stack of the event before it, with a 0 behind the last
 // caller.
 type UserStackRecord struct {
 	TGID   uint32    `c:"unsigned int tgid"`
@@ -190,7 +190,7 @@ type UserStackRecord struct {
 var UserStack = event.Define[UserStackRecord](12, "ftrace", "user_stack",
 	`"\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n", (void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]`)
 
-// BputsRecord is a trace_printk of a constant string, at the address Str.
+// BputsRecord is a trace_printk of a constant string, which lies at the address Str.
 type BputsRecord struct {
 	IP  uint64 `c:"unsigned long ip"`
 	Str uint64 `c:"const char * str"`
@@ -232,8 +232,8 @@ type OsnoiseRecord struct {
 var Osnoise = event.Define[OsnoiseRecord](16, "ftrace", "osnoise",
 	`"noise:%llu\tmax_sample:%llu\thw:%u\tnmi:%u\tirq:%u\tsoftirq:%u\tthread:%u\n", REC->noise, REC->max_sample, REC->hw_count, REC->nmi_count, REC->irq_count, REC->softirq_count, REC->thread_count`)
 
-// TimerlatRecord is one timer latency in ns, context 0 the interrupt, 1 the
-// thread, 2 the return to user space.
+// TimerlatRecord is one timer latency in ns. Context tells where it was measured: 0 in
+// the interrupt, 1 in the thread, 2 at the return to user space.
 type TimerlatRecord struct {
 	Seqnum       uint32 `c:"unsigned int seqnum"`
 	Context      int32  `c:"int context"`
@@ -244,8 +244,8 @@ type TimerlatRecord struct {
 var Timerlat = event.Define[TimerlatRecord](17, "ftrace", "timerlat",
 	`"seq:%u\tcontext:%d\ttimer_latency:%llu\n", REC->seqnum, REC->context, REC->timer_latency`)
 
-// RawDataRecord is what trace_marker_raw wrote: the first 4 bytes as ID, the
-// rest.
+// RawDataRecord is what was written to trace_marker_raw: the first 4 bytes are ID, the
+// rest is Buf.
 type RawDataRecord struct {
 	ID  uint32 `c:"unsigned int id"`
 	Buf []byte `c:"char buf[]"`
@@ -255,7 +255,7 @@ type RawDataRecord struct {
 var RawData = event.Define[RawDataRecord](18, "ftrace", "raw_data",
 	`"id:%04x %08x", REC->id, (int)REC->buf[0]`)
 
-// FuncRepeatsRecord is function calls that were equal to the one before.
+// FuncRepeatsRecord stands for function calls that were equal to the one before them.
 type FuncRepeatsRecord struct {
 	IP            uint64 `c:"unsigned long ip"`
 	ParentIP      uint64 `c:"unsigned long parent_ip"`
@@ -268,7 +268,7 @@ type FuncRepeatsRecord struct {
 var FuncRepeats = event.Define[FuncRepeatsRecord](19, "ftrace", "func_repeats",
 	`" %ps <-%ps\t(repeats:%u  delta: -%llu)", (void *)REC->ip, (void *)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)`)
 
-// StackIDRecord is the id of a stack in stack_map, of the event before it.
+// StackIDRecord is the id, in stack_map, of the stack of the event before it.
 type StackIDRecord struct {
 	StackID int32 `c:"int stack_id"`
 }

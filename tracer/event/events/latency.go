@@ -2,15 +2,15 @@ package events
 
 import "ftracelab/tracer/event"
 
-// The ids of events that Debian's kernel is built without, behind those that it
-// has.
+// The first ids of the systems that Debian's kernel is built without. They lie behind
+// the ids of its own events.
 const (
 	preemptIRQID = 1541
 	osnoiseID    = preemptIRQID + 4
 )
 
-// FullID is the id of the first event of full.txt.gz: those that are declared in no Go
-// file and that only a kernel built with everything has.
+// FullID is the id of the first event in full.txt.gz, which has the events that no Go
+// file declares and that only a kernel has that is built with everything.
 const FullID = osnoiseID + 5
 
 // preemptIRQTypes are the events of the system preemptirq.
@@ -20,8 +20,8 @@ func preemptIRQTypes() []*event.Type {
 	return []*event.Type{PreemptEnable.Type, PreemptDisable.Type, IRQEnable.Type, IRQDisable.Type}
 }
 
-// PreemptIRQRecord is where interrupts or preemption were switched, as offsets
-// from the start of the kernel's text.
+// PreemptIRQRecord tells where interrupts or preemption were switched, as offsets from
+// the start of the kernel's text.
 type PreemptIRQRecord struct {
 	CallerOffs int32 `c:"s32 caller_offs"`
 	ParentOffs int32 `c:"s32 parent_offs"`
@@ -44,8 +44,8 @@ func osnoiseTypes() []*event.Type {
 	return []*event.Type{SampleThreshold.Type, NMINoise.Type, IRQNoise.Type, SoftirqNoise.Type, ThreadNoise.Type}
 }
 
-// SampleThresholdRecord is time that was missing, in ns, and by how many
-// interferences.
+// SampleThresholdRecord is a piece of missing time: when it began, how long it was,
+// both in ns, and the number of interferences.
 type SampleThresholdRecord struct {
 	Start        uint64 `c:"u64 start"`
 	Duration     uint64 `c:"u64 duration"`

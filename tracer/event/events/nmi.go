@@ -7,8 +7,8 @@ import "ftracelab/tracer/event"
 // Kernel: include/trace/events/nmi.h.
 func nmiTypes() []*event.Type { return []*event.Type{NMIHandler.Type} }
 
-// NMIHandlerRecord is what one handler of NMIs did: how long it took in ns, and
-// how many NMIs were its own.
+// NMIHandlerRecord is one call of a handler of NMIs: how long it took in ns, and how
+// many NMIs it found to be its own.
 type NMIHandlerRecord struct {
 	Handler uint64 `c:"void * handler"`
 	DeltaNS int64  `c:"s64 delta_ns"`

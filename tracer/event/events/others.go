@@ -22,17 +22,18 @@ import (
 //go:embed others.txt.gz
 var othersText []byte
 
-// fullText are those of a kernel built with everything that Debian's has not, with
-// ids from FullID on.
+// fullText are the format files of events that Debian's kernel does not have, from a
+// kernel built with everything. Their ids begin with FullID.
 //
 //go:embed full.txt.gz
 var fullText []byte
 
-// movedID is the id of initcall:initcall_finish where stack_id has its own.
+// movedID is the id of initcall:initcall_finish in a kernel with the stack map, in
+// which stack_id has its usual one.
 const movedID = 1529
 
-// otherTypes are the events of othersText, but for those that are declared by now;
-// initcall_finish is there with both its ids.
+// otherTypes are the events of othersText that are still not declared as Go structs.
+// initcall_finish is there twice, with both of its ids.
 var otherTypes = sync.OnceValue(func() []*event.Type {
 	types, err := parseOthers(othersText)
 	if err != nil {
@@ -84,7 +85,7 @@ func parseOthers(packed []byte) ([]*event.Type, error) {
 	return types, nil
 }
 
-// withID is a format file with another id.
+// withID gives a format file with another id.
 func withID(format []byte, id int) []byte {
 	before, rest, _ := bytes.Cut(format, []byte("\nID: "))
 	_, after, _ := bytes.Cut(rest, []byte("\n"))

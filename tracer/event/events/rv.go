@@ -7,7 +7,7 @@ import "ftracelab/tracer/event"
 // Kernel: include/trace/events/rv.h.
 func rvTypes() []*event.Type { return []*event.Type{ErrorWwnr.Type, EventWwnr.Type} }
 
-// ErrorWwnrRecord is an event that the model of a task does not allow in its state.
+// ErrorWwnrRecord is an event that a task's model does not allow in its present state.
 type ErrorWwnrRecord struct {
 	ID    int32  `c:"int id"` // the task's pid
 	State string `c:"__data_loc char[] state"`
@@ -18,7 +18,7 @@ type ErrorWwnrRecord struct {
 var ErrorWwnr = event.Define[ErrorWwnrRecord](1556, "rv", "error_wwnr",
 	`"%d: event %s not expected in the state %s", REC->id, __get_str(event), __get_str(state)`)
 
-// EventWwnrRecord is an event that leads the model of a task to its next state.
+// EventWwnrRecord is an event that takes a task's model to its next state.
 type EventWwnrRecord struct {
 	ID         int32  `c:"int id"`
 	State      string `c:"__data_loc char[] state"`

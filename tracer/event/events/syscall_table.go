@@ -1,8 +1,8 @@
 package events
 
-// syscallTable is every system call of Debian's 6.12 kernel for x86-64 that has
-// events: the name in them, the id of its sys_enter event (sys_exit has the id
-// before) and the declarations of its arguments.
+// syscallTable lists every system call of Debian's 6.12 kernel for x86-64 that has
+// events: its name in them, the id of its sys_enter event (that of sys_exit is one
+// lower), and the declarations of its arguments.
 //
 // Kernel: SYSCALL_DEFINEx, include/linux/syscalls.h.
 var syscallTable = []syscall{

@@ -8,7 +8,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// syscall is one row of syscallTable. Its two events follow from it.
+// syscall is one row of syscallTable. Two events are made from it.
 type syscall struct {
 	name    string
 	enterID int

@@ -2,7 +2,7 @@ package events
 
 import "ftracelab/tracer/event"
 
-// unwindTypes are the two entries of deferred user stacks, of the ftrace system.
+// unwindTypes are the two entries for deferred user stacks, in the system ftrace.
 //
 // Departure: 6.12 has no such events. They follow the sixth revision of the
 // patches, which numbers them behind TRACE_BLK; here they take ids above those
@@ -11,9 +11,9 @@ func unwindTypes() []*event.Type {
 	return []*event.Type{UserUnwindCookie.Type, UserUnwindStack.Type}
 }
 
-// UserUnwindCookieRecord stands in the place of the user stack of the event
-// before it; the UserUnwindStackRecord with its cookie follows when the task
-// returns to user space.
+// UserUnwindCookieRecord stands for the user stack of the event before it. The
+// UserUnwindStackRecord with the same cookie follows when the task returns to user
+// space.
 type UserUnwindCookieRecord struct {
 	Cookie uint64 `c:"u64 cookie"`
 }
@@ -22,10 +22,10 @@ type UserUnwindCookieRecord struct {
 var UserUnwindCookie = event.Define[UserUnwindCookieRecord](1531, "ftrace", "user_unwind_cookie",
 	`"cookie=%lld", REC->cookie`)
 
-// UserUnwindStackRecord is the user stack of every event with its cookie. The
-// three arrays are of one length: Stack has file offsets where a file is
-// mapped, else addresses, Inodes and Dev name the file (inode ^0: nothing
-// mapped, 0: no file).
+// UserUnwindStackRecord is the user stack of every event that has its cookie. The three
+// arrays have the same length. Where a file is mapped, Stack has the offset in the
+// file, and elsewhere the address. Inodes and Dev name the file (inode ^0: nothing is
+// mapped there; 0: no file).
 type UserUnwindStackRecord struct {
 	Cookie uint64   `c:"u64 cookie"`
 	Stack  []uint64 `c:"__data_loc unsigned long[] stack"`

@@ -27,35 +27,35 @@ func benchRecord(tb testing.TB) []byte {
 var benchContext = filter.Context{CPU: 1, Comm: "bash"}
 
 func TestMatchAllocatesNothing(t *testing.T) {
-	rec := benchRecord(t)
+	data := benchRecord(t)
 	for _, c := range benchFilters {
 		f := parse(t, kernelType(t, "sched", "sched_switch"), c.text)
-		if !f.Match(rec, benchContext) {
+		if !f.Match(data, benchContext) {
 			t.Errorf("%s does not match", c.text)
 		}
-		if n := testing.AllocsPerRun(100, func() { f.Match(rec, benchContext) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { f.Match(data, benchContext) }); n != 0 {
 			t.Errorf("%s: %v allocations", c.text, n)
 		}
 	}
 	typ := mixed(t)
-	rec = record(t, typ, map[string]any{"dyn": "abc\x00", "mask": "\x03\x00", "str": uint64(0xffffffff82000000)})
+	data = record(t, typ, map[string]any{"dyn": "abc\x00", "mask": "\x03\x00", "str": uint64(0xffffffff82000000)})
 	ctx := filter.Context{UserStrings: func(uint64) (string, bool) { return "user", true }}
 	for _, text := range []string{`dyn ~ "a?c"`, "mask == CPUS{0-1}", `str ~ "*text"`, `str.ustring == "user"`, "ip.function != vfs_read"} {
 		f := parse(t, typ, text)
-		if n := testing.AllocsPerRun(100, func() { f.Match(rec, ctx) }); n != 0 || !f.Match(rec, ctx) {
+		if n := testing.AllocsPerRun(100, func() { f.Match(data, ctx) }); n != 0 || !f.Match(data, ctx) {
 			t.Errorf("%s: %v allocations", text, n)
 		}
 	}
 }
 
 func BenchmarkMatch(b *testing.B) {
-	rec := benchRecord(b)
+	data := benchRecord(b)
 	for _, c := range benchFilters {
 		b.Run(c.name, func(b *testing.B) {
 			f := parse(b, kernelType(b, "sched", "sched_switch"), c.text)
 			b.ReportAllocs()
 			for b.Loop() {
-				f.Match(rec, benchContext)
+				f.Match(data, benchContext)
 			}
 		})
 	}

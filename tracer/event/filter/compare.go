@@ -47,34 +47,34 @@ const (
 // match makes the comparison.
 //
 // Kernel: filter_pred_fn_call, kernel/trace/trace_events_filter.c.
-func (p *predicate) match(rec []byte, ctx *Context, kernelStrings func(uint64) (string, bool)) bool {
+func (p *predicate) match(data []byte, ctx *Context, kernelStrings func(uint64) (string, bool)) bool {
 	switch p.test {
 	case testSigned:
-		return compare(p.op, p.field.Int(rec), int64(p.value))
+		return compare(p.op, p.field.Int(data), int64(p.value))
 	case testUnsigned:
-		return compare(p.op, p.field.Uint(rec), p.value)
+		return compare(p.op, p.field.Uint(data), p.value)
 	case testNumberIn:
-		cpu := uint32(p.field.Uint(rec))
+		cpu := uint32(p.field.Uint(data))
 		return uint64(cpu) < uint64(p.nrCPUs) && p.inSet(int(cpu))
 	case testCurrentCPU:
 		return p.op != opAnd && compare(p.op, int64(ctx.CPU), int64(p.value))
 	case testCurrentCPUIn:
 		return p.inSet(ctx.CPU)
 	case testMask:
-		return p.compareMask(cpuMask(p.located(rec)))
+		return p.compareMask(cpuMask(p.located(data)))
 	case testFunction:
-		addr := p.field.Uint(rec)
+		addr := p.field.Uint(data)
 		return (addr >= p.value && addr < p.end) == (p.op == opEQ)
 	case testComm:
 		return matches(&p.pattern, ctx.Comm[:min(len(ctx.Comm), commSize-1)], commSize)
 	case testText:
-		return matches(&p.pattern, tail(rec, p.field.Offset), p.field.Size)
+		return matches(&p.pattern, tail(data, p.field.Offset), p.field.Size)
 	case testDynamic, testRelative:
-		return matches(&p.pattern, p.located(rec), int(p.field.Uint(rec)>>16))
+		return matches(&p.pattern, p.located(data), int(p.field.Uint(data)>>16))
 	case testPointer:
-		return p.comparePointer(rec, kernelStrings)
+		return p.comparePointer(data, kernelStrings)
 	case testUserPointer:
-		return p.comparePointer(rec, ctx.UserStrings)
+		return p.comparePointer(data, ctx.UserStrings)
 	}
 	return false
 }
@@ -122,20 +122,20 @@ func (p *predicate) compareMask(mask cpuMask) bool {
 }
 
 // located is the record from the place on that the field's location word points to.
-func (p *predicate) located(rec []byte) []byte {
-	offset := int(p.field.Uint(rec) & 0xffff)
+func (p *predicate) located(data []byte) []byte {
+	offset := int(p.field.Uint(data) & 0xffff)
 	if p.test == testRelative {
 		offset += p.field.Offset + p.field.Size
 	}
-	return tail(rec, offset)
+	return tail(data, offset)
 }
 
 // comparePointer compares the text at the address that the field holds.
-func (p *predicate) comparePointer(rec []byte, memory func(uint64) (string, bool)) bool {
+func (p *predicate) comparePointer(data []byte, memory func(uint64) (string, bool)) bool {
 	if memory == nil {
 		return false
 	}
-	s, ok := memory(p.field.Uint(rec))
+	s, ok := memory(p.field.Uint(data))
 	if !ok {
 		return false
 	}
@@ -144,9 +144,9 @@ func (p *predicate) comparePointer(rec []byte, memory func(uint64) (string, bool
 }
 
 // tail is the record from offset on.
-func tail(rec []byte, offset int) []byte {
-	if offset < 0 || offset >= len(rec) {
+func tail(data []byte, offset int) []byte {
+	if offset < 0 || offset >= len(data) {
 		return nil
 	}
-	return rec[offset:]
+	return data[offset:]
 }

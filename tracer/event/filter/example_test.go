@@ -24,8 +24,8 @@ func ExampleParse() {
 		return
 	}
 	for _, w := range []wakeup{{PID: 1, Prio: 99, TargetCPU: 3}, {PID: 2, Prio: 120, TargetCPU: 3}, {PID: 3, Prio: 99}} {
-		rec := wakeups.Append(nil, event.Common{}, &w)
-		fmt.Println(w.PID, f.Match(rec, filter.Context{}))
+		data := wakeups.Append(nil, event.Common{}, &w)
+		fmt.Println(w.PID, f.Match(data, filter.Context{}))
 	}
 	// Output:
 	// 1 true

@@ -110,14 +110,14 @@ func (f *Filter) String() string { return f.text }
 // records. What lies beyond a record's end reads as zero. It allocates nothing.
 //
 // Kernel: filter_match_preds, kernel/trace/trace_events_filter.c.
-func (f *Filter) Match(rec []byte, ctx Context) bool {
+func (f *Filter) Match(data []byte, ctx Context) bool {
 	if f == nil {
 		return true
 	}
 	at := f.entry
 	for at >= 0 {
 		s := &f.steps[at]
-		if s.match(rec, &ctx, f.strings) {
+		if s.match(data, &ctx, f.strings) {
 			at = s.yes
 		} else {
 			at = s.no

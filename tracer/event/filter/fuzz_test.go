@@ -21,7 +21,7 @@ func FuzzFilter(f *testing.F) {
 	} {
 		f.Add(text, seed)
 	}
-	f.Fuzz(func(t *testing.T, text string, rec []byte) {
+	f.Fuzz(func(t *testing.T, text string, data []byte) {
 		var file filter.File
 		err := file.Write(typ, text, testEnv())
 		checkError(t, text, err)
@@ -37,8 +37,8 @@ func FuzzFilter(f *testing.F) {
 		}
 		ctx := filter.Context{CPU: 2, Comm: text, UserStrings: func(uint64) (string, bool) { return text, true }}
 		again := parse(t, typ, got.String())
-		for n := range min(len(rec), 100) {
-			if got.Match(rec[n:], ctx) != again.Match(rec[n:], ctx) {
+		for n := range min(len(data), 100) {
+			if got.Match(data[n:], ctx) != again.Match(data[n:], ctx) {
 				t.Fatalf("%q and %q differ", text, again)
 			}
 		}

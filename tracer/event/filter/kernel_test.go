@@ -103,7 +103,7 @@ type fataler interface {
 // the field, texts too, or behind the record if the field is dynamic.
 func record(tb fataler, t *event.Type, values map[string]any) []byte {
 	tb.Helper()
-	rec := make([]byte, t.Size)
+	data := make([]byte, t.Size)
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		v, ok := values[f.Name]
@@ -113,26 +113,26 @@ func record(tb fataler, t *event.Type, values map[string]any) []byte {
 		delete(values, f.Name)
 		switch v := v.(type) {
 		case int:
-			put(rec[f.Offset:f.Offset+f.Size], uint64(v))
+			put(data[f.Offset:f.Offset+f.Size], uint64(v))
 		case uint64:
-			put(rec[f.Offset:f.Offset+f.Size], v)
+			put(data[f.Offset:f.Offset+f.Size], v)
 		case string:
 			if f.Dynamic() {
-				offset := len(rec)
+				offset := len(data)
 				if strings.HasPrefix(f.Decl, "__rel_loc") {
 					offset -= f.Offset + 4
 				}
-				put(rec[f.Offset:f.Offset+4], uint64(len(v))<<16|uint64(offset))
-				rec = append(rec, v...)
+				put(data[f.Offset:f.Offset+4], uint64(len(v))<<16|uint64(offset))
+				data = append(data, v...)
 				continue
 			}
-			copy(rec[f.Offset:f.Offset+f.Size], v)
+			copy(data[f.Offset:f.Offset+f.Size], v)
 		}
 	}
 	for name := range values {
 		tb.Fatalf("%s has no field %s", t, name)
 	}
-	return rec
+	return data
 }
 
 func put(b []byte, v uint64) {

@@ -129,10 +129,10 @@ func TestMatch(t *testing.T) {
 		{"stacktrace == 1", nil, false},
 		{"common_pid == 77", nil, true},
 	} {
-		rec := record(t, typ, c.values)
-		event.Common{Type: 700, PID: 77}.Put(rec)
+		data := record(t, typ, c.values)
+		event.Common{Type: 700, PID: 77}.Put(data)
 		ctx := filter.Context{CPU: 3, Comm: "bash", UserStrings: func(addr uint64) (string, bool) { return "user text", addr == 0x1000 }}
-		if got := parse(t, typ, c.text).Match(rec, ctx); got != c.want {
+		if got := parse(t, typ, c.text).Match(data, ctx); got != c.want {
 			t.Errorf("%s of %v: %v", c.text, c.values, got)
 		}
 	}
@@ -232,12 +232,12 @@ func TestEmptyEnv(t *testing.T) {
 // A text that ends with the record has no size of its own.
 func TestOpenEnded(t *testing.T) {
 	typ := kernelType(t, "ftrace", "print")
-	rec := append(make([]byte, typ.Size), "abc\x00xyz"...)
+	data := append(make([]byte, typ.Size), "abc\x00xyz"...)
 	for text, want := range map[string]bool{
 		`buf == "abc"`: true, `buf == "ab"`: false, `buf ~ "ab*"`: true, `buf ~ "*b*"`: true, `buf ~ "*y*"`: false,
 		`buf ~ "*c"`: false, `buf ~ "a?c"`: false, // both need a size
 	} {
-		if got := parse(t, typ, text).Match(rec, filter.Context{}); got != want {
+		if got := parse(t, typ, text).Match(data, filter.Context{}); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -280,7 +280,7 @@ func TestShortCircuit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := record(t, typ, values)
+	data := record(t, typ, values)
 	const yes, no = `== "x"`, `!= "x"`
 	for _, c := range []struct {
 		text, reads string
@@ -307,7 +307,7 @@ func TestShortCircuit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(rec, filter.Context{}); got != c.want || reads != c.reads {
+		if got := f.Match(data, filter.Context{}); got != c.want || reads != c.reads {
 			t.Errorf("%s: %v after %q, want %v after %q", c.text, got, reads, c.want, c.reads)
 		}
 	}

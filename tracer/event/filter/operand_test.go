@@ -144,8 +144,8 @@ func TestGlob(t *testing.T) {
 		}
 		for range 20 {
 			s := rapid.StringMatching(`[ab\]\\[-]{0,7}`).Draw(rt, "text")
-			rec := record(rt, typ, map[string]any{"dyn": s + "\x00"})
-			if got, want := f.Match(rec, filter.Context{}), globs(glob, s); got != want {
+			data := record(rt, typ, map[string]any{"dyn": s + "\x00"})
+			if got, want := f.Match(data, filter.Context{}), globs(glob, s); got != want {
 				rt.Fatalf("glob %q of %q: %v, want %v", glob, s, got, want)
 			}
 		}

@@ -295,8 +295,8 @@ func sift(t *testing.T, name string, f *filter.Filter, want func(prev, next stri
 		}
 		prev, _ := strconv.Atoi(m[2])
 		next, _ := strconv.Atoi(m[4])
-		rec := record(t, typ, map[string]any{"prev_comm": m[1], "prev_pid": prev, "next_comm": m[3], "next_pid": next})
-		got := f.Match(rec, filter.Context{})
+		data := record(t, typ, map[string]any{"prev_comm": m[1], "prev_pid": prev, "next_comm": m[3], "next_pid": next})
+		got := f.Match(data, filter.Context{})
 		if got != want(m[1], m[3], next) {
 			t.Errorf("%s: %v for %s", f, got, line)
 		}

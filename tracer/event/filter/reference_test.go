@@ -267,8 +267,8 @@ func TestReference(t *testing.T) {
 			rt.Fatalf("%s: %v", text, err)
 		}
 		for range 8 {
-			r, rec, ctx := drawRecord(rt, typ)
-			if got, want := f.Match(rec, ctx), n.holds(r); got != want {
+			r, data, ctx := drawRecord(rt, typ)
+			if got, want := f.Match(data, ctx), n.holds(r); got != want {
 				rt.Fatalf("%s: %v, want %v\n%+v", text, got, want, r)
 			}
 		}
@@ -300,8 +300,8 @@ func TestPrecedence(t *testing.T) {
 		if err != nil {
 			rt.Skip(err)
 		}
-		r, rec, ctx := drawRecord(rt, typ)
-		if got, want := f.Match(rec, ctx), any.holds(r); got != want {
+		r, data, ctx := drawRecord(rt, typ)
+		if got, want := f.Match(data, ctx), any.holds(r); got != want {
 			rt.Fatalf("%s: %v, want %v\n%+v", &text, got, want, r)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // parseAttrs takes a command apart at its colons.
 //
 // Kernel: parse_hist_trigger_attrs, kernel/trace/trace_events_hist.c.
-func (i *Instance) parseAttrs(text string) (attrs, error) {
+func (in *Instance) parseAttrs(text string) (attrs, error) {
 	var a attrs
 	for more := true; more; {
 		var part string
@@ -20,9 +20,9 @@ func (i *Instance) parseAttrs(text string) (attrs, error) {
 		_, rest, assigns := strings.Cut(part, "=")
 		switch {
 		case assigns && rest == "":
-			return a, i.fault(msgEmptyAssignment, part, syscall.EINVAL)
+			return a, in.fault(msgEmptyAssignment, part, syscall.EINVAL)
 		case assigns:
-			if err := i.parseAssignment(&a, part); err != nil {
+			if err := in.parseAssignment(&a, part); err != nil {
 				return a, err
 			}
 		case part == "nohitcount", part == "NOHC":
@@ -52,7 +52,7 @@ func (i *Instance) parseAttrs(text string) (attrs, error) {
 // defines a variable.
 //
 // Kernel: parse_assignment, kernel/trace/trace_events_hist.c.
-func (i *Instance) parseAssignment(a *attrs, text string) error {
+func (in *Instance) parseAssignment(a *attrs, text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	switch name {
 	case "key", "keys":
@@ -75,7 +75,7 @@ func (i *Instance) parseAssignment(a *attrs, text string) error {
 		}
 	default:
 		if len(a.assignments) == varsMax {
-			return i.fault(msgTooManyVars, text, syscall.EINVAL)
+			return in.fault(msgTooManyVars, text, syscall.EINVAL)
 		}
 		a.assignments = append(a.assignments, text)
 	}

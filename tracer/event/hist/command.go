@@ -21,12 +21,12 @@ import (
 // the trigger that is removed.
 //
 // Kernel: event_hist_trigger_parse, kernel/trace/trace_events_hist.c.
-func (i *Instance) Command(t *event.Type, text string, remove bool) error {
-	i.command, i.location = "", ""
+func (in *Instance) Command(t *event.Type, text string, remove bool) error {
+	in.command, in.location = "", ""
 	if text == "" {
 		return invalid("no command", text)
 	}
-	return i.File(t).command(text, remove)
+	return in.File(t).command(text, remove)
 }
 
 // command is Command for one event; error_log shows this command with a fault.
@@ -156,7 +156,7 @@ func (f *File) holdSynth(n int) {
 // variables; the instance cannot be removed then.
 //
 // Kernel: save_hist_vars, kernel/trace/trace_events_hist.c.
-func (i *Instance) HasVariables() bool { return len(i.vars) > 0 }
+func (in *Instance) HasVariables() bool { return len(in.vars) > 0 }
 
 // release frees everything that a hist holds once nobody uses it any more.
 //

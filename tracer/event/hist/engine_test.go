@@ -25,8 +25,8 @@ func (l *lab) switching(us uint64, pid, prio int32, name string) {
 		&events.SchedSwitchRecord{NextComm: comm(name), NextPID: pid, NextPrio: prio, PrevPID: 7, PrevPrio: 120, PrevComm: comm("other")}))
 }
 
-func (l *lab) happen(t *event.Type, us uint64, rec []byte) {
-	m := &Moment{Rec: rec, Time: 1000 * us, CPU: 1, PID: 7, Comm: "other", Stack: func(dst []uint64) []uint64 { return append(dst, 0xffffffff81000000, us) }}
+func (l *lab) happen(t *event.Type, us uint64, data []byte) {
+	m := &Moment{Rec: data, Time: 1000 * us, CPU: 1, PID: 7, Comm: "other", Stack: func(dst []uint64) []uint64 { return append(dst, 0xffffffff81000000, us) }}
 	l.i.File(t).Happen(m, filter.Context{CPU: 1, Comm: "other"})
 }
 

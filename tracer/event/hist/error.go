@@ -66,10 +66,10 @@ const (
 //
 // Kernel: hist_err and errpos, kernel/trace/trace_events_hist.c; err_pos,
 // kernel/trace/trace.c.
-func (i *Instance) fault(msg, at string, errno syscall.Errno) error {
-	pos := max(strings.Index(i.command, at), 0)
-	i.env.LogError(i.location, msg, i.command, pos)
-	return fmt.Errorf("%s: column %d: %s: %w", i.command, pos, msg, errno)
+func (in *Instance) fault(msg, at string, errno syscall.Errno) error {
+	pos := max(strings.Index(in.command, at), 0)
+	in.env.LogError(in.location, msg, in.command, pos)
+	return fmt.Errorf("%s: column %d: %s: %w", in.command, pos, msg, errno)
 }
 
 // invalid is the error for a fault that error_log does not name.

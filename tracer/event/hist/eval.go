@@ -170,12 +170,12 @@ func stackWords(b []byte) []byte {
 
 // textIn returns the text that a record has in the field. For a text in place
 // it need not look at the declaration.
-func (f *Field) textIn(rec []byte) []byte {
+func (f *Field) textIn(data []byte) []byte {
 	if f.kind == filter.Text {
-		end := min(f.event.Offset+f.event.Size, len(rec))
-		return untilNUL(rec[min(f.event.Offset, end):end])
+		end := min(f.event.Offset+f.event.Size, len(data))
+		return untilNUL(data[min(f.event.Offset, end):end])
 	}
-	return untilNUL(f.event.Bytes(rec))
+	return untilNUL(f.event.Bytes(data))
 }
 
 func untilNUL(b []byte) []byte {

@@ -65,17 +65,17 @@ func FuzzCommand(f *testing.F) {
 
 // FuzzRecord checks that no record panics, whatever its location words say.
 func FuzzRecord(f *testing.F) {
-	rec := make([]byte, 56)
-	copy(rec[16:], "in place")
-	copy(rec[8:], []byte{40, 0, 6, 0}) // "abc" and NULs
-	copy(rec[40:], "abc")
-	copy(rec[12:], []byte{40, 0, 16, 0}) // a stack of one word
-	copy(rec[32:], []byte{1, 2, 3, 4})
-	f.Add(rec)
-	f.Add(rec[:13])
+	data := make([]byte, 56)
+	copy(data[16:], "in place")
+	copy(data[8:], []byte{40, 0, 6, 0}) // "abc" and NULs
+	copy(data[40:], "abc")
+	copy(data[12:], []byte{40, 0, 16, 0}) // a stack of one word
+	copy(data[32:], []byte{1, 2, 3, 4})
+	f.Add(data)
+	f.Add(data[:13])
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0xff}, 64))
-	f.Fuzz(func(t *testing.T, rec []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		typ, err := event.NewType(2000, "synthetic", "all", "", []event.Field{
 			{Name: "text", Decl: "__data_loc char[] text", Offset: 8, Size: 4},
 			{Name: "st", Decl: "__data_loc unsigned long[] st", Offset: 12, Size: 4},
@@ -89,8 +89,8 @@ func FuzzRecord(f *testing.F) {
 		l := newLab(t)
 		l.types = append(l.types, typ)
 		l.must(typ, "hist:keys=st.stacktrace,name:vals=num,ptr:v=num,x=text,y=st:onchange($v).save(name,text,st,ptr)", "hist:keys=text,num.log2,name.buckets=3:vals=text.hex")
-		l.happen(typ, 1, rec)
-		l.happen(typ, 2, rec)
+		l.happen(typ, 1, data)
+		l.happen(typ, 2, data)
 		if l.i.File(typ).Show(); !strings.Contains(l.entries(typ), "Hits: 2") {
 			t.Errorf("the file reads\n%s", l.entries(typ))
 		}

@@ -58,17 +58,17 @@ func NewInstance(env Env, names *Registry) *Instance {
 }
 
 // File is the triggers of an event.
-func (i *Instance) File(t *event.Type) *File {
-	f := i.files[t]
+func (in *Instance) File(t *event.Type) *File {
+	f := in.files[t]
 	if f == nil {
-		f = &File{instance: i, typ: t}
-		i.files[t] = f
+		f = &File{instance: in, typ: t}
+		in.files[t] = f
 	}
 	return f
 }
 
 // Forget removes an event that goes; it must have no triggers any more.
-func (i *Instance) Forget(t *event.Type) { delete(i.files, t) }
+func (in *Instance) Forget(t *event.Type) { delete(in.files, t) }
 
 // File holds the hist triggers of one event, the oldest first. A nil File has none.
 type File struct {

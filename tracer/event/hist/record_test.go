@@ -146,9 +146,9 @@ func TestNestedTooDeep(t *testing.T) {
 	typ := events.SchedSwitch.Type
 	l.must(typ, "hist:keys=common_stacktrace")
 	f := l.i.File(typ)
-	rec := events.SchedSwitch.Append(nil, event.Common{}, &events.SchedSwitchRecord{})
+	data := events.SchedSwitch.Append(nil, event.Common{}, &events.SchedSwitchRecord{})
 	depth := 0
-	m := &Moment{Rec: rec}
+	m := &Moment{Rec: data}
 	m.Stack = func(dst []uint64) []uint64 { // asked while the event is counted
 		if depth++; depth < 10 {
 			f.Happen(m, filter.Context{})

@@ -78,11 +78,11 @@ func TestOnmatchAsKernel(t *testing.T) {
 		us, lat, pid := number(t, m[1])*1e6+number(t, m[2]), number(t, m[3]), int32(number(t, m[4]))
 		l.waking(us-lat, pid, 120, m[5])
 		l.switching(us, pid, 120, m[5])
-		rec := make([]byte, wakeupLat.Size)
-		binary.LittleEndian.PutUint64(rec[8:], lat)
-		binary.LittleEndian.PutUint32(rec[16:], uint32(pid))
-		copy(rec[24:], m[5])
-		l.happen(wakeupLat, us, rec)
+		data := make([]byte, wakeupLat.Size)
+		binary.LittleEndian.PutUint64(data[8:], lat)
+		binary.LittleEndian.PutUint32(data[16:], uint32(pid))
+		copy(data[24:], m[5])
+		l.happen(wakeupLat, us, data)
 		if want := fmt.Sprintf("wakeup_lat %d %d %q", lat, pid, m[5]); len(l.generated) != 1 || l.generated[0] != want {
 			t.Fatalf("generated %q, want %q", l.generated, want)
 		}

@@ -38,7 +38,7 @@ func (h *Hist) makeSnapshot(a *action) error {
 // on a condition; nothing else may take snapshots then.
 //
 // Kernel: cond_snapshot of struct trace_array, kernel/trace/trace.h.
-func (i *Instance) TakesSnapshots() bool { return i.snapshot != nil }
+func (in *Instance) TakesSnapshots() bool { return in.snapshot != nil }
 
 // takeSnapshot takes a snapshot if the value tracked in the element surpasses
 // those of all other elements, too.

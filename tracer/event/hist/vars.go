@@ -51,17 +51,17 @@ func (h *Hist) taken(name string) bool {
 // there is none.
 //
 // Kernel: find_var_file, kernel/trace/trace_events_hist.c.
-func (i *Instance) findVarFile(on *eventName, name string) *File {
+func (in *Instance) findVarFile(on *eventName, name string) *File {
 	if on != nil {
-		return i.files[i.env.Event(on.system, on.name)]
+		return in.files[in.env.Event(on.system, on.name)]
 	}
 	var found *File
-	for _, h := range i.vars {
+	for _, h := range in.vars {
 		if h.file == found || h.findVar(name) == nil {
 			continue
 		}
 		if found != nil {
-			_ = i.fault(msgVarNotUnique, name, syscall.EINVAL)
+			_ = in.fault(msgVarNotUnique, name, syscall.EINVAL)
 			return nil
 		}
 		found = h.file

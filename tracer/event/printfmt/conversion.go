@@ -112,27 +112,27 @@ func (c *conversion) parseLength(s string, i int) int {
 }
 
 // starred is the conversion with its width and precision from the record.
-func (c *conversion) starred(rec []byte, env *Env) conversion {
+func (c *conversion) starred(data []byte, env *Env) conversion {
 	f := *c
 	if c.widthArg != nil {
-		f.width = starAmount(eval(c.widthArg, rec, env))
+		f.width = starAmount(eval(c.widthArg, data, env))
 		if f.width < 0 {
 			f.left, f.width = true, -f.width
 		}
 	}
 	if c.precArg != nil {
-		f.prec = starAmount(eval(c.precArg, rec, env)) // negative: as if none
+		f.prec = starAmount(eval(c.precArg, data, env)) // a negative one counts as none
 	}
 	return f
 }
 
 // appendArg writes the conversion's text for a record.
-func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
+func (c *conversion) appendArg(dst, data []byte, env *Env) []byte {
 	arg := c.arg
 	if arg.isNumber {
 		switch c.verb {
 		case 'p':
-			n := evalNumber(arg, rec)
+			n := evalNumber(arg, data)
 			if c.ext == "S" && env != nil && env.AppendSymbol != nil && !env.Library {
 				start := len(dst)
 				return c.pad(env.AppendSymbol(dst, 'S', n), start)
@@ -140,11 +140,11 @@ func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 			return c.appendPointer(dst, value{n: n}, env)
 		case 's', 'c':
 		default:
-			return c.appendInteger(dst, evalNumber(arg, rec), env)
+			return c.appendInteger(dst, evalNumber(arg, data), env)
 		}
 	}
 	for c.verb == 's' && arg.op == opCond && arg.b != nil && arg.a.isNumber {
-		if evalNumber(arg.a, rec) != 0 {
+		if evalNumber(arg.a, data) != 0 {
 			arg = arg.b
 		} else {
 			arg = arg.c
@@ -156,19 +156,19 @@ func (c *conversion) appendArg(dst, rec []byte, env *Env) []byte {
 		case arg.op == opString:
 			return c.fit(append(dst, cString(arg.str)...), start)
 		case arg.op == opLoc && arg.what != locLen, arg.op == opField && arg.field.Kind == Array:
-			return c.fit(append(dst, cString(arg.field.Bytes(rec))...), start)
+			return c.fit(append(dst, cString(arg.field.Bytes(data))...), start)
 		case arg.op == opFlags || arg.op == opSymbolic:
-			return c.fit(appendText(dst, arg, rec, env), start)
+			return c.fit(appendText(dst, arg, data, env), start)
 		}
 	}
-	v := eval(arg, rec, env)
+	v := eval(arg, data, env)
 	switch {
 	case c.verb == 'p' && (v.kind != vUnknown || env != nil && env.NoPtrKey && c.ext == ""):
 		return c.appendPointer(dst, v, env)
 	case v.kind == vUnknown:
 		dst = appendUnknown(dst, v)
 	case v.kind == vText:
-		return c.fit(appendText(dst, v.node, rec, env), start)
+		return c.fit(appendText(dst, v.node, data, env), start)
 	case c.verb == 's':
 		dst = c.appendString(dst, v, env)
 	case c.verb == 'c':
@@ -195,8 +195,8 @@ func (c *conversion) cut(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendInteger is appendNumber; for the library it follows printf, which puts
-// no 0x before zero.
+// appendInteger is appendNumber, except that with Env.Library it follows C's printf,
+// which puts no 0x before zero.
 func (c *conversion) appendInteger(dst []byte, n uint64, env *Env) []byte {
 	if c.alt && n == 0 && env.library() {
 		f := *c

@@ -93,53 +93,53 @@ func slice(b []byte, from, to int) []byte {
 }
 
 // eval computes n over a record.
-func eval(n *node, rec []byte, env *Env) value {
+func eval(n *node, data []byte, env *Env) value {
 	if n.isNumber {
 		t := &n.number
-		return value{n: evalNumber(n, rec), size: uint8(t.size), signed: t.signed, elem: t.elem, elemSigned: t.elemSigned}
+		return value{n: evalNumber(n, data), size: uint8(t.size), signed: t.signed, elem: t.elem, elemSigned: t.elemSigned}
 	}
-	return evalAny(n, rec, env)
+	return evalAny(n, data, env)
 }
 
 // evalAny is eval for any node.
-func evalAny(n *node, rec []byte, env *Env) value {
+func evalAny(n *node, data []byte, env *Env) value {
 	switch n.op {
 	case opConst:
 		return value{n: n.val, size: uint8(n.typ.size), signed: n.typ.signed, elem: n.typ.elem}
 	case opString:
 		return value{kind: vBytes, s: n.str, elem: 1}
 	case opField:
-		return n.field.value(rec)
+		return n.field.value(data)
 	case opLoc:
-		return evalLoc(n, rec)
+		return evalLoc(n, data)
 	case opAddr:
 		f := &n.field
-		return value{kind: vBytes, s: slice(rec, f.Offset, f.Offset+f.Size), elem: f.Elem, elemSigned: f.Signed}
+		return value{kind: vBytes, s: slice(data, f.Offset, f.Offset+f.Size), elem: f.Elem, elemSigned: f.Signed}
 	case opCast:
-		return cast(eval(n.a, rec, env), n.typ)
+		return cast(eval(n.a, data, env), n.typ)
 	case opNeg, opNot, opCompl:
-		return evalUnary(n.op, eval(n.a, rec, env))
+		return evalUnary(n.op, eval(n.a, data, env))
 	case opDeref:
-		return index(n, eval(n.a, rec, env), 0)
+		return index(n, eval(n.a, data, env), 0)
 	case opIndex:
-		i := eval(n.b, rec, env)
+		i := eval(n.b, data, env)
 		if i.kind == vUnknown {
 			return i
 		}
-		return index(n, eval(n.a, rec, env), int64(i.num()))
+		return index(n, eval(n.a, data, env), int64(i.num()))
 	case opBinary:
-		return evalBinary(n, rec, env)
+		return evalBinary(n, data, env)
 	case opCond:
-		c := eval(n.a, rec, env)
+		c := eval(n.a, data, env)
 		switch {
 		case c.kind == vUnknown:
 			return c
 		case !c.truth():
-			return eval(n.c, rec, env)
+			return eval(n.c, data, env)
 		case n.b == nil:
 			return c
 		}
-		return eval(n.b, rec, env)
+		return eval(n.b, data, env)
 	case opFlags, opSymbolic, opHex, opArray, opBitmask:
 		return value{kind: vText, node: n}
 	case opSymbol:
@@ -150,11 +150,11 @@ func evalAny(n *node, rec []byte, env *Env) value {
 	return value{kind: vUnknown, node: n}
 }
 
-func evalLoc(n *node, rec []byte) value {
+func evalLoc(n *node, data []byte) value {
 	if n.what == locLen {
-		return integer(n.field.length(rec), 4, true)
+		return integer(n.field.length(data), 4, true)
 	}
-	v := value{kind: vBytes, s: n.field.Bytes(rec), elem: n.field.Elem, elemSigned: n.field.Signed}
+	v := value{kind: vBytes, s: n.field.Bytes(data), elem: n.field.Elem, elemSigned: n.field.Signed}
 	if n.what == locText {
 		v.elem = 1
 	}
@@ -218,8 +218,8 @@ func promote(v value) (size int, signed bool) {
 	return int(v.size), v.signed
 }
 
-func evalBinary(n *node, rec []byte, env *Env) value {
-	a := eval(n.a, rec, env)
+func evalBinary(n *node, data []byte, env *Env) value {
+	a := eval(n.a, data, env)
 	if a.kind == vUnknown {
 		return a
 	}
@@ -233,7 +233,7 @@ func evalBinary(n *node, rec []byte, env *Env) value {
 			return boolean(true)
 		}
 	}
-	b := eval(n.b, rec, env)
+	b := eval(n.b, data, env)
 	switch {
 	case b.kind == vUnknown:
 		return b

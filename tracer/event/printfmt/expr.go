@@ -7,10 +7,10 @@ const (
 	opConst    op = iota // val, typ
 	opString             // str
 	opUnknown            // name: only the kernel knows
-	opSymbol             // name: an address, if Env's symbols know it, else unknown
+	opSymbol             // name: an address if Env's symbols know it, otherwise unknown
 	opRec                // REC itself
 	opField              // field
-	opLoc                // the location word of field, taken apart: what says how
+	opLoc                // a part of what the location word of field tells: what says which
 	opAddr               // &REC->field
 	opCast               // (typ)a
 	opNeg                // -a
@@ -49,7 +49,7 @@ type node struct {
 	weight int
 }
 
-// locPart is which part of a dynamic field an opLoc gives.
+// locPart says which part of a dynamic field an opLoc gives.
 type locPart uint8
 
 const (
@@ -62,7 +62,7 @@ const (
 type entry struct {
 	val   uint64
 	text  string
-	known bool // val could be computed without the kernel
+	known bool // val was computed; false: only the kernel could
 }
 
 type binOp uint8

@@ -25,30 +25,30 @@ const (
 )
 
 // value is what REC->field gives.
-func (f *Field) value(rec []byte) value {
+func (f *Field) value(data []byte) value {
 	if f.Kind == Array {
-		return value{kind: vBytes, s: f.Bytes(rec), elem: f.Elem, elemSigned: f.Signed}
+		return value{kind: vBytes, s: f.Bytes(data), elem: f.Elem, elemSigned: f.Signed}
 	}
-	return integer(load(rec, f.Offset, f.Size), f.Size, f.Signed)
+	return integer(load(data, f.Offset, f.Size), f.Size, f.Signed)
 }
 
 // Bytes is the field's content, resolved through its location word if it has
-// one. It aliases rec and is shorter than declared, or nil, when rec is.
-func (f *Field) Bytes(rec []byte) []byte {
+// one. It aliases data and is shorter than declared, or nil, when data is.
+func (f *Field) Bytes(data []byte) []byte {
 	switch f.Kind {
 	case DataLoc, RelLoc:
-		off, n := f.locate(rec)
-		return slice(rec, off, off+n)
+		off, n := f.locate(data)
+		return slice(data, off, off+n)
 	}
 	if f.Size == 0 {
-		return slice(rec, f.Offset, len(rec))
+		return slice(data, f.Offset, len(data))
 	}
-	return slice(rec, f.Offset, f.Offset+f.Size)
+	return slice(data, f.Offset, f.Offset+f.Size)
 }
 
 // locate decodes the location word: offset from the record's start, length.
-func (f *Field) locate(rec []byte) (off, n int) {
-	w := load(rec, f.Offset, 4)
+func (f *Field) locate(data []byte) (off, n int) {
+	w := load(data, f.Offset, 4)
 	off, n = int(w&0xffff), int(w>>16)
 	if f.Kind == RelLoc {
 		off += f.Offset + 4
@@ -57,10 +57,10 @@ func (f *Field) locate(rec []byte) (off, n int) {
 }
 
 // length is the result of __get_dynamic_array_len, however short the record is.
-func (f *Field) length(rec []byte) uint64 {
+func (f *Field) length(data []byte) uint64 {
 	if f.Kind == DataLoc || f.Kind == RelLoc {
-		_, n := f.locate(rec)
+		_, n := f.locate(data)
 		return uint64(n)
 	}
-	return uint64(len(f.Bytes(rec)))
+	return uint64(len(f.Bytes(data)))
 }

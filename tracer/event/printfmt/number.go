@@ -83,54 +83,54 @@ func (o binOp) isTruth() bool {
 
 // evalNumber is eval for a node that isNumber: the integer, extended to 64 bits by
 // its sign.
-func evalNumber(n *node, rec []byte) uint64 {
+func evalNumber(n *node, data []byte) uint64 {
 	for n.op == opCast && n.typ.size == 8 {
-		n = n.a // which is extended already
+		n = n.a // its value is extended already
 	}
 	switch n.op {
 	case opConst:
 		return n.val
 	case opField:
 		f := &n.field
-		if end := f.Offset + 4; f.Size == 4 && f.Offset >= 0 && end <= len(rec) { // most of them
-			v := binary.LittleEndian.Uint32(rec[f.Offset:end])
+		if end := f.Offset + 4; f.Size == 4 && f.Offset >= 0 && end <= len(data) { // most fields are like that
+			v := binary.LittleEndian.Uint32(data[f.Offset:end])
 			if f.Signed {
 				return uint64(int32(v))
 			}
 			return uint64(v)
 		}
-		return extend(load(rec, f.Offset, f.Size), f.Size, f.Signed)
+		return extend(load(data, f.Offset, f.Size), f.Size, f.Signed)
 	case opLoc:
-		return extend(n.field.length(rec), 4, true)
+		return extend(n.field.length(data), 4, true)
 	case opCast:
-		return extend(evalNumber(n.a, rec), n.typ.size, n.typ.signed)
+		return extend(evalNumber(n.a, data), n.typ.size, n.typ.signed)
 	case opNot:
-		return truth(evalNumber(n.a, rec) == 0)
+		return truth(evalNumber(n.a, data) == 0)
 	case opNeg:
-		return extend(-evalNumber(n.a, rec), n.number.size, n.number.signed)
+		return extend(-evalNumber(n.a, data), n.number.size, n.number.signed)
 	case opCompl:
-		return extend(^evalNumber(n.a, rec), n.number.size, n.number.signed)
+		return extend(^evalNumber(n.a, data), n.number.size, n.number.signed)
 	case opCond:
-		switch c := evalNumber(n.a, rec); {
+		switch c := evalNumber(n.a, data); {
 		case c == 0:
-			return evalNumber(n.c, rec)
+			return evalNumber(n.c, data)
 		case n.b == nil:
 			return c
 		}
-		return evalNumber(n.b, rec)
+		return evalNumber(n.b, data)
 	}
-	if n.bin == binAdd && n.typ.size == 8 && n.a.op == opConst { // a place in the kernel's text
-		return n.a.val + evalNumber(n.b, rec)
+	if n.bin == binAdd && n.typ.size == 8 && n.a.op == opConst { // most often _stext plus an offset
+		return n.a.val + evalNumber(n.b, data)
 	}
-	a := evalNumber(n.a, rec)
+	a := evalNumber(n.a, data)
 	switch {
 	case n.bin == binLogAnd:
-		return truth(a != 0 && evalNumber(n.b, rec) != 0)
+		return truth(a != 0 && evalNumber(n.b, data) != 0)
 	case n.bin == binLogOr:
-		return truth(a != 0 || evalNumber(n.b, rec) != 0)
+		return truth(a != 0 || evalNumber(n.b, data) != 0)
 	}
 	t := &n.typ
-	return compute(n.bin, extend(a, t.size, t.signed), extend(evalNumber(n.b, rec), t.size, t.signed), t.size, t.signed)
+	return compute(n.bin, extend(a, t.size, t.signed), extend(evalNumber(n.b, data), t.size, t.signed), t.size, t.signed)
 }
 
 func truth(b bool) uint64 {

@@ -17,7 +17,7 @@ func (b base) Lookup(addr uint64) (name, module string, offset, size uint64, ok 
 // FuzzNumber compares what is computed as numbers, and what is bound to an Env, with
 // what eval says.
 func FuzzNumber(f *testing.F) {
-	rec := []byte("\x01\x00\x00\x00\x00\x00\x00\x00\xfb\xff\xff\xff\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x80\x81\x82\x83")
+	data := []byte("\x01\x00\x00\x00\x00\x00\x00\x00\xfb\xff\xff\xff\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x80\x81\x82\x83")
 	for _, expr := range []string{
 		`REC->i >> 1`, `REC->u - REC->i * 3`, `-REC->b`, `~REC->h`, `!REC->i`, `REC->i ?: 9`, `REC->i ? REC->b : REC->l`,
 		`REC->i ? REC->u : 4U`, `(u8)REC->l`, `(void *)REC->l`, `(u32 *)REC->l + 2`, `(int)REC->l / REC->b`, `REC->i % 3`, `REC->u << 40`,
@@ -27,7 +27,7 @@ func FuzzNumber(f *testing.F) {
 		`(struct page *)REC->l`, `(uuid_t)REC->l`, `GONE ? 1 : REC->i`, `*(int *)REC->l`, `(REC->l ? (u16 *)REC->l : (u16 *)8) == 0`,
 		`(void *)((unsigned long)(_stext) + REC->b)`, `_stext ? REC->i : GONE`, `REC->a[_stext >> 60] * 2`, `*(int *)_stext`,
 	} {
-		f.Add(expr, rec)
+		f.Add(expr, data)
 	}
 	fields := map[string]Field{
 		"b": {Offset: 24, Size: 1, Elem: 1}, "h": {Offset: 24, Size: 2, Signed: true, Elem: 2},
@@ -35,16 +35,16 @@ func FuzzNumber(f *testing.F) {
 		"l": {Offset: 16, Size: 8, Signed: true, Elem: 8}, "d": {Offset: 8, Size: 4, Elem: 1, Kind: DataLoc},
 		"a": {Offset: 8, Size: 8, Elem: 2, Kind: Array}, "odd": {Offset: 9, Size: 3, Elem: 3},
 	}
-	f.Fuzz(func(t *testing.T, expr string, rec []byte) {
+	f.Fuzz(func(t *testing.T, expr string, data []byte) {
 		src := `"%d %5u|%-6lx|%lld|%llu|%s|%c|%p|%pS|%*d", ` + arguments(expr, 11)
 		p, err := Compile(src, func(name string) (Field, bool) { f, ok := fields[name]; return f, ok })
 		if err != nil {
 			return
 		}
 		kernel, library := &Env{Symbols: base(1 << 60)}, &Env{Library: true}
-		fast := p.Append(p.Append(nil, rec, kernel), rec, library)
-		bound := p.Bind(kernel, "(", "").Append(nil, rec, kernel)
-		bound = p.Bind(library, "", ")").Append(bound, rec, library)
+		fast := p.Append(p.Append(nil, data, kernel), data, library)
+		bound := p.Bind(kernel, "(", "").Append(nil, data, kernel)
+		bound = p.Bind(library, "", ")").Append(bound, data, library)
 		if want := "(" + string(fast) + ")"; string(bound) != want {
 			t.Errorf("bound: %s\n got %q\nwant %q", expr, bound, want)
 		}
@@ -54,7 +54,7 @@ func FuzzNumber(f *testing.F) {
 				unsettle(n)
 			}
 		}
-		if slow := p.Append(p.Append(nil, rec, kernel), rec, library); !bytes.Equal(fast, slow) {
+		if slow := p.Append(p.Append(nil, data, kernel), data, library); !bytes.Equal(fast, slow) {
 			t.Errorf("%s\n got %q\nwant %q", expr, fast, slow)
 		}
 	})

@@ -188,8 +188,8 @@ func appendIP4(dst []byte, a [4]byte, padded bool) []byte {
 
 // appendIP6 writes an IPv6 address. The i forms have no colons.
 //
-// Departure: of the compressed form's addresses with a dotted tail only the
-// IPv4-mapped are known here, not ISATAP's.
+// Departure: in the compressed form, only IPv4-mapped addresses end in dotted notation
+// here. The kernel prints ISATAP addresses in that way, too.
 func appendIP6(dst []byte, a [16]byte, compressed, padded bool) []byte {
 	if compressed && !padded {
 		return netip.AddrFrom16(a).AppendTo(dst)

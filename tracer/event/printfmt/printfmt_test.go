@@ -30,14 +30,14 @@ func lookup(name string) (printfmt.Field, bool) {
 // record has i=-5 u=0xfffffffe l=-1 comm="bash" words={1,2,3,0xffff}
 // str="hello" arr={1,2} rel="rel" b=200, an IPv6 address and a sockaddr.
 func record() []byte {
-	rec := make([]byte, 100)
-	copy(rec[8:], "\xfb\xff\xff\xff\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
-	copy(rec[24:], "bash\x00xxx\x01\x00\x02\x00\x03\x00\xff\xff")
-	copy(rec[40:], "\x64\x00\x06\x00\x6a\x00\x08\x00\x3e\x00\x04\x00\xc8")
-	copy(rec[56:], "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01")
-	copy(rec[72:], "\x02\x00\x00\x50\x7f\x00\x00\x01")
-	rec = append(rec, "hello\x00\x01\x00\x00\x00\x02\x00\x00\x00rel\x00"...)
-	return rec
+	data := make([]byte, 100)
+	copy(data[8:], "\xfb\xff\xff\xff\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
+	copy(data[24:], "bash\x00xxx\x01\x00\x02\x00\x03\x00\xff\xff")
+	copy(data[40:], "\x64\x00\x06\x00\x6a\x00\x08\x00\x3e\x00\x04\x00\xc8")
+	copy(data[56:], "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01")
+	copy(data[72:], "\x02\x00\x00\x50\x7f\x00\x00\x01")
+	data = append(data, "hello\x00\x01\x00\x00\x00\x02\x00\x00\x00rel\x00"...)
+	return data
 }
 
 type symbols struct{}
@@ -122,14 +122,14 @@ var tests = []struct{ format, want string }{
 }
 
 func TestAppend(t *testing.T) {
-	rec := record()
+	data := record()
 	for _, tt := range tests {
 		p, err := printfmt.Compile(tt.format, lookup)
 		if err != nil {
 			t.Errorf("%s: %v", tt.format, err)
 			continue
 		}
-		if got := string(p.Append([]byte("> "), rec, env)); got != "> "+tt.want {
+		if got := string(p.Append([]byte("> "), data, env)); got != "> "+tt.want {
 			t.Errorf("%s\n got %q\nwant %q", tt.format, got, "> "+tt.want)
 		}
 		if unknown := strings.Contains(tt.want, "[unknown ") && !strings.Contains(tt.want, "kernel memory"); unknown != (len(p.Unknown()) > 0 && !strings.Contains(tt.format, "_stext")) {
@@ -172,11 +172,11 @@ func TestLyingRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec := record()
-		for n := range rec {
-			p.Append(nil, rec[:n:n], env)
+		data := record()
+		for n := range data {
+			p.Append(nil, data[:n:n], env)
 		}
-		for i := range rec {
+		for i := range data {
 			lie := record()
 			lie[i] = 0xff
 			p.Append(nil, lie, nil)
@@ -191,14 +191,14 @@ func TestLyingRecords(t *testing.T) {
 }
 
 func TestAppendDoesNotAllocate(t *testing.T) {
-	rec := record()
+	data := record()
 	buf := make([]byte, 0, 4096)
 	for _, tt := range tests {
 		p, err := printfmt.Compile(tt.format, lookup)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := testing.AllocsPerRun(10, func() { buf = p.Append(buf[:0], rec, env) }); n > 0 {
+		if n := testing.AllocsPerRun(10, func() { buf = p.Append(buf[:0], data, env) }); n > 0 {
 			t.Errorf("%s: %v allocations", tt.format, n)
 		}
 	}
@@ -208,12 +208,12 @@ func FuzzCompile(f *testing.F) {
 	for _, tt := range tests {
 		f.Add(tt.format, record())
 	}
-	f.Fuzz(func(t *testing.T, format string, rec []byte) {
+	f.Fuzz(func(t *testing.T, format string, data []byte) {
 		p, err := printfmt.Compile(format, lookup)
 		if err != nil {
 			return
 		}
-		if text := p.Append(nil, rec, env); len(text) > 1<<16*(len(format)+1) {
+		if text := p.Append(nil, data, env); len(text) > 1<<16*(len(format)+1) {
 			t.Errorf("%d bytes of text from a format of %d", len(text), len(format))
 		}
 	})

@@ -14,33 +14,34 @@ type Env struct {
 	// HashPtr gives %p's hashed value; nil prints the pointer itself in 16 digits
 	// (the option hash-ptr cleared).
 	HashPtr func(uint64) uint64
-	// NoPtrKey is a kernel that has not yet made the key of that hash: %p of any
-	// address is (____ptrval____), which needs not even the address.
+	// NoPtrKey says that the kernel has not made the key of that hash yet: %p prints
+	// (____ptrval____) for every address.
 	NoPtrKey bool
 	// Strings gives the kernel's constant text at an address, for %s of a pointer
 	// (printk_formats); nil, or not ok, prints the address.
 	Strings func(addr uint64) (s string, ok bool)
-	// AppendSymbol appends what %pS and its kin make of an address, how being that
-	// letter, for who keeps such texts; nil: they are made of Symbols each time.
+	// AppendSymbol appends the text that %pS and its kin print for an address; how is
+	// the letter. A caller that caches such texts sets it; nil: the text is made with
+	// Symbols each time.
 	AppendSymbol func(dst []byte, how byte, addr uint64) []byte
-	// Library renders as libtraceevent does, with C's printf, and not as the
-	// kernel: %p and %#x follow C, a symbol has its offset but neither size nor
-	// module, arrays are decimal and without braces.
+	// Library selects the text of libtraceevent, which uses C's printf, instead of the
+	// kernel's: %p and %#x follow C, a symbol has an offset but neither size nor
+	// module, arrays are decimal and have no braces.
 	Library bool
 }
 
-// library says whether to render as libtraceevent does.
+// library reports whether the text follows libtraceevent and not the kernel.
 func (e *Env) library() bool { return e != nil && e.Library }
 
-// Symbols resolves kernel addresses (kallsyms). One that also has a method
-// Address(name string) (uint64, bool) is asked for the symbols a print fmt
-// calculates with, such as _stext.
+// Symbols resolves kernel addresses (kallsyms). If it also has a method Address(name
+// string) (uint64, bool), that is asked for the symbols with which a print fmt
+// calculates, such as _stext.
 type Symbols interface {
 	// Lookup finds the symbol that covers addr. size 0 = unknown.
 	Lookup(addr uint64) (name, module string, offset, size uint64, ok bool)
 }
 
-// address finds a symbol's address by name, where the symbols can say it.
+// address finds the address of a symbol by its name, if Symbols has a method for that.
 func (e *Env) address(name string) (uint64, bool) {
 	if e == nil {
 		return 0, false
@@ -101,24 +102,24 @@ func Compile(src string, lookup func(name string) (Field, bool)) (*Program, erro
 // that only the kernel could evaluate, at most 100.
 func (p *Program) Unknown() []string { return p.unknown }
 
-// Append appends the text of rec, common header included in rec, to dst.
+// Append appends the text of data, common header included in data, to dst.
 // Like the kernel's it has no line break but those of the format itself.
-func (p *Program) Append(dst, rec []byte, env *Env) []byte {
+func (p *Program) Append(dst, data []byte, env *Env) []byte {
 	for i := range p.convs {
 		c := &p.convs[i]
 		dst = append(dst, c.before...)
 		if c.widthArg == nil && c.precArg == nil {
-			dst = c.appendArg(dst, rec, env)
+			dst = c.appendArg(dst, data, env)
 		} else {
-			f := c.starred(rec, env)
-			dst = f.appendArg(dst, rec, env)
+			f := c.starred(data, env)
+			dst = f.appendArg(dst, data, env)
 		}
 	}
 	return append(dst, p.tail...)
 }
 
-// Bind is p for one env, whose symbols do not move: what p calculates with their
-// addresses becomes numbers. Its text stands between before and after.
+// Bind gives p for one env, whose symbols must not move: what p calculates from their
+// addresses is computed once. before and after are put around the text of each record.
 func (p *Program) Bind(env *Env, before, after string) *Program {
 	bound := *p
 	bound.convs = slices.Clone(p.convs)
@@ -135,7 +136,7 @@ func (p *Program) Bind(env *Env, before, after string) *Program {
 	return &bound
 }
 
-// bind is n with the addresses that env knows; n itself does not change.
+// bind gives n with the addresses that env knows filled in; n itself does not change.
 func bind(n *node, env *Env) *node {
 	if n == nil {
 		return nil

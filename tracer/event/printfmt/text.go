@@ -6,13 +6,13 @@ import (
 )
 
 // appendText appends what a helper that makes text makes of the record.
-func appendText(dst []byte, n *node, rec []byte, env *Env) []byte {
+func appendText(dst []byte, n *node, data []byte, env *Env) []byte {
 	switch n.op {
 	case opFlags, opSymbolic:
 		var num uint64
 		if n.a.isNumber {
-			num = evalNumber(n.a, rec)
-		} else if v := eval(n.a, rec, env); v.kind == vUnknown {
+			num = evalNumber(n.a, data)
+		} else if v := eval(n.a, data, env); v.kind == vUnknown {
 			return appendUnknown(dst, v)
 		} else {
 			num = v.num()
@@ -26,12 +26,12 @@ func appendText(dst []byte, n *node, rec []byte, env *Env) []byte {
 		if n.val != 0 {
 			sep = 0
 		}
-		v, size := eval(n.a, rec, env), eval(n.b, rec, env)
+		v, size := eval(n.a, data, env), eval(n.b, data, env)
 		return appendHex(dst, slice(v.s, 0, clampInt(size.num())), sep)
 	case opArray:
-		return appendArray(dst, eval(n.a, rec, env), eval(n.b, rec, env), eval(n.c, rec, env), env.library())
+		return appendArray(dst, eval(n.a, data, env), eval(n.b, data, env), eval(n.c, data, env), env.library())
 	case opBitmask:
-		return appendBitmask(dst, n.field.Bytes(rec))
+		return appendBitmask(dst, n.field.Bytes(data))
 	}
 	return dst
 }

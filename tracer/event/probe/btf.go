@@ -5,17 +5,17 @@ import (
 	"syscall"
 )
 
-// btfState is what the BTF says about the place of a probe and about the
-// variable that was named last.
+// btfState holds what the BTF tells about the place of a probe and about the variable
+// that was named last.
 type btfState struct {
-	types  BTF // nil: not asked yet, or the function is not described
+	types  BTF // nil: the BTF was not asked yet, or does not describe the function
 	proto  Proto
 	params []Param // without a tracepoint's hidden data pointer
 
-	typed   bool  // the value has a type of the BTF
-	last    CType // which
+	typed   bool  // the BTF tells the type of the value
+	last    CType // that type
 	bitOff  int   // where it begins in its first byte
-	bitSize int   // of a bitfield
+	bitSize int   // how many bits a bitfield has
 }
 
 // forget forgets the type of the last variable.
@@ -74,7 +74,7 @@ func (p *argParser) btfVariable(arg string, prog *program) error {
 	if err != nil {
 		return err
 	}
-	at := len(arg) - len(field) // of the field
+	at := len(arg) - len(field) // where the field's name begins
 	if more && !arrow {
 		return p.failWith(p.offset+at, errDotOnArg, syscall.EOPNOTSUPP)
 	}
@@ -125,11 +125,11 @@ func (p *argParser) parameter(name string, in *insn) (TypeID, error) {
 	return 0, p.failWith(p.offset, errNoBTFArg, syscall.ENOENT)
 }
 
-// fields compiles the fields of a structure that the last value points to: one step
-// for every "->".
+// fields compiles the path of fields that follows a value, which points to a structure:
+// one step for every "->".
 //
-// Departure: the column of a fault after the last field is this field's; the
-// kernel's is computed as the difference to a null pointer.
+// Departure: a fault after the last field has the column of that field. The kernel
+// computes it as the difference to a null pointer.
 //
 // Kernel: parse_btf_field.
 func (p *argParser) fields(path string, prog *program) error {
@@ -170,8 +170,8 @@ func (p *argParser) fields(path string, prog *program) error {
 	return nil
 }
 
-// fetchType is the type for a value of a C type; a value without a type is a
-// plain word.
+// fetchType gives the fetch type for the C type of the value. A value without a type is
+// a plain word.
 //
 // Kernel: fetch_type_from_btf_type.
 func (b *btfState) fetchType() *fetchType {

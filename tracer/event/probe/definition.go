@@ -4,7 +4,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Kind is what a probe is put on.
+// Kind says on what a probe is put.
 type Kind int
 
 const (
@@ -15,8 +15,8 @@ const (
 	Eprobe                 // e: another event
 )
 
-// Definition is one probe as it was defined. It does not change after it was
-// parsed, but for MaxActive and what [Definition.Resolve] finds.
+// Definition is a probe as it was defined. After it was parsed, only MaxActive and what
+// [Definition.Resolve] finds can change.
 type Definition struct {
 	Kind         Kind
 	Group, Event string
@@ -27,39 +27,39 @@ type Definition struct {
 	// [Definition.Show] shows it.
 	MaxActive int
 
-	Symbol string // of the function, "MODULE:" before it where given; of the tracepoint
-	Offset uint64 // bytes behind Symbol; of a uprobe in its file
-	Addr   uint64 // of a kprobe whose place is given as an address: Symbol is ""
+	Symbol string // the function, with "MODULE:" before it if given; or the tracepoint
+	Offset uint64 // bytes behind Symbol; for a uprobe, bytes from the start of its file
+	Addr   uint64 // for a kprobe whose place is given as an address; Symbol is "" then
 
-	Path   string // of a uprobe's file, as written
+	Path   string // the file of a uprobe, as it was written
 	File   File
-	RefCtr uint64 // offset of the file's reference counter; 0: none
+	RefCtr uint64 // the offset of the reference counter in that file; 0: there is none
 
 	Attached *event.Type // what an event probe is attached to
-	Filter   string      // of an event probe, over Attached's fields; "": none
+	Filter   string      // the filter of an event probe, about Attached's fields; "": none
 
 	Args []Arg
 
 	size    int      // bytes of the arguments' fixed part
-	entry   []int    // arguments of the function that a return probe saves at its entry
+	entry   []int    // which arguments of the function a return probe saves at the entry
 	argv    []string // the words of the definition, for error_log
-	pointer string   // Addr as the kernel prints it
+	pointer string   // how the kernel prints Addr
 }
 
 // Arg is one argument of a probe: a field of its event.
 type Arg struct {
 	Name  string
-	Comm  string // the fetch argument as written, with its type
-	Count int    // elements of an array; 0: no array
+	Comm  string // the fetch argument as it was written, with its type
+	Count int    // how many elements an array has; 0: no array
 
 	typ    *fetchType
-	offset int // in the arguments' fixed part
+	offset int // where the argument is in the arguments' fixed part
 	code   []insn
 }
 
 // Hit is where a probe fired.
 type Hit struct {
-	IP    uint64   // the probed address; of a return probe the function's
-	RetIP uint64   // where a return probe's function returns to
-	Entry []uint64 // what [Definition.AppendEntry] saved at the entry, of a return probe
+	IP    uint64   // the probed address; for a return probe that of the function
+	RetIP uint64   // the address to which a return probe's function returns
+	Entry []uint64 // for a return probe: what [Definition.AppendEntry] saved at the entry
 }

@@ -9,7 +9,7 @@ type Env interface {
 	// "" those of the kernel and of all modules together.
 	Symbols(module, name string) int
 
-	// Module says whether a module of this name is loaded.
+	// Module reports whether a module of this name is loaded.
 	Module(name string) bool
 
 	// Place says where symbol+offset lies. The symbol may begin with "MODULE:".
@@ -29,14 +29,14 @@ type Env interface {
 	// Event finds the event that an event probe attaches to; nil if there is none.
 	Event(system, name string) *event.Type
 
-	// Filter says whether text is a filter of the event. The filter's own
-	// parser puts its fault into error_log; the error carries an errno.
+	// Filter gives an error if text is no filter of the event. The filter's own parser
+	// puts the fault into error_log; the error carries an errno.
 	Filter(t *event.Type, text string) error
 
-	// File finds a user file by its path, links followed. The error carries an errno.
+	// File finds a user file by its path and follows links. The error carries an errno.
 	File(path string) (File, error)
 
-	// BTF is the types of the kernel; nil if it was built without.
+	// BTF gives the types of the kernel; nil if it was built without BTF.
 	BTF() BTF
 }
 
@@ -51,21 +51,22 @@ const (
 	AtEntry              // at a function's entry, or behind its endbr64
 )
 
-// File is a file of user space that can be probed. Files are the same if their ID is.
+// File is a file of user space that can be probed. Two Files with the same ID are the
+// same file.
 type File struct {
-	ID      uint64 // of the inode
+	ID      uint64 // the number of the inode
 	Regular bool
 }
 
-// BTF is the type information of the kernel: types by number, modifiers (const,
-// volatile, typedef) skipped. Type 0 is void.
+// BTF is the type information of the kernel. Types have numbers; modifiers (const,
+// volatile, typedef) are skipped. Type 0 is void.
 //
 // Kernel: kernel/bpf/btf.c, kernel/trace/trace_btf.c.
 type BTF interface {
 	// Proto is a function's prototype.
 	Proto(function string) (Proto, bool)
 
-	// Type is the type of that number, with modifiers skipped.
+	// Type gives the type with that number, or the first one behind its modifiers.
 	Type(id TypeID) CType
 
 	// Member finds a member of a struct or union, including those inside its
@@ -92,8 +93,8 @@ type Param struct {
 // Member is a member of a struct or union.
 type Member struct {
 	Type    TypeID
-	BitOff  int // from the struct's start, members without name counted in
-	BitSize int // of a bitfield; 0 for others
+	BitOff  int // from the struct's start, also if the member lies in one without a name
+	BitSize int // how many bits a bitfield has; 0: the member is none
 }
 
 // CKind is the kind of a type in C.
@@ -112,7 +113,7 @@ const (
 // CType is a type in C.
 type CType struct {
 	Kind   CKind
-	Bits   int    // of an integer
-	Signed bool   // of an integer; char is not, the kernel is built so
+	Bits   int    // how many bits an integer has
+	Signed bool   // whether an integer is signed; char is not, because the kernel is built so
 	Elem   TypeID // what a pointer points to, what an array holds
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Error says why a definition is refused: which errno the writer gets, and what
-// error_log shows. The log may show nothing, where the kernel returns a bare
-// errno, or two faults of one place, one after the other.
+// error_log shows. The log shows nothing if the kernel returns a bare errno. It may
+// also show two faults at the same place, one after the other.
 //
 // ECANCELED says that the text is not a definition of this kind, so that the
 // next kind may try. If none takes it, the writer gets EINVAL.

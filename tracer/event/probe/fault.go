@@ -99,7 +99,7 @@ const (
 type faultLog struct {
 	location string
 	argv     []string
-	index    int // of the word that is being looked at
+	index    int // the word that is being parsed
 	faults   []Fault
 }
 

@@ -28,13 +28,13 @@ const kernelMemory = 0xffff888000000000
 type fetcher struct {
 	src   Source
 	entry []uint64
-	user  bool // all memory is the user's: a uprobe
+	user  bool // all memory is user memory, because the probe is a uprobe
 
 	name  string // at localMemory: the task's name, a string of the definition
-	bytes []byte // at localMemory: the attached event's record
+	bytes []byte // at localMemory: the record of the attached event
 
-	rec     []byte // being made
-	scratch []byte // behind it
+	record  []byte // the record that is being made
+	scratch []byte // working memory behind the record
 }
 
 // AppendEntry appends the words that a return probe saves when the function is
@@ -71,25 +71,25 @@ func (d *Definition) Append(dst []byte, c event.Common, h Hit, src Source) []byt
 		dst = appendZeros(dst, length)
 		f.place(dst[start:], fixed+length)
 	}
-	c.Put(f.rec)
+	c.Put(f.record)
 	switch head := d.head(); len(head) {
 	case 1:
-		putUint(f.rec[event.CommonSize:], 8, h.IP)
+		putUint(f.record[event.CommonSize:], 8, h.IP)
 	case 2:
-		putUint(f.rec[event.CommonSize:], 8, h.IP)
-		putUint(f.rec[event.CommonSize+8:], 8, h.RetIP)
+		putUint(f.record[event.CommonSize:], 8, h.IP)
+		putUint(f.record[event.CommonSize+8:], 8, h.RetIP)
 	}
 	d.store(&f, length)
-	return dst[:start+len(f.rec)]
+	return dst[:start+len(f.record)]
 }
 
-// place sets where the record is made; buf is longer than the record by the
+// place sets the memory in which the record is made. Behind the record, buf has the
 // scratch space.
 func (f *fetcher) place(buf []byte, length int) {
-	f.rec, f.scratch = buf[:length:length], buf[length:]
+	f.record, f.scratch = buf[:length:length], buf[length:]
 }
 
-// dataLength is how many bytes the dynamic arguments need.
+// dataLength computes how many bytes the dynamic arguments need.
 func (d *Definition) dataLength(f *fetcher, room int) int {
 	total := 0
 	for i := range d.Args {
@@ -124,18 +124,18 @@ func (d *Definition) store(f *fetcher, room int) {
 }
 
 func (f *fetcher) setLocation(dest, length, offset int) {
-	putUint(f.rec[dest:], 4, uint64(length)<<16|uint64(offset&0xffff))
+	putUint(f.record[dest:], 4, uint64(length)<<16|uint64(offset&0xffff))
 }
 
 func (f *fetcher) location(dest int) (length, offset int) {
-	w := getUint(f.rec[dest:], 4)
+	w := getUint(f.record[dest:], 4)
 	return int(w >> 16), int(w & 0xffff)
 }
 
 // fault is what run returns if the value could not be read.
 const fault = -1
 
-// run runs a program. The value goes to f.rec at dest; if dest is -1, it only counts
+// run runs a program. The value goes to f.record at dest; if dest is -1, it only counts
 // what the dynamic part needs. It returns the bytes of the dynamic part, or fault.
 //
 // Kernel: process_fetch_insn, process_fetch_insn_bottom.
@@ -145,7 +145,7 @@ func (f *fetcher) run(code []insn, dest int) int {
 	}
 	val := f.load(&code[0])
 	pc := 1
-	last := val // the address that the last step began with
+	last := val // the address with which the last step began
 	data, total, done := 0, 0, 0
 	for {
 		for code[pc].op == opDeref || code[pc].op == opUserDeref {
@@ -204,7 +204,7 @@ func (in *insn) isText() bool {
 	return in.op == opStoreString || in.op == opStoreUserString || in.op == opStoreSymString
 }
 
-// load is the first step.
+// load runs the first step of a program.
 func (f *fetcher) load(in *insn) uint64 {
 	switch in.op {
 	case opReg:

@@ -106,8 +106,8 @@ func values(t *testing.T, definition string, m *machine) string {
 	if len(entry) != d.EntryArgs() {
 		t.Errorf("%d saved words, want %d", len(entry), d.EntryArgs())
 	}
-	rec := d.Append(nil, event.Common{Type: 1500}, probe.Hit{IP: 0x10, RetIP: 0x20, Entry: entry}, m)
-	text := string(typ.AppendText(nil, rec, nil))
+	data := d.Append(nil, event.Common{Type: 1500}, probe.Hit{IP: 0x10, RetIP: 0x20, Entry: entry}, m)
+	text := string(typ.AppendText(nil, data, nil))
 	if i := strings.Index(text, ") "); i >= 0 {
 		text = text[i+1:]
 	}
@@ -187,8 +187,8 @@ func TestFault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec := d.Append(nil, event.Common{}, probe.Hit{}, newMachine())
-		if got := int(typ.Field("s").Uint(rec) >> 16); got != length {
+		data := d.Append(nil, event.Common{}, probe.Hit{}, newMachine())
+		if got := int(typ.Field("s").Uint(data) >> 16); got != length {
 			t.Errorf("%s: length %d, want %d", definition, got, length)
 		}
 	}
@@ -206,21 +206,21 @@ func TestSymbolStrings(t *testing.T) {
 // string of length 0.
 func TestStringArray(t *testing.T) {
 	d := parseAny(t, "p:a/b vfs_read a=+0(%ax):string[4]")
-	rec := d.Append(nil, event.Common{}, probe.Hit{}, newMachine())
+	data := d.Append(nil, event.Common{}, probe.Hit{}, newMachine())
 	want := "\x20\x00\x06\x00\x26\x00\x06\x00\x2c\x00\x00\x00\x2c\x00\x00\x00hello\x00world\x00"
-	if string(rec[16:]) != want {
-		t.Errorf("%q, want %q", rec[16:], want)
+	if string(data[16:]) != want {
+		t.Errorf("%q, want %q", data[16:], want)
 	}
 }
 
 // The record's layout: header, place, arguments, strings.
 func TestLayout(t *testing.T) {
 	d := parseAny(t, `r:a/b vfs_read a=$comm b=\1:u8 c=\"xyz"`)
-	rec := d.Append([]byte("before"), event.Common{Type: 7, Flags: 1, PreemptCount: 2, PID: 3}, probe.Hit{IP: 0x1111, RetIP: 0x2222}, newMachine())
+	data := d.Append([]byte("before"), event.Common{Type: 7, Flags: 1, PreemptCount: 2, PID: 3}, probe.Hit{IP: 0x1111, RetIP: 0x2222}, newMachine())
 	want := "before\x07\x00\x01\x02\x03\x00\x00\x00" + pointer(0x1111) + pointer(0x2222) +
 		"\x21\x00\x03\x00\x01\x24\x00\x04\x00wl\x00xyz\x00"
-	if string(rec) != want {
-		t.Errorf("%q, want %q", rec, want)
+	if string(data) != want {
+		t.Errorf("%q, want %q", data, want)
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	maxEventSize = 3072 // bytes of the arguments' fixed part
 )
 
-// reservedNames are the fields that every probe event may have of itself.
+// reservedNames are the names of fields that a probe's event has besides its arguments.
 //
 // Kernel: reserved_field_names, kernel/trace/trace_probe.c.
 var reservedNames = [...]string{
@@ -24,15 +24,15 @@ var reservedNames = [...]string{
 	fieldIP, fieldRetIP, fieldFunc,
 }
 
-// where says at what kind of place an argument is fetched.
+// where says in what kind of place an argument is fetched.
 //
 // Kernel: TPARG_FL_…, kernel/trace/trace_probe.h.
 type where struct {
-	user   bool // in user space, or else in the kernel
+	user   bool // in user space; otherwise in the kernel
 	ret    bool // at a function's return
 	entry  bool // at its entry
 	event  bool // at an event
-	fprobe bool // without the registers
+	fprobe bool // in an fprobe, which has no registers
 	tpoint bool // at a tracepoint
 }
 
@@ -48,10 +48,10 @@ type argParser struct {
 	d     *Definition
 	where where
 
-	function string // whose prototype the BTF is asked for; "": none
+	function string // the function whose prototype the BTF is asked for; "": none
 	btf      btfState
 
-	offset int // in the present word, of what is being parsed
+	offset int // where what is being parsed begins in the present word
 }
 
 // args compiles the arguments, which begin with the third word.
@@ -158,16 +158,16 @@ func (p *argParser) body(text, name string) error {
 	return nil
 }
 
-// typeText is an argument taken apart.
+// typeText is the text of an argument, taken apart.
 type typeText struct {
 	arg   string // what is fetched
-	name  string // of the type
+	name  string // the name of the type
 	given bool
-	at    int // where the name stands
+	at    int // where that name stands
 }
 
-// typeOf splits the type off an argument's text and finds it: the type and the array's
-// length go to a.
+// typeOf splits the type off an argument's text and finds it. It stores the type and
+// the length of an array in a.
 //
 // Kernel: parse_probe_arg_type.
 func (p *argParser) typeOf(text string, a *Arg) (typeText, error) {

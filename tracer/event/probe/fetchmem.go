@@ -15,7 +15,7 @@ func (f *fetcher) memory(dst []byte, addr uint64, user bool) int {
 	return f.src.Kernel(dst, addr)
 }
 
-// local copies what is at localMemory; a name has a NUL at its end.
+// local copies from localMemory. A name has a NUL at its end there.
 func (f *fetcher) local(dst []byte, at int) int {
 	if f.bytes != nil {
 		if at > len(f.bytes) {
@@ -47,7 +47,7 @@ func (f *fetcher) word(addr uint64, size int, user bool) (uint64, bool) {
 // stores nothing: an array of strings without an address at which to go on.
 const badProgram = -2
 
-// measure is how long a string is, its NUL included.
+// measure gives the length of a string, its NUL included.
 //
 // Kernel: fetch_store_strlen, fetch_store_strlen_user, fetch_store_symstrlen,
 // kernel/trace/trace_probe_kernel.h.
@@ -78,11 +78,11 @@ func (f *fetcher) measure(in *insn, val uint64) int {
 func (f *fetcher) storeValue(in *insn, val uint64, dest int) int {
 	switch in.op {
 	case opStoreRaw:
-		putUint(f.rec[dest:], int(in.size), val)
+		putUint(f.record[dest:], int(in.size), val)
 		return 0
 	case opStoreMem, opStoreUserMem:
 		if v, ok := f.word(val+uint64(in.offset), int(in.size), in.op == opStoreUserMem); ok {
-			putUint(f.rec[dest:], int(in.size), v)
+			putUint(f.record[dest:], int(in.size), v)
 		}
 		return 0
 	case opStoreString, opStoreUserString:
@@ -93,7 +93,7 @@ func (f *fetcher) storeValue(in *insn, val uint64, dest int) int {
 			return fault
 		}
 		name := f.src.AppendSymbol(f.scratch[:0], val+uint64(in.offset))
-		return copy(f.rec[offset:], name)
+		return copy(f.record[offset:], name)
 	}
 	return badProgram
 }
@@ -108,7 +108,7 @@ func (f *fetcher) storeString(in *insn, addr uint64, dest int) int {
 	if length == 0 {
 		return fault
 	}
-	room := f.rec[offset:min(len(f.rec), offset+length)]
+	room := f.record[offset:min(len(f.record), offset+length)]
 	n := f.memory(room, addr, in.op == opStoreUserString)
 	end := bytes.IndexByte(room[:n], 0)
 	switch {
@@ -130,7 +130,7 @@ func (f *fetcher) storeString(in *insn, addr uint64, dest int) int {
 //
 // Kernel: fetch_apply_bitfield.
 func (f *fetcher) bitfield(in *insn, dest int) {
-	b := f.rec[dest:]
+	b := f.record[dest:]
 	size := min(int(in.size), len(b))
 	v := getUint(b, size) << in.left
 	if in.size < 8 {

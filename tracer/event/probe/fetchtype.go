@@ -13,7 +13,7 @@ type fetchType struct {
 	name   string
 	size   int // bytes in the fixed part
 	signed bool
-	text   bool   // its content is a string in the dynamic part
+	text   bool   // the content is a string in the dynamic part
 	format string // the conversion in the print fmt
 	decl   string // the type in the format file
 }
@@ -45,8 +45,8 @@ var fetchTypes = [...]fetchType{
 // defaultType is the type of an argument that names none.
 const defaultType = "x64"
 
-// findType finds a type by name, a bitfield's by its container; nil if there is none.
-// A probe of user space knows no symbols.
+// findType finds a type by name; for a bitfield it finds the type of its container. It
+// returns nil if there is none. A probe of user space has no symbols.
 //
 // Kernel: find_fetch_type.
 func findType(name string, user bool) *fetchType {

@@ -6,8 +6,8 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// attachedField finds a field of the event that a probe is attached to; the common
-// ones do not count.
+// attachedField finds a field of the event to which a probe is attached. It does not
+// look at the common fields.
 //
 // Kernel: parse_trace_event_arg, kernel/trace/trace_probe.c.
 func attachedField(t *event.Type, name string) *event.Field {
@@ -19,7 +19,7 @@ func attachedField(t *event.Type, name string) *event.Field {
 	return nil
 }
 
-// fieldKind is how a field of the attached event is loaded: as a number, or as the
+// fieldKind says how a field of the attached event is loaded: as a number, or as the
 // address of a string.
 //
 // Kernel: filter_assign_type, kernel/trace/trace_events_filter.c.
@@ -27,10 +27,10 @@ type fieldKind uint8
 
 const (
 	fieldNumber  fieldKind = iota
-	fieldDataLoc           // string where the location word says, from the record's start
-	fieldRelLoc            // the same from the word
-	fieldInPlace           // the field's bytes
-	fieldPointer           // the address is the field's value
+	fieldDataLoc           // a string: the location word tells its offset from the record's start
+	fieldRelLoc            // a string: the location word tells its offset from the word
+	fieldInPlace           // a string: the bytes of the field itself
+	fieldPointer           // a string: its address is the value of the field
 )
 
 func kindOfField(f *event.Field) fieldKind {
@@ -56,14 +56,14 @@ func kindOfField(f *event.Field) fieldKind {
 // value loads a field of a record.
 //
 // Kernel: get_event_field, kernel/trace/trace_eprobe.c.
-func (k fieldKind) value(f *event.Field, rec []byte) uint64 {
+func (k fieldKind) value(f *event.Field, data []byte) uint64 {
 	switch k {
 	case fieldDataLoc:
-		return localMemory + f.Uint(rec)&0xffff
+		return localMemory + f.Uint(data)&0xffff
 	case fieldRelLoc:
-		return localMemory + uint64(f.Offset) + f.Uint(rec)&0xffff
+		return localMemory + uint64(f.Offset) + f.Uint(data)&0xffff
 	case fieldInPlace:
 		return localMemory + uint64(f.Offset)
 	}
-	return uint64(f.Int(rec))
+	return uint64(f.Int(data))
 }

@@ -166,21 +166,21 @@ func checkHit(t *testing.T, d *probe.Definition, src probe.Source) {
 	entry := d.AppendEntry(nil, src)
 	const before = "before"
 	all := d.Append([]byte(before), event.Common{Type: 1000}, probe.Hit{IP: 1, RetIP: 2, Entry: entry}, src)
-	rec, ok := bytes.CutPrefix(all, []byte(before))
-	if !ok || len(rec) > 1<<16 {
-		t.Fatalf("%s: record of %d bytes", d.Show(), len(rec))
+	data, ok := bytes.CutPrefix(all, []byte(before))
+	if !ok || len(data) > 1<<16 {
+		t.Fatalf("%s: record of %d bytes", d.Show(), len(data))
 	}
 	for i := range typ.Fields {
 		f := &typ.Fields[i]
-		if f.Offset+f.Size > len(rec) {
-			t.Errorf("%s: field %s ends at %d of %d", d.Show(), f.Name, f.Offset+f.Size, len(rec))
+		if f.Offset+f.Size > len(data) {
+			t.Errorf("%s: field %s ends at %d of %d", d.Show(), f.Name, f.Offset+f.Size, len(data))
 		}
 		for at := f.Offset; f.Dynamic() && at < f.Offset+f.Size; at += 4 {
-			w := uint64(rec[at]) | uint64(rec[at+1])<<8 | uint64(rec[at+2])<<16 | uint64(rec[at+3])<<24
-			if int(w>>16) > 0 && int(w&0xffff)+int(w>>16) > len(rec) {
-				t.Errorf("%s: field %s at %d is %d…%d of %d", d.Show(), f.Name, at, w&0xffff, w&0xffff+w>>16, len(rec))
+			w := uint64(data[at]) | uint64(data[at+1])<<8 | uint64(data[at+2])<<16 | uint64(data[at+3])<<24
+			if int(w>>16) > 0 && int(w&0xffff)+int(w>>16) > len(data) {
+				t.Errorf("%s: field %s at %d is %d…%d of %d", d.Show(), f.Name, at, w&0xffff, w&0xffff+w>>16, len(data))
 			}
 		}
 	}
-	_ = typ.AppendText(nil, rec, nil)
+	_ = typ.AppendText(nil, data, nil)
 }

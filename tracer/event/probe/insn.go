@@ -14,7 +14,7 @@ import "ftracelab/tracer/event"
 type op uint8
 
 const (
-	opNop op = iota // free: nothing was compiled here
+	opNop op = iota // a free place: nothing was compiled here
 
 	// Load.
 	opReg          // register n
@@ -24,26 +24,26 @@ const (
 	opImm          // the number imm
 	opComm         // the current task's name
 	opArg          // argument n of the function
-	opFileOffset   // where the byte imm of the file is mapped
+	opFileOffset   // the address at which byte imm of the file is mapped
 	opData         // the string data
 	opEntry        // word n of what was saved at the entry
-	opSymbol       // nothing; the next one loads the address of the symbol data
+	opSymbol       // nothing yet: the next instruction loads the address of the symbol data
 	opField        // a field of the attached event
 
-	// Follow: load the word at offset.
+	// Follow: load the word at the address plus offset.
 	opDeref
 	opUserDeref
 
 	// Store.
-	opStoreRaw     // the value itself, size bytes
-	opStoreMem     // size bytes at offset
-	opStoreUserMem // the same of user memory
+	opStoreRaw     // store the value itself, size bytes
+	opStoreMem     // store size bytes of memory, at the address plus offset
+	opStoreUserMem // store size bytes of user memory
 	opStoreString
 	opStoreUserString
 	opStoreSymString // the name of the symbol the value points to
 
 	opBitfield // shift what was stored left, then right
-	opArray    // again from the store on, until n elements are stored
+	opArray    // go back to the store, until n elements are stored
 	opEnd
 )
 
@@ -53,16 +53,16 @@ const (
 type insn struct {
 	op          op
 	left, right uint8 // shifts of a bitfield
-	size        uint8 // bytes that are stored; of a bitfield's container
-	n           int   // register, stack word, argument, saved word, array elements
-	offset      int32 // bytes that are added to an address
+	size        uint8 // how many bytes are stored; for a bitfield, the bytes of its container
+	n           int   // number of a register, stack word, argument or saved word; or how many elements
+	offset      int32 // how many bytes are added to an address
 	imm         uint64
 	data        string
 	field       *event.Field
-	kind        fieldKind // of the field
+	kind        fieldKind // how the field is loaded
 }
 
-// maxInsns is the room for a program, opEnd included.
+// maxInsns is how many instructions a program may have, opEnd included.
 const maxInsns = 16
 
 // program is a fetch program while it is compiled. It is filled from the front,

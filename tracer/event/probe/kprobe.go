@@ -60,11 +60,11 @@ func (p *argParser) kprobe() error {
 	return p.kernelArgs(d.Symbol)
 }
 
-// kprobeSymbol reads the place, given by a function's name.
+// kprobeSymbol reads a place that is given by a function's name.
 func (p *argParser) kprobeSymbol(place string) error {
 	d := p.d
 	if strings.Contains(place, "/") && strings.Contains(place, ":") {
-		return syscall.ECANCELED // a file's: a uprobe
+		return syscall.ECANCELED // the place lies in a file, so this is a uprobe
 	}
 	if i := strings.IndexByte(place, '%'); i >= 0 {
 		if place[i:] != "%return" {

@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Fields that an event has besides its arguments.
+// The fields that an event has besides its arguments.
 //
 // Kernel: FIELD_STRING_IP and others, kernel/trace/trace_probe.h.
 const (
@@ -16,7 +16,7 @@ const (
 	fieldRetIP = "__probe_ret_ip"
 )
 
-// head is the fields before the arguments.
+// head gives the fields before the arguments.
 func (d *Definition) head() []string {
 	switch {
 	case d.Kind == Eprobe:

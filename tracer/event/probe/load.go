@@ -7,7 +7,8 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// fetch compiles loading and following; prog is then at its last instruction.
+// fetch compiles the loading of a value and the following of addresses. Afterwards prog
+// is at its last instruction.
 //
 // Kernel: parse_probe_arg.
 func (p *argParser) fetch(arg string, prog *program) error {
@@ -43,7 +44,7 @@ func (p *argParser) load(arg string, prog *program) error {
 		}
 		return p.btfVariable(arg, prog)
 	}
-	return nil // which fetch reports
+	return nil // nothing was compiled; fetch reports that
 }
 
 // register compiles %NAME.
@@ -216,7 +217,7 @@ func (p *argParser) variable(arg string, prog *program) error {
 	return p.fail(p.offset, errBadVar)
 }
 
-// maxStackWord is the last word of a stack that can be asked for, and the last argument.
+// maxStackWord is the largest N of $stackN, and of $argN.
 //
 // Kernel: PARAM_MAX_STACK, kernel/trace/trace_probe.c.
 const maxStackWord = 2048
@@ -241,7 +242,8 @@ func (p *argParser) stack(word string, in *insn) error {
 	return nil
 }
 
-// argument compiles $argN: at a return it is what the entry has saved.
+// argument compiles $argN. At a return, that is the argument that was saved at the
+// entry.
 func (p *argParser) argument(word string, in *insn) error {
 	n, err := tracefile.ParseUlong(word, 10)
 	switch {
@@ -259,8 +261,8 @@ func (p *argParser) argument(word string, in *insn) error {
 	return nil
 }
 
-// saveArg notes that argument n of the function is saved at its entry and returns
-// which of the saved words it is.
+// saveArg notes that argument n of the function has to be saved at the entry. It
+// returns the index among the saved words.
 //
 // Kernel: __store_entry_arg.
 func (d *Definition) saveArg(n int) int {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Room for what arguments are expanded to.
+// The room, in bytes, for expanded arguments.
 //
 // Kernel: MAX_BTF_ARGS_LEN, MAX_DENTRY_ARGS_LEN, kernel/trace/trace_probe.h.
 const (
@@ -13,8 +13,9 @@ const (
 	maxDentries = 256
 )
 
-// expandArgs puts the function's parameters in the place of $arg*, and their names in
-// that of $argN, where the BTF knows them. args are the words from the third on.
+// expandArgs replaces $arg* by the parameters of the function, and each $argN by the
+// name of that parameter, if the BTF knows them. args are the words of the definition
+// from the third on.
 //
 // Kernel: traceprobe_expand_meta_args, kernel/trace/trace_probe.c.
 func (p *argParser) expandArgs(args []string) ([]string, error) {
@@ -110,9 +111,10 @@ const (
 	fileDentry = "0x48"
 )
 
-// expandDentries writes arguments of type %pd and %pD out: the names of a dentry and of
-// a file's dentry. It changes args in place: if they are words of the definition,
-// error_log shows the changed ones, as the kernel's does.
+// expandDentries replaces arguments of the types %pd and %pD by the fetches that they
+// stand for: the names of a dentry and of a file's dentry. It changes args in place. If
+// they are words of the definition, error_log shows the changed words, as in the
+// kernel.
 //
 // Kernel: traceprobe_expand_dentry_args.
 func expandDentries(args []string) error {

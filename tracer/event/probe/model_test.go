@@ -31,8 +31,8 @@ func TestNumbersModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec := d.Append(nil, event.Common{}, probe.Hit{}, &machine{regs: map[string]uint64{"bx": v}})
-		_, got, _ := strings.Cut(string(typ.AppendText(nil, rec, nil)), ") ")
+		data := d.Append(nil, event.Common{}, probe.Hit{}, &machine{regs: map[string]uint64{"bx": v}})
+		_, got, _ := strings.Cut(string(typ.AppendText(nil, data, nil)), ") ")
 		if got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// maxEventName is the room for a group's or event's name, with its NUL.
+// maxEventName is the room for the name of a group or event, its NUL included.
 const maxEventName = 64
 
 // maxArgs is how many arguments a probe may have.
@@ -31,7 +31,7 @@ func words(text string) []string {
 	return argv
 }
 
-// Characters are the kernel's: bytes of Latin-1.
+// Characters are bytes of Latin-1, as in the kernel.
 //
 // Kernel: _ctype, lib/ctype.c.
 
@@ -43,8 +43,8 @@ func isAlpha(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0xc0 && c != 0xd7 && c != 0xf7
 }
 
-// isName says whether s can name an event, a group or a field; also marks a
-// character that may stand in it besides letters, digits and _.
+// isName reports whether s can name an event, a group or a field. also is a character
+// that is allowed besides letters, digits and _.
 //
 // Kernel: is_good_name, is_good_system_name, kernel/trace/trace.h.
 func isName(s string, also byte) bool {
@@ -57,9 +57,10 @@ func isName(s string, also byte) bool {
 	return s != ""
 }
 
-// sanitize makes the name of an event of a function's.
+// sanitize makes the name of an event from the name of a function.
 //
-// Kernel: sanitize_event_name, kernel/trace/trace.h: not the first character.
+// Kernel: sanitize_event_name, kernel/trace/trace.h, leaves the first character as it
+// is.
 func sanitize(name string) string {
 	if name == "" {
 		return ""
@@ -68,12 +69,12 @@ func sanitize(name string) string {
 	return name[:1] + strings.NewReplacer(":", "_", ".", "_", "*", "_").Replace(name[1:])
 }
 
-// clipName cuts a name to its room.
+// clipName cuts a name to the length for which there is room.
 func clipName(name string) string { return name[:min(len(name), maxEventName-1)] }
 
 // eventName splits "GROUP/EVENT", "GROUP.EVENT" or "EVENT", which stands at an offset
-// of the present word. A group is "" where none is given, an event where only a group
-// is.
+// of the present word. The group is "" if none is given; the event is "" if only a
+// group is given.
 //
 // Kernel: traceprobe_parse_event_name, kernel/trace/trace_probe.c.
 func (l *faultLog) eventName(s string, offset int) (group, name string, err error) {
@@ -106,8 +107,8 @@ func (l *faultLog) eventName(s string, offset int) (group, name string, err erro
 	return group, s, nil
 }
 
-// nameOf takes the group and the event's name from a definition's first word, in
-// which they follow a colon; d has the kind's group.
+// nameOf reads the group and the event's name, which follow a colon in the first word
+// of a definition. Before, d has the default group of its kind.
 func (l *faultLog) nameOf(d *Definition, colon int) error {
 	if colon < 0 {
 		return nil
@@ -123,7 +124,7 @@ func (l *faultLog) nameOf(d *Definition, colon int) error {
 	return nil
 }
 
-// colonOf is where a first word has its colon, -1 if it has none.
+// colonOf gives the place of the colon in the first word; -1 if there is none.
 func colonOf(word string) int {
 	if i := strings.IndexByte(word[1:], ':'); i >= 0 {
 		return i + 1
@@ -136,7 +137,7 @@ func colonOf(word string) int {
 // Kernel: KRETPROBE_MAXACTIVE_MAX, RETHOOK_MAXACTIVE_MAX.
 const maxMaxActive = 4096
 
-// maxActive reads the number behind the letter of a first word, 0 if there is none.
+// maxActive reads the number behind the letter of the first word; 0 if there is none.
 func (l *faultLog) maxActive(colon int) (int, error) {
 	word := l.argv[0]
 	if len(word) < 2 || !isDigit(word[1]) {
@@ -156,7 +157,7 @@ func (l *faultLog) maxActive(colon int) (int, error) {
 	return int(n), nil
 }
 
-// limit is the error for more arguments than a probe may have.
+// limit gives the error if there are more arguments than a probe may have.
 func limit(args []string) error {
 	if len(args) > maxArgs {
 		return syscall.E2BIG

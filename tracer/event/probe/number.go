@@ -19,8 +19,8 @@ func parseUint32(s string) (uint32, error) {
 	return uint32(n), err
 }
 
-// leadingNumber reads the number s begins with, 0 if there is none, and what
-// follows. What does not fit 64 bits wraps.
+// leadingNumber reads the number at the beginning of s, 0 if there is none, and returns
+// the rest of s. A number that does not fit 64 bits wraps around.
 //
 // Kernel: simple_strtoul, lib/vsprintf.c.
 func leadingNumber(s string, base uint64) (n uint64, rest string) {

@@ -4,13 +4,14 @@ import (
 	"syscall"
 )
 
-// at is the error of the definition's word of that index, its beginning.
+// at makes the error for the beginning of the definition's word with that index.
 func (d *Definition) at(index int, m message, errno syscall.Errno) error {
 	l := faultLog{location: locations[d.Kind], argv: d.argv, index: index}
 	return l.err(l.failWith(0, m, errno))
 }
 
-// Exists is the error for a name that an event has which is no probe of this kind.
+// Exists is the error for a name that belongs to an event that is no probe of this
+// kind.
 //
 // Kernel: register_trace_kprobe, register_trace_uprobe, register_trace_fprobe,
 // __trace_eprobe_create.
@@ -32,9 +33,10 @@ func (d *Definition) Failed(errno syscall.Errno) error {
 	return d.at(1, errRegister, errno)
 }
 
-// CheckAppend says whether the probe may join others, which are already of one event
-// and of its kind (f and t are one kind in this): they must fire at the same side of a
-// function, have the same arguments, and none may be the same probe.
+// CheckAppend gives an error if the probe must not join others that already share an
+// event. All of them are of the same kind; f and t count as one kind here. All must be
+// hit at the same side of a function and must have the same arguments, and no two may
+// be the same probe.
 //
 // Errors: EEXIST.
 //
@@ -59,8 +61,8 @@ func (d *Definition) CheckAppend(siblings []*Definition) error {
 	return nil
 }
 
-// firstDifference is the first argument that has another name or type in another
-// probe, -1 if there is none.
+// firstDifference gives the index of the first argument whose name or type is another
+// one in the other probe; -1 if there is none.
 //
 // Kernel: trace_probe_compare_arg_type.
 func (d *Definition) firstDifference(to *Definition) int {
@@ -76,8 +78,8 @@ func (d *Definition) firstDifference(to *Definition) int {
 	return -1
 }
 
-// sameProbe says whether two probes of one event are at the same place and fetch the
-// same.
+// sameProbe reports whether two probes of one event are at the same place and fetch the
+// same arguments.
 func (d *Definition) sameProbe(as *Definition) bool {
 	if d.Symbol != as.Symbol || d.Offset != as.Offset || d.File.ID != as.File.ID {
 		return false
@@ -90,9 +92,9 @@ func (d *Definition) sameProbe(as *Definition) bool {
 	return true
 }
 
-// Resolve finds the addresses of the symbols that the arguments fetch from; it is part
-// of registering a probe in the kernel. Errors: what [Definition.Failed] makes of
-// ENOENT or of a bad offset.
+// Resolve finds the addresses of the symbols from which the arguments fetch. In the
+// kernel that is a part of registering the probe. The errors are those that
+// [Definition.Failed] makes for ENOENT or a bad offset.
 //
 // Kernel: traceprobe_update_arg.
 func (d *Definition) Resolve(env Env) error {

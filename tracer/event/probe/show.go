@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// locations name the kinds in error_log.
+// locations are the names of the kinds in error_log.
 var locations = [...]string{
 	Kprobe: "trace_kprobe", Uprobe: "trace_uprobe", Fprobe: "trace_fprobe",
 	Tracepoint: "trace_fprobe", Eprobe: "event_probe",
 }
 
-// letter is how the definition's line begins.
+// letter gives the letter with which the definition's line begins.
 func (d *Definition) letter() string {
 	switch d.Kind {
 	case Fprobe:
@@ -27,7 +27,7 @@ func (d *Definition) letter() string {
 	return "p"
 }
 
-// Show is the definition as dynamic_events shows it, without a line break.
+// Show gives the definition's line in dynamic_events, without a newline.
 //
 // Kernel: trace_kprobe_show, trace_uprobe_show, trace_fprobe_show,
 // eprobe_dyn_event_show.
@@ -47,8 +47,8 @@ func (d *Definition) Show() string {
 	return b.String()
 }
 
-// place is where the probe is, as its line shows it and as a command to remove it may
-// name it.
+// place is the place of the probe in the form of its line. A command that removes the
+// probe may name it in the same form.
 func (d *Definition) place() string {
 	switch {
 	case d.Kind == Uprobe && d.RefCtr != 0:
@@ -65,9 +65,9 @@ func (d *Definition) place() string {
 	return d.Symbol
 }
 
-// Match says whether a command that removes probes means this one: its group ("":
-// any), its event ("": any), and of the words behind them as many as are given: the
-// place and the arguments.
+// Match reports whether a command that removes probes means this one. Group and event
+// must be the same, where "" stands for any. args are the words behind them in the
+// command, the place and the arguments; as many as are given must be the same.
 //
 // Kernel: trace_kprobe_match and the other kinds' match, trace_probe_match_command_args.
 func (d *Definition) Match(group, name string, args []string) bool {
@@ -88,7 +88,7 @@ func (d *Definition) Match(group, name string, args []string) bool {
 	return true
 }
 
-// matchPlace compares a place with the first 63 characters of the probe's.
+// matchPlace compares a place with the first 63 characters of the probe's place.
 func (d *Definition) matchPlace(place string) bool {
 	switch d.Kind {
 	case Uprobe:

@@ -1,17 +1,19 @@
 package probe
 
-// Source is what a probe reads at the moment it fires. What a kind of probe cannot
-// have (registers at an event) is never asked of it; embed [None] for those.
+// Source is what a probe reads at the moment it is hit. A probe never asks for what its
+// kind does not have, such as registers at an event; embed [None] for that.
 //
-// Strings and slices it returns stay its own and are used before Append returns.
+// The strings and slices that it returns stay its own. They are not used any more after
+// Append has returned.
 type Source interface {
-	// Reg is register n, counted as [Registers] has them.
+	// Reg is register n, an index of [Registers].
 	Reg(n int) uint64
 
 	// StackPointer is $stack.
 	StackPointer() uint64
 
-	// Stack is $stackN, the n-th word from the stack pointer; 0 where the stack ends.
+	// Stack is $stackN, the n-th word from the stack pointer; 0 if that lies beyond the
+	// end of the stack.
 	Stack(n int) uint64
 
 	// Arg is the n-th argument of the function or tracepoint, from 0.
@@ -23,26 +25,28 @@ type Source interface {
 	// Comm is the name of the current task.
 	Comm() string
 
-	// Kernel copies kernel memory at addr to dst, as far as it can be read, and
-	// says how many bytes that was. It does not keep dst.
+	// Kernel copies kernel memory at addr to dst, as far as it can be read, and returns
+	// how many bytes that was. It does not keep dst.
 	Kernel(dst []byte, addr uint64) int
 
-	// User is the same of the current task's memory.
+	// User does the same with the memory of the current task.
 	User(dst []byte, addr uint64) int
 
-	// AppendSymbol appends "name+0x12/0x340", or the address in hex where there is
-	// no symbol, as sprint_symbol does.
+	// AppendSymbol appends "name+0x12/0x340", as sprint_symbol does, or the address in
+	// hex if there is no symbol.
 	AppendSymbol(dst []byte, addr uint64) []byte
 
-	// FileAddr is where the byte at an offset of the probed file is mapped.
+	// FileAddr is the address at which the byte at an offset of the probed file is
+	// mapped.
 	FileAddr(offset uint64) uint64
 
-	// Record is the record of the event that an event probe is attached to, common
+	// Record is the record of the event to which an event probe is attached, common
 	// header included.
 	Record() []byte
 }
 
-// None is a source that has nothing: zeros, faults. It is there to be embedded.
+// None is a source that has nothing: it gives zeros and faults. It serves to be
+// embedded.
 type None struct{}
 
 func (None) Reg(int) uint64                { return 0 }
@@ -73,8 +77,8 @@ func appendHex(dst []byte, v uint64) []byte {
 	return dst
 }
 
-// Registers are the names of the registers, as %NAME in a definition, in the order
-// of struct pt_regs.
+// Registers are the names of the registers, which a definition writes as %NAME, in the
+// order of struct pt_regs.
 //
 // Kernel: regoffset_table, arch/x86/kernel/ptrace.c.
 var Registers = [...]string{

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// store compiles storing a value as the argument's type, cutting a bitfield out of
-// it, and going on to an array's next element.
+// store compiles the storing of a value as the argument's type. It also compiles the
+// cutting out of a bitfield and the step to the next element of an array.
 //
 // Kernel: finalize_fetch_insn, kernel/trace/trace_probe.c.
 func (p *argParser) store(prog *program, a *Arg, t typeText) error {
@@ -52,9 +52,9 @@ func (p *argParser) store(prog *program, a *Arg, t typeText) error {
 	return nil
 }
 
-// storeText compiles storing a string. What was the last step to the string's address
-// becomes the store; where the value is an address already, or the address of an
-// array's element, the store is a step of its own.
+// storeText compiles the storing of a string. The last step, which would load the
+// string's address, becomes the store. If the value itself is the address, or the
+// address of an array's element, the store is a step of its own.
 func (p *argParser) storeText(prog *program, a *Arg, t typeText) error {
 	in := prog.now()
 	symbol := a.typ.name == "symstr"
@@ -95,8 +95,8 @@ func (p *argParser) storeText(prog *program, a *Arg, t typeText) error {
 	return nil
 }
 
-// bitfield compiles b<WIDTH>@<OFFSET>/<CONTAINER>; other types need nothing. False: it
-// is no bitfield of that container.
+// bitfield compiles b<WIDTH>@<OFFSET>/<CONTAINER>; for other types it does nothing. It
+// returns false if the text is no bitfield of that container.
 //
 // Kernel: __parse_bitfield_probe_arg.
 func bitfield(name string, t *fetchType, prog *program) bool {

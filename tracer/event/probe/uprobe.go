@@ -36,8 +36,8 @@ func ParseUprobe(text string, env Env) (*Definition, error) {
 	return d, nil
 }
 
-// uprobe reads a definition; its offset in the file stands at a column of the second
-// word.
+// uprobe reads the rest of a definition. The offset in the file stands at column at of
+// the second word.
 func (p *argParser) uprobe(offset string, at int) error {
 	d := p.d
 	p.index = 1

@@ -14,7 +14,7 @@ const System = "synthetic"
 // Kernel: SYNTH_FIELDS_MAX, kernel/trace/trace_synth.h.
 const maxFields = 64
 
-// Definition is a synthetic event as it was defined. It does not change.
+// Definition is a synthetic event as it was defined. It does not change any more.
 //
 // Kernel: struct synth_event, kernel/trace/trace_synth.h.
 type Definition struct {
@@ -29,7 +29,7 @@ type Kind uint8
 
 const (
 	Number      Kind = iota
-	Text             // a string in place, in StringSize bytes
+	Text             // a string that lies in the slots, in StringSize bytes
 	DynamicText      // a string of any length
 	Stack            // addresses behind their count
 )
@@ -41,10 +41,10 @@ type Field struct {
 	Name   string
 	Type   string // "pid_t", "char[16]", "unsigned long[]"
 	Kind   Kind
-	Size   int // bytes; of a DynamicText or Stack those of the word that locates it
+	Size   int // in bytes; for DynamicText and Stack, the size of the location word
 	Signed bool
 
-	slot int // its first one
+	slot int // its first slot
 }
 
 // Dynamic reports whether the field's content comes after the slots.

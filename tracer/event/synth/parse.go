@@ -122,8 +122,8 @@ func (p *parser) faultAt(msg, word string) error {
 	return p.fault(msg, max(0, strings.Index(p.command, word)))
 }
 
-// complete says whether a command has a name, a type and a field before its
-// first semicolon, or begins with !.
+// complete reports whether a command has a name, a type and a field before its first
+// semicolon, or begins with !.
 //
 // Kernel: check_command.
 func (p *parser) complete(command string) bool {

@@ -66,19 +66,19 @@ func TestCapturedRecords(t *testing.T) {
 		// A record of 280 bytes stands behind a word with its length.
 		head := []byte{284 & 0xff, 284 >> 8, 0, 0, 1139 & 0xff, 1139 >> 8, 1, 5}
 		for n := bytes.Index(raw, head); n >= 0; n = bytes.Index(raw, head) {
-			rec := raw[n+4 : n+4+280]
+			data := raw[n+4 : n+4+280]
 			raw = raw[n+4+280:]
 			values := []synth.Value{
-				{N: typ.Field("lat").Uint(rec)},
-				{N: typ.Field("pid").Uint(rec)},
-				{B: typ.Field("comm").Bytes(rec)},
+				{N: typ.Field("lat").Uint(data)},
+				{N: typ.Field("pid").Uint(data)},
+				{B: typ.Field("comm").Bytes(data)},
 			}
 			recs++
-			got := d.Append(nil, event.ParseCommon(rec), values)
+			got := d.Append(nil, event.ParseCommon(data), values)
 			const pidEnd, comm = 20, 24
-			commEnd := comm + bytes.IndexByte(rec[comm:], 0) + 1
-			if len(got) != len(rec) || !bytes.Equal(got[:pidEnd], rec[:pidEnd]) || !bytes.Equal(got[comm:commEnd], rec[comm:commEnd]) {
-				t.Fatalf("record %d\n%s\nwant\n%s", recs, hex.Dump(got), hex.Dump(rec))
+			commEnd := comm + bytes.IndexByte(data[comm:], 0) + 1
+			if len(got) != len(data) || !bytes.Equal(got[:pidEnd], data[:pidEnd]) || !bytes.Equal(got[comm:commEnd], data[comm:commEnd]) {
+				t.Fatalf("record %d\n%s\nwant\n%s", recs, hex.Dump(got), hex.Dump(data))
 			}
 		}
 	}
@@ -110,26 +110,26 @@ func TestAppend(t *testing.T) {
 		{},
 		{}, // cannot be read
 	}
-	rec := d.Append(nil, event.Common{Type: 7, PID: 3}, values)
+	data := d.Append(nil, event.Common{Type: 7, PID: 3}, values)
 	const slots = 8 + 5*8 + 2*256
-	if want := slots + 3 + 24; len(rec) != want {
-		t.Fatalf("%d bytes, want %d", len(rec), want)
+	if want := slots + 3 + 24; len(data) != want {
+		t.Fatalf("%d bytes, want %d", len(data), want)
 	}
 	for name, want := range map[string]string{"name": "ab", "fixed": "longer t", "bad": "", "last": "(fault)"} {
-		if got := typ.Field(name).String(rec); got != want {
+		if got := typ.Field(name).String(data); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if x, y := typ.Field("x").Uint(rec), typ.Field("y").Int(rec); x != 0x2345 || y != -1 {
+	if x, y := typ.Field("x").Uint(data), typ.Field("y").Int(data); x != 0x2345 || y != -1 {
 		t.Error(x, y)
 	}
-	if got := typ.Field("st").Bytes(rec); !bytes.Equal(got, stack(2, 0x1111, 0x2222)) {
+	if got := typ.Field("st").Bytes(data); !bytes.Equal(got, stack(2, 0x1111, 0x2222)) {
 		t.Errorf("%x", got)
 	}
-	if got := string(rec[typ.Field("fixed").Offset:][:14]); got != "longer than 8\x00" {
+	if got := string(data[typ.Field("fixed").Offset:][:14]); got != "longer than 8\x00" {
 		t.Errorf("%q", got)
 	}
-	if got := typ.Field("st").Uint(rec); got != 24<<16|(slots+3) {
+	if got := typ.Field("st").Uint(data); got != 24<<16|(slots+3) {
 		t.Errorf("%x", got)
 	}
 }
@@ -158,12 +158,12 @@ func TestAppendStack(t *testing.T) {
 		{stack(full...), 17 * 8, 16 * 8},
 		{stack(1, 2)[:12], 16, 16},
 	} {
-		rec := d.Append(nil, event.Common{}, []synth.Value{{B: c.addrs}})
-		if got := len(rec) - 16; got != c.room {
+		data := d.Append(nil, event.Common{}, []synth.Value{{B: c.addrs}})
+		if got := len(data) - 16; got != c.room {
 			t.Errorf("%x: room %d, want %d", c.addrs, got, c.room)
 		}
 		want := append(stack(uint64(min(16, len(c.addrs)/8))), c.addrs...)[:c.used]
-		if got := typ.Field("st").Bytes(rec); !bytes.Equal(got, want) {
+		if got := typ.Field("st").Bytes(data); !bytes.Equal(got, want) {
 			t.Errorf("%x: %x", c.addrs, got)
 		}
 	}

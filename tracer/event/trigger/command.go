@@ -6,7 +6,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// kind is a row of commands.
+// kind is a command: its index in commands.
 type kind uint8
 
 const (
@@ -20,7 +20,8 @@ const (
 	disableHist
 )
 
-// class says which triggers exclude each other on one event.
+// class says which triggers exclude each other: of one class an event has at most one
+// trigger, or one for each target.
 //
 // Kernel: enum event_trigger_type, include/linux/trace_events.h.
 type class uint8
@@ -33,15 +34,15 @@ const (
 	histSwitches
 )
 
-// commands are the triggers there are, in the order in which the file names
-// them. The last one there, [Hist], is not among them.
+// commands are the kinds of triggers, in the order in which the file trigger lists
+// them. [Hist], which that file lists last, is not among them.
 //
 // Kernel: register_trigger_cmds, kernel/trace/trace_events_trigger.c.
 var commands = [...]struct {
 	name   string
 	class  class
-	post   bool // it comes after the record
-	target bool // it names another event
+	post   bool // the trigger acts after the record is made
+	target bool // the command names another event
 }{
 	traceOn:      {name: "traceon", class: onOff},
 	traceOff:     {name: "traceoff", class: onOff, post: true},
@@ -53,10 +54,10 @@ var commands = [...]struct {
 	disableHist:  {name: "disable_hist", class: histSwitches, target: true},
 }
 
-// Hist is the command that is not read by [Parse] but by package hist.
+// Hist is the command that package hist reads, not [Parse].
 const Hist = "hist"
 
-// Available is what the file of an event without triggers reads.
+// Available is the text of the file trigger of an event that has none.
 //
 // Kernel: trigger_show, kernel/trace/trace_events_trigger.c.
 func Available() string {
@@ -68,8 +69,7 @@ func Available() string {
 	return text.String() + " " + Hist + "\n"
 }
 
-// Actions is what triggers act on: the instance they belong to, at the moment
-// of the event.
+// Actions is what triggers act on: their instance, at the moment of the event.
 type Actions interface {
 	Recording() bool
 	SetRecording(on bool)
@@ -77,14 +77,14 @@ type Actions interface {
 	Snapshot()
 	// Stack records the stack that led to the event.
 	Stack()
-	// SoftDisabled says whether an event that is enabled is kept from recording.
+	// SoftDisabled reports whether an event is enabled but kept from recording.
 	SoftDisabled(t *event.Type) bool
 	SoftDisable(t *event.Type, off bool)
-	// PauseHists stops the hists of an event, or with off false lets them go on.
+	// PauseHists pauses the hists of an event; with off false it lets them go on.
 	PauseHists(t *event.Type, off bool)
 }
 
-// fire lets a trigger act, if it still may.
+// fire lets a trigger act, unless its count is used up.
 //
 // Kernel: data_ops_trigger and the trigger functions of the commands,
 // kernel/trace/trace_events_trigger.c.
@@ -108,8 +108,9 @@ func (t *Trigger) fire(a Actions) {
 	}
 }
 
-// count counts one action down. What is as the trigger wants it already costs
-// none, but for hists.
+// count takes one off the trigger's count and reports whether it may act. It takes
+// nothing if there is nothing to do, because the state is already the one that the
+// trigger would set; for hists it always takes one.
 //
 // Kernel: event_trigger_count and its kin,
 // kernel/trace/trace_events_trigger.c.

@@ -1,18 +1,18 @@
-// Package trigger is what an event does when it happens, besides being
-// recorded: the commands written to events/SYSTEM/EVENT/trigger.
+// Package trigger implements event triggers: the commands in
+// events/SYSTEM/EVENT/trigger, which say what happens at an event besides recording it.
 //
 //	traceoff:1 if prev_pid == 7
 //	enable_event:irq:softirq_entry:3
 //	!stacktrace
 //
-// A command takes how often it may act and a filter of the event's records; a
-// leading ! takes it away. The package reads the text ([Parse]), keeps the
-// triggers of one event ([List]), and decides which of them act when; what
-// acting means is its user's ([Actions]).
+// A command may say how often it acts, and may have a filter for the event's records; a
+// leading ! removes it. The package reads the text ([Parse]), keeps the triggers of one
+// event ([List]), and decides which of them act, and when. What acting means is up to
+// its user ([Actions]).
 //
-// When a trigger acts depends on all triggers of the event. If none of them
-// looks at the record or has to come after it, all act before the event is
-// recorded, and even if it is not. One with a filter, or one that comes after
+// When a trigger acts depends on all triggers of the event. If none of them looks at
+// the record or has to act after it, all act before the event is recorded, and even if
+// it is not recorded. A single trigger with a filter, or one that acts after the record
 // (traceoff, stacktrace), makes all of them wait until the record is made.
 //
 // Kernel: kernel/trace/trace_events_trigger.c.

@@ -16,7 +16,7 @@ type List struct {
 	conditional bool
 }
 
-// Len is how many triggers there are.
+// Len gives the number of triggers.
 func (l *List) Len() int { return len(l.triggers) }
 
 // All yields the triggers, the newest first.
@@ -28,8 +28,8 @@ func (l *List) All(yield func(*Trigger) bool) {
 	}
 }
 
-// Show is the triggers' lines, which the hists' follow: these are always put behind
-// the others.
+// Show gives the lines of the triggers. Those of the hists follow them, because a hist
+// is always put behind the other triggers.
 //
 // Kernel: trigger_show, kernel/trace/trace_events_trigger.c.
 func (l *List) Show() string {
@@ -40,8 +40,7 @@ func (l *List) Show() string {
 	return text.String()
 }
 
-// Add puts a trigger to the others. Errors: EEXIST if there is one that it
-// excludes.
+// Add adds a trigger. Errors: EEXIST if there is one already that excludes it.
 //
 // Kernel: register_trigger and event_enable_register_trigger,
 // kernel/trace/trace_events_trigger.c.
@@ -54,8 +53,8 @@ func (l *List) Add(t *Trigger) error {
 	return nil
 }
 
-// Remove takes away the trigger that is like t, whatever its count and filter,
-// and returns it; nil if there is none.
+// Remove removes the trigger that is like t, whatever its count and filter are, and
+// returns it; nil if there is none.
 //
 // Kernel: try_unregister_trigger and event_enable_unregister_trigger,
 // kernel/trace/trace_events_trigger.c.
@@ -70,8 +69,8 @@ func (l *List) Remove(t *Trigger) *Trigger {
 	return found
 }
 
-// RemoveHistSwitches takes away what opening the file with > does, besides hists,
-// and returns it.
+// RemoveHistSwitches removes the enable_hist and disable_hist triggers and returns
+// them. Opening the file with > does that, besides removing all hists.
 //
 // Kernel: hist_enable_unreg_all, kernel/trace/trace_events_hist.c.
 func (l *List) RemoveHistSwitches() (gone []*Trigger) {
@@ -99,8 +98,8 @@ func (l *List) update() {
 	})
 }
 
-// Conditional reports whether the triggers wait for the record: then [List.Call]
-// is for them, and [List.CallAlways] if not.
+// Conditional reports whether the triggers wait for the record. If they do, use
+// [List.Call], otherwise [List.CallAlways].
 func (l *List) Conditional() bool { return l.conditional }
 
 // CallAlways lets all triggers act.
@@ -110,18 +109,18 @@ func (l *List) CallAlways(a Actions) {
 	}
 }
 
-// Due is a set of triggers that come after the record.
+// Due is a set of kinds of triggers that still have to act, after the record.
 type Due uint8
 
-// Call lets the triggers act that come before the record and whose filter lets
-// it through, and says which come after.
+// Call lets the triggers act whose filter matches the record. It leaves out those that
+// act after the record, and says which these are.
 //
 // Kernel: event_triggers_call, kernel/trace/trace_events_trigger.c.
-func (l *List) Call(rec []byte, ctx filter.Context, a Actions) Due {
+func (l *List) Call(data []byte, ctx filter.Context, a Actions) Due {
 	var due Due
 	for _, t := range l.triggers {
 		switch {
-		case !t.filter.Match(rec, ctx):
+		case !t.filter.Match(data, ctx):
 		case commands[t.kind].post:
 			due |= 1 << commands[t.kind].class
 		default:
@@ -131,7 +130,7 @@ func (l *List) Call(rec []byte, ctx filter.Context, a Actions) Due {
 	return due
 }
 
-// CallDue lets act what Call left for after the record.
+// CallDue lets the triggers act that Call has left for after the record.
 //
 // Kernel: event_triggers_post_call, kernel/trace/trace_events_trigger.c.
 func (l *List) CallDue(due Due, a Actions) {

@@ -15,8 +15,8 @@ import (
 // Kernel: struct event_trigger_data, kernel/trace/trace.h.
 type Trigger struct {
 	kind    kind
-	target  *event.Type // of enable_event and disable_event
-	counted bool        // the command says how often
+	target  *event.Type // which event enable_event and disable_event switch
+	counted bool        // the command says how often it may act
 	left    int64
 	filter  *filter.Filter
 	cond    string // the filter's text
@@ -24,14 +24,14 @@ type Trigger struct {
 
 const unlimited = -1
 
-// Target is the event that enable_event and disable_event switch, nil for the
-// others.
+// Target is the event that enable_event and disable_event switch; nil for other
+// commands.
 func (t *Trigger) Target() *event.Type { return t.target }
 
 // TakesSnapshots reports whether the trigger needs a snapshot buffer.
 func (t *Trigger) TakesSnapshots() bool { return t.kind == snapshot }
 
-// String is the trigger's line: its command, how often it may still act, its
+// String is the trigger's line: the command, how often it may still act, and the
 // filter.
 //
 // Kernel: event_trigger_print and event_enable_trigger_print,
@@ -61,10 +61,10 @@ type Env struct {
 	Event func(system, name string) *event.Type
 }
 
-// maxText is how long a command has to stay below.
+// maxText is more bytes than a command may have.
 const maxText = 4096
 
-// Cut takes a command's name off. remove says that it began with !.
+// Cut splits the name off a command. remove says that the command began with !.
 //
 // Errors: EINVAL for a text that is too long.
 //
@@ -79,11 +79,11 @@ func Cut(text string) (name, rest string, remove bool, err error) {
 	return name, filter.SkipSpace(rest), remove, nil
 }
 
-// Parse reads one command, of all but [Hist]. remove says that it began with ! and
-// takes away the trigger that is like t.
+// Parse reads a command of any kind but [Hist]. remove says that the command began with
+// !, so that it removes the trigger that is like t.
 //
-// Errors wrap EINVAL, or ERANGE for a count that is too big; a faulty filter is
-// a *filter.Error, which goes to error_log.
+// Errors wrap EINVAL, or ERANGE for a count that is too big. For a faulty filter the
+// error is a *filter.Error, which goes to error_log.
 //
 // Kernel: event_trigger_parse and event_enable_trigger_parse, kernel/trace/trace_events_trigger.c.
 func Parse(text string, env Env) (t *Trigger, remove bool, err error) {
@@ -124,8 +124,8 @@ func Parse(text string, env Env) (t *Trigger, remove bool, err error) {
 	return t, false, err
 }
 
-// split takes what follows a command apart: the event it names, how often, and
-// its filter.
+// split splits what follows a command's name: the event that it names, how often it may
+// act, and its filter.
 //
 // Kernel: event_trigger_separate_filter, kernel/trace/trace_events_trigger.c.
 func (t *Trigger) split(rest string, env Env) (count, cond string, err error) {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// comms are the names of tasks: of saved_cmdlines, and of records of scheduling.
+// comms are the names of tasks, from saved_cmdlines and from the records of scheduler
+// events.
 //
-// Up to the first look-up of a task that is not idle a name is only noted, and one pid
-// may get several; which of them it has then is what halving the sorted list hits.
-// After it the first name stays.
+// Until the first look-up of a task other than the idle task, names are only noted, so
+// a pid may have several. At that look-up, a binary search in the sorted list decides
+// which name a pid gets. Later names are taken only for pids that have none.
 type comms struct {
-	noted []comm // nil after the first look-up
+	noted []comm // the names before the first look-up; then nil
 	byPID map[int32]string
 }
 
@@ -22,7 +23,7 @@ type comm struct {
 	name string
 }
 
-// parse reads saved_cmdlines up to the first line that is none.
+// parse reads saved_cmdlines up to the first line that does not fit.
 func (c *comms) parse(text []byte) {
 	for line := range strings.Lines(string(text)) {
 		number, name, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
@@ -34,9 +35,9 @@ func (c *comms) parse(text []byte) {
 	}
 }
 
-// maxComms bounds the names that are learned from events.
+// maxComms is how many names are kept at most.
 //
-// Departure: trace-cmd has no bound.
+// Departure: trace-cmd has no such limit.
 const maxComms = 1 << 18
 
 func (c *comms) add(pid int32, name string) {
@@ -60,7 +61,8 @@ func (c *comms) name(pid int32) string {
 	return "<...>"
 }
 
-// settle sorts what is noted, the latest first among equals.
+// settle gives each pid its name. It sorts what was noted, the latest first for each
+// pid.
 func (c *comms) settle() {
 	list := c.noted
 	slices.Reverse(list)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// appendFunction prints a function, indented below its caller where that was seen on
+// appendFunction prints a function. It is indented below its caller if that was seen on
 // the same CPU.
 func (p *Printer) appendFunction(dst []byte, e *Entry) []byte {
 	ip, parentIP := value(e, "ip"), value(e, "parent_ip")
@@ -21,8 +21,9 @@ func (p *Printer) appendFunction(dst []byte, e *Entry) []byte {
 	return append(dst, name...)
 }
 
-// depth finds the parent among the functions that are taken for the callers on a CPU,
-// and puts the child after it. What lies deeper stays; it may be found later.
+// depth finds the parent in the list that is taken for the stack of a CPU, puts the
+// child behind it, and gives the parent's place. Functions further down the list stay
+// there and may still be found later.
 func (p *Printer) depth(cpu int, parent, child string) int {
 	stack := p.stacks[cpu]
 	for i := 0; i < len(stack) && stack[i] != ""; i++ {
@@ -35,7 +36,7 @@ func (p *Printer) depth(cpu int, parent, child string) int {
 	return 0
 }
 
-// put sets an element; a function without a name is none.
+// put sets an element of the list. A function without a name is left out.
 func put(stack []string, i int, name string) []string {
 	if name == "" {
 		return stack

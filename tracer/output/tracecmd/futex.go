@@ -2,7 +2,8 @@ package tracecmd
 
 import "fmt"
 
-// futexArg says how an argument of a futex operation is printed; none: not at all.
+// futexArg says how an argument of a futex operation is printed; with none it is not
+// printed.
 type futexArg uint8
 
 const (
@@ -11,7 +12,8 @@ const (
 	address
 )
 
-// futexOps are the operations by their number, with val, utime (val2), uaddr2 and val3.
+// futexOps are the operations, indexed by their number, with the arguments val, utime
+// (or val2), uaddr2 and val3.
 var futexOps = []struct {
 	name                     string
 	val, utime, uaddr2, val3 futexArg

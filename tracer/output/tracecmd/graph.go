@@ -7,17 +7,17 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// appendGraphEntry prints a function that begins. If the next record of all is its
-// return it is a leaf, and both are one line.
+// appendGraphEntry prints the beginning of a function. If the next record of all CPUs
+// is its return, the function is a leaf, and both become one line.
 //
-// Departure: trace-cmd 3.1.6 also takes the return of the same function on another CPU
-// if the tasks have the same pid, as the idle tasks have. It then uses a record that it
-// has freed, and may lose others; here the return has to be on the same CPU.
+// Departure: trace-cmd 3.1.6 also accepts the return of the same function on another
+// CPU if the tasks have the same pid, as all idle tasks do. It then uses a record that
+// it has freed, and may lose others. Here the return has to be on the same CPU.
 func (p *Printer) appendGraphEntry(dst []byte, r *reader) ([]byte, error) {
 	e := &r.next
 	fn, depth, pid, cpu := value(e, "func"), value(e, "depth"), event.ParseCommon(e.Data).PID, e.CPU
 	lost := r.lost
-	more, err := r.peek() // e is the next one now
+	more, err := r.peek() // now e points to the entry that follows
 	leaf := err == nil && more && e.Type.System == "ftrace" && e.Type.Name == "funcgraph_exit" &&
 		e.CPU == cpu && event.ParseCommon(e.Data).PID == pid && value(e, "func") == fn
 	name := p.syms.name(fn)
@@ -33,17 +33,17 @@ func (p *Printer) appendGraphEntry(dst []byte, r *reader) ([]byte, error) {
 	return fmt.Appendf(dst, "%s%s();", indent, name), nil
 }
 
-// maxDepth bounds the indentation; the kernel's stack of returns is shorter.
+// maxDepth limits the indentation. The kernel's shadow stack is never that deep.
 const maxDepth = 4096
 
-// appendGraphExit prints a function that ends.
+// appendGraphExit prints the end of a function.
 func (p *Printer) appendGraphExit(dst []byte, r *reader) ([]byte, error) {
 	e := &r.next
 	dst = appendDuration(dst, value(e, "rettime")-value(e, "calltime"))
 	return fmt.Appendf(dst, "%s}", strings.Repeat("  ", int(min(value(e, "depth"), maxDepth)))), nil
 }
 
-// appendDuration prints a sign for a long time, and the time.
+// appendDuration prints a duration, with a mark in front of it if it is long.
 func appendDuration(dst []byte, ns uint64) []byte {
 	sign := ' '
 	for _, s := range []struct {

@@ -6,13 +6,14 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// handler prints the events that are not printed by their print fmt alone.
+// handler prints the events for which the print fmt alone does not do.
 type handler struct {
 	system, name string
 	print        func(p *Printer, dst []byte, r *reader) ([]byte, error)
 }
 
-// handlers are those of trace-cmd and of libtraceevent's plugins.
+// handlers are the events for which trace-cmd or a plugin of libtraceevent has a
+// handler.
 var handlers = []handler{
 	{"ftrace", "function", plain((*Printer).appendFunction)},
 	{"ftrace", "func_repeats", plain((*Printer).appendRepeats)},
@@ -35,12 +36,12 @@ var handlers = []handler{
 	{"kmem", "kmem_cache_free", plain((*Printer).appendCallSite)},
 }
 
-// plain is a handler that looks at its own record only.
+// plain makes a handler from a function that looks at one record only.
 func plain(print func(*Printer, []byte, *Entry) []byte) func(*Printer, []byte, *reader) ([]byte, error) {
 	return func(p *Printer, dst []byte, r *reader) ([]byte, error) { return print(p, dst, &r.next), nil }
 }
 
-// value is a field of a record as a number, 0 without it.
+// value gives a field of a record as a number; 0 if there is no such field.
 func value(e *Entry, name string) uint64 {
 	if f := e.Type.Field(name); f != nil {
 		return f.Uint(e.Data)
@@ -66,7 +67,8 @@ func (p *Printer) appendSwitch(dst []byte, e *Entry) []byte {
 	return fmt.Appendf(dst, "%d [%d]", next, int32(value(e, "next_prio")))
 }
 
-// appendComm prints the name of a task in a record, and learns it.
+// appendComm prints the name of a task that a record holds, and remembers it for that
+// pid.
 func (p *Printer) appendComm(dst []byte, e *Entry, field string, pid uint64) []byte {
 	f := e.Type.Field(field)
 	if f == nil {
@@ -113,7 +115,8 @@ func (p *Printer) appendWakeup(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// appendCallSite prints where memory was asked for, then the print fmt.
+// appendCallSite prints the function that asked for memory, then the text of the print
+// fmt.
 func (p *Printer) appendCallSite(dst []byte, e *Entry) []byte {
 	if f := e.Type.Field("call_site"); f != nil {
 		addr := f.Uint(e.Data)
@@ -135,7 +138,7 @@ func (p *Printer) appendTimerExpire(dst []byte, e *Entry) []byte {
 	return p.appendTimerFunction(dst, e)
 }
 
-// timer is the address of an hrtimer, which had another name once.
+// timer gives the address of an hrtimer. The field had another name in older kernels.
 func timer(e *Entry) uint64 {
 	if e.Type.Field("timer") != nil {
 		return value(e, "timer")
@@ -178,7 +181,7 @@ func (p *Printer) appendRawData(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// longs are the numbers of a record from a field to its end.
+// longs gives the numbers in a record, from a field up to the end of the record.
 func (p *Printer) longs(e *Entry, field string) []uint64 {
 	f := e.Type.Field(field)
 	if f == nil {

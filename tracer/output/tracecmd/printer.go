@@ -9,14 +9,14 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Entry is a record of a CPU, or a gap.
+// Entry is a record of a CPU, or a gap in its records.
 type Entry struct {
 	CPU  int
-	Time uint64 // ns, or what the clock counts
+	Time uint64 // in ns, or in the unit of the clock
 	Type *event.Type
 	Data []byte // valid until the next entry is asked for
-	Gap  bool   // no record: events of this CPU are missing here
-	Lost int64  // of a gap: how many, -1: not known
+	Gap  bool   // this is no record: events of this CPU are missing here
+	Lost int64  // how many events a gap lacks; -1: not known
 }
 
 // Source gives the entries of a buffer in the order of their times, then io.EOF.
@@ -24,19 +24,19 @@ type Source interface {
 	Next(*Entry) error
 }
 
-// Buffer is what is printed: that of the top, or of an instance.
+// Buffer is a buffer to print: the top one, or that of an instance.
 type Buffer struct {
-	Name   string // of the instance
+	Name   string // the name of the instance
 	CPUs   int
 	Source Source
 }
 
-// Config is what else makes text of records.
+// Config is what the text depends on besides the records.
 type Config struct {
 	Kallsyms, Printk, Cmdlines []byte // /proc/kallsyms, printk_formats, saved_cmdlines
-	Counter                    bool   // the clock counts something else than time
-	Offset                     int64  // ns to be added to the times
-	LongSize                   int    // of the kernel: 4 or 8
+	Counter                    bool   // the clock counts something other than time
+	Offset                     int64  // ns that are added to all times
+	LongSize                   int    // the size of a long in the kernel: 4 or 8
 }
 
 // Printer prints one file. It may be used once.
@@ -46,11 +46,11 @@ type Printer struct {
 	comms  comms
 	env    event.Env
 	types  map[*event.Type]*event.Type // see printed
-	stacks map[int][]string            // by CPU: of the function plugin
-	name   int                         // width of the names of buffers; 0: they are not printed
+	stacks map[int][]string            // the function plugin's list of callers for each CPU
+	name   int                         // the width of the names of buffers; 0: they are not printed
 }
 
-// New prepares to print.
+// New makes a Printer.
 func New(cfg Config) *Printer {
 	p := &Printer{
 		cfg: cfg, syms: parseSymbols(cfg.Kallsyms), stacks: map[int][]string{},
@@ -65,17 +65,17 @@ func New(cfg Config) *Printer {
 	return p
 }
 
-// reader is a buffer with its next entry.
+// reader is a buffer together with its next entry.
 type reader struct {
 	Buffer
 	next   Entry
-	full   bool // next holds one
+	full   bool // next holds an entry
 	ended  bool
-	missed map[int]int64 // by CPU: lost before its next entry
-	lost   int64         // before next
+	missed map[int]int64 // for each CPU, how many events were lost before its next entry
+	lost   int64         // how many events were lost before next
 }
 
-// peek loads the next entry. Gaps are kept for the entry of their CPU that follows.
+// peek loads the next entry. Gaps are remembered for the next entry of their CPU.
 func (r *reader) peek() (bool, error) {
 	for !r.full && !r.ended {
 		err := r.Source.Next(&r.next)
@@ -95,7 +95,7 @@ func (r *reader) peek() (bool, error) {
 	return r.full, nil
 }
 
-// Print prints the buffers merged by time, the first being the top.
+// Print prints the buffers, merged by time. The first of them is the top buffer.
 func (p *Printer) Print(ctx context.Context, w io.Writer, buffers []Buffer) error {
 	readers := make([]*reader, len(buffers))
 	for i, b := range buffers {
@@ -126,7 +126,8 @@ func (p *Printer) Print(ctx context.Context, w io.Writer, buffers []Buffer) erro
 	}
 }
 
-// earliest is the buffer with the earliest entry, of several the first; nil at the end.
+// earliest gives the buffer with the earliest entry, the first one if there are
+// several; nil at the end.
 func earliest(readers []*reader) (*reader, error) {
 	var first *reader
 	for _, r := range readers {
@@ -141,7 +142,7 @@ func earliest(readers []*reader) (*reader, error) {
 	return first, nil
 }
 
-// nameWidth is the room of a name of an event.
+// nameWidth is the width of the column for the names of events.
 const nameWidth = 20
 
 // appendEntry prints the next entry of r and takes it.
@@ -176,7 +177,8 @@ func (p *Printer) appendEntry(dst []byte, r *reader) ([]byte, error) {
 	return append(dst, '\n'), err
 }
 
-// appendTime writes a time in microseconds, rounded, or what a clock counted.
+// appendTime prints a time, rounded to microseconds, or the number of a clock that
+// counts something else.
 func (p *Printer) appendTime(dst []byte, t uint64) []byte {
 	t += uint64(p.cfg.Offset)
 	if p.cfg.Counter {
@@ -186,12 +188,12 @@ func (p *Printer) appendTime(dst []byte, t uint64) []byte {
 	return fmt.Appendf(dst, " %5d.%06d:", t/1_000_000, t%1_000_000)
 }
 
-// appendText writes what the print fmt makes of a record.
+// appendText prints the text that the print fmt makes of a record.
 func (p *Printer) appendText(dst []byte, e *Entry) []byte {
 	return p.printed(e.Type).AppendText(dst, e.Data, &p.env)
 }
 
-// appendEvent writes what is behind the name of the event.
+// appendEvent prints what stands behind the name of the event.
 func (p *Printer) appendEvent(dst []byte, r *reader) ([]byte, error) {
 	e := &r.next
 	for i := range handlers {

@@ -22,14 +22,14 @@ func (l *list) Next(e *Entry) error {
 }
 
 func graphEntry(cpu int, time uint64, pid int32, fn uint64) Entry {
-	rec := events.FuncgraphEntry.Append(nil, event.Common{Type: 11, PID: pid}, &events.FuncgraphEntryRecord{Func: fn, Depth: 1})
-	return Entry{CPU: cpu, Time: time, Type: events.FuncgraphEntry.Type, Data: rec}
+	data := events.FuncgraphEntry.Append(nil, event.Common{Type: 11, PID: pid}, &events.FuncgraphEntryRecord{Func: fn, Depth: 1})
+	return Entry{CPU: cpu, Time: time, Type: events.FuncgraphEntry.Type, Data: data}
 }
 
 func graphExit(cpu int, time uint64, pid int32, fn, duration uint64) Entry {
-	rec := events.FuncgraphExit.Append(nil, event.Common{Type: 10, PID: pid},
+	data := events.FuncgraphExit.Append(nil, event.Common{Type: 10, PID: pid},
 		&events.FuncgraphExitRecord{Func: fn, Depth: 1, Calltime: time - duration, Rettime: time})
-	return Entry{CPU: cpu, Time: time, Type: events.FuncgraphExit.Type, Data: rec}
+	return Entry{CPU: cpu, Time: time, Type: events.FuncgraphExit.Type, Data: data}
 }
 
 // The return of the idle task on another CPU is not that of this one; gaps are told
@@ -76,14 +76,14 @@ func FuzzPrint(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, id uint16, rec, kallsyms, cmdlines []byte) {
+	f.Fuzz(func(t *testing.T, id uint16, data, kallsyms, cmdlines []byte) {
 		typ := table.ByID(int(id))
-		if typ == nil || len(rec) < event.CommonSize {
+		if typ == nil || len(data) < event.CommonSize {
 			return
 		}
 		p := New(Config{Kallsyms: kallsyms, Printk: cmdlines, Cmdlines: cmdlines, LongSize: 8})
 		var out bytes.Buffer
-		entries := []Entry{{Type: typ, Data: rec}, {CPU: 1, Time: 5, Type: typ, Data: rec}}
+		entries := []Entry{{Type: typ, Data: data}, {CPU: 1, Time: 5, Type: typ, Data: data}}
 		if err := p.Print(t.Context(), &out, []Buffer{{CPUs: 2, Source: &list{entries}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -105,10 +105,10 @@ func TestCharacter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := append(make([]byte, 8), "\x44\x73\x45\x81\xff\xff\xff\xffB\x11\x00\x00\x00\x12\x00\x00"...)
+	data := append(make([]byte, 8), "\x44\x73\x45\x81\xff\xff\xff\xffB\x11\x00\x00\x00\x12\x00\x00"...)
 	p := New(Config{LongSize: 8})
 	var out strings.Builder
-	if err := p.Print(t.Context(), &out, []Buffer{{CPUs: 1, Source: &list{[]Entry{{Type: typ, Data: rec}}}}}); err != nil {
+	if err := p.Print(t.Context(), &out, []Buffer{{CPUs: 1, Source: &list{[]Entry{{Type: typ, Data: data}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "p_ch:                 (ffffffff81457344) c='>c<' n=66 m=17\n"; !strings.HasSuffix(out.String(), want) {

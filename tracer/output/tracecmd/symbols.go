@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// symbols are all of kallsyms, data too, but no per-CPU offsets.
+// symbols are all symbols of kallsyms, also those of data, but not the offsets of
+// per-CPU data.
 type symbols struct{ list []symbol }
 
 type symbol struct {
@@ -15,9 +16,9 @@ type symbol struct {
 	name string
 }
 
-// parseSymbols reads the text of /proc/kallsyms up to the first line that is none.
-// Of symbols with the same address the last comes first, which decides which of them
-// a look-up finds.
+// parseSymbols reads the text of /proc/kallsyms up to the first line that does not fit.
+// Of symbols with the same address, the last one comes first in the list; that decides
+// which of them a look-up finds.
 func parseSymbols(text []byte) *symbols {
 	s := &symbols{}
 	for line := range bytes.Lines(text) {
@@ -47,8 +48,8 @@ func parseSymbols(text []byte) *symbols {
 	return s
 }
 
-// find halves the list as C's bsearch does, so that among symbols with one address it
-// ends at the same.
+// find searches the list in the steps of C's bsearch, so that among symbols with the
+// same address it finds the same one.
 func (s *symbols) find(addr uint64) (symbol, bool) {
 	low, high := 0, len(s.list)
 	for low < high {
@@ -69,19 +70,19 @@ func (s *symbols) find(addr uint64) (symbol, bool) {
 	return symbol{}, false
 }
 
-// name is the symbol that holds addr, or empty.
+// name gives the name of the symbol that holds addr; empty if there is none.
 func (s *symbols) name(addr uint64) string {
 	sym, _ := s.find(addr)
 	return sym.name
 }
 
-// Lookup implements event.Symbols; module and size are not told.
+// Lookup implements event.Symbols. It does not tell module and size.
 func (s *symbols) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
 	sym, ok := s.find(addr)
 	return sym.name, "", addr - sym.addr, 0, ok
 }
 
-// Address is where a symbol is.
+// Address gives the address of a symbol.
 func (s *symbols) Address(name string) (uint64, bool) {
 	for _, sym := range s.list {
 		if sym.name == name {
@@ -106,7 +107,7 @@ func parsePrintk(text []byte) map[uint64]string {
 	return texts
 }
 
-// printkText takes a text out of its quotes, and a line break off its end.
+// printkText removes the quotes around a text, and the line break at its end.
 func printkText(s string) string {
 	s = strings.TrimPrefix(s, `"`)
 	s = strings.TrimSuffix(s, `"`)

@@ -14,7 +14,7 @@ var typesText string
 //go:embed functions.txt
 var functionsText string
 
-// ID numbers a type. 0 is void.
+// ID is the number of a type. 0 is void.
 type ID uint32
 
 // Kind is the kind of a type.
@@ -22,34 +22,34 @@ type Kind uint8
 
 const (
 	Void   Kind = iota
-	Int         // integers, char, bool
-	Enum        // 32 bits
-	Ptr         // to Elem
-	Array       // of Elem
-	Struct      // or union
-	Func        // what a pointer to a function points to
+	Int         // an integer, char or bool
+	Enum        // an enum of 32 bits
+	Ptr         // a pointer to Elem
+	Array       // an array of Elem
+	Struct      // a structure or union
+	Func        // a function, to which a pointer can point
 )
 
 // Type is one type.
 type Type struct {
 	Kind    Kind
-	Name    string // "struct file", "u32"; empty for pointers, arrays and types without name
-	Size    int    // bytes
-	Signed  bool   // of an Int; char and bool are not
-	Elem    ID     // of a Ptr or an Array
+	Name    string // "struct file", "u32"; empty for pointers, arrays and types without a name
+	Size    int    // in bytes
+	Signed  bool   // for an Int; char and bool are not signed
+	Elem    ID     // for a Ptr and an Array
 	Members []Member
 }
 
-// Member is a member of a structure. One without a name is a structure or union whose
-// own members count as the structure's.
+// Member is a member of a structure. A member without a name is a structure or union
+// whose own members count as members of the outer structure.
 type Member struct {
 	Name string
 	Type ID
-	Bit  int // offset in bits
-	Bits int // of a bitfield; 0 for others
+	Bit  int // its offset in bits
+	Bits int // how many bits a bitfield has; 0: it is none
 }
 
-// Prototype is what a function takes and returns.
+// Prototype says what a function takes and returns.
 type Prototype struct {
 	Params []Param
 	Result ID
@@ -61,15 +61,15 @@ type Param struct {
 	Type ID
 }
 
-// Model is the types and functions of a kernel. It is read-only.
+// Model holds the types and functions of a kernel. It does not change.
 type Model struct {
 	types []Type
-	names map[string]ID // "struct file", "u32", typedefs
+	names map[string]ID // types by name: "struct file", "u32", typedefs
 	funcs map[string]Prototype
 	ptrs  map[ID]ID
 }
 
-// Load returns the model of the simulated kernel, which is parsed once.
+// Load returns the model of the simulated kernel, which is parsed the first time.
 func Load() (*Model, error) { return load() }
 
 var load = sync.OnceValues(func() (*Model, error) { return Parse(typesText, functionsText) })
@@ -82,7 +82,7 @@ func (m *Model) Func(name string) (Prototype, bool) {
 	return p, ok
 }
 
-// Type is the type of that number; the zero Type, which is void, if there is none.
+// Type gives the type with that number; if there is none, the zero Type, which is void.
 func (m *Model) Type(id ID) Type {
 	if int(id) >= len(m.types) {
 		return Type{}
@@ -96,7 +96,8 @@ func (m *Model) Named(name string) (ID, bool) {
 	return id, ok
 }
 
-// Pointee is the structure that a type points to; not ok if it does not.
+// Pointee gives the name of the structure to which a type points; ok is false if it
+// points to none.
 func (m *Model) Pointee(id ID) (name string, ok bool) {
 	t := m.Type(id)
 	if t.Kind != Ptr {
@@ -106,13 +107,13 @@ func (m *Model) Pointee(id ID) (name string, ok bool) {
 	return e.Name, e.Kind == Struct
 }
 
-// maxAnonymous bounds how many members without a name are looked into.
+// maxAnonymous is how many members without a name are searched at most.
 //
 // Kernel: BTF_ANON_STACK_MAX, kernel/trace/trace_btf.c.
 const maxAnonymous = 16
 
-// Member finds a member of a structure by its name, also in its members without name:
-// of those the last first. Its offset is from the structure's start.
+// Member finds a member of a structure by its name. It also searches members without a
+// name, the last one first. The offset counts from the start of the structure.
 //
 // Kernel: btf_find_struct_member, kernel/trace/trace_btf.c.
 func (m *Model) Member(id ID, name string) (Member, bool) {
@@ -139,8 +140,8 @@ func (m *Model) Member(id ID, name string) (Member, bool) {
 	}
 }
 
-// Field finds a member of a structure by the names that lead to it, "d_name.name" in
-// "dentry". Its offset is from the structure's start.
+// Field finds a member of a structure by the names that lead to it, such as
+// "d_name.name" in "dentry". The offset counts from the start of the structure.
 func (m *Model) Field(structure, path string) (field Member, ok bool) {
 	if field.Type, ok = m.names["struct "+structure]; !ok {
 		return Member{}, false
@@ -157,11 +158,11 @@ func (m *Model) Field(structure, path string) (field Member, ok bool) {
 	return field, true
 }
 
-// Offset is where a member is in a structure, in bytes.
+// Offset gives the offset of a member in a structure, in bytes.
 func (m *Model) Offset(structure, path string) (off uint64, ok bool) {
 	field, ok := m.Field(structure, path)
 	return uint64(field.Bit / 8), ok
 }
 
-// Size is the size of a structure in bytes, 0 if it is not known.
+// Size gives the size of a structure in bytes; 0 if the structure is not known.
 func (m *Model) Size(structure string) int { return m.Type(m.names["struct "+structure]).Size }

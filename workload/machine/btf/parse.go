@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Error says what is wrong in a text and where.
+// Error says what is wrong in a text, and where.
 type Error struct {
 	Text string // "types" or "functions"
 	Line int    // from 1
@@ -18,17 +18,17 @@ func (e *Error) Error() string { return fmt.Sprintf("btf: %s: line %d: %s", e.Te
 // parser reads the two texts.
 type parser struct {
 	Model
-	open []ID // structures whose members follow, outermost first
+	open []ID // the structures whose members follow, the outermost first
 }
 
-// Bounds of what the texts may ask for.
+// Limits of what the texts may ask for.
 const (
 	maxSize  = 1 << 20 // bytes of a structure, elements of an array
-	maxDepth = 16      // structures without name in one another
+	maxDepth = 16      // how deep structures without a name may be nested
 )
 
-// Parse reads the types and the functions of a kernel; types.txt and functions.txt say
-// how they are written.
+// Parse reads the types and the functions of a kernel. The beginning of types.txt
+// describes its form; functions.txt has a prototype on each line.
 //
 // The error is an *Error.
 func Parse(types, functions string) (*Model, error) {
@@ -56,7 +56,7 @@ func Parse(types, functions string) (*Model, error) {
 	return &p.Model, nil
 }
 
-// base adds the types that are there without being declared.
+// base adds the types that exist without a declaration.
 func (p *parser) base() {
 	ints := []struct {
 		size   int
@@ -127,7 +127,7 @@ func (p *parser) typeLine(line string) error {
 	return fmt.Errorf("%q: want typedef, struct or union", kind)
 }
 
-// structure is the structure or union of that name, which need not be declared.
+// structure gives the structure or union with that name. It need not be declared yet.
 func (p *parser) structure(name string) ID {
 	id, ok := p.names[name]
 	if !ok {
@@ -190,7 +190,7 @@ func (p *parser) enclose(m Member) {
 	t.Members = append(t.Members, m)
 }
 
-// unnamed is a structure without a name of its own: "union 16 NAME".
+// unnamed reads a structure without a name of its own: "union 16 NAME".
 func (p *parser) unnamed(decl string) (id ID, name string, ok bool) {
 	f := strings.Fields(decl)
 	if len(f) < 2 || len(f) > 3 || f[0] != "struct" && f[0] != "union" {
@@ -206,7 +206,7 @@ func (p *parser) unnamed(decl string) (id ID, name string, ok bool) {
 	return p.add(Type{Kind: Struct, Size: size}), name, true
 }
 
-// array cuts the brackets off a name and makes the arrays they say.
+// array cuts the brackets off a name and makes the array types for which they stand.
 func (p *parser) array(name string, of ID) (string, ID, error) {
 	for {
 		open := strings.LastIndexByte(name, '[')
@@ -286,7 +286,7 @@ func (p *parser) function(line string) error {
 	return nil
 }
 
-// number reads a decimal number that is small enough for any of its uses.
+// number reads a decimal number. It refuses numbers that are too large for all uses.
 func number(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil || n > maxSize {

@@ -2,7 +2,7 @@ package memory
 
 import "ftracelab/workload/machine"
 
-// Registers of struct pt_regs, counted as they lie in it.
+// The registers of struct pt_regs, in the order in which they lie there.
 //
 // Kernel: struct pt_regs, arch/x86/include/asm/ptrace.h.
 const (
@@ -29,14 +29,14 @@ const (
 	RegSS
 )
 
-// argRegs hold the first arguments of a function, in order.
+// argRegs are the registers that hold the first arguments of a function, in order.
 //
 // Kernel: regs_get_kernel_argument, arch/x86/include/asm/ptrace.h.
 var argRegs = [...]int{RegDI, RegSI, RegDX, RegCX, RegR8, RegR9}
 
 // At is a moment of a CPU: a function is entered or left, or a tracepoint is passed.
-// Its values are found when they are asked for. It is the Memory's own and valid until
-// the next moment.
+// Values are computed when they are asked for. An At belongs to the Memory and is valid
+// until the next moment.
 type At struct {
 	mem   *Memory
 	c     *machine.CPU
@@ -44,7 +44,7 @@ type At struct {
 	fn    *function
 	left  bool
 	point machine.Tracepoint
-	args  []uint64 // of point
+	args  []uint64 // the arguments of point
 }
 
 // Enter is the moment at which f is entered.
@@ -66,8 +66,9 @@ func (mem *Memory) Pass(c *machine.CPU, tp machine.Tracepoint) *At {
 	return &mem.at
 }
 
-// Arg is the n-th argument, from 0: of a function where the calling convention has it,
-// of a tracepoint that of its TP_PROTO. It is 0 if a tracepoint has no such argument.
+// Arg is the n-th argument, from 0. For a function it is found by the calling
+// convention, for a tracepoint by its TP_PROTO. It is 0 if a tracepoint has no such
+// argument.
 func (at *At) Arg(n int) uint64 {
 	switch {
 	case n < 0:
@@ -88,8 +89,8 @@ func (at *At) Arg(n int) uint64 {
 	return at.Stack(1 + n - len(argRegs))
 }
 
-// Result is what the function returns: of a pointer to an object whose type is known,
-// the address of one.
+// Result is what the function returns. If that is a pointer to an object of a known
+// type, it is the address of such an object.
 func (at *At) Result() uint64 {
 	if at.f == nil {
 		return 0
@@ -127,7 +128,7 @@ func (at *At) Stack(n int) uint64 {
 	return v
 }
 
-// Reg is a register.
+// Reg is the content of a register.
 func (at *At) Reg(n int) uint64 {
 	const kernelCS, kernelDS = 0x10, 0x18
 	switch n {
@@ -167,7 +168,7 @@ func (at *At) Reg(n int) uint64 {
 	return at.noise(n)
 }
 
-// noise is what is in a register that nothing is known of.
+// noise makes up the content of a register about which nothing is known.
 func (at *At) noise(reg int) uint64 {
 	h := uint64(reg) << 32
 	if at.f != nil {
@@ -175,7 +176,7 @@ func (at *At) noise(reg int) uint64 {
 	}
 	switch {
 	case reg == RegAX && at.f != nil:
-		return at.f.Func // called through a register
+		return at.f.Func // the function was called through this register
 	case reg == RegBX:
 		return at.mem.Task(at.c.Current)
 	}

@@ -8,7 +8,7 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// caches are slab caches and the sizes of their objects, as captures show them.
+// caches are slab caches with the sizes of their objects, from captures.
 var caches = []struct {
 	name string
 	size uint64
@@ -34,11 +34,11 @@ var caches = []struct {
 	{"lsm_inode_cache", 88},
 }
 
-// cache is the slab cache of that name whose objects have size bytes; what is not known
-// of both is "" or 0.
+// cache gives the address of the slab cache with that name, whose objects have size
+// bytes. One of the two may be unknown, that is, "" or 0.
 //
-// Departure: the name of a cache that something is allocated from is guessed by the
-// size, and the size of one that something is given back to by the name.
+// Departure: at an allocation, the name of the cache is guessed from the size; at a
+// free, the size is guessed from the name.
 func (mem *Memory) cache(name string, size uint64) uint64 {
 	for i := range caches {
 		switch c := &caches[i]; {
@@ -60,8 +60,8 @@ func (mem *Memory) cache(name string, size uint64) uint64 {
 	return mem.object(kindCache, key{size, name}).addr
 }
 
-// usedCache is the slab cache that the function being entered allocates from or gives
-// back to.
+// usedCache is the slab cache from which the function being entered allocates, or to
+// which it gives an object back.
 func (mem *Memory) usedCache(c *machine.CPU) uint64 {
 	if s, ok := c.Allocates(); ok {
 		return mem.cache("", uint64(s.Alloc))

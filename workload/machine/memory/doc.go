@@ -1,6 +1,6 @@
-// Package memory is what dynamic probes can read of a simulated machine: registers,
-// stacks, arguments of functions and tracepoints, and memory at an address. Nothing of
-// it exists before it is asked for, and the machine does not know of it.
+// Package memory holds what dynamic probes can read of a simulated machine: registers,
+// stacks, arguments of functions and tracepoints, and memory at an address. Everything
+// is made only when it is asked for, and the machine does not know about it.
 //
 //	mem, err := memory.New(m)
 //	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
@@ -18,24 +18,25 @@
 //	ffffffff81000000…  text, then data of the kernel; ffffffffc0000000… of its modules
 //
 // Objects (a task, a file, its dentry, its inode …) get an address when they are first
-// asked for and keep it; when there are too many of a kind, the oldest one's is used
-// again, as a slab cache does. Their members lie where package btf has them. A pointer
-// in an object leads to another object.
+// asked for, and keep it. If there are too many of a kind, the address of the oldest
+// one is used again, as in a slab cache. Their members lie where package btf says. A
+// pointer in an object leads to another object.
 //
 // # What is true
 //
-// Tasks (name, pids, priority, state, when they began and how long they ran), the
-// arguments of system calls, page faults, what is allocated and freed, return addresses
-// on stacks, the system call's registers at the top of a stack, and the paths that a
-// workload tells ([Names]) are the machine's.
+// The following comes from the machine: tasks (name, pids, priority, state, when they
+// started and how long they ran), the arguments of system calls, page faults, what is
+// allocated and freed, return addresses on stacks, the system call's registers at the
+// top of a stack, and the paths that a workload tells ([Names]).
 //
-// Departure: the rest is made up, the same in every run. An argument that nothing is
-// known of is a small number or a pointer to an object of its type; members of objects
-// that nothing is known of are 0, lists are empty; words of a stack that are no return
-// addresses are made up, and of other tasks' stacks all are. A return address that the
-// graph tracer has replaced is read as it was. Registers that hold no argument are made
-// up. What a function gets by its callers is guessed by the names and types of its
-// parameters: the file, the path and the buffer are those of the system call.
+// Departure: everything else is made up, in the same way in every run. An argument
+// about which nothing is known is a small number or a pointer to an object of its type.
+// Members about which nothing is known are 0, and lists are empty. Words of a stack
+// that are no return addresses are made up, and on the stacks of tasks that do not run,
+// all words are. A return address that the graph tracer has replaced reads as the
+// original. Registers that hold no argument are made up. What a function gets from its
+// callers is guessed from the names and types of its parameters: a file, path or buffer
+// is that of the system call.
 //
 // Kernel: arch/x86/include/asm/ptrace.h, arch/x86/kernel/ptrace.c, mm/maccess.c.
 package memory

@@ -8,14 +8,14 @@ import (
 	"ftracelab/workload/machine/btf"
 )
 
-// layout is how the objects of a kind lie in memory.
+// layout says how the objects of a kind lie in memory.
 type layout struct {
 	structure string
 	stride    uint64 // bytes from one object to the next
 	fields    []field
 }
 
-// field is a member of which something is known: a number, or text.
+// field is a member about which something is known: a number or a text.
 type field struct {
 	off, size uint64
 	word      func(mem *Memory, o *object) uint64
@@ -29,7 +29,7 @@ type member struct {
 	text func(mem *Memory, o *object) string
 }
 
-// layOut puts the members of all kinds of objects where they lie.
+// layOut finds out where the members of all kinds of objects lie.
 func (mem *Memory) layOut() {
 	for kind, d := range declarations {
 		l := &mem.kinds[kind]
@@ -53,8 +53,8 @@ func (mem *Memory) layOut() {
 	}
 }
 
-// lists are the heads of lists in a structure: both pointers of an empty list point to
-// its head.
+// lists gives the heads of lists in a structure. Both pointers in the head of an empty
+// list point to the head itself.
 func (mem *Memory) lists(structure string) (fields []field) {
 	head, _ := mem.types.Named("struct list_head")
 	var within func(id btf.ID, off uint64)
@@ -98,7 +98,7 @@ func (mem *Memory) readFields(o *object, dst []byte, off uint64) {
 	}
 }
 
-// opaqueFields are those of a structure without a kind of its own.
+// opaqueFields gives the fields of a structure without a kind of its own.
 func (mem *Memory) opaqueFields(structure string) []field {
 	fields, ok := mem.empty[structure]
 	if !ok {
@@ -108,7 +108,7 @@ func (mem *Memory) opaqueFields(structure string) []field {
 	return fields
 }
 
-// base is the last part of a path, as a dentry has it.
+// base gives the last part of a path, which is the name in a dentry.
 func base(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i >= 0 && len(path) > 1 {
 		return path[i+1:]
@@ -116,7 +116,7 @@ func base(path string) string {
 	return path
 }
 
-// dir is the path without its last part.
+// dir gives the path without its last part.
 func dir(path string) string {
 	i := strings.LastIndexByte(path, '/')
 	switch {

@@ -2,7 +2,7 @@ package memory
 
 import "ftracelab/workload/machine"
 
-// Flags of open, and those of them that a file does not keep.
+// Flags of open, and those that a file does not keep.
 //
 // Kernel: include/uapi/asm-generic/fcntl.h; do_dentry_open, fs/open.c.
 const (
@@ -25,8 +25,9 @@ const (
 	modeDirect   = 0x400000 // FMODE_CAN_ODIRECT
 )
 
-// file is the file that t has as fd, or which its system call opens. How it was opened is
-// known if a probe has seen the open, else what the system call does tells.
+// file gives the address of the file that t has open as fd, or that its system call
+// opens. If a probe has seen the open, it is known how the file was opened; otherwise
+// it is guessed from what the system call does.
 func (mem *Memory) file(t *machine.Task, fd int64, path string) uint64 {
 	o := mem.object(kindFile, key{uint64(t.TGID)<<20 | uint64(fd)&0xfffff, path})
 	stay := t.Stay()
@@ -42,10 +43,11 @@ func (mem *Memory) file(t *machine.Task, fd int64, path string) uint64 {
 	return o.addr
 }
 
-// opening says that a file is about to be opened: its inode is not known to it yet.
+// opening reports whether a file is about to be opened; it has no inode yet.
 func (mem *Memory) opening() bool { return mem.at.fn != nil && mem.at.fn.opens && !mem.at.left }
 
-// fileMode is f_mode: how a file was opened and what can be done with it.
+// fileMode gives f_mode, which tells how a file was opened and what can be done with
+// it.
 //
 // Kernel: OPEN_FMODE, include/linux/fs.h; do_dentry_open, fs/open.c.
 func fileMode(mem *Memory, o *object) uint64 {

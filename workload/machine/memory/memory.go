@@ -5,16 +5,16 @@ import (
 	"ftracelab/workload/machine/btf"
 )
 
-// Memory is the memory of a machine. It is not safe for concurrent use: whoever steps
-// the machine reads it.
+// Memory is the memory of a machine. It is not safe for concurrent use; the goroutine
+// that steps the machine reads it.
 type Memory struct {
 	m       *machine.Machine
 	types   *btf.Model
 	names   Names
 	kinds   [numKinds]layout
 	objects [numKinds]pool
-	empty   map[string][]field   // of structures without a kind of their own
-	general map[uint64]string    // names of general slab caches by size
+	empty   map[string][]field   // the fields of structures without a kind of their own
+	general map[uint64]string    // the names of general slab caches, by size
 	funcs   map[uint64]*function // of syms
 	syms    *machine.Kallsyms
 	at      At
@@ -22,16 +22,16 @@ type Memory struct {
 	uses    []int
 }
 
-// Names is a workload that knows what files the tasks use.
+// Names is a workload that knows which files the tasks use.
 type Names interface {
-	// PathOf is the path that the arg-th argument of t's system call points to.
+	// PathOf gives the path to which the argument arg of t's system call points.
 	PathOf(t *machine.Task, arg int) string
-	// FileOf is the path of the file that t has as fd.
+	// FileOf gives the path of the file that t has open as fd.
 	FileOf(t *machine.Task, fd int64) string
 }
 
-// New returns the memory of m. Call it after m has booted; before that, names
-// of files are not known.
+// New returns the memory of m. Call it after m has booted, because the names of files
+// are not known before.
 func New(m *machine.Machine) (*Memory, error) {
 	types, err := btf.Load()
 	if err != nil {
@@ -44,14 +44,14 @@ func New(m *machine.Machine) (*Memory, error) {
 	return mem, nil
 }
 
-// Where things lie; see the package's documentation.
+// Where things lie; see the documentation of the package.
 const (
 	userEnd     = 1<<47 - pageSize // TASK_SIZE_MAX
 	pageSize    = 4096
 	directMap   = 0xffff888000000000
 	directEnd   = 0xffff888200000000
 	objectBase  = 0xffff888140000000
-	kindSize    = 1 << 24 // bytes of addresses per kind of object
+	kindSize    = 1 << 24 // how many bytes of addresses each kind of object has
 	stacks      = 0xffffc90000000000
 	stacksEnd   = stacks + 1<<38
 	pageStructs = 0xffffea0000000000
@@ -66,12 +66,12 @@ const (
 // Kernel copies kernel memory at addr to dst, as far as it can be read, and returns how
 // many bytes that was.
 //
-// Kernel: copy_from_kernel_nofault, mm/maccess.c: an address of user space is a fault.
+// Kernel: copy_from_kernel_nofault, mm/maccess.c; an address in user space is a fault.
 func (mem *Memory) Kernel(c *machine.CPU, dst []byte, addr uint64) int {
 	return pieces(dst, addr, func(dst []byte, addr uint64) int { return mem.kernelPiece(c, dst, addr) })
 }
 
-// pieces copies piece after piece until there is one that cannot be read.
+// pieces copies piece after piece, until one cannot be read.
 func pieces(dst []byte, addr uint64, read func([]byte, uint64) int) (n int) {
 	for n < len(dst) {
 		got := read(dst[n:], addr+uint64(n))
@@ -83,7 +83,7 @@ func pieces(dst []byte, addr uint64, read func([]byte, uint64) int) (n int) {
 	return n
 }
 
-// kernelPiece reads of what is at addr up to its end.
+// kernelPiece reads from the thing at addr, up to its end.
 func (mem *Memory) kernelPiece(c *machine.CPU, dst []byte, addr uint64) int {
 	switch {
 	case addr >= objectBase && addr < objectBase+uint64(numKinds)*kindSize:
@@ -102,15 +102,15 @@ func (mem *Memory) kernelPiece(c *machine.CPU, dst []byte, addr uint64) int {
 	return 0
 }
 
-// zero makes up to limit bytes of dst 0 and returns how many.
+// zero sets up to limit bytes of dst to 0 and returns how many.
 func zero(dst []byte, limit uint64) int {
 	n := int(min(uint64(len(dst)), limit))
 	clear(dst[:n])
 	return n
 }
 
-// readText reads code: what is known of it are the instructions that a function begins
-// with, all others are int3.
+// readText reads machine code. Only the instructions at the beginning of a function are
+// known; all others are int3.
 func (mem *Memory) readText(dst []byte, addr uint64) int {
 	s, ok := mem.m.Kallsyms().At(addr)
 	if !ok {
@@ -123,11 +123,11 @@ func (mem *Memory) readText(dst []byte, addr uint64) int {
 	return n
 }
 
-// code is the byte of s at addr.
+// code gives the byte of s at addr.
 func code(s *machine.Symbol, addr uint64) byte {
 	const (
 		endbr64 = "\xf3\x0f\x1e\xfa"
-		nop5    = "\x0f\x1f\x44\x00\x00" // where the call is patched in
+		nop5    = "\x0f\x1f\x44\x00\x00" // the place into which the call is patched
 		int3    = 0xcc
 	)
 	off := addr - s.Addr
@@ -140,7 +140,7 @@ func code(s *machine.Symbol, addr uint64) byte {
 	return int3
 }
 
-// readData reads the kernel's data: what is known of its symbols, 0 otherwise.
+// readData reads the kernel's data. What is not known of its symbols is 0.
 func (mem *Memory) readData(c *machine.CPU, dst []byte, addr uint64) int {
 	s, ok := mem.m.Kallsyms().At(addr)
 	if !ok {
@@ -161,7 +161,7 @@ func (mem *Memory) readData(c *machine.CPU, dst []byte, addr uint64) int {
 	return len(dst)
 }
 
-// copyText copies text, zeros behind it, from off on to dst.
+// copyText copies text and the zeros behind it, from offset off on, to dst.
 func copyText(dst []byte, text string, off uint64) {
 	n := 0
 	if off < uint64(len(text)) {
@@ -170,7 +170,7 @@ func copyText(dst []byte, text string, off uint64) {
 	clear(dst[n:])
 }
 
-// copyWord copies the bytes of a little-endian word from off on to dst.
+// copyWord copies the bytes of a little-endian word, from offset off on, to dst.
 func copyWord(dst []byte, word, off uint64) {
 	for i := range dst {
 		dst[i] = 0

@@ -22,36 +22,37 @@ const (
 	kindHow
 	kindClone
 	kindString
-	kindOpaque // a structure that nothing is known of, kind 0 of all others
+	kindOpaque // a structure about which nothing is known
 	numKinds
 )
 
-// object is one that has an address.
+// object is an object that has an address.
 type object struct {
 	key
 	kind  kind
 	addr  uint64
-	task  *machine.Task // of a task and of what belongs to it
-	flags uint64        // of a file: the flags it was opened with
+	task  *machine.Task // for a task, and for what belongs to it
+	flags uint64        // for a file: the flags with which it was opened
 }
 
-// key is what makes two objects of a kind the same.
+// key identifies an object of a kind.
 type key struct {
 	n    uint64
 	text string
 }
 
-// pool is the objects of a kind by their place.
+// pool holds the objects of a kind.
 type pool struct {
 	list  []*object
 	byKey map[key]*object
-	next  int // whose place is taken when there are too many
+	next  int // the index of the object whose place is taken when there are too many
 }
 
-// maxObjects bounds the objects of a kind.
+// maxObjects is how many objects of a kind can exist.
 const maxObjects = 1024
 
-// object returns the object of kind that k names, which is made when there is none.
+// object returns the object of a kind that k identifies. It makes the object if there
+// is none.
 func (mem *Memory) object(kind kind, k key) *object {
 	p := &mem.objects[kind]
 	if o := p.byKey[k]; o != nil {
@@ -75,7 +76,7 @@ func (mem *Memory) object(kind kind, k key) *object {
 	return o
 }
 
-// readObject reads of the object at addr up to its end, or to that of its kind.
+// readObject reads from the object at addr, up to its end or to the end of its kind.
 func (mem *Memory) readObject(dst []byte, addr uint64) int {
 	kind := (addr - objectBase) / kindSize
 	at := (addr - objectBase) % kindSize

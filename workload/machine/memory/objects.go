@@ -2,11 +2,11 @@ package memory
 
 import "ftracelab/workload/machine"
 
-// declarations are what is known of each kind of objects. Text of a member without a
+// declarations say what is known about each kind of objects. A text whose member has no
 // name begins at textAt.
 var declarations = [numKinds]struct {
 	structure string
-	stride    uint64 // where it is larger than the structure
+	stride    uint64 // the distance between objects, if that is larger than the structure
 	textAt    uint64
 	members   []member
 }{
@@ -140,7 +140,7 @@ var declarations = [numKinds]struct {
 	kindOpaque: {stride: pageSize},
 }
 
-// inlineName is the room for a name within a dentry, the NUL counted in.
+// inlineName is the room for a name within a dentry, its NUL included.
 const inlineName = 40
 
 func number(n uint64) func(*Memory, *object) uint64 {
@@ -154,7 +154,7 @@ func truth(b bool) uint64 {
 	return 0
 }
 
-// short is text if it fits into size bytes with a NUL, else nothing.
+// short gives text if it fits into size bytes together with a NUL, and otherwise "".
 func short(text string, size int) string {
 	if len(text) < size {
 		return text
@@ -162,7 +162,7 @@ func short(text string, size int) string {
 	return ""
 }
 
-// The objects that others point to; each returns an address.
+// The objects to which others point. Each function returns an address.
 
 func (mem *Memory) task(t *machine.Task) *object {
 	n := uint64(t.PID)
@@ -179,7 +179,7 @@ func (mem *Memory) task(t *machine.Task) *object {
 	return o
 }
 
-// Task is the address of t's task_struct, 0 of no task.
+// Task is the address of t's task_struct; 0 if t is nil.
 func (mem *Memory) Task(t *machine.Task) uint64 {
 	if t == nil {
 		return 0
@@ -187,7 +187,7 @@ func (mem *Memory) Task(t *machine.Task) uint64 {
 	return mem.task(t).addr
 }
 
-// partOf is what the threads of t's process share.
+// partOf gives an object that the threads of t's process share.
 func (mem *Memory) partOf(kind kind, t *machine.Task) uint64 {
 	o := mem.object(kind, key{n: uint64(t.TGID)})
 	o.task = t
@@ -201,7 +201,7 @@ func (mem *Memory) mm(t *machine.Task) uint64 {
 	return mem.partOf(kindMM, t)
 }
 
-// leader is the first thread of t's process.
+// leader gives the first thread of t's process.
 func (mem *Memory) leader(t *machine.Task) uint64 {
 	if first := mem.m.Task(t.TGID); first != nil && t.TGID != 0 {
 		t = first
@@ -218,7 +218,7 @@ func parent(mem *Memory, o *object) uint64 {
 	return mem.Task(mem.m.CPUs()[0].Idle())
 }
 
-// cred is the credentials of all that have a user's.
+// cred gives the credentials, which all tasks of a user share.
 func cred(mem *Memory, o *object) uint64 {
 	user := uint64(0)
 	if o.task != nil {
@@ -236,7 +236,7 @@ func cpuOf(t *machine.Task) uint64 {
 	return uint64(t.CPU().ID)
 }
 
-// taskFlags are PF_KTHREAD and, of an idle task, PF_IDLE.
+// taskFlags gives PF_KTHREAD for a kernel thread and, for an idle task, also PF_IDLE.
 //
 // Kernel: include/linux/sched.h.
 func taskFlags(t *machine.Task) (flags uint64) {
@@ -252,13 +252,13 @@ func taskFlags(t *machine.Task) (flags uint64) {
 func (mem *Memory) dentry(path string) uint64 { return mem.object(kindDentry, key{text: path}).addr }
 func (mem *Memory) inode(path string) uint64  { return mem.object(kindInode, key{text: path}).addr }
 
-// text is the address of a string in the kernel's memory.
+// text gives the address of a string in the kernel's memory.
 func (mem *Memory) text(s string) uint64 { return mem.object(kindString, key{text: s}).addr }
 
-// name is the address of the name that an object is known by.
+// name gives the address of an object's name.
 func (mem *Memory) name(o *object) uint64 { return mem.text(o.text) }
 
-// dentryName is where a dentry's name is: within it, if it is short.
+// dentryName gives the address of a dentry's name. A short name lies within the dentry.
 func (mem *Memory) dentryName(o *object) uint64 {
 	if name := base(o.text); len(name) >= inlineName {
 		return mem.text(name)
@@ -266,7 +266,8 @@ func (mem *Memory) dentryName(o *object) uint64 {
 	return o.addr + mem.offset("dentry", "d_iname")
 }
 
-// super and mount are those of the file system that an object's path lies in.
+// super gives the super block, and mount the mount, of the file system in which an
+// object's path lies.
 func super(mem *Memory, o *object) uint64 {
 	return mem.object(kindSuper, key{text: fileSystem(o.text)}).addr
 }
@@ -275,18 +276,18 @@ func mount(mem *Memory, o *object) uint64 {
 	return mem.object(kindMount, key{text: fileSystem(o.text)}).addr
 }
 
-// structure is an object of a type that nothing is known of.
+// structure gives an object of a type about which nothing is known.
 func (mem *Memory) structure(name string, n uint64) uint64 {
 	return mem.object(kindOpaque, key{n: n, text: name}).addr
 }
 
-// offset is where a member that is there lies.
+// offset gives the place of a member, which has to exist.
 func (mem *Memory) offset(structure, path string) uint64 {
 	off, _ := mem.types.Offset(structure, path)
 	return off
 }
 
-// fileSystem is the type of the file system that a path lies in.
+// fileSystem gives the type of the file system in which a path lies.
 func fileSystem(path string) string {
 	for _, m := range [...]struct{ at, kind string }{
 		{"/sys/kernel/tracing", "tracefs"},
@@ -303,7 +304,7 @@ func fileSystem(path string) string {
 	return "ext4"
 }
 
-// hash mixes text into a number that is always the same.
+// hash makes a number from a text, always the same one.
 func hash(text string) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for i := range len(text) {

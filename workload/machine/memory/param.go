@@ -7,42 +7,42 @@ import (
 	"ftracelab/workload/machine/btf"
 )
 
-// function is what is known of a function's parameters.
+// function is what is known about the parameters of a function.
 type function struct {
 	params []param
 	result param
-	opens  bool // what makes a file an open one
+	opens  bool // it opens a file
 }
 
 // source says where the value of a parameter comes from.
 type source uint8
 
 const (
-	fromNumber source = iota // nothing is known of it
+	fromNumber source = iota // nothing is known about it
 	fromObject               // a pointer to an object of its kind
 	fromStack                // a pointer to something on the stack
 	fromText                 // a pointer to a name
-	fromCall                 // the system call, by the parameter's name
-	fromAlloc                // what is allocated: size, flags
-	fromFree                 // what is freed
-	fromFault                // the page fault: address, error code
-	fromExit                 // the system call that ends the task: its status
+	fromCall                 // the parameter of the system call with the same name
+	fromAlloc                // what is allocated: its size, the flags
+	fromFree                 // the object that is freed
+	fromFault                // the page fault: its address, its error code
+	fromExit                 // the status in the system call that ends the task
 )
 
 // param is a parameter of a function, or its result.
 type param struct {
 	name   string
 	source source
-	kind   kind   // of fromObject; numKinds of none
-	of     string // structure of kindOpaque
+	kind   kind   // for fromObject: the kind; numKinds: there is none
+	of     string // for kindOpaque: the name of the structure
 	index  int
 	fn     uint64
-	wakes  bool // a task that is woken
+	wakes  bool // it is the task that is woken
 }
 
-// function finds out what the function at an address takes.
+// function finds out which parameters the function at an address has.
 func (mem *Memory) function(addr uint64) *function {
-	if syms := mem.m.Kallsyms(); syms != mem.syms { // a module has come or gone
+	if syms := mem.m.Kallsyms(); syms != mem.syms { // a module was loaded or unloaded
 		mem.syms = syms
 		clear(mem.funcs)
 	}
@@ -95,7 +95,7 @@ func (mem *Memory) param(s machine.Symbol, index int, p btf.Param) param {
 	return d
 }
 
-// slabSource is the source of a parameter of the slab allocator's functions.
+// slabSource gives the source of a parameter of a function of the slab allocator.
 //
 // Kernel: mm/slub.c.
 func slabSource(fn, param string) source {
@@ -111,7 +111,7 @@ func slabSource(fn, param string) source {
 	return fromNumber
 }
 
-// kindOfStruct is the kind of objects of a structure.
+// kindOfStruct gives the kind of objects for a structure.
 func kindOfStruct(name string) kind {
 	for i := range declarations {
 		if declarations[i].structure == name {
@@ -121,7 +121,7 @@ func kindOfStruct(name string) kind {
 	return kindOpaque
 }
 
-// param is the value of a parameter now.
+// param gives the value of a parameter at this moment.
 func (at *At) param(p *param) uint64 {
 	if text, ok := at.c.Passed(at.f); ok && p.index == 0 {
 		return at.mem.text(text)
@@ -162,7 +162,7 @@ func (at *At) param(p *param) uint64 {
 	return mix(p.fn+uint64(p.index)) & 7
 }
 
-// pointer is the object that a parameter points to.
+// pointer gives the address of the object to which a parameter points.
 func (at *At) pointer(p *param) uint64 {
 	mem, t := at.mem, at.c.Current
 	switch p.kind {
@@ -206,7 +206,8 @@ func (at *At) pointer(p *param) uint64 {
 	return mem.structure(p.of, uint64(t.TGID))
 }
 
-// how is what an open was asked for; a large file is no error on this machine.
+// how gives the struct open_how of an open. Large files are always allowed on this
+// machine.
 //
 // Kernel: build_open_how, fs/open.c.
 func (mem *Memory) how(stay *machine.Stay) uint64 {
@@ -219,14 +220,14 @@ func (mem *Memory) how(stay *machine.Stay) uint64 {
 	return mem.object(kindHow, key{n: (flags|largeFile)&0xffffffff<<16 | mode&modes}).addr
 }
 
-// cloneFlags are the flags of the clone that a stay's system call is, with the signal
+// cloneFlags gives the flags of a stay's system call, which is a clone, with the signal
 // for the parent.
 func cloneFlags(stay *machine.Stay) uint64 {
 	const clone, clone3, threads = 56, 435, 0x3d0f00
 	switch stay.NR {
 	case clone:
 		return stay.Args[0]
-	case clone3: // the flags are in the user's memory: those that make a thread
+	case clone3: // the flags are in user memory; these are the ones for a thread
 		return threads
 	}
 	return childEnds

@@ -2,8 +2,9 @@ package memory
 
 import "ftracelab/workload/machine"
 
-// appendPoint appends the arguments of a tracepoint as its TP_PROTO has them. Objects
-// behind pointers that the machine does not have are empty ones of their type.
+// appendPoint appends the arguments of a tracepoint in the order of its TP_PROTO. If
+// the machine does not have the object behind a pointer, it is an empty object of that
+// type.
 //
 // Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,nmi,block}.h,
 // arch/x86/include/asm/trace.

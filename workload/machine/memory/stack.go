@@ -7,11 +7,11 @@ import "ftracelab/workload/machine"
 // Kernel: THREAD_SIZE, arch/x86/include/asm/page_64_types.h.
 const threadSize = 1 << 14
 
-// idleStacks is how many stacks come before those of the idle tasks: one for each pid
-// that can be.
+// idleStacks is how many stacks come before those of the idle tasks: one for each
+// possible pid.
 const idleStacks = 1 << 23
 
-// stackOf is the lowest address of t's kernel stack.
+// stackOf gives the lowest address of t's kernel stack.
 func stackOf(t *machine.Task) uint64 {
 	n := uint64(t.PID)
 	if t.PID == 0 {
@@ -20,13 +20,13 @@ func stackOf(t *machine.Task) uint64 {
 	return stacks + n*threadSize
 }
 
-// sp is the stack pointer at the entry of the innermost function: its return address
-// is there.
+// sp gives the stack pointer at the entry of the innermost function. It points to the
+// return address.
 func (mem *Memory) sp(c *machine.CPU) uint64 {
 	return stackOf(c.Current) + threadSize - uint64(max(c.StackUse(), 8))
 }
 
-// readStack reads of a kernel stack up to its end.
+// readStack reads from a kernel stack, up to its end.
 func (mem *Memory) readStack(c *machine.CPU, dst []byte, addr uint64) int {
 	n := 0
 	mem.ips, mem.uses = mem.ips[:0], mem.uses[:0]
@@ -40,7 +40,7 @@ func (mem *Memory) readStack(c *machine.CPU, dst []byte, addr uint64) int {
 	return n
 }
 
-// stackWord is the word at addr, which is on some task's stack.
+// stackWord gives the word at addr, which lies on the stack of some task.
 func (mem *Memory) stackWord(c *machine.CPU, addr uint64) uint64 {
 	t := c.Current
 	if own := stackOf(t); addr-own < threadSize {
@@ -49,7 +49,7 @@ func (mem *Memory) stackWord(c *machine.CPU, addr uint64) uint64 {
 			return userReg(t, (regsSize-use)/8)
 		}
 		if len(mem.ips) == 0 {
-			mem.ips, mem.uses = c.KernelStack(mem.ips), c.AppendStackUse(mem.uses)
+			mem.ips, mem.uses = c.AppendKernelStack(mem.ips), c.AppendStackUse(mem.uses)
 		}
 		for i := 1; i < min(len(mem.ips), len(mem.uses)); i++ {
 			if mem.uses[i] == use {
@@ -60,8 +60,8 @@ func (mem *Memory) stackWord(c *machine.CPU, addr uint64) uint64 {
 	return madeUp(addr, addr&^(threadSize-1))
 }
 
-// madeUp is a word of a stack that nothing is known of: zeros, small numbers, pointers
-// into the stack and into the direct mapping.
+// madeUp makes up a word of a stack: zero, a small number, or a pointer into the stack
+// or the direct mapping.
 func madeUp(addr, stack uint64) uint64 {
 	h := mix(addr)
 	switch h >> 61 {
@@ -76,7 +76,7 @@ func madeUp(addr, stack uint64) uint64 {
 	}
 }
 
-// mix makes of a number another that looks like chance.
+// mix turns a number into another one that looks random.
 func mix(n uint64) uint64 {
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
 	n = (n ^ n>>27) * 0x94d049bb133111eb
@@ -86,7 +86,7 @@ func mix(n uint64) uint64 {
 // regsSize is the size of struct pt_regs, which lies at the top of a stack.
 const regsSize = 21 * 8
 
-// userReg is register n of those with which user space has entered the kernel.
+// userReg gives register n of user space, as it was when the kernel was entered.
 //
 // Kernel: entry_SYSCALL_64, arch/x86/entry/entry_64.S.
 func userReg(t *machine.Task, n int) uint64 {

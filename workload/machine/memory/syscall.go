@@ -7,8 +7,8 @@ import (
 	"ftracelab/workload/machine"
 )
 
-// callTable is what system calls of x86-64 take: the number and the parameters' names,
-// with a star before the address of a path.
+// callTable lists the parameters of x86-64's system calls: the number, then the names
+// of the parameters, with a star before the address of a path.
 //
 // Kernel: the SYSCALL_DEFINE of each, fs/*.c.
 const callTable = `
@@ -60,16 +60,16 @@ const callTable = `
 439 dfd *filename mode flags
 `
 
-// call is a system call's parameters.
+// call is the parameters of a system call.
 type call struct {
 	names []string
-	paths []bool // which are addresses of paths
+	paths []bool // which of them are addresses of paths
 }
 
 var calls, callNames = parseCalls()
 
-// parseCalls reads callTable. A name that other functions use for something else says
-// nothing about them.
+// parseCalls reads callTable. It leaves out the names that other functions use for
+// something else.
 func parseCalls() (map[int64]call, map[string]bool) {
 	calls, names := map[int64]call{}, map[string]bool{}
 	for line := range strings.Lines(callTable) {
@@ -93,7 +93,7 @@ func parseCalls() (map[int64]call, map[string]bool) {
 	return calls, names
 }
 
-// callArg is the argument of that name of a stay's system call.
+// callArg gives the argument with that name of a stay's system call.
 func callArg(stay *machine.Stay, name string) (uint64, bool) {
 	if stay.Kind != machine.Syscall {
 		return 0, false
@@ -107,11 +107,11 @@ func callArg(stay *machine.Stay, name string) (uint64, bool) {
 	return 0, false
 }
 
-// isPath says that a parameter's name is one of those that paths have.
+// isPath reports whether the name of a parameter stands for a path.
 func isPath(name string) bool { return name == "filename" || name == "pathname" }
 
-// usedFD is the descriptor that a stay's system call is about, or which it will
-// return; -1 if it is about none.
+// usedFD gives the descriptor that a stay's system call uses or will return; -1 if
+// there is none.
 func usedFD(stay *machine.Stay) int64 {
 	if fd, ok := callArg(stay, "fd"); ok {
 		return int64(int32(fd))
@@ -122,8 +122,8 @@ func usedFD(stay *machine.Stay) int64 {
 	return -1
 }
 
-// usedPath is the path that t's system call is about: what it names, or that of its
-// file.
+// usedPath gives the path that t's system call is about: the one that it names, or that
+// of the file that it uses.
 func (mem *Memory) usedPath(t *machine.Task) string {
 	stay := t.Stay()
 	if mem.names == nil || stay.Kind != machine.Syscall || t.Kernel {
@@ -144,8 +144,9 @@ func (mem *Memory) usedPath(t *machine.Task) string {
 // User copies memory of the current task at addr to dst, as far as it can be read, and
 // returns how many bytes that was.
 //
-// Departure: of a task's memory there are its stack, what is mapped, and the pages that
-// its system call's arguments point to; but for paths and return addresses all is 0.
+// Departure: the memory of a task consists of its stack, its mappings, and the pages to
+// which the arguments of its system call point. Everything in it is 0, except for paths
+// and return addresses.
 //
 // Kernel: copy_from_user_nofault, mm/maccess.c.
 func (mem *Memory) User(c *machine.CPU, dst []byte, addr uint64) int {

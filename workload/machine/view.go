@@ -1,14 +1,14 @@
 package machine
 
-// Snapshot is the state of a machine at one moment, a copy for drawing.
-type Snapshot struct {
+// View is a copy of the state of a machine at one moment, for drawing it.
+type View struct {
 	Now   Time
 	Steps uint64
 	CPUs  []CPUState
 	Tasks []TaskState // in order of pid, idle tasks excluded
 }
 
-// CPUState is one CPU in a Snapshot.
+// CPUState is one CPU in a View.
 type CPUState struct {
 	ID           int
 	PID          int
@@ -23,7 +23,7 @@ type CPUState struct {
 	NextStep     Time // when the CPU's next step is due
 }
 
-// TaskState is one task in a Snapshot.
+// TaskState is one task in a View.
 type TaskState struct {
 	PID, TGID, PPID int
 	Comm            string
@@ -31,14 +31,14 @@ type TaskState struct {
 	State           int64 // State…
 	CPU             int
 	Wait            Wait
-	Runtime         Time // ns on a CPU
-	Depth           int  // functions on its kernel stack
+	Runtime         Time // how long it has run, in ns
+	Depth           int  // how many functions are on its kernel stack
 }
 
-// Snapshot copies the machine's state. It may be taken between two steps and
+// View copies the machine's state. It may be taken between two steps and
 // from within a hook.
-func (m *Machine) Snapshot() Snapshot {
-	s := Snapshot{Now: m.now, Steps: m.steps}
+func (m *Machine) View() View {
+	s := View{Now: m.now, Steps: m.steps}
 	for _, c := range m.cpus {
 		t := c.Current
 		cs := CPUState{
