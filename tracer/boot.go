@@ -4,7 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"ftracelab/workload/machine"
 )
+
+// booted is how far the kernel has booted, if the run begins while it boots.
+type booted struct {
+	end     machine.Time // when the initcalls run
+	mapped  bool         // they have: the stack map is there
+	ignored []error      // see Ignored
+}
 
 // maxBootOptions is how much of trace_options= a kernel keeps.
 //
@@ -20,26 +29,26 @@ func (ft *Ftrace) boot() {
 		ft.initcalls()
 		return
 	}
-	ft.bootEnd = ft.machine.Now() + ft.cfg.InitcallTime
+	ft.booted.end = ft.machine.Now() + ft.cfg.InitcallTime
 	if ft.cfg.InitcallTime == 0 {
-		ft.bootEnd = ft.machine.Now() + defaultInitcallTime
+		ft.booted.end = ft.machine.Now() + defaultInitcallTime
 	}
 	for word := range strings.SplitSeq(ft.cfg.BootOptions[:min(len(ft.cfg.BootOptions), maxBootOptions)], ",") {
 		if word == "" {
 			continue
 		}
 		if err := ft.top.writeOption(strings.TrimSpace(word)); err != nil {
-			ft.ignored = append(ft.ignored, err)
+			ft.booted.ignored = append(ft.booted.ignored, err)
 		}
 	}
 	if len(ft.cfg.BootOptions) > maxBootOptions {
-		ft.ignored = append(ft.ignored, fmt.Errorf("trace_options: more than %d bytes", maxBootOptions))
+		ft.booted.ignored = append(ft.booted.ignored, fmt.Errorf("trace_options: more than %d bytes", maxBootOptions))
 	}
 }
 
 // Ignored says what of Config.BootOptions had no effect and why, of which a kernel
 // says nothing.
-func (ft *Ftrace) Ignored() error { return errors.Join(ft.ignored...) }
+func (ft *Ftrace) Ignored() error { return errors.Join(ft.booted.ignored...) }
 
 // initcalls is the moment of the boot at which the stack map is made. From here
 // on the stacks of an instance that asks for it are ids.
@@ -47,6 +56,6 @@ func (ft *Ftrace) Ignored() error { return errors.Join(ft.ignored...) }
 // Kernel: tracer_init_tracefs, kernel/trace/trace.c, an fs_initcall, where the
 // stackmap patches make the map.
 func (ft *Ftrace) initcalls() {
-	ft.mapped = true
+	ft.booted.mapped = true
 	ft.changed()
 }

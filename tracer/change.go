@@ -61,7 +61,7 @@ func (ft *Ftrace) settle() {
 func (tr *Instance) setStackMode() {
 	// v2 lets an instance set the option, but only the top one has a map.
 	tr.rec.Stacks().Kernel = record.FullStack
-	if tr.top() && tr.opts.Has(option.Stackmap) && tr.ft.mapped {
+	if tr.top() && tr.opts.Has(option.Stackmap) && tr.ft.booted.mapped {
 		tr.rec.Stacks().Kernel = record.StackID
 	}
 }

@@ -62,8 +62,8 @@ func (tr *Instance) dir() tracefile.Node {
 // globalFiles are the files that only the root has.
 func (ft *Ftrace) globalFiles() []tracefile.Node {
 	tr := ft.top
-	nodes := append(tr.stackmapFiles(), ft.profilerFiles()...)
-	nodes = append(nodes, ft.stackTracerFiles()...)
+	nodes := append(tr.stackmapFiles(), ft.profiler.files()...)
+	nodes = append(nodes, ft.stackTracer.files()...)
 	nodes = append(nodes, ft.cmdlines.Files((*host)(ft))...)
 	if !ft.cfg.NoLatencyTracers {
 		nodes = append(nodes, ft.rv.Files())
@@ -74,6 +74,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 		}
 	}
 	nodes = append(nodes, ft.dyn.Files()...)
+	nodes = append(nodes, ft.graphFilters.files()...)
 	return append(nodes,
 		ft.formatsFile(),
 		ft.dynInfoFile(),
@@ -83,9 +84,6 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 		tr.seq("available_filter_functions_addrs", 0o440, ft.users.ShowAddresses),
 		tr.seq("enabled_functions", 0o440, ft.users.ShowEnabled),
 		tr.seq("touched_functions", 0o440, ft.users.ShowTouched),
-		tr.graphFilterFile("set_graph_function", &ft.graphFilter, "#### all functions enabled ####\n"),
-		tr.graphFilterFile("set_graph_notrace", &ft.graphNotrace, "#### no functions disabled ####\n"),
-		tr.value("max_graph_depth", 0o640, func() string { return strconv.FormatUint(uint64(ft.maxDepth), 10) + "\n" }, ft.setMaxDepth),
 		tr.value("tracing_thresh", 0o640, ft.showThresh, ft.setThresh),
 	)
 }
@@ -206,16 +204,4 @@ func (tr *Instance) stamp(ts uint64) string {
 	}
 	us := (ts + 500) / 1000
 	return fmt.Sprintf("%5d.%06d", us/1e6, us%1e6)
-}
-
-// setMaxDepth is a write to max_graph_depth, of which the low 32 bits count.
-//
-// Kernel: graph_depth_write, kernel/trace/trace_functions_graph.c.
-func (ft *Ftrace) setMaxDepth(s string) error {
-	n, err := tracefile.ParseUserUlong(s, 10)
-	if err != nil {
-		return fmt.Errorf("max_graph_depth: %w", err)
-	}
-	ft.maxDepth = uint32(n)
-	return nil
 }

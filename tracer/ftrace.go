@@ -88,23 +88,19 @@ type Ftrace struct {
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
 	cmdlines     *cmdlines.Cmdlines
-	maxDepth     uint32 // max_graph_depth; 0: no limit
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	maxID        int    // the highest event id
 	top          *Instance
 	instances    []*Instance      // the others, by name
 	users        *functions.Users // of function entries
-	graphFilter  functions.Hash   // set_graph_function
-	graphNotrace functions.Hash   // set_graph_notrace
-	tracers      []plugin.Tracer  // the rows of available_tracers
+	graphFilters graphFilters
+	tracers      []plugin.Tracer // the rows of available_tracers
 	blk          *blk.Blk
 	rv           *rv.RV
 	profiler     profiler
 	stackTracer  stackTracer
 	hists        hist.Registry
-	mapped       bool         // the map is there: initcalls have run
-	bootEnd      machine.Time // when they do
-	ignored      []error      // see Ignored
+	booted       booted
 	dynamic      map[*event.Type]*dynamicEvent
 	dyn          *dynevent.Events
 	listening    []bool   // by event id: some instance has it enabled
@@ -168,7 +164,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.top.types = slices.Clone(types.All())
 	secret := m.Rand("ptr_key")
 	ft.ptrKey = printk.Key{secret.Uint64(), secret.Uint64()}
-	ft.newStackTracer()
+	ft.graphFilters.ft, ft.profiler.ft = ft, ft
+	ft.stackTracer.init(ft)
 	ft.changed()
 	ft.boot()
 	return ft, nil
@@ -193,8 +190,8 @@ func (ft *Ftrace) Run(d machine.Time) {
 // run is Run under the lock.
 func (ft *Ftrace) run(d machine.Time) {
 	ft.settle()
-	if end := ft.machine.Now() + d; !ft.mapped && end >= ft.bootEnd {
-		ft.machine.Run(ft.bootEnd - ft.machine.Now())
+	if end := ft.machine.Now() + d; !ft.booted.mapped && end >= ft.booted.end {
+		ft.machine.Run(ft.booted.end - ft.machine.Now())
 		ft.initcalls()
 		d = end - ft.machine.Now()
 	}

@@ -65,11 +65,11 @@ func (tr *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call
 	if *word&graphNotrace != 0 {
 		return false
 	}
-	if ft.graphNotrace.Has(call.Func) {
+	if ft.graphFilters.notrace.Has(call.Func) {
 		*word |= graphNotrace // until its return, which is why that is wanted
 		return true
 	}
-	if !tr.followsTask(c) || !ft.graphSelects(c, word, call) || ft.maxDepth > 0 && uint32(call.Depth) >= ft.maxDepth {
+	if !tr.followsTask(c) || !ft.graphFilters.selects(c, word, call) || ft.graphFilters.maxDepth > 0 && uint32(call.Depth) >= ft.graphFilters.maxDepth {
 		return false
 	}
 	if c.InHardIRQ && !tr.opts.Has(option.GraphIRQs) && !ft.data(c.Current).graphIRQ {

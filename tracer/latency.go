@@ -142,7 +142,7 @@ func (tr *Instance) latencyFunctions(on bool, handler string, measured func(*mac
 	}
 	g := new(fgraph.Ops)
 	g.Entry = func(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
-		return measured(c) && tr.ft.graphSelects(c, s.Var(g), call) && !tr.ft.graphNotrace.Has(call.Func) &&
+		return measured(c) && tr.ft.graphFilters.selects(c, s.Var(g), call) && !tr.ft.graphFilters.notrace.Has(call.Func) &&
 			tr.records(c) && tr.recordCall(c, call)
 	}
 	g.Return = func(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {

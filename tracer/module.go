@@ -54,7 +54,7 @@ func (ft *Ftrace) followModule(mod *machine.Module, loaded bool) {
 		}
 	}
 	if !loaded {
-		ft.forgetModule(name, &ft.graphFilter, &ft.graphNotrace, &ft.stackTracer.hash.Filter)
+		ft.forgetModule(name, &ft.graphFilters.filter, &ft.graphFilters.notrace, &ft.stackTracer.hash.Filter)
 	}
 	ft.changed()
 }

@@ -15,6 +15,7 @@ import (
 //
 // Kernel: CONFIG_FUNCTION_PROFILER, kernel/trace/ftrace.c.
 type profiler struct {
+	ft   *Ftrace
 	ops  fgraph.Ops
 	on   bool
 	cpus []map[uint64]*profile // nil before it was first switched on
@@ -29,121 +30,121 @@ type profile struct {
 	hits, time, timeSq uint64
 }
 
-// profileEntry counts a call. It wants every return.
+// entry counts a call. It wants every return.
 //
 // Kernel: profile_graph_entry, kernel/trace/ftrace.c.
-func (ft *Ftrace) profileEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
-	cpu := ft.profiler.cpus[c.ID]
-	p := cpu[call.Func]
-	if p == nil {
-		p = &profile{ip: call.Func, order: len(cpu)}
-		cpu[call.Func] = p
+func (p *profiler) entry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+	cpu := p.cpus[c.ID]
+	f := cpu[call.Func]
+	if f == nil {
+		f = &profile{ip: call.Func, order: len(cpu)}
+		cpu[call.Func] = f
 	}
-	p.hits++
-	if sub := ft.graph.Subtime(s, 0); sub != nil {
+	f.hits++
+	if sub := p.ft.graph.Subtime(s, 0); sub != nil {
 		*sub = 0
 	}
 	return true
 }
 
-// profileReturn adds up what a call took: with nograph-time without what the
+// leave adds up what a call took: with nograph-time without what the
 // functions it called took.
 //
 // Kernel: profile_graph_return, kernel/trace/ftrace.c.
-func (ft *Ftrace) profileReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+func (p *profiler) leave(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
 	took := ret.Rettime - ret.Calltime
-	if !ft.top.opts.Has(option.GraphTime) {
-		if caller := ft.graph.Subtime(s, 1); caller != nil {
+	if !p.ft.top.opts.Has(option.GraphTime) {
+		if caller := p.ft.graph.Subtime(s, 1); caller != nil {
 			*caller += took
 		}
-		if sub := ft.graph.Subtime(s, 0); sub != nil && *sub < took {
+		if sub := p.ft.graph.Subtime(s, 0); sub != nil && *sub < took {
 			took -= *sub
 		} else {
 			took = 0
 		}
 	}
-	if p := ft.profiler.cpus[c.ID][ret.Func]; p != nil { // it may have been called on another CPU
-		p.time += took
-		p.timeSq += took * took
+	if f := p.cpus[c.ID][ret.Func]; f != nil { // it may have been called on another CPU
+		f.time += took
+		f.timeSq += took * took
 	}
 }
 
-// setProfiler switches the profiler; it begins with nothing counted, and what it
+// set switches the profiler; it begins with nothing counted, and what it
 // counted stays to be read.
 //
 // Kernel: ftrace_profile_write, kernel/trace/ftrace.c.
-func (ft *Ftrace) setProfiler(s string) error {
+func (p *profiler) set(s string) error {
 	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
 	}
-	p := &ft.profiler
 	if on := n != 0; on == p.on {
 		return nil
 	}
 	if p.on {
-		ft.users.UnregisterGraph(&p.ops)
+		p.ft.users.UnregisterGraph(&p.ops)
 		p.on = false
 		return nil
 	}
-	p.cpus = make([]map[uint64]*profile, len(ft.machine.CPUs()))
+	p.cpus = make([]map[uint64]*profile, len(p.ft.machine.CPUs()))
 	for cpu := range p.cpus {
 		p.cpus[cpu] = map[uint64]*profile{}
 	}
-	p.ops = fgraph.Ops{Entry: ft.profileEntry, Return: ft.profileReturn}
-	if err := ft.users.RegisterGraph(&p.ops, &ft.top.functions); err != nil {
+	p.ops = fgraph.Ops{Entry: p.entry, Return: p.leave}
+	if err := p.ft.users.RegisterGraph(&p.ops, &p.ft.top.functions); err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
 	}
 	p.on = true
 	return nil
 }
 
-func (ft *Ftrace) showProfiler() string {
-	if ft.profiler.on {
+func (p *profiler) show() string {
+	if p.on {
 		return "1\n"
 	}
 	return "0\n"
 }
 
-// profilerFiles are function_profile_enabled and the folder trace_stat.
-func (ft *Ftrace) profilerFiles() []tracefile.Node {
+// files are function_profile_enabled and the folder trace_stat.
+func (p *profiler) files() []tracefile.Node {
+	ft := p.ft
 	if !ft.cfg.FunctionProfiler {
 		return nil
 	}
 	return []tracefile.Node{
-		ft.top.value("function_profile_enabled", 0o640, ft.showProfiler, ft.setProfiler),
+		ft.top.value("function_profile_enabled", 0o640, p.show, p.set),
 		&tracefile.Dir{Name: "trace_stat", Mode: 0o750, Children: func() []tracefile.Node {
 			var files []tracefile.Node
 			for cpu := range ft.machine.CPUs() {
-				files = append(files, ft.top.seq(fmt.Sprintf("function%d", cpu), 0o640, func() ([]byte, error) { return ft.showProfile(cpu), nil }))
+				files = append(files, ft.top.seq(fmt.Sprintf("function%d", cpu), 0o640, func() ([]byte, error) { return p.showCPU(cpu), nil }))
 			}
 			return files
 		}},
 	}
 }
 
-// showProfile is the text of trace_stat/functionN: what took longest first, and
+// showCPU is the text of trace_stat/functionN: what took longest first, and
 // of equals what was called later. With a tracing_thresh only functions that
 // took so long on average are shown.
 //
 // Kernel: function_stat_show, kernel/trace/ftrace.c, and insert_stat,
 // kernel/trace/trace_stat.c.
-func (ft *Ftrace) showProfile(cpu int) []byte {
+func (p *profiler) showCPU(cpu int) []byte {
 	text := []byte("  Function                               Hit    Time            Avg             s^2\n" +
 		"  --------                               ---    ----            ---             ---\n")
-	if ft.profiler.cpus == nil {
+	if p.cpus == nil {
 		return text
 	}
-	for _, p := range sortedProfiles(ft.profiler.cpus[cpu]) {
-		avg := p.time / p.hits
-		if avg < ft.thresh {
+	for _, f := range sortedProfiles(p.cpus[cpu]) {
+		avg := f.time / f.hits
+		if avg < p.ft.thresh {
 			continue
 		}
-		name, _, _, _, _ := ft.machine.Kallsyms().Lookup(p.ip)
-		text = fmt.Appendf(text, "  %-30.30s  %10d    ", name, p.hits)
-		text = fgraph.AppendDuration(text, p.time)
+		name, _, _, _, _ := p.ft.machine.Kallsyms().Lookup(f.ip)
+		text = fmt.Appendf(text, "  %-30.30s  %10d    ", name, f.hits)
+		text = fgraph.AppendDuration(text, f.time)
 		text = fgraph.AppendDuration(append(text, "    "...), avg)
-		text = fgraph.AppendDuration(append(text, "    "...), p.variance())
+		text = fgraph.AppendDuration(append(text, "    "...), f.variance())
 		text = append(text, '\n')
 	}
 	return text

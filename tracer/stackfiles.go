@@ -26,7 +26,7 @@ func (tr *Instance) stackmapFiles() []tracefile.Node {
 
 // madeMap reports whether the boot has come so far that there is a map.
 func (tr *Instance) madeMap() (made bool) {
-	_ = tr.locked(func() error { made = tr.ft.mapped; return nil })
+	_ = tr.locked(func() error { made = tr.ft.booted.mapped; return nil })
 	return made
 }
 

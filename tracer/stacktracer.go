@@ -14,6 +14,7 @@ import (
 //
 // Kernel: kernel/trace/trace_stack.c.
 type stackTracer struct {
+	ft      *Ftrace
 	enabled int32 // kernel.stack_tracer_enabled
 	on      bool
 	max     uint64 // stack_max_size, in bytes
@@ -30,18 +31,17 @@ type stackTracer struct {
 // Kernel: seen in every stack of a 6.12 on x86.
 const stackTracerFrame = 48
 
-func (ft *Ftrace) newStackTracer() {
-	s := &ft.stackTracer
+func (s *stackTracer) init(ft *Ftrace) {
+	s.ft = ft
 	s.filter = functionFilter{tr: ft.top, set: &s.hash.Filter, bare: true}
-	s.ops = functions.Ops{Hash: &s.hash, Call: ft.checkStack, Handler: "stack_trace_call"}
+	s.ops = functions.Ops{Hash: &s.hash, Call: s.check, Handler: "stack_trace_call"}
 }
 
-// checkStack keeps the stack if it is the deepest. Interrupts have a stack of
+// check keeps the stack if it is the deepest. Interrupts have a stack of
 // their own, which is not looked at.
 //
 // Kernel: check_stack, kernel/trace/trace_stack.c.
-func (ft *Ftrace) checkStack(c *machine.CPU, _ *machine.Frame) {
-	s := &ft.stackTracer
+func (s *stackTracer) check(c *machine.CPU, _ *machine.Frame) {
 	if c.InHardIRQ || c.InSoftIRQ || c.InNMI {
 		return
 	}
@@ -56,16 +56,15 @@ func (ft *Ftrace) checkStack(c *machine.CPU, _ *machine.Frame) {
 	s.ips = s.ips[:min(len(s.ips), len(s.use))]
 }
 
-// showStackTrace is the text of stack_trace.
+// show is the text of stack_trace.
 //
 // Kernel: t_show, kernel/trace/trace_stack.c.
-func (ft *Ftrace) showStackTrace() ([]byte, error) {
-	s := &ft.stackTracer
+func (s *stackTracer) show() ([]byte, error) {
 	text := fmt.Appendf(nil, "        Depth    Size   Location    (%d entries)\n        -----    ----   --------\n", len(s.ips))
 	if !s.on && s.max == 0 {
 		text = append(text, stackTracerOff...)
 	}
-	k := ft.machine.Kallsyms()
+	k := s.ft.machine.Kallsyms()
 	for n, ip := range s.ips {
 		size := s.use[n]
 		if n+1 < len(s.use) {
@@ -94,11 +93,11 @@ const stackTracerOff = `#
 #
 `
 
-// stackTracerFiles are the files of the stack tracer.
-func (ft *Ftrace) stackTracerFiles() []tracefile.Node {
-	s := &ft.stackTracer
+// files are the files of the stack tracer.
+func (s *stackTracer) files() []tracefile.Node {
+	top := s.ft.top
 	return []tracefile.Node{
-		ft.top.value("stack_max_size", 0o640, func() string { return fmt.Sprintf("%d\n", int64(s.max)) }, func(text string) error {
+		top.value("stack_max_size", 0o640, func() string { return fmt.Sprintf("%d\n", int64(s.max)) }, func(text string) error {
 			n, err := tracefile.ParseUserUlong(text, 10)
 			if err != nil {
 				return fmt.Errorf("stack_max_size: %w", err)
@@ -106,22 +105,21 @@ func (ft *Ftrace) stackTracerFiles() []tracefile.Node {
 			s.max = n
 			return nil
 		}),
-		ft.top.seq("stack_trace", 0o440, ft.showStackTrace),
+		top.seq("stack_trace", 0o440, s.show),
 		s.filter.file("stack_trace_filter"),
 	}
 }
 
-// switchStackTracer does what kernel.stack_tracer_enabled says.
+// toggle does what kernel.stack_tracer_enabled says.
 //
 // Kernel: stack_trace_sysctl, kernel/trace/trace_stack.c.
-func (ft *Ftrace) switchStackTracer() {
-	s := &ft.stackTracer
+func (s *stackTracer) toggle() {
 	if on := s.enabled != 0; s.on == on {
 		return
 	}
 	if s.on = !s.on; s.on {
-		ft.users.Register(&s.ops)
+		s.ft.users.Register(&s.ops)
 	} else {
-		ft.users.Unregister(&s.ops)
+		s.ft.users.Unregister(&s.ops)
 	}
 }

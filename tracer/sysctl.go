@@ -17,7 +17,7 @@ func (ft *Ftrace) Sysctls() []*tracefile.File {
 		//
 		// Kernel: ftrace_enable_sysctl, kernel/trace/ftrace.c.
 		ft.sysctl("ftrace_enabled", &ft.users.Enabled, anyInt, ft.changed),
-		ft.sysctl("stack_tracer_enabled", &ft.stackTracer.enabled, anyInt, ft.switchStackTracer),
+		ft.sysctl("stack_tracer_enabled", &ft.stackTracer.enabled, anyInt, ft.stackTracer.toggle),
 	}
 }
 

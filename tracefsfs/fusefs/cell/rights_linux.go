@@ -18,7 +18,7 @@ var rights = []struct {
 	{unix.CAP_SETUID, "CAP_SETUID", "trace-cmd record --user"},
 	{unix.CAP_SETGID, "CAP_SETGID", "trace-cmd record --user"},
 	{unix.CAP_SYS_NICE, "CAP_SYS_NICE", "chrt, in the selftests wakeup and wakeup_rt; trace-cmd record -r"},
-	{unix.CAP_PERFMON, "CAP_PERFMON", "perf ftrace does not start without it; perf_event_open is not there all the same"},
+	{unix.CAP_PERFMON, "CAP_PERFMON", "perf ftrace does not start without it; perf_event_open is still not available"},
 }
 
 // Rights are the capabilities of a program in a cell, by their numbers.
