@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ftracelab/capture/budget"
@@ -246,14 +247,12 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 	if opt.Frames != "" && format != FormatFolded {
 		return nil, fileError(l.shown, "is "+format+", which tells the kernel's frames from the user's: only of folded stacks can it be said whose the frames are", nil)
 	}
-	switch format {
-	case FormatFtrace:
-		c.imp, err = newFtraceText(&c.base, in, l)
-	case FormatPerf:
-		c.imp = newPerfText(&c.base, in)
-	case FormatFolded:
-		c.imp, err = newFoldedText(&c.base, in, l)
-	case FormatFolder, FormatTraceDat:
+	formats := textFormats()
+	i := slices.IndexFunc(formats, func(f textFormat) bool { return f.name == format })
+	switch {
+	case i >= 0:
+		c.imp, err = formats[i].open(&c.base, in, l)
+	case format == FormatFolder, format == FormatTraceDat:
 		err = fileError(l.shown, "is no "+format, nil)
 	default:
 		err = fileError(l.shown, "unknown format "+format+": the formats are "+strings.Join(Formats(), ", "), nil)

@@ -18,9 +18,32 @@ const (
 	FormatTraceDat = "trace.dat" // of trace-cmd
 )
 
+// textFormat is one form of text.
+type textFormat struct {
+	name string
+	// looks reports whether a line has this form. The last line of the text that was
+	// looked at may not be whole.
+	looks func(line []byte, whole bool) bool
+	open  func(*base, *stream, location) (importer, error)
+}
+
+// textFormats are the forms of text. A line is given to them in this order, and the
+// first that takes it counts it.
+func textFormats() []textFormat {
+	return []textFormat{
+		{FormatFtrace, looksFtrace, newFtraceText},
+		{FormatPerf, looksPerf, newPerfText},
+		{FormatFolded, looksFolded, newFoldedText},
+	}
+}
+
 // Formats are the values of Options.Format.
 func Formats() []string {
-	return []string{FormatFtrace, FormatPerf, FormatFolded, FormatFolder, FormatTraceDat}
+	var names []string
+	for _, f := range textFormats() {
+		names = append(names, f.name)
+	}
+	return append(names, FormatFolder, FormatTraceDat)
 }
 
 // detectLines is how many lines detection looks at; headers are short.
@@ -63,7 +86,8 @@ func judge(head []byte, shown string) (string, error) {
 		return "", fileError(shown, "text of the function_graph tracer, which tells durations but neither the times of the records "+
 			"nor their stacks: give the folder of raw pages", nil)
 	}
-	var ftrace, perf, folded int
+	formats := textFormats()
+	count := make([]int, len(formats))
 	n := 0
 	for line := range bytes.Lines(head) {
 		whole := bytes.HasSuffix(line, []byte("\n"))
@@ -71,39 +95,34 @@ func judge(head []byte, shown string) (string, error) {
 		if n++; n > detectLines {
 			break
 		}
-		var f ftraceLine
-		var p perfHeader
-		switch {
-		case len(line) == 0 || line[0] == '\t':
-		case bytes.HasPrefix(line, []byte("# tracer: ")), bytes.HasPrefix(line, []byte("##### CPU ")), isLostLine(line):
-			ftrace++
-		case line[0] == '#' || bytes.HasPrefix(line, []byte(" => ")):
-		case f.parse(line) == nil:
-			ftrace++
-		case p.parse(line):
-			perf++
-		case whole && isFolded(line):
-			folded++
+		if len(line) == 0 || line[0] == '\t' {
+			continue
+		}
+		for i, f := range formats {
+			if f.looks(line, whole) {
+				count[i]++
+				break
+			}
 		}
 	}
-	return decide(shown, map[string]int{FormatFtrace: ftrace, FormatPerf: perf, FormatFolded: folded}, min(n, detectLines))
+	return decide(shown, formats, count, min(n, detectLines))
 }
+
+// isRemark reports whether line is a comment, or a frame of a stack in ftrace's text.
+func isRemark(line []byte) bool { return line[0] == '#' || bytes.HasPrefix(line, []byte(" => ")) }
 
 // graphHeader is the first line of a function_graph trace, or lines of its body.
 var graphHeader = regexp.MustCompile(`\A# tracer: function_graph|(?m)\A(?: *\d+\)[^|\n]*\|  .*\n){3}`)
 
-func decide(shown string, count map[string]int, n int) (string, error) {
+// decide takes the one form that lines have. More than one is an error, and so is none.
+func decide(shown string, formats []textFormat, count []int, n int) (string, error) {
 	found, tried := "", []string{}
 	several := false
-	for _, f := range Formats() {
-		c, text := count[f]
-		if !text {
-			continue
-		}
-		tried = append(tried, fmt.Sprintf("%s fits %d", f, c))
-		if c > 0 {
+	for i, f := range formats {
+		tried = append(tried, fmt.Sprintf("%s fits %d", f.name, count[i]))
+		if count[i] > 0 {
 			several = several || found != ""
-			found = f
+			found = f.name
 		}
 	}
 	switch {

@@ -40,7 +40,7 @@ type foldedText struct {
 	count, marked, inlined uint64
 }
 
-func newFoldedText(b *base, in *stream, l location) (*foldedText, error) {
+func newFoldedText(b *base, in *stream, l location) (importer, error) {
 	table, err := event.NewTable()
 	if err != nil {
 		panic("capture: invariant: an empty table of types: " + err.Error())
@@ -169,10 +169,11 @@ func splitFolded(line []byte) (stack []byte, weight uint64, ok bool) {
 	return bytes.TrimRight(line[:i], " "), weight, ok
 }
 
-// isFolded reports whether line looks like a folded stack.
-func isFolded(line []byte) bool {
+// looksFolded reports whether line looks like a folded stack. Its weight is at its end,
+// so the line has to be whole.
+func looksFolded(line []byte, whole bool) bool {
 	stack, _, ok := splitFolded(line)
-	return ok && bytes.IndexByte(stack, ';') > 0
+	return whole && ok && !isRemark(line) && bytes.IndexByte(stack, ';') > 0
 }
 
 func (f *foldedText) caveats() []string {

@@ -40,7 +40,17 @@ type textRecord struct {
 	markLen int
 }
 
-func newFtraceText(b *base, in *stream, l location) (*ftraceText, error) {
+// looksFtrace reports whether line is a record of ftrace's text, or one of the remarks
+// that only ftrace writes.
+func looksFtrace(line []byte, _ bool) bool {
+	if bytes.HasPrefix(line, []byte("# tracer: ")) || bytes.HasPrefix(line, []byte("##### CPU ")) || isLostLine(line) {
+		return true
+	}
+	var f ftraceLine
+	return !isRemark(line) && f.parse(line) == nil
+}
+
+func newFtraceText(b *base, in *stream, l location) (importer, error) {
 	kernel := findKernel(l, path.Dir(l.name))
 	var table *event.Table
 	formats, err := kernel.formats(l, path.Dir(l.name))

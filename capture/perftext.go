@@ -32,7 +32,13 @@ type perfText struct {
 
 const batchCount = 3
 
-func newPerfText(b *base, in *stream) *perfText {
+// looksPerf reports whether line is the head of a sample.
+func looksPerf(line []byte, _ bool) bool {
+	var h perfHeader
+	return !isRemark(line) && h.parse(line)
+}
+
+func newPerfText(b *base, in *stream, _ location) (importer, error) {
 	table, err := event.NewTable()
 	if err != nil {
 		panic("capture: invariant: an empty table of types: " + err.Error())
@@ -47,7 +53,7 @@ func newPerfText(b *base, in *stream) *perfText {
 		f.free <- &perfBatch{}
 	}
 	go f.parse(in)
-	return f
+	return f, nil
 }
 
 // parse runs the reader and parses its blocks until the end, an error or stop.

@@ -18,7 +18,8 @@ import (
 
 // TestRecipes applies the recipes. A recipe is a txtar file. "files N" says how many
 // files it touches at most, and "run" gives the arguments of ftracelab. A file "edit
-// PATH" has a line of PATH, and the lines to insert behind it.
+// PATH" has a line of PATH, and the lines to insert behind it. A file "input NAME" is there
+// when the program runs, and does not count.
 func TestRecipes(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -42,7 +43,7 @@ func TestRecipes(t *testing.T) {
 			program := build(t, root, changed)
 			var out bytes.Buffer
 			cmd := exec.Command(program, args...)
-			cmd.Stdout, cmd.Stderr = &out, &out
+			cmd.Dir, cmd.Stdout, cmd.Stderr = inputs(t, archive), &out, &out
 			_ = cmd.Run() // the last command of a recipe may fail; the output shows it
 			for line := range strings.Lines(want) {
 				if !strings.Contains(out.String(), strings.TrimSuffix(line, "\n")) {
@@ -80,6 +81,7 @@ func apply(t *testing.T, root string, archive *txtar.Archive) (changed map[strin
 		switch {
 		case f.Name == "want":
 			want = string(f.Data)
+		case strings.HasPrefix(f.Name, "input "):
 		case !edit:
 			changed[path] = string(f.Data)
 		default:
@@ -99,6 +101,20 @@ func apply(t *testing.T, root string, archive *txtar.Archive) (changed map[strin
 		}
 	}
 	return changed, want
+}
+
+// inputs writes the files that the program reads, and returns their folder.
+func inputs(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range archive.Files {
+		if name, ok := strings.CutPrefix(f.Name, "input "); ok {
+			if err := os.WriteFile(filepath.Join(dir, name), f.Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
 }
 
 // build builds ftracelab with files of the tree replaced.

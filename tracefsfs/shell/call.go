@@ -1,14 +1,13 @@
 package shell
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 
+	"ftracelab/internal/userland/tool"
 	"ftracelab/tracefsfs/tracefile"
 )
 
@@ -26,32 +26,65 @@ type command struct {
 	run  func(*call) int
 }
 
-// call is one run of a command: its words, its streams and its world.
+// program is a program of the userland as a command: it sees the files of the call's
+// world, and nothing of the shell.
+func program(run func(*tool.Call) int) func(*call) int {
+	return func(c *call) int { return run(&c.Call) }
+}
+
+// call is one run of a command: what every program is given, and the shell.
 type call struct {
-	ctx    context.Context
-	sh     *Shell
-	name   string
-	args   []string // behind the name
-	stdin  io.Reader
-	rawIn  io.Reader // what a child shell inherits; nil: none
-	stdout *output
-	stderr io.Writer
-	dir    string
-	env    expand.Environ
-	held   int // see hold
+	tool.Call
+	sh    *Shell
+	rawIn io.Reader // what a child shell inherits; nil: none
+	dir   string
+	env   expand.Environ
 }
 
 func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name string, args []string) *call {
 	ctx = context.WithValue(ctx, programKey{}, name)
-	c := &call{ctx: ctx, sh: sh, name: name, args: args, stderr: hc.Stderr, dir: hc.Dir, env: hc.Env}
-	c.stdout = &output{w: unwrapped(hc.Stdout), block: stdioBlock}
-	c.stdin = strings.NewReader("")
+	c := &call{sh: sh, dir: hc.Dir, env: hc.Env}
+	c.Call = tool.Call{Ctx: ctx, World: world{sh, hc.Dir}, Name: name, Args: args, Stderr: hc.Stderr}
+	c.Stdout = blocks(unwrapped(hc.Stdout))
+	c.Stdin = strings.NewReader("")
 	if hc.Stdin != nil {
 		c.rawIn = hc.Stdin
-		c.stdin = &stdinReader{ctx: ctx, r: hc.Stdin}
+		c.Stdin = &stdinReader{ctx: ctx, r: hc.Stdin}
 	}
 	return c
 }
+
+// blocks is standard output as a C program has it.
+func blocks(w io.Writer) *tool.Output {
+	_, virtual := w.(*virtualFile) // there a write is a command
+	return &tool.Output{W: w, Block: tool.StdioBlock, Whole: virtual}
+}
+
+// world is the shell's files as seen from a directory.
+type world struct {
+	sh  *Shell
+	dir string
+}
+
+func (w world) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	return w.sh.ns.open(ctx, absolute(w.dir, name), os.O_RDONLY, 0)
+}
+
+func (w world) Create(ctx context.Context, name string, appends bool) (io.WriteCloser, error) {
+	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if appends {
+		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	return w.sh.ns.open(ctx, absolute(w.dir, name), flag, 0o644)
+}
+
+func (w world) Stat(name string) (fs.FileInfo, error) { return w.sh.ns.stat(absolute(w.dir, name)) }
+
+func (w world) ReadDir(name string) ([]fs.DirEntry, error) {
+	return w.sh.ns.readDir(absolute(w.dir, name))
+}
+
+func (w world) Room() int { return w.sh.limit.maxHeld() }
 
 // programKey is of the name of the command in whose context a file is opened.
 type programKey struct{}
@@ -65,24 +98,24 @@ func Program(ctx context.Context) string {
 	return "sh"
 }
 
-// run runs cmd and tells of a failed write as the C library's programs do.
+// run runs cmd and reports a failed write as the C library's programs do.
 func (c *call) run(cmd command) int {
 	status := cmd.run(c)
-	err := c.stdout.flush()
+	err := c.Stdout.Flush()
 	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) {
 		return status
 	}
-	if c.ctx.Err() == nil {
-		fmt.Fprintf(c.stderr, "%s: write error: %s\n", c.name, reason(err))
+	if c.Ctx.Err() == nil {
+		fmt.Fprintf(c.Stderr, "%s: write error: %s\n", c.Name, tool.Reason(err))
 	}
 	return max(status, 1)
 }
 
 // script runs a file of shell commands by its name.
 func (c *call) script(name string, args []string) int {
-	text, err := c.sh.readFile(c.ctx, c.path(name))
+	text, err := c.sh.readFile(c.Ctx, c.path(name))
 	if err != nil {
-		fmt.Fprintf(c.stderr, "sh: %s: %s\n", name, reason(err))
+		fmt.Fprintf(c.Stderr, "sh: %s: %s\n", name, tool.Reason(err))
 		if tracefile.Errno(err) == syscall.ENOENT {
 			return 127
 		}
@@ -93,10 +126,10 @@ func (c *call) script(name string, args []string) int {
 
 // shell runs text in a new shell process.
 func (c *call) shell(text, name string, args []string) int {
-	p := process{stdin: c.rawIn, stdout: c.stdout.w, stderr: c.stderr, dir: c.dir, env: append(c.environ(), jobCount+"=0")}
-	status, err := c.sh.runText(c.ctx, p, text, name, args)
-	if err != nil && c.ctx.Err() == nil {
-		fmt.Fprintf(c.stderr, "sh: %v\n", err)
+	p := process{stdin: c.rawIn, stdout: c.Stdout.W, stderr: c.Stderr, dir: c.dir, env: append(c.environ(), jobCount+"=0")}
+	status, err := c.sh.runText(c.Ctx, p, text, name, args)
+	if err != nil && c.Ctx.Err() == nil {
+		fmt.Fprintf(c.Stderr, "sh: %v\n", err)
 	}
 	return status
 }
@@ -119,259 +152,6 @@ func (c *call) environ() []string {
 
 // path is name as an absolute path.
 func (c *call) path(name string) string { return absolute(c.dir, name) }
-
-// open opens a file for reading; "-" is standard input.
-func (c *call) open(name string) (io.ReadCloser, error) {
-	if name == "-" || name == "/dev/stdin" {
-		return io.NopCloser(c.stdin), nil
-	}
-	if name == "" {
-		return nil, syscall.ENOENT
-	}
-	return c.sh.ns.open(c.ctx, c.path(name), os.O_RDONLY, 0)
-}
-
-// eachFile calls do for each named file, or standard input if there is none, and
-// tells of what cannot be read. The status is 1 if that happened.
-func (c *call) eachFile(names []string, do func(name string, r io.Reader) error) int {
-	if len(names) == 0 {
-		names = []string{"-"}
-	}
-	status := 0
-	for _, name := range names {
-		f, err := c.open(name)
-		if err == nil {
-			err = do(name, c.waiting(f))
-			f.Close()
-		}
-		if err != nil {
-			c.fail(name, err)
-			status = 1
-		}
-		if c.stopped() {
-			break
-		}
-	}
-	return status
-}
-
-// eachLine calls do for each line of the named files, its newline left out,
-// until do says false.
-func (c *call) eachLine(names []string, do func(line string) bool) int {
-	more := true
-	return c.eachFile(names, func(_ string, r io.Reader) error {
-		if !more {
-			return nil
-		}
-		return forLines(r, func(line string, _ bool) bool {
-			more = do(line) && !c.stopped()
-			return more
-		})
-	})
-}
-
-// maxLine bounds a line, so that an endless one cannot take all memory.
-const maxLine = 64 << 20
-
-// forLines calls do for each line of r; newline is false for a last line that
-// has none.
-func forLines(r io.Reader, do func(line string, newline bool) bool) error {
-	in := bufio.NewReader(r)
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxLine:
-			return tracefile.Errorf(syscall.ENOMEM, "line is too long")
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && len(line) == 0:
-			return eofIsNil(err)
-		}
-		text, newline := strings.CutSuffix(string(line), "\n")
-		if !do(text, newline) {
-			return nil
-		}
-		if err != nil {
-			return eofIsNil(err)
-		}
-		line = line[:0]
-	}
-}
-
-func eofIsNil(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// lineCost is what a line takes that a command keeps, beside its bytes.
-const lineCost = 48
-
-// hold counts a line that the command keeps; false means that there is no room for
-// it, and that was told. release gives a line's room back.
-func (c *call) hold(line string) bool {
-	if c.full() {
-		return false
-	}
-	if c.held += len(line) + lineCost; c.full() {
-		fmt.Fprintf(c.stderr, "%s: memory exhausted\n", c.name)
-		return false
-	}
-	return true
-}
-
-func (c *call) release(line string) { c.held -= len(line) + lineCost }
-
-// full: was there no room for a line?
-func (c *call) full() bool { return c.held > c.sh.limit.maxHeld() }
-
-// stopped: nobody wants more of what the command makes.
-func (c *call) stopped() bool { return c.ctx.Err() != nil || c.stdout.err != nil }
-
-// fail tells of an error about a file.
-func (c *call) fail(name string, err error) {
-	if c.ctx.Err() == nil {
-		fmt.Fprintf(c.stderr, "%s: %s: %s\n", c.name, name, reason(err))
-	}
-}
-
-// usage tells what is wrong with the command line; the status is 2.
-func (c *call) usage(format string, args ...any) int {
-	fmt.Fprintf(c.stderr, "%s: %s\n", c.name, fmt.Sprintf(format, args...))
-	return 2
-}
-
-func (c *call) printf(format string, args ...any) { fmt.Fprintf(c.stdout, format, args...) }
-
-// reason is the text of an error's errno; of one without, its own.
-func reason(err error) string {
-	if errno := tracefile.Errno(err); errno != syscall.EIO || errors.Is(err, syscall.EIO) {
-		return tracefile.Strerror(errno)
-	}
-	return err.Error()
-}
-
-func toInt(s string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil {
-		return -1
-	}
-	return n
-}
-
-// option is one option of a command line.
-type option struct {
-	flag byte
-	arg  string
-}
-
-// options parses short options in GNU's manner: anywhere, and until "--". spec
-// lists the letters, a colon behind those with an argument. Not ok: told and to
-// be ended with status 2.
-func (c *call) options(spec string) (list []option, rest []string, ok bool) {
-	for i := 0; i < len(c.args); i++ {
-		arg := c.args[i]
-		if arg == "--" {
-			return list, append(rest, c.args[i+1:]...), true
-		}
-		if len(arg) < 2 || arg[0] != '-' {
-			rest = append(rest, arg)
-			continue
-		}
-		if arg[1] == '-' {
-			c.usage("option %s is not in the lab", arg)
-			return nil, nil, false
-		}
-		for j := 1; j < len(arg); j++ {
-			at := strings.IndexByte(spec, arg[j])
-			if at < 0 || arg[j] == ':' {
-				c.usage("option -%c is not in the lab", arg[j])
-				return nil, nil, false
-			}
-			if at+1 == len(spec) || spec[at+1] != ':' {
-				list = append(list, option{arg[j], ""})
-				continue
-			}
-			value := arg[j+1:]
-			if value == "" {
-				if i+1 == len(c.args) {
-					c.usage("option -%c wants an argument", arg[j])
-					return nil, nil, false
-				}
-				i++
-				value = c.args[i]
-			}
-			list = append(list, option{arg[j], value})
-			break
-		}
-	}
-	return list, rest, true
-}
-
-// stdioBlock is the size of a C program's writes to a file.
-const stdioBlock = 4096
-
-// output is a command's standard output: full blocks are written as they come,
-// the rest at the end, as with stdio. The first error stays.
-type output struct {
-	w     io.Writer
-	block int // 0: write through
-	buf   []byte
-	err   error
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
-	}
-	if o.block == 0 {
-		_, o.err = o.w.Write(p)
-		return len(p), o.err
-	}
-	o.buf = append(o.buf, p...)
-	whole := o.buf
-	for len(whole) >= o.block && o.err == nil {
-		_, o.err = o.w.Write(whole[:o.block])
-		whole = whole[o.block:]
-	}
-	o.buf = append(o.buf[:0], whole...)
-	return len(p), o.err
-}
-
-func (o *output) flush() error {
-	if o.err == nil && len(o.buf) > 0 {
-		_, o.err = o.w.Write(o.buf)
-	}
-	o.buf = o.buf[:0]
-	return o.err
-}
-
-// flushForReader shows what there is before the command waits for input. A
-// virtual file gets whole blocks only: there a write is a command.
-func (o *output) flushForReader() {
-	if _, virtual := o.w.(*virtualFile); !virtual {
-		o.flush()
-	}
-}
-
-// waiting is r with the output flushed before each read.
-func (c *call) waiting(r io.Reader) io.Reader { return waitingReader{c, r} }
-
-type waitingReader struct {
-	c *call
-	r io.Reader
-}
-
-func (w waitingReader) Read(p []byte) (int, error) {
-	w.c.stdout.flushForReader()
-	if err := w.c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.r.Read(p)
-}
 
 // stdinReader is standard input whose reads end with ctx, where the host can.
 type stdinReader struct {

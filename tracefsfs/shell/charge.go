@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 
+	"ftracelab/internal/userland/tool"
+
 	"mvdan.cc/sh/v3/expand"
 )
 
@@ -109,7 +111,7 @@ func (c *charger) term() weight {
 		x := c.atom(name)
 		return x.plus(weight{bytes: 1}.times(inner.bytes + matchCost).times(x.bytes + 1))
 	case 'x':
-		return inner.times(toInt(name))
+		return inner.times(tool.ToInt(name))
 	}
 	if inner.meta { // g: one word, and a pattern
 		inner.bytes = inner.plus(weight{bytes: inner.quoted + inner.field}.times(patternCost)).bytes
@@ -125,7 +127,7 @@ func (c *charger) atom(word string) weight {
 	case word == "+":
 		return weight{meta: true}
 	case word[0] >= '0' && word[0] <= '9':
-		n := max(toInt(word), 0)
+		n := max(tool.ToInt(word), 0)
 		return weight{bytes: n, quoted: n}
 	}
 	name, split := strings.CutPrefix(word, "~")
@@ -219,7 +221,7 @@ func (s *splitter) cost() int { return s.words*wordCost + s.longest*patternCost 
 // many it shares what the words of a command may come to, and whether it is split.
 func (l *limit) substitution(w io.Writer, env expand.Environ, room string) *substitution {
 	share, split := strings.CutSuffix(room, "~")
-	s := &substitution{limit: l, w: unwrapped(w), room: l.maxWords() / max(toInt(share), 1)}
+	s := &substitution{limit: l, w: unwrapped(w), room: l.maxWords() / max(tool.ToInt(share), 1)}
 	s.next = s.room - lookStep
 	if split {
 		s.split = newSplitter(env)

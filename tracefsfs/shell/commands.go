@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"ftracelab/internal/userland/coreutils"
+	"ftracelab/internal/userland/grep"
+
 	"mvdan.cc/sh/v3/interp"
 )
 
@@ -13,28 +16,28 @@ func commands() []command {
 	return []command{
 		{"awk", "awk [-F fs] [-v var=value] program [file…]", awkCommand},
 		{"basename", "basename path [suffix]", basename},
-		{"cat", "cat [-n] [file…]", cat},
+		{"cat", "cat [-n] [file…]", program(coreutils.Cat)},
 		{"chrt", "chrt [-o|-f|-r|-b|-i|-d] [-T ns] [-D ns] [-P ns] priority command…, or -p [priority] pid: tasks of the machine", chrt},
 		{"chgrp", "chgrp: refused, tracefs is root's here", refuse},
 		{"chmod", "chmod: refused, tracefs is root's here", refuse},
 		{"chown", "chown: refused, tracefs is root's here", refuse},
 		{"cp", "cp from… to", cp},
-		{"cut", "cut -d c -f list | -c list [-s] [file…]", cut},
+		{"cut", "cut -d c -f list | -c list [-s] [file…]", program(coreutils.Cut)},
 		{"date", "date [+format], of simulated time", date},
-		{"dd", "dd [if=file] [of=file] [bs=n] [count=n] [skip=n]", dd},
-		{"diff", "diff [-q] file file", diff},
+		{"dd", "dd [if=file] [of=file] [bs=n] [count=n] [skip=n]", program(coreutils.DD)},
+		{"diff", "diff [-q] file file", program(coreutils.Diff)},
 		{"dirname", "dirname path", dirname},
-		{"echo", "echo [-n] [-e] [word…]: one write(2)", echo},
-		{"egrep", "grep -E", egrep},
+		{"echo", "echo [-n] [-e] [word…]: one write(2)", program(coreutils.Echo)},
+		{"egrep", "grep -E", program(grep.Egrep)},
 		{"env", "env: the environment", envCommand},
-		{"expr", "expr expression", exprCommand},
-		{"fgrep", "grep -F", fgrep},
+		{"expr", "expr expression", program(coreutils.Expr)},
+		{"fgrep", "grep -F", program(grep.Fgrep)},
 		{"find", "find [path…] [-name p] [-type f|d] [-maxdepth n] [-mindepth n] [-printf f]", find},
 		{"gawk", "awk", awkCommand},
-		{"grep", "grep [-EFiwxvcnoqlLhHsr] [-A n] [-B n] [-C n] [-m n] [-e] pattern [file…]", grep},
-		{"head", "head [-n n] [-c n] [file…]", head},
+		{"grep", "grep [-EFiwxvcnoqlLhHsr] [-A n] [-B n] [-C n] [-m n] [-e] pattern [file…]", program(grep.Grep)},
+		{"head", "head [-n n] [-c n] [file…]", program(coreutils.Head)},
 		{"help", "help: this list", help},
-		{"hexdump", "hexdump -C [file…]", hexdump},
+		{"hexdump", "hexdump -C [file…]", program(coreutils.Hexdump)},
 		{"hostname", "hostname", hostnameCommand},
 		{"id", "id [-u|-g|-n]", id},
 		{"insmod", "insmod module [name=value…]", modprobe},
@@ -42,7 +45,7 @@ func commands() []command {
 		{"ls", "ls [-ladR1] [path…]", ls},
 		{"lsmod", "lsmod: the modules loaded", lsmod},
 		{"lookup", "", lookup},
-		{"md5sum", "md5sum [file…]", md5sum},
+		{"md5sum", "md5sum [file…]", program(coreutils.MD5Sum)},
 		{"mkdir", "mkdir [-p] path…: an instance, or a folder in /tmp", mkdir},
 		{"mktemp", "mktemp [-d] [template]: in /tmp", mktemp},
 		{"modprobe", "modprobe [-r] module [name=value…]: preemptirq_delay_test, trace_printk, ftrace_direct, ftrace_direct_too", modprobe},
@@ -50,66 +53,66 @@ func commands() []command {
 		{"mv", "mv from… to", mv},
 		{"nice", "nice [-n n] command…: a task of the machine", nice},
 		{"nproc", "nproc", nproc},
-		{"od", "od [-A n] [-t x1|c|…] [file…]", od},
-		{"printf", "printf format [word…]: one write(2)", printfCommand},
+		{"od", "od [-A n] [-t x1|c|…] [file…]", program(coreutils.Od)},
+		{"printf", "printf format [word…]: one write(2)", program(coreutils.Printf)},
 		{"random", "", random},
 		{"readlink", "realpath", realpath},
 		{"realpath", "realpath path…", realpath},
 		{"renice", "renice [-n] n [-p] pid…: tasks of the machine", renice},
-		{"rev", "rev [file…]", rev},
+		{"rev", "rev [file…]", program(coreutils.Rev)},
 		{"rm", "rm [-rf] path…", rm},
 		{"rmdir", "rmdir path…", rmdir},
 		{"rmmod", "rmmod module…", rmmod},
 		{"sed", "sed [-nEs] [-e] script [file…]", sedCommand},
-		{"seq", "seq [-s sep] [first [step]] last", seq},
+		{"seq", "seq [-s sep] [first [step]] last", program(coreutils.Seq)},
 		{"sh", "sh [-ex] [-c commands] [script [word…]]", shCommand},
 		{"bash", "sh", shCommand},
 		{"sleep", "sleep seconds, of simulated time", sleep},
-		{"sort", "sort [-nrufbV] [-k field] [-t c] [file…]", sortCommand},
+		{"sort", "sort [-nrufbV] [-k field] [-t c] [file…]", program(coreutils.Sort)},
 		{"stat", "stat -c format path…", stat},
 		{"sync", "sync: nothing to do", nothing},
-		{"tac", "tac [file…]", tac},
-		{"tail", "tail [-n n|+n] [-c n] [file…]", tail},
+		{"tac", "tac [file…]", program(coreutils.Tac)},
+		{"tail", "tail [-n n|+n] [-c n] [file…]", program(coreutils.Tail)},
 		{"taskset", "taskset -c cpu command…: for osnoise/per_cpu/cpuN/timerlat_fd", taskset},
-		{"tee", "tee [-a] file…", tee},
+		{"tee", "tee [-a] file…", program(coreutils.Tee)},
 		{"touch", "touch path…", touch},
-		{"tr", "tr [-dsc] set [set]", tr},
+		{"tr", "tr [-dsc] set [set]", program(coreutils.Tr)},
 		{"tracelist", "tracelist [path]: type, mode and path of every file", tracelist},
 		{"umask", "umask", umask},
 		{"uname", "uname [-amnrsv]", uname},
-		{"uniq", "uniq [-cdui] [file]", uniq},
+		{"uniq", "uniq [-cdui] [file]", program(coreutils.Uniq)},
 		{"unlink", "unlink path", rm},
 		{"usleep", "usleep microseconds, of simulated time", sleep},
-		{"wc", "wc [-lwc] [file…]", wc},
+		{"wc", "wc [-lwc] [file…]", program(coreutils.Wc)},
 		{"which", "which name…", which},
 		{"xargs", "xargs [-n n] [-I word] [command…]", xargs},
-		{"xxd", "xxd [file]", xxd},
+		{"xxd", "xxd [file]", program(coreutils.Xxd)},
 	}
 }
 
 func help(c *call) int {
-	c.printf("The lab's commands; none of the host's is ever run.\n\n")
+	c.Printf("The lab's commands; none of the host's is ever run.\n\n")
 	list := commands()
 	slices.SortFunc(list, func(a, b command) int { return strings.Compare(a.name, b.name) })
 	for _, cmd := range list {
 		if cmd.help != "" {
-			c.printf("  %-10s %s\n", cmd.name, cmd.help)
+			c.Printf("  %-10s %s\n", cmd.name, cmd.help)
 		}
 	}
-	c.printf("\nThe shell's own: cd pwd test [ read set unset export local trap wait eval . exit …\n")
+	c.Printf("\nThe shell's own: cd pwd test [ read set unset export local trap wait eval . exit …\n")
 	return 0
 }
 
 // lookup answers type, command -v and command -V; see callLookup.
 func lookup(c *call) int {
-	if len(c.args) < 2 { // a script called it by its own name
-		return c.usage("want what type and command -v give it")
+	if len(c.Args) < 2 { // a script called it by its own name
+		return c.Usage("want what type and command -v give it")
 	}
-	asked, name := c.args[0], c.args[1]
+	asked, name := c.Args[0], c.Args[1]
 	_, own := c.sh.commands[name]
 	var what string
 	switch {
-	case len(c.args) > 2:
+	case len(c.Args) > 2:
 		what = "a shell function"
 	case interp.IsBuiltin(name) && !own:
 		what = "a shell builtin"
@@ -117,24 +120,24 @@ func lookup(c *call) int {
 		what = "a command of the lab"
 	default:
 		if asked == "type" {
-			fmt.Fprintf(c.stderr, "sh: type: %s: not found\n", name)
+			fmt.Fprintf(c.Stderr, "sh: type: %s: not found\n", name)
 		}
 		return 1
 	}
 	switch {
 	case asked == "type":
-		c.printf("%s is %s\n", name, what)
+		c.Printf("%s is %s\n", name, what)
 	default:
-		c.printf("%s\n", name)
+		c.Printf("%s\n", name)
 	}
 	return 0
 }
 
 func which(c *call) int {
 	status := 0
-	for _, name := range c.args {
+	for _, name := range c.Args {
 		if _, own := c.sh.commands[name]; own {
-			c.printf("/usr/bin/%s\n", name)
+			c.Printf("/usr/bin/%s\n", name)
 		} else {
 			status = 1
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/internal/userland/tool"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -59,10 +61,10 @@ func readCases(t *testing.T, name string) []commandCase {
 		case strings.HasPrefix(line, "# ") && c.script == "":
 		case strings.HasPrefix(line, "$ "):
 			c.script += line[2:]
-		case strings.Contains(line, "== ") && toInt(line[strings.LastIndex(line, "== ")+3:]) >= 0:
+		case strings.Contains(line, "== ") && tool.ToInt(line[strings.LastIndex(line, "== ")+3:]) >= 0:
 			before, status, _ := strings.Cut(line, "== ")
 			c.want += before
-			c.status = toInt(status)
+			c.status = tool.ToInt(status)
 			cases = append(cases, c)
 			c = commandCase{}
 		default:

@@ -9,29 +9,22 @@ import (
 	"path"
 	"strings"
 	"syscall"
-)
 
-// create opens a file for writing, as > and >> do.
-func (c *call) create(name string, appends bool) (io.WriteCloser, error) {
-	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if appends {
-		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	}
-	return c.sh.ns.open(c.ctx, c.path(name), flag, 0o644)
-}
+	"ftracelab/internal/userland/tool"
+)
 
 // eachName calls do for each argument and tells of errors; the status is 1 then.
 func (c *call) eachName(names []string, what string, do func(name string) error) int {
 	if len(names) == 0 {
-		return c.usage("missing operand")
+		return c.Usage("missing operand")
 	}
 	status := 0
 	for _, name := range names {
 		if err := do(name); err != nil {
 			if what == "" {
-				c.fail(name, err)
+				c.Fail(name, err)
 			} else {
-				fmt.Fprintf(c.stderr, "%s: %s '%s': %s\n", c.name, what, name, reason(err))
+				fmt.Fprintf(c.Stderr, "%s: %s '%s': %s\n", c.Name, what, name, tool.Reason(err))
 			}
 			status = 1
 		}
@@ -40,13 +33,13 @@ func (c *call) eachName(names []string, what string, do func(name string) error)
 }
 
 func mkdir(c *call) int {
-	opts, names, ok := c.options("pm:v")
+	opts, names, ok := c.Options("pm:v")
 	if !ok {
 		return 1
 	}
 	parents := false
 	for _, o := range opts {
-		parents = parents || o.flag == 'p'
+		parents = parents || o.Flag == 'p'
 	}
 	return c.eachName(names, "cannot create directory", func(name string) error {
 		target := c.path(name)
@@ -70,7 +63,7 @@ func mkdir(c *call) int {
 }
 
 func rmdir(c *call) int {
-	_, names, ok := c.options("pv")
+	_, names, ok := c.Options("pv")
 	if !ok {
 		return 1
 	}
@@ -78,13 +71,13 @@ func rmdir(c *call) int {
 }
 
 func rm(c *call) int {
-	opts, names, ok := c.options("rRfv")
+	opts, names, ok := c.Options("rRfv")
 	if !ok {
 		return 1
 	}
 	recursive, force := false, false
 	for _, o := range opts {
-		recursive, force = recursive || o.flag|0x20 == 'r', force || o.flag == 'f'
+		recursive, force = recursive || o.Flag|0x20 == 'r', force || o.Flag == 'f'
 	}
 	if len(names) == 0 && force {
 		return 0
@@ -128,7 +121,7 @@ func (c *call) removeAll(target string) error {
 }
 
 func touch(c *call) int {
-	_, names, ok := c.options("c")
+	_, names, ok := c.Options("c")
 	if !ok {
 		return 1
 	}
@@ -136,7 +129,7 @@ func touch(c *call) int {
 		if _, err := c.sh.ns.stat(c.path(name)); err == nil {
 			return nil // times are not kept
 		}
-		f, err := c.create(name, true)
+		f, err := c.Create(name, true)
 		if err != nil {
 			return err
 		}
@@ -149,15 +142,15 @@ func mv(c *call) int { return c.transfer(true) }
 
 // transfer copies files to a file or into a folder, and removes them if move.
 func (c *call) transfer(move bool) int {
-	_, names, ok := c.options("fipav")
+	_, names, ok := c.Options("fipav")
 	if !ok || len(names) < 2 {
-		return c.usage("usage: %s from… to", c.name)
+		return c.Usage("usage: %s from… to", c.Name)
 	}
 	to := names[len(names)-1]
 	info, err := c.sh.ns.stat(c.path(to))
 	intoDir := err == nil && info.IsDir()
 	if len(names) > 2 && !intoDir {
-		return c.usage("target '%s' is not a directory", to)
+		return c.Usage("target '%s' is not a directory", to)
 	}
 	status := 0
 	for _, name := range names[:len(names)-1] {
@@ -173,7 +166,7 @@ func (c *call) transfer(move bool) int {
 		if move {
 			name = fmt.Sprintf("cannot move '%s' to '%s'", name, target)
 		}
-		c.fail(name, err)
+		c.Fail(name, err)
 	}
 	return status
 }
@@ -192,29 +185,29 @@ func (c *call) transferFile(from, to string, move bool) error {
 }
 
 func (c *call) copyFile(from, to string) error {
-	in, err := c.open(from)
+	in, err := c.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := c.create(to, false)
+	out, err := c.Create(to, false)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, catBlock))
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, tool.CopyBlock))
 	return err
 }
 
 // mktemp makes a file or folder in /tmp with the next free name.
 func mktemp(c *call) int {
-	opts, rest, ok := c.options("dqutp:")
+	opts, rest, ok := c.Options("dqutp:")
 	if !ok || len(rest) > 1 {
 		return 1
 	}
 	folder, template := false, "/tmp/tmp.XXXXXXXXXX"
 	for _, o := range opts {
-		folder = folder || o.flag == 'd'
+		folder = folder || o.Flag == 'd'
 	}
 	if len(rest) == 1 {
 		template = rest[0]
@@ -222,7 +215,7 @@ func mktemp(c *call) int {
 	base := strings.TrimRight(template, "X")
 	width := len(template) - len(base)
 	if width < 3 {
-		return c.usage("too few X's in template '%s'", template)
+		return c.Usage("too few X's in template '%s'", template)
 	}
 	for range 1000 {
 		c.sh.mu.Lock()
@@ -234,24 +227,24 @@ func mktemp(c *call) int {
 			err = c.sh.ns.mkdir(c.path(name))
 		} else {
 			var f io.Closer
-			if f, err = c.sh.ns.open(c.ctx, c.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			if f, err = c.sh.ns.open(c.Ctx, c.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 				f.Close()
 			}
 		}
 		switch {
 		case err == nil:
-			c.printf("%s\n", name)
+			c.Printf("%s\n", name)
 			return 0
 		case !errors.Is(err, fs.ErrExist):
-			c.fail(template, err)
+			c.Fail(template, err)
 			return 1
 		}
 	}
-	return c.usage("no free name for '%s'", template)
+	return c.Usage("no free name for '%s'", template)
 }
 
 // refuse is chmod, chown and chgrp: modes and owners are fixed here.
 func refuse(c *call) int {
-	fmt.Fprintf(c.stderr, "%s: changing modes and owners is not in the lab: %s\n", c.name, strerror{syscall.EPERM})
+	fmt.Fprintf(c.Stderr, "%s: changing modes and owners is not in the lab: %s\n", c.Name, strerror{syscall.EPERM})
 	return 1
 }

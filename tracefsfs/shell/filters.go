@@ -8,41 +8,42 @@ import (
 
 	"ftracelab/internal/userland/awk"
 	"ftracelab/internal/userland/sed"
+	"ftracelab/internal/userland/tool"
 )
 
 // sedCommand is sed's command line.
 func sedCommand(c *call) int {
-	opts, files, ok := c.options("nEre:f:suz")
+	opts, files, ok := c.Options("nEre:f:suz")
 	if !ok {
 		return 1
 	}
 	var o sed.Options
 	var scripts []string
 	for _, opt := range opts {
-		switch opt.flag {
+		switch opt.Flag {
 		case 'n':
 			o.Quiet = true
 		case 'E', 'r':
 			o.Extended = true
 		case 'e':
-			scripts = append(scripts, opt.arg)
+			scripts = append(scripts, opt.Arg)
 		case 'f':
-			if c.eachLine([]string{opt.arg}, func(l string) bool { scripts = append(scripts, l); return true }) != 0 {
+			if c.EachLine([]string{opt.Arg}, func(l string) bool { scripts = append(scripts, l); return true }) != 0 {
 				return 1
 			}
 		case 's', 'z':
-			return c.usage("option -%c is not in the lab", opt.flag)
+			return c.Usage("option -%c is not in the lab", opt.Flag)
 		}
 	}
 	if len(scripts) == 0 {
 		if len(files) == 0 {
-			return c.usage("usage: sed [-nE] script [file…]")
+			return c.Usage("usage: sed [-nE] script [file…]")
 		}
 		scripts, files = files[:1], files[1:]
 	}
 	program, err := sed.Parse(scripts, o)
 	if err != nil {
-		fmt.Fprintln(c.stderr, err)
+		fmt.Fprintln(c.Stderr, err)
 		return 1
 	}
 	if len(files) == 0 {
@@ -51,18 +52,18 @@ func sedCommand(c *call) int {
 	status := 0
 	var inputs []io.Reader
 	for _, name := range files {
-		f, err := c.open(name)
+		f, err := c.Open(name)
 		if err != nil {
-			fmt.Fprintf(c.stderr, "sed: can't read %s: %s\n", name, reason(err))
+			fmt.Fprintf(c.Stderr, "sed: can't read %s: %s\n", name, tool.Reason(err))
 			status = 2
 			continue
 		}
 		defer f.Close()
-		inputs = append(inputs, c.waiting(f))
+		inputs = append(inputs, c.Waiting(f))
 	}
-	code, err := program.Run(c.ctx, sed.Config{Inputs: inputs, Stdout: c.stdout})
-	if err != nil && !c.stopped() {
-		fmt.Fprintf(c.stderr, "sed: %s\n", reason(err))
+	code, err := program.Run(c.Ctx, sed.Config{Inputs: inputs, Stdout: c.Stdout})
+	if err != nil && !c.Stopped() {
+		fmt.Fprintf(c.Stderr, "sed: %s\n", tool.Reason(err))
 		return 4
 	}
 	return max(code, status)
@@ -70,8 +71,8 @@ func sedCommand(c *call) int {
 
 // awkCommand is awk's command line.
 func awkCommand(c *call) int {
-	args := c.args
-	cfg := awk.Config{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Wait: c.stdout.flushForReader}
+	args := c.Args
+	cfg := awk.Config{Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Wait: c.Stdout.FlushForReader}
 	program, given := "", false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		flag, value := args[0][1], args[0][2:]
@@ -81,7 +82,7 @@ func awkCommand(c *call) int {
 		}
 		if value == "" {
 			if len(args) == 0 {
-				return c.usage("option -%c wants an argument", flag)
+				return c.Usage("option -%c wants an argument", flag)
 			}
 			value, args = args[0], args[1:]
 		}
@@ -91,36 +92,36 @@ func awkCommand(c *call) int {
 		case 'v':
 			name, v, ok := strings.Cut(value, "=")
 			if !ok {
-				return c.usage("-v wants var=value")
+				return c.Usage("-v wants var=value")
 			}
 			cfg.Assign = append(cfg.Assign, [2]string{name, v})
 		case 'f':
-			text, err := c.sh.readFile(c.ctx, c.path(value))
+			text, err := c.sh.readFile(c.Ctx, c.path(value))
 			if err != nil {
-				c.fail(value, err)
+				c.Fail(value, err)
 				return 2
 			}
 			program, given = program+text+"\n", true
 		default:
-			return c.usage("option -%c is not in the lab", flag)
+			return c.Usage("option -%c is not in the lab", flag)
 		}
 	}
 	if !given {
 		if len(args) == 0 {
-			return c.usage("usage: awk [-F fs] [-v var=value] program [file…]")
+			return c.Usage("usage: awk [-F fs] [-v var=value] program [file…]")
 		}
 		program, args = args[0], args[1:]
 	}
 	prog, err := awk.Parse(program)
 	if err != nil {
-		fmt.Fprintln(c.stderr, err)
+		fmt.Fprintln(c.Stderr, err)
 		return 2
 	}
 	cfg.Args = args
 	cfg.Open = func(name string) (io.ReadCloser, error) {
-		f, err := c.open(name)
+		f, err := c.Open(name)
 		if err != nil {
-			return nil, errors.New(reason(err))
+			return nil, errors.New(tool.Reason(err))
 		}
 		return f, nil
 	}
@@ -129,9 +130,9 @@ func awkCommand(c *call) int {
 		name, v, _ := strings.Cut(kv, "=")
 		cfg.Environ[name] = v
 	}
-	status, err := prog.Run(c.ctx, cfg)
-	if err != nil && !c.stopped() {
-		fmt.Fprintln(c.stderr, err)
+	status, err := prog.Run(c.Ctx, cfg)
+	if err != nil && !c.Stopped() {
+		fmt.Fprintln(c.Stderr, err)
 		return 2
 	}
 	return status

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ftracelab/internal/userland/tool"
+
 	"mvdan.cc/sh/v3/expand"
 )
 
@@ -55,10 +57,10 @@ func (sh *Shell) killed(env expand.Environ) bool {
 
 // kill is the command: it ends background jobs of this shell.
 func kill(c *call) int {
-	args := c.args
+	args := c.Args
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" {
 		if args[0] == "-l" || args[0] == "-0" {
-			return c.usage("%s is not in the lab", args[0])
+			return c.Usage("%s is not in the lab", args[0])
 		}
 		if args[0] == "-s" && len(args) > 1 {
 			args = args[1:]
@@ -69,14 +71,14 @@ func kill(c *call) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return c.usage("usage: kill JOB…, where JOB is $! or %%N")
+		return c.Usage("usage: kill JOB…, where JOB is $! or %%N")
 	}
 	status := 0
 	for _, arg := range args {
 		n := strings.TrimLeft(arg, "g%")
-		count := toInt(c.env.Get(jobCount).String())
-		if n == arg || toInt(n) < 1 || toInt(n) > count {
-			fmt.Fprintf(c.stderr, "kill: %s: no such job of this shell\n", arg)
+		count := tool.ToInt(c.env.Get(jobCount).String())
+		if n == arg || tool.ToInt(n) < 1 || tool.ToInt(n) > count {
+			fmt.Fprintf(c.Stderr, "kill: %s: no such job of this shell\n", arg)
 			status = 1
 			continue
 		}

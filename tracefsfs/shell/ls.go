@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/internal/userland/tool"
+
 	"mvdan.cc/sh/v3/pattern"
 )
 
@@ -23,13 +25,13 @@ type lister struct {
 
 // ls lists names, one a line: there is no terminal to fill with columns.
 func ls(c *call) int {
-	opts, names, ok := c.options("laAdR1FhntrS")
+	opts, names, ok := c.Options("laAdR1FhntrS")
 	if !ok {
 		return 2
 	}
 	l := lister{c: c}
 	for _, o := range opts {
-		switch o.flag {
+		switch o.Flag {
 		case 'l', 'n':
 			l.long = true
 		case 'a', 'A':
@@ -52,7 +54,7 @@ func ls(c *call) int {
 		info, err := c.sh.ns.stat(c.path(name))
 		switch {
 		case err != nil:
-			fmt.Fprintf(c.stderr, "ls: cannot access '%s': %s\n", name, reason(err))
+			fmt.Fprintf(c.Stderr, "ls: cannot access '%s': %s\n", name, tool.Reason(err))
 			status = 2
 		case info.IsDir() && !l.self:
 			folders = append(folders, name)
@@ -63,7 +65,7 @@ func ls(c *call) int {
 	}
 	for _, name := range folders {
 		if err := l.folder(name); err != nil {
-			c.fail(name, err)
+			c.Fail(name, err)
 			status = 2
 		}
 	}
@@ -75,14 +77,14 @@ func (l *lister) entry(name string, info fs.FileInfo) {
 		name += "/"
 	}
 	if !l.long {
-		l.c.printf("%s\n", name)
+		l.c.Printf("%s\n", name)
 		return
 	}
 	links := 1
 	if info.IsDir() {
 		links = 2
 	}
-	l.c.printf("%s %d root root %d %s %s\n", modeString(info.Mode()), links, info.Size(), "Jan  1  1970", name)
+	l.c.Printf("%s %d root root %d %s %s\n", modeString(info.Mode()), links, info.Size(), "Jan  1  1970", name)
 }
 
 // modeString is a mode as ls shows it.
@@ -110,13 +112,13 @@ func (l *lister) folder(name string) error {
 	}
 	if l.titles {
 		if l.blank {
-			l.c.printf("\n")
+			l.c.Printf("\n")
 		}
-		l.c.printf("%s:\n", name)
+		l.c.Printf("%s:\n", name)
 		l.blank = true
 	}
 	if l.long {
-		l.c.printf("total 0\n")
+		l.c.Printf("total 0\n")
 	}
 	for _, entry := range list {
 		if !l.all && strings.HasPrefix(entry.Name(), ".") {
@@ -132,7 +134,7 @@ func (l *lister) folder(name string) error {
 		return nil
 	}
 	for _, entry := range list {
-		if entry.IsDir() && !l.c.stopped() {
+		if entry.IsDir() && !l.c.Stopped() {
 			if err := l.folder(name + "/" + entry.Name()); err != nil {
 				return err
 			}
@@ -144,12 +146,12 @@ func (l *lister) folder(name string) error {
 // tracelist prints the tree as the kernel's was captured, to be compared.
 func tracelist(c *call) int {
 	name := "."
-	if len(c.args) > 0 {
-		name = c.args[0]
+	if len(c.Args) > 0 {
+		name = c.Args[0]
 	}
 	dir := c.path(name)
 	if !isVirtual(dir) {
-		c.fail(name, syscall.EINVAL)
+		c.Fail(name, syscall.EINVAL)
 		return 1
 	}
 	f := finder{c: c, maxDepth: -1, format: `%y %m %p\n`}
@@ -168,7 +170,7 @@ type finder struct {
 
 func find(c *call) int {
 	f := finder{c: c, maxDepth: -1}
-	args := c.args
+	args := c.Args
 	var paths []string
 	for len(args) > 0 && !strings.HasPrefix(args[0], "-") && args[0] != "!" && args[0] != "(" {
 		paths, args = append(paths, args[0]), args[1:]
@@ -177,7 +179,7 @@ func find(c *call) int {
 		paths = []string{"."}
 	}
 	if err := f.parse(args); err != nil {
-		return c.usage("%v", err)
+		return c.Usage("%v", err)
 	}
 	status := 0
 	for _, p := range paths {
@@ -217,10 +219,10 @@ func (f *finder) primary(word, arg string, negated bool) error {
 	var test func(string, fs.FileInfo) bool
 	switch word {
 	case "-maxdepth":
-		f.maxDepth = toInt(arg)
+		f.maxDepth = tool.ToInt(arg)
 		return nil
 	case "-mindepth":
-		f.minDepth = toInt(arg)
+		f.minDepth = tool.ToInt(arg)
 		return nil
 	case "-printf":
 		f.format = arg
@@ -267,12 +269,12 @@ func globRegexp(glob string, fold bool) (*regexp.Regexp, error) {
 
 // walk visits name and what is below it, sorted by name.
 func (f *finder) walk(name string, depth int) int {
-	if f.done || f.c.stopped() {
+	if f.done || f.c.Stopped() {
 		return 0
 	}
 	info, err := f.c.sh.ns.stat(f.c.path(name))
 	if err != nil {
-		fmt.Fprintf(f.c.stderr, "find: '%s': %s\n", name, reason(err))
+		fmt.Fprintf(f.c.Stderr, "find: '%s': %s\n", name, tool.Reason(err))
 		return 1
 	}
 	if depth >= f.minDepth && f.matches(name, info) {
@@ -286,7 +288,7 @@ func (f *finder) walk(name string, depth int) int {
 	}
 	list, err := f.c.sh.ns.readDir(f.c.path(name))
 	if err != nil {
-		fmt.Fprintf(f.c.stderr, "find: '%s': %s\n", name, reason(err))
+		fmt.Fprintf(f.c.Stderr, "find: '%s': %s\n", name, tool.Reason(err))
 		return 1
 	}
 	status := 0
@@ -307,7 +309,7 @@ func (f *finder) matches(name string, info fs.FileInfo) bool {
 
 func (f *finder) print(name string, depth int, info fs.FileInfo) {
 	if f.format == "" {
-		f.c.printf("%s\n", name)
+		f.c.Printf("%s\n", name)
 		return
 	}
 	kind := "f"
@@ -317,19 +319,19 @@ func (f *finder) print(name string, depth int, info fs.FileInfo) {
 	text := strings.NewReplacer("%%", "%", "%p", name, "%f", path.Base(name), "%h", path.Dir(name), "%y", kind,
 		"%m", fmt.Sprintf("%o", info.Mode().Perm()), "%s", fmt.Sprint(info.Size()), "%d", fmt.Sprint(depth),
 		`\n`, "\n", `\t`, "\t", `\\`, `\`).Replace(f.format)
-	f.c.printf("%s", text)
+	f.c.Printf("%s", text)
 }
 
 // stat prints a file's data by a format.
 func stat(c *call) int {
-	opts, names, ok := c.options("c:L")
+	opts, names, ok := c.Options("c:L")
 	if !ok {
 		return 1
 	}
 	format := "  File: %n\n  Size: %s\t%F\nAccess: (%a/%A)"
 	for _, o := range opts {
-		if o.flag == 'c' {
-			format = o.arg
+		if o.Flag == 'c' {
+			format = o.Arg
 		}
 	}
 	return c.eachName(names, "cannot stat", func(name string) error {
@@ -341,7 +343,7 @@ func stat(c *call) int {
 		if err != nil {
 			return err
 		}
-		c.printf("%s\n", text)
+		c.Printf("%s\n", text)
 		return nil
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ftracelab/internal/userland/tool"
 )
 
 // Machine is what some commands do to the simulated machine; all of them let its
@@ -27,18 +29,18 @@ var errNoMachine = errors.New("the lab has no machine")
 func modprobe(c *call) int {
 	remove := false
 	var words []string
-	for _, arg := range c.args {
+	for _, arg := range c.Args {
 		switch {
 		case arg == "-r":
 			remove = true
 		case strings.HasPrefix(arg, "-") && len(words) == 0:
-			return c.usage("%s is not in the lab", arg)
+			return c.Usage("%s is not in the lab", arg)
 		default:
 			words = append(words, arg)
 		}
 	}
 	if len(words) == 0 {
-		return c.usage("missing module name")
+		return c.Usage("missing module name")
 	}
 	if remove {
 		return c.eachModule(words, func(name string) error { return c.sh.cfg.Machine.Rmmod(name) })
@@ -47,15 +49,15 @@ func modprobe(c *call) int {
 }
 
 func rmmod(c *call) int {
-	if len(c.args) == 0 {
-		return c.usage("missing module name")
+	if len(c.Args) == 0 {
+		return c.Usage("missing module name")
 	}
-	return c.eachModule(c.args, func(name string) error { return c.sh.cfg.Machine.Rmmod(name) })
+	return c.eachModule(c.Args, func(name string) error { return c.sh.cfg.Machine.Rmmod(name) })
 }
 
 // eachModule does something to modules and tells as kmod does what went wrong.
 func (c *call) eachModule(names []string, do func(name string) error) int {
-	c.stdout.flush()
+	c.Stdout.Flush()
 	status := 0
 	for _, name := range names {
 		err := errNoMachine
@@ -65,18 +67,18 @@ func (c *call) eachModule(names []string, do func(name string) error) int {
 		switch {
 		case err == nil:
 			continue
-		case errors.Is(err, syscall.EBUSY) && c.name == "rmmod":
-			fmt.Fprintf(c.stderr, "rmmod: ERROR: Module %s is in use\n", name)
+		case errors.Is(err, syscall.EBUSY) && c.Name == "rmmod":
+			fmt.Fprintf(c.Stderr, "rmmod: ERROR: Module %s is in use\n", name)
 		case errors.Is(err, syscall.EBUSY):
-			fmt.Fprintf(c.stderr, "modprobe: FATAL: Module %s is in use.\n", name)
+			fmt.Fprintf(c.Stderr, "modprobe: FATAL: Module %s is in use.\n", name)
 		case !errors.Is(err, syscall.ENOENT):
-			fmt.Fprintf(c.stderr, "%s: ERROR: could not insert '%s': %s\n", c.name, name, reason(err))
-		case c.name == "rmmod":
-			fmt.Fprintf(c.stderr, "rmmod: ERROR: Module %s is not currently loaded\n", name)
-		case c.name == "insmod":
-			fmt.Fprintf(c.stderr, "insmod: ERROR: could not load module %s: %s\n", name, reason(err))
+			fmt.Fprintf(c.Stderr, "%s: ERROR: could not insert '%s': %s\n", c.Name, name, tool.Reason(err))
+		case c.Name == "rmmod":
+			fmt.Fprintf(c.Stderr, "rmmod: ERROR: Module %s is not currently loaded\n", name)
+		case c.Name == "insmod":
+			fmt.Fprintf(c.Stderr, "insmod: ERROR: could not load module %s: %s\n", name, tool.Reason(err))
 		default:
-			fmt.Fprintf(c.stderr, "modprobe: FATAL: Module %s not found in directory /lib/modules/%s\n", name, kernelRelease)
+			fmt.Fprintf(c.Stderr, "modprobe: FATAL: Module %s not found in directory /lib/modules/%s\n", name, kernelRelease)
 		}
 		status = 1
 	}
@@ -84,10 +86,10 @@ func (c *call) eachModule(names []string, do func(name string) error) int {
 }
 
 func lsmod(c *call) int {
-	c.printf("%-20s%8s  Used by\n", "Module", "Size")
+	c.Printf("%-20s%8s  Used by\n", "Module", "Size")
 	if c.sh.cfg.Machine != nil {
 		for _, name := range c.sh.cfg.Machine.Modules() {
-			c.printf("%-19s %8d  0\n", name, moduleBytes)
+			c.Printf("%-19s %8d  0\n", name, moduleBytes)
 		}
 	}
 	return 0

@@ -5,17 +5,19 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
 // shCommand is sh: -c, a script or standard input.
 func shCommand(c *call) int {
-	args := c.args
+	args := c.Args
 	var flags []string
 	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
 		switch args[0] {
 		case "-c":
 			if len(args) < 2 {
-				return c.usage("-c wants an argument")
+				return c.Usage("-c wants an argument")
 			}
 			name := "sh"
 			rest := args[2:]
@@ -38,17 +40,17 @@ func shCommand(c *call) int {
 		break
 	}
 	if len(args) == 0 {
-		text, err := io.ReadAll(io.LimitReader(c.stdin, maxScript))
+		text, err := io.ReadAll(io.LimitReader(c.Stdin, maxScript))
 		if err != nil {
-			c.fail("standard input", err)
+			c.Fail("standard input", err)
 			return 2
 		}
 		c.rawIn = nil
 		return c.shell(string(text), "sh", append(flags, "--"))
 	}
-	text, err := c.sh.readFile(c.ctx, c.path(args[0]))
+	text, err := c.sh.readFile(c.Ctx, c.path(args[0]))
 	if err != nil {
-		c.fail(args[0], err)
+		c.Fail(args[0], err)
 		return 127
 	}
 	return c.shell(text, args[0], append(append(flags, "--"), args[1:]...))
@@ -56,39 +58,39 @@ func shCommand(c *call) int {
 
 // xargs runs a command of the lab with the words it reads.
 func xargs(c *call) int {
-	args := c.args
+	args := c.Args
 	most, replace := 1<<12, ""
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch {
 		case args[0] == "-r":
 			args = args[1:]
 		case args[0] == "-n" && len(args) > 1:
-			if most = toInt(args[1]); most < 1 {
-				return c.usage("invalid number %q", args[1])
+			if most = tool.ToInt(args[1]); most < 1 {
+				return c.Usage("invalid number %q", args[1])
 			}
 			args = args[2:]
 		case args[0] == "-I" && len(args) > 1:
 			replace, args = args[1], args[2:]
 		default:
-			return c.usage("option %s is not in the lab", args[0])
+			return c.Usage("option %s is not in the lab", args[0])
 		}
 	}
 	if len(args) == 0 {
 		args = []string{"echo"}
 	}
 	var words []string
-	status := c.eachLine(nil, func(line string) bool {
+	status := c.EachLine(nil, func(line string) bool {
 		if replace != "" {
 			if line = strings.TrimLeft(line, " \t"); line != "" {
 				words = append(words, line)
 			}
 		} else {
 			words = append(words, strings.Fields(line)...)
-			c.held += strings.Count(line, " ") * lineCost
+			c.Held += strings.Count(line, " ") * tool.LineCost
 		}
-		return c.hold(line)
+		return c.Hold(line)
 	})
-	if c.full() {
+	if c.Full() {
 		return 1
 	}
 	run := func(argv []string) {
@@ -117,12 +119,12 @@ func xargs(c *call) int {
 func (c *call) child(argv []string) int {
 	cmd, ok := c.sh.commands[argv[0]]
 	if !ok {
-		fmt.Fprintf(c.stderr, "%s: %s: not a command of the lab\n", c.name, argv[0])
+		fmt.Fprintf(c.Stderr, "%s: %s: not a command of the lab\n", c.Name, argv[0])
 		return 127
 	}
-	c.stdout.flush()
+	c.Stdout.Flush()
 	child := *c
-	child.name, child.args, child.stdin, child.rawIn = argv[0], argv[1:], strings.NewReader(""), nil
-	child.stdout = &output{w: c.stdout.w, block: stdioBlock}
+	child.Name, child.Args, child.Stdin, child.rawIn = argv[0], argv[1:], strings.NewReader(""), nil
+	child.Stdout = blocks(c.Stdout.W)
 	return child.run(cmd)
 }

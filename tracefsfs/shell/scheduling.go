@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ftracelab/internal/userland/tool"
 	"ftracelab/tracefsfs/tracefile"
 )
 
@@ -42,7 +43,7 @@ const (
 // Departure: the command does what it does when a task of its name has run: sleep
 // sleeps as that task, all others read and write a little.
 func chrt(c *call) int {
-	s, args, ofTask := Scheduling{Policy: schedRR}, c.args, false
+	s, args, ofTask := Scheduling{Policy: schedRR}, c.Args, false
 	times := []struct {
 		short, long string
 		ns          *uint64
@@ -68,14 +69,14 @@ func chrt(c *call) int {
 			n++
 		}
 		if n == len(times) {
-			return c.usage("%s is not in the lab", option)
+			return c.Usage("%s is not in the lab", option)
 		}
 		if !given && len(args) > 0 {
 			value, args = args[0], args[1:]
 		}
 		ns, err := strconv.ParseUint(value, 10, 64)
 		if err != nil {
-			return c.usage("invalid time '%s'", value)
+			return c.Usage("invalid time '%s'", value)
 		}
 		*times[n].ns = ns
 	}
@@ -89,12 +90,12 @@ func chrt(c *call) int {
 		return c.showScheduling(args[0])
 	}
 	if len(args) < 2 {
-		return c.usage("want a priority and a command, or -p and a pid")
+		return c.Usage("want a priority and a command, or -p and a pid")
 	}
 	priority, err := strconv.Atoi(args[0])
 	realTime := s.Policy == schedFIFO || s.Policy == schedRR
 	if err != nil || realTime != (priority >= 1 && priority <= 99) || !realTime && priority != 0 {
-		return c.usage("unsupported priority value for the policy: %s", args[0])
+		return c.Usage("unsupported priority value for the policy: %s", args[0])
 	}
 	s.Priority = priority
 	if !ofTask {
@@ -102,7 +103,7 @@ func chrt(c *call) int {
 	}
 	pid, err := strconv.Atoi(args[1])
 	if err != nil {
-		return c.usage("invalid PID argument: '%s'", args[1])
+		return c.Usage("invalid PID argument: '%s'", args[1])
 	}
 	err = errNoMachine
 	if m := c.sh.cfg.Machine; m != nil {
@@ -116,14 +117,14 @@ func chrt(c *call) int {
 
 // noPolicy tells as chrt does why a task's scheduling cannot be changed.
 func (c *call) noPolicy(pid int, err error) int {
-	fmt.Fprintf(c.stderr, "%s: failed to set pid %d's policy: %s\n", c.name, pid, reason(tracefile.Errno(err)))
+	fmt.Fprintf(c.Stderr, "%s: failed to set pid %d's policy: %s\n", c.Name, pid, tool.Reason(tracefile.Errno(err)))
 	return 1
 }
 
 func (c *call) showScheduling(word string) int {
 	pid, err := strconv.Atoi(word)
 	if err != nil {
-		return c.usage("invalid PID argument: '%s'", word)
+		return c.Usage("invalid PID argument: '%s'", word)
 	}
 	var s Scheduling
 	err = errNoMachine
@@ -131,30 +132,30 @@ func (c *call) showScheduling(word string) int {
 		s, err = m.Scheduling(pid)
 	}
 	if err != nil {
-		fmt.Fprintf(c.stderr, "chrt: failed to get pid %d's policy: %s\n", pid, reason(tracefile.Errno(err)))
+		fmt.Fprintf(c.Stderr, "chrt: failed to get pid %d's policy: %s\n", pid, tool.Reason(tracefile.Errno(err)))
 		return 1
 	}
-	c.printf("pid %d's current scheduling policy: %s\n", pid, policies[s.Policy].name)
-	c.printf("pid %d's current scheduling priority: %d\n", pid, s.Priority)
+	c.Printf("pid %d's current scheduling policy: %s\n", pid, policies[s.Policy].name)
+	c.Printf("pid %d's current scheduling priority: %d\n", pid, s.Priority)
 	if s.Policy == schedDeadline {
-		c.printf("pid %d's current runtime/deadline/period parameters: %d/%d/%d\n", pid, s.Runtime, s.Deadline, s.Period)
+		c.Printf("pid %d's current runtime/deadline/period parameters: %d/%d/%d\n", pid, s.Runtime, s.Deadline, s.Period)
 	}
 	return 0
 }
 
 // runAs runs a command of the lab as a task.
 func (c *call) runAs(argv []string, s Scheduling) int {
-	c.stdout.flush()
+	c.Stdout.Flush()
 	var d time.Duration
 	sleeps := argv[0] == "sleep" && len(argv) == 2
 	if sleeps {
 		var ok bool
 		if d, ok = sleepTime(argv[1], false); !ok {
-			return c.usage("invalid time interval '%s'", argv[1])
+			return c.Usage("invalid time interval '%s'", argv[1])
 		}
 	}
 	if _, ok := c.sh.commands[argv[0]]; !ok {
-		fmt.Fprintf(c.stderr, "%s: failed to execute %s: No such file or directory\n", c.name, argv[0])
+		fmt.Fprintf(c.Stderr, "%s: failed to execute %s: No such file or directory\n", c.Name, argv[0])
 		return 127
 	}
 	err := errNoMachine
@@ -172,36 +173,36 @@ func (c *call) runAs(argv []string, s Scheduling) int {
 
 // nice runs a command as a task with another nice value than 0.
 func nice(c *call) int {
-	by, args := 10, c.args
+	by, args := 10, c.Args
 	if len(args) > 1 && args[0] == "-n" {
 		n, err := strconv.Atoi(args[1])
 		if err != nil {
-			return c.usage("invalid adjustment '%s'", args[1])
+			return c.Usage("invalid adjustment '%s'", args[1])
 		}
 		by, args = n, args[2:]
 	}
 	switch {
 	case len(args) == 0:
-		c.printf("0\n")
+		c.Printf("0\n")
 		return 0
 	case strings.HasPrefix(args[0], "-"):
-		return c.usage("%s is not in the lab", args[0])
+		return c.Usage("%s is not in the lab", args[0])
 	}
 	return c.runAs(args, Scheduling{Nice: min(max(by, -20), 19)})
 }
 
 // renice changes the nice values of tasks of the machine.
 func renice(c *call) int {
-	args := c.args
+	args := c.Args
 	if len(args) > 0 && (args[0] == "-n" || args[0] == "--priority") {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return c.usage("missing priority")
+		return c.Usage("missing priority")
 	}
 	to, err := strconv.Atoi(args[0])
 	if err != nil {
-		return c.usage("invalid priority '%s'", args[0])
+		return c.Usage("invalid priority '%s'", args[0])
 	}
 	to = min(max(to, -20), 19)
 	status := 0
@@ -211,7 +212,7 @@ func renice(c *call) int {
 		}
 		pid, err := strconv.Atoi(word)
 		if err != nil {
-			return c.usage("bad pid value: %s", word)
+			return c.Usage("bad pid value: %s", word)
 		}
 		var s Scheduling
 		err = errNoMachine
@@ -222,11 +223,11 @@ func renice(c *call) int {
 			old := s.Nice
 			s.Nice = to
 			if err = c.sh.cfg.Machine.SetScheduling(pid, s); err == nil {
-				c.printf("%d (process ID) old priority %d, new priority %d\n", pid, old, to)
+				c.Printf("%d (process ID) old priority %d, new priority %d\n", pid, old, to)
 			}
 		}
 		if err != nil {
-			fmt.Fprintf(c.stderr, "renice: failed to set priority for %d (process ID): %s\n", pid, reason(tracefile.Errno(err)))
+			fmt.Fprintf(c.Stderr, "renice: failed to set priority for %d (process ID): %s\n", pid, tool.Reason(tracefile.Errno(err)))
 			status = 1
 		}
 	}
@@ -235,18 +236,18 @@ func renice(c *call) int {
 
 // taskset runs a command on one CPU, which matters to timerlat_fd.
 func taskset(c *call) int {
-	if len(c.args) < 3 || c.args[0] != "-c" {
-		return c.usage("want -c, a CPU and a command")
+	if len(c.Args) < 3 || c.Args[0] != "-c" {
+		return c.Usage("want -c, a CPU and a command")
 	}
-	cpu, err := strconv.Atoi(c.args[1])
+	cpu, err := strconv.Atoi(c.Args[1])
 	if err != nil || cpu < 0 {
-		return c.usage("failed to parse CPU list: %s", c.args[1])
+		return c.Usage("failed to parse CPU list: %s", c.Args[1])
 	}
 	if cpu >= max(c.sh.cfg.CPUs, 1) {
-		fmt.Fprintf(c.stderr, "taskset: failed to set pid 0's affinity: Invalid argument\n")
+		fmt.Fprintf(c.Stderr, "taskset: failed to set pid 0's affinity: Invalid argument\n")
 		return 1
 	}
 	pinned := *c
-	pinned.ctx = tracefile.WithCaller(c.ctx, tracefile.Caller{Comm: c.args[2], CPU: cpu})
-	return pinned.child(c.args[2:])
+	pinned.Ctx = tracefile.WithCaller(c.Ctx, tracefile.Caller{Comm: c.Args[2], CPU: cpu})
+	return pinned.child(c.Args[2:])
 }

@@ -7,28 +7,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ftracelab/internal/userland/tool"
 )
 
 // sleep lets simulated time pass: seconds, or microseconds as usleep.
 func sleep(c *call) int {
-	if len(c.args) == 0 {
-		return c.usage("missing operand")
+	if len(c.Args) == 0 {
+		return c.Usage("missing operand")
 	}
 	var total time.Duration
-	for _, arg := range c.args {
-		d, ok := sleepTime(arg, c.name == "usleep")
+	for _, arg := range c.Args {
+		d, ok := sleepTime(arg, c.Name == "usleep")
 		if !ok {
-			return c.usage("invalid time interval '%s'", arg)
+			return c.Usage("invalid time interval '%s'", arg)
 		}
 		total += d
 	}
-	c.stdout.flush()
+	c.Stdout.Flush()
 	if c.sh.cfg.Sleep == nil {
 		return 0
 	}
-	if err := c.sh.cfg.Sleep(c.ctx, total); err != nil {
-		if c.ctx.Err() == nil {
-			fmt.Fprintf(c.stderr, "%s: %v\n", c.name, err)
+	if err := c.sh.cfg.Sleep(c.Ctx, total); err != nil {
+		if c.Ctx.Err() == nil {
+			fmt.Fprintf(c.Stderr, "%s: %v\n", c.Name, err)
 		}
 		return 1
 	}
@@ -61,12 +63,12 @@ func date(c *call) int {
 	}
 	now = now.UTC()
 	format := "+%a %b %e %H:%M:%S UTC %Y"
-	for _, arg := range c.args {
+	for _, arg := range c.Args {
 		switch {
 		case strings.HasPrefix(arg, "+"):
 			format = arg
 		case arg != "-u":
-			return c.usage("%s is not in the lab", arg)
+			return c.Usage("%s is not in the lab", arg)
 		}
 	}
 	var b strings.Builder
@@ -78,11 +80,11 @@ func date(c *call) int {
 		i++
 		text, ok := dateField(now, format[i])
 		if !ok {
-			return c.usage("%%%c is not in the lab", format[i])
+			return c.Usage("%%%c is not in the lab", format[i])
 		}
 		b.WriteString(text)
 	}
-	c.printf("%s\n", b.String())
+	c.Printf("%s\n", b.String())
 	return 0
 }
 
@@ -103,12 +105,12 @@ func dateField(t time.Time, field byte) (string, bool) {
 }
 
 func uname(c *call) int {
-	opts, _, ok := c.options("amnrsvpio")
+	opts, _, ok := c.Options("amnrsvpio")
 	if !ok {
 		return 1
 	}
 	if len(opts) == 0 {
-		opts = []option{{'s', ""}}
+		opts = []tool.Option{{Flag: 's'}}
 	}
 	fields := []struct {
 		flag byte
@@ -116,52 +118,52 @@ func uname(c *call) int {
 	}{{'s', "Linux"}, {'n', hostname}, {'r', kernelRelease}, {'v', "#1 SMP PREEMPT_DYNAMIC"}, {'m', "x86_64"}, {'o', "GNU/Linux"}}
 	var parts []string
 	for _, f := range fields {
-		if slices.ContainsFunc(opts, func(o option) bool { return o.flag == f.flag || o.flag == 'a' }) {
+		if slices.ContainsFunc(opts, func(o tool.Option) bool { return o.Flag == f.flag || o.Flag == 'a' }) {
 			parts = append(parts, f.text)
 		}
 	}
-	c.printf("%s\n", strings.Join(parts, " "))
+	c.Printf("%s\n", strings.Join(parts, " "))
 	return 0
 }
 
 func id(c *call) int {
-	opts, _, ok := c.options("ugnGr")
+	opts, _, ok := c.Options("ugnGr")
 	if !ok {
 		return 1
 	}
 	switch {
 	case len(opts) == 0:
-		c.printf("uid=0(root) gid=0(root) groups=0(root)\n")
-	case slices.ContainsFunc(opts, func(o option) bool { return o.flag == 'n' }):
-		c.printf("root\n")
+		c.Printf("uid=0(root) gid=0(root) groups=0(root)\n")
+	case slices.ContainsFunc(opts, func(o tool.Option) bool { return o.Flag == 'n' }):
+		c.Printf("root\n")
 	default:
-		c.printf("0\n")
+		c.Printf("0\n")
 	}
 	return 0
 }
 
 func nproc(c *call) int {
-	c.printf("%d\n", max(c.sh.cfg.CPUs, 1))
+	c.Printf("%d\n", max(c.sh.cfg.CPUs, 1))
 	return 0
 }
 
 func hostnameCommand(c *call) int {
-	c.printf("%s\n", hostname)
+	c.Printf("%s\n", hostname)
 	return 0
 }
 
 func umask(c *call) int {
-	if len(c.args) == 0 {
-		c.printf("0022\n")
+	if len(c.Args) == 0 {
+		c.Printf("0022\n")
 	}
 	return 0
 }
 
 func mount(c *call) int {
-	if len(c.args) > 0 {
-		return c.usage("mounting is not in the lab")
+	if len(c.Args) > 0 {
+		return c.Usage("mounting is not in the lab")
 	}
-	c.printf("tracefs on %s type tracefs (rw,nosuid,nodev,noexec,relatime)\ntmpfs on /tmp type tmpfs (rw)\n", tracing)
+	c.Printf("tracefs on %s type tracefs (rw,nosuid,nodev,noexec,relatime)\ntmpfs on /tmp type tmpfs (rw)\n", tracing)
 	return 0
 }
 
@@ -169,48 +171,48 @@ func mount(c *call) int {
 func random(c *call) int {
 	c.sh.mu.Lock()
 	defer c.sh.mu.Unlock()
-	c.printf("%d\n", c.sh.random.IntN(32768))
+	c.Printf("%d\n", c.sh.random.IntN(32768))
 	return 0
 }
 
 func envCommand(c *call) int {
-	if len(c.args) > 0 {
-		return c.usage("running a command with an environment is not in the lab: use VAR=value command")
+	if len(c.Args) > 0 {
+		return c.Usage("running a command with an environment is not in the lab: use VAR=value command")
 	}
 	for _, kv := range c.environ() {
 		if !strings.HasPrefix(kv, jobName) && !strings.HasPrefix(kv, jobCount) {
-			c.printf("%s\n", kv)
+			c.Printf("%s\n", kv)
 		}
 	}
 	return 0
 }
 
 func basename(c *call) int {
-	if len(c.args) < 1 {
-		return c.usage("missing operand")
+	if len(c.Args) < 1 {
+		return c.Usage("missing operand")
 	}
-	base := path.Base(c.args[0])
-	if len(c.args) > 1 && base != c.args[1] {
-		base = strings.TrimSuffix(base, c.args[1])
+	base := path.Base(c.Args[0])
+	if len(c.Args) > 1 && base != c.Args[1] {
+		base = strings.TrimSuffix(base, c.Args[1])
 	}
-	c.printf("%s\n", base)
+	c.Printf("%s\n", base)
 	return 0
 }
 
 func dirname(c *call) int {
-	return c.eachName(c.args, "", func(name string) error {
-		c.printf("%s\n", path.Dir(strings.TrimRight(name, "/")))
+	return c.eachName(c.Args, "", func(name string) error {
+		c.Printf("%s\n", path.Dir(strings.TrimRight(name, "/")))
 		return nil
 	})
 }
 
 func realpath(c *call) int {
-	_, names, ok := c.options("fmesq")
+	_, names, ok := c.Options("fmesq")
 	if !ok {
 		return 1
 	}
 	return c.eachName(names, "", func(name string) error {
-		c.printf("%s\n", c.path(name))
+		c.Printf("%s\n", c.path(name))
 		return nil
 	})
 }

@@ -1,29 +1,31 @@
-package shell
+package coreutils
 
 import (
 	"fmt"
 	"io"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
 // eachRow calls do with the bytes of all files, rows of 16 with their offset.
-func (c *call) eachRow(files []string, do func(offset int, row []byte)) (int, int) {
+func eachRow(c *tool.Call, files []string, do func(offset int, row []byte)) (int, int) {
 	var row []byte
 	offset := 0
-	status := c.eachFile(files, func(_ string, r io.Reader) error {
+	status := c.EachFile(files, func(_ string, r io.Reader) error {
 		buf := make([]byte, 4096)
 		for {
 			n, err := r.Read(buf)
 			row = append(row, buf[:n]...)
-			for len(row) >= 16 && !c.stopped() {
+			for len(row) >= 16 && !c.Stopped() {
 				do(offset, row[:16])
 				offset += 16
 				row = row[16:]
 			}
 			if err != nil {
-				return eofIsNil(err)
+				return tool.EOFIsNil(err)
 			}
-			if c.stopped() {
+			if c.Stopped() {
 				return nil
 			}
 		}
@@ -46,16 +48,17 @@ func printable(row []byte) string {
 	return string(out)
 }
 
-func hexdump(c *call) int {
-	opts, files, ok := c.options("Cv")
+// Hexdump is hexdump -C: offset, sixteen bytes and their letters.
+func Hexdump(c *tool.Call) int {
+	opts, files, ok := c.Options("Cv")
 	if !ok {
 		return 1
 	}
 	if len(opts) == 0 {
-		return c.usage("only hexdump -C is in the lab")
+		return c.Usage("only hexdump -C is in the lab")
 	}
 	s := squeezer{c: c}
-	total, status := c.eachRow(files, func(offset int, row []byte) {
+	total, status := eachRow(c, files, func(offset int, row []byte) {
 		if s.repeats(row) {
 			return
 		}
@@ -70,17 +73,17 @@ func hexdump(c *call) int {
 				hex.WriteString("   ")
 			}
 		}
-		c.printf("%08x %s  |%s|\n", offset, hex.String(), printable(row))
+		c.Printf("%08x %s  |%s|\n", offset, hex.String(), printable(row))
 	})
 	if total > 0 {
-		c.printf("%08x\n", total)
+		c.Printf("%08x\n", total)
 	}
 	return status
 }
 
 // squeezer shows a run of equal rows as one and a star.
 type squeezer struct {
-	c    *call
+	c    *tool.Call
 	last string
 	seen bool
 	star bool
@@ -89,7 +92,7 @@ type squeezer struct {
 func (s *squeezer) repeats(row []byte) bool {
 	if s.seen && len(row) == 16 && s.last == string(row) {
 		if !s.star {
-			s.c.printf("*\n")
+			s.c.Printf("*\n")
 			s.star = true
 		}
 		return true
@@ -98,27 +101,28 @@ func (s *squeezer) repeats(row []byte) bool {
 	return false
 }
 
-func xxd(c *call) int {
-	opts, files, ok := c.options("p")
+// Xxd dumps bytes in pairs.
+func Xxd(c *tool.Call) int {
+	opts, files, ok := c.Options("p")
 	if !ok {
 		return 1
 	}
 	if len(opts) > 0 {
 		n := 0
-		_, status := c.eachRow(files, func(_ int, row []byte) {
+		_, status := eachRow(c, files, func(_ int, row []byte) {
 			for _, b := range row {
-				c.printf("%02x", b)
+				c.Printf("%02x", b)
 				if n++; n%30 == 0 {
-					c.printf("\n")
+					c.Printf("\n")
 				}
 			}
 		})
 		if n%30 != 0 {
-			c.printf("\n")
+			c.Printf("\n")
 		}
 		return status
 	}
-	_, status := c.eachRow(files, func(offset int, row []byte) {
+	_, status := eachRow(c, files, func(offset int, row []byte) {
 		var hex strings.Builder
 		for i := range 16 {
 			if i < len(row) {
@@ -130,27 +134,27 @@ func xxd(c *call) int {
 				hex.WriteByte(' ')
 			}
 		}
-		c.printf("%08x: %s %s\n", offset, hex.String(), printable(row))
+		c.Printf("%08x: %s %s\n", offset, hex.String(), printable(row))
 	})
 	return status
 }
 
-// od dumps bytes (-t x1, -c) or little-endian words (-t x2, x4, x8, d…, the default o2).
-func od(c *call) int {
-	opts, files, ok := c.options("A:t:cxbvN:j:")
+// Od dumps bytes (-t x1, -c) or little-endian words (-t x2, x4, x8, d…, the default o2).
+func Od(c *tool.Call) int {
+	opts, files, ok := c.Options("A:t:cxbvN:j:")
 	if !ok {
 		return 1
 	}
 	base, kind := "%07o", "o2"
 	for _, o := range opts {
-		switch o.flag {
+		switch o.Flag {
 		case 'A':
 			bases := map[string]string{"o": "%07o", "d": "%07d", "x": "%06x", "n": ""}
-			if base, ok = bases[o.arg]; !ok {
-				return c.usage("invalid address base %q", o.arg)
+			if base, ok = bases[o.Arg]; !ok {
+				return c.Usage("invalid address base %q", o.Arg)
 			}
 		case 't':
-			kind = o.arg
+			kind = o.Arg
 		case 'c':
 			kind = "c"
 		case 'x':
@@ -158,7 +162,7 @@ func od(c *call) int {
 		case 'b':
 			kind = "o1"
 		case 'N', 'j':
-			return c.usage("option -%c is not in the lab", o.flag)
+			return c.Usage("option -%c is not in the lab", o.Flag)
 		}
 	}
 	kind = strings.TrimSuffix(kind, "z")
@@ -167,15 +171,15 @@ func od(c *call) int {
 	}
 	format, size, ok := odFormat(kind)
 	if !ok {
-		return c.usage("type %q is not in the lab", kind)
+		return c.Usage("type %q is not in the lab", kind)
 	}
 	s := squeezer{c: c}
 	address := func(offset int) {
 		if base != "" {
-			c.printf(base, offset)
+			c.Printf(base, offset)
 		}
 	}
-	total, status := c.eachRow(files, func(offset int, row []byte) {
+	total, status := eachRow(c, files, func(offset int, row []byte) {
 		if s.repeats(row) {
 			return
 		}
@@ -185,13 +189,13 @@ func od(c *call) int {
 			for j := min(i+size, len(row)) - 1; j >= i; j-- {
 				v = v<<8 | uint64(row[j])
 			}
-			c.printf(" %s", format(v))
+			c.Printf(" %s", format(v))
 		}
-		c.printf("\n")
+		c.Printf("\n")
 	})
 	address(total)
 	if base != "" {
-		c.printf("\n")
+		c.Printf("\n")
 	}
 	return status
 }

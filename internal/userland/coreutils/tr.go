@@ -1,28 +1,30 @@
-package shell
+package coreutils
 
 import (
 	"fmt"
 	"io"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
-// tr translates, squeezes or deletes bytes.
-func tr(c *call) int {
-	opts, sets, ok := c.options("dscCt")
+// Tr translates, squeezes or deletes bytes.
+func Tr(c *tool.Call) int {
+	opts, sets, ok := c.Options("dscCt")
 	if !ok {
 		return 1
 	}
 	var remove, squeeze, complement, truncate bool
 	for _, o := range opts {
-		remove, squeeze = remove || o.flag == 'd', squeeze || o.flag == 's'
-		complement, truncate = complement || o.flag|0x20 == 'c', truncate || o.flag == 't'
+		remove, squeeze = remove || o.Flag == 'd', squeeze || o.Flag == 's'
+		complement, truncate = complement || o.Flag|0x20 == 'c', truncate || o.Flag == 't'
 	}
 	if len(sets) < 1 || len(sets) > 2 || len(sets) == 1 && !remove && !squeeze {
-		return c.usage("usage: tr [-dsc] set [set]")
+		return c.Usage("usage: tr [-dsc] set [set]")
 	}
 	first, err := expandSet(sets[0], 0)
 	if err != nil {
-		return c.usage("%v", err)
+		return c.Usage("%v", err)
 	}
 	if complement {
 		first = complementSet(first)
@@ -30,7 +32,7 @@ func tr(c *call) int {
 	var second []byte
 	if len(sets) == 2 {
 		if second, err = expandSet(sets[1], len(first)); err != nil {
-			return c.usage("%v", err)
+			return c.Usage("%v", err)
 		}
 	}
 	t := translation{squeeze: squeeze}
@@ -45,7 +47,7 @@ func tr(c *call) int {
 		t.squeezed = member(first)
 	default:
 		if len(second) == 0 {
-			return c.usage("the second set must not be empty")
+			return c.Usage("the second set must not be empty")
 		}
 		for i, b := range first {
 			switch {
@@ -57,7 +59,7 @@ func tr(c *call) int {
 		}
 		t.squeezed = member(second)
 	}
-	return c.eachFile(nil, func(_ string, r io.Reader) error { return t.run(r, c.stdout) })
+	return c.EachFile(nil, func(_ string, r io.Reader) error { return t.run(r, c.Stdout) })
 }
 
 type translation struct {
@@ -87,7 +89,7 @@ func (t *translation) run(r io.Reader, w io.Writer) error {
 			return nil // told at the end
 		}
 		if err != nil {
-			return eofIsNil(err)
+			return tool.EOFIsNil(err)
 		}
 	}
 }
@@ -127,7 +129,7 @@ func expandSet(s string, size int) ([]byte, error) {
 			if body, _, ok := strings.Cut(rest[3:], "]"); ok && strings.Trim(body, "0123456789") == "" {
 				n := max(size-len(set), 0)
 				if body != "" {
-					n = min(toInt(body), 1<<16)
+					n = min(tool.ToInt(body), 1<<16)
 				}
 				set = append(set, strings.Repeat(rest[1:2], max(n, 0))...)
 				i += len(body) + 4

@@ -1,4 +1,4 @@
-package shell
+package coreutils
 
 import (
 	"errors"
@@ -7,19 +7,20 @@ import (
 	"strings"
 
 	"ftracelab/internal/userland/posixre"
+	"ftracelab/internal/userland/tool"
 )
 
-// exprCommand evaluates arithmetic, comparisons and matches: expr 1 + 2.
-func exprCommand(c *call) int {
-	e := expression{words: c.args}
+// Expr evaluates arithmetic, comparisons and matches: expr 1 + 2.
+func Expr(c *tool.Call) int {
+	e := expression{words: c.Args}
 	v, err := e.or(0)
 	if err == nil && len(e.words) > 0 {
 		err = fmt.Errorf("syntax error: unexpected argument '%s'", e.words[0])
 	}
 	if err != nil {
-		return c.usage("%v", err)
+		return c.Usage("%v", err)
 	}
-	c.printf("%s\n", v)
+	c.Printf("%s\n", v)
 	if v == "" || v == "0" {
 		return 1
 	}

@@ -1,4 +1,4 @@
-package shell
+package coreutils
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
 // sortKey is -k: from a field and character to another.
@@ -44,38 +46,39 @@ type sorter struct {
 	stable bool
 }
 
-func sortCommand(c *call) int {
-	opts, files, ok := c.options("nrufbsVgk:t:o:")
+// Sort sorts lines by their text or by keys (-k), and can merge equal ones (-u).
+func Sort(c *tool.Call) int {
+	opts, files, ok := c.Options("nrufbsVgk:t:o:")
 	if !ok {
 		return 2
 	}
 	var s sorter
 	out := ""
 	for _, o := range opts {
-		switch o.flag {
+		switch o.Flag {
 		case 'u':
 			s.unique = true
 		case 's':
 			s.stable = true
 		case 't':
-			if len(o.arg) != 1 {
-				return c.usage("the separator must be one character")
+			if len(o.Arg) != 1 {
+				return c.Usage("the separator must be one character")
 			}
-			s.sep = o.arg
+			s.sep = o.Arg
 		case 'o':
-			out = o.arg
+			out = o.Arg
 		case 'k':
-			k, err := parseKey(o.arg)
+			k, err := parseKey(o.Arg)
 			if err != nil {
-				return c.usage("%v", err)
+				return c.Usage("%v", err)
 			}
 			s.keys = append(s.keys, k)
 		default:
-			s.order.letter(o.flag)
+			s.order.letter(o.Flag)
 		}
 	}
 	var lines []string
-	if c.eachLine(files, func(line string) bool { lines = append(lines, line); return c.hold(line) }) != 0 || c.full() {
+	if c.EachLine(files, func(line string) bool { lines = append(lines, line); return c.Hold(line) }) != 0 || c.Full() {
 		return 2
 	}
 	slices.SortStableFunc(lines, s.compare)
@@ -83,22 +86,22 @@ func sortCommand(c *call) int {
 		lines = slices.CompactFunc(lines, func(a, b string) bool { return s.byKeys(a, b) == 0 })
 	}
 	if out != "" {
-		return c.writeLines(out, lines)
+		return writeLines(c, out, lines)
 	}
 	for _, line := range lines {
-		fmt.Fprintln(c.stdout, line)
+		fmt.Fprintln(c.Stdout, line)
 	}
 	return 0
 }
 
-func (c *call) writeLines(name string, lines []string) int {
-	f, err := c.create(name, false)
+func writeLines(c *tool.Call, name string, lines []string) int {
+	f, err := c.Create(name, false)
 	if err == nil {
 		_, err = f.Write([]byte(strings.Join(append(lines, ""), "\n")))
 		f.Close()
 	}
 	if err != nil {
-		c.fail(name, err)
+		c.Fail(name, err)
 		return 2
 	}
 	return 0

@@ -1,4 +1,6 @@
-package shell
+// Package grep is the lab's grep, with GNU's options and POSIX expressions
+// (internal/userland/posixre). Perl's expressions (-P) are refused.
+package grep
 
 import (
 	"fmt"
@@ -7,21 +9,24 @@ import (
 	"strings"
 
 	"ftracelab/internal/userland/posixre"
+	"ftracelab/internal/userland/tool"
 )
 
-func egrep(c *call) int {
-	c.args = append([]string{"-E"}, c.args...)
-	return grep(c)
+// Egrep is grep -E.
+func Egrep(c *tool.Call) int {
+	c.Args = append([]string{"-E"}, c.Args...)
+	return Grep(c)
 }
 
-func fgrep(c *call) int {
-	c.args = append([]string{"-F"}, c.args...)
-	return grep(c)
+// Fgrep is grep -F.
+func Fgrep(c *tool.Call) int {
+	c.Args = append([]string{"-F"}, c.Args...)
+	return Grep(c)
 }
 
 // grepper is one run of grep.
 type grepper struct {
-	c        *call
+	c        *tool.Call
 	patterns []*regexp.Regexp // any of them
 	// What is asked for.
 	syntax                     posixre.Syntax
@@ -36,9 +41,10 @@ type grepper struct {
 	gap   bool // a context was printed: the next wants "--" before it
 }
 
-func grep(c *call) int {
-	c.grepContext()
-	opts, rest, ok := c.options("EFGPiywxvcnoqlLhHsrRaUe:f:m:A:B:C:")
+// Grep prints the lines that match a pattern.
+func Grep(c *tool.Call) int {
+	grepContext(c)
+	opts, rest, ok := c.Options("EFGPiywxvcnoqlLhHsrRaUe:f:m:A:B:C:")
 	if !ok {
 		return 2
 	}
@@ -46,12 +52,12 @@ func grep(c *call) int {
 	var patterns []string
 	given, withNames, withoutNames := false, false, false
 	for _, o := range opts {
-		switch o.flag {
+		switch o.Flag {
 		case 'e':
-			patterns, given = append(patterns, strings.Split(o.arg, "\n")...), true
+			patterns, given = append(patterns, strings.Split(o.Arg, "\n")...), true
 		case 'f':
 			given = true
-			if c.eachLine([]string{o.arg}, func(l string) bool { patterns = append(patterns, l); return true }) != 0 {
+			if c.EachLine([]string{o.Arg}, func(l string) bool { patterns = append(patterns, l); return true }) != 0 {
 				return 2
 			}
 		case 'H':
@@ -66,12 +72,12 @@ func grep(c *call) int {
 	}
 	if !given {
 		if len(rest) == 0 {
-			return c.usage("usage: grep [options] pattern [file…]")
+			return c.Usage("usage: grep [options] pattern [file…]")
 		}
 		patterns, rest = strings.Split(rest[0], "\n"), rest[1:]
 	}
 	if err := g.compile(patterns); err != nil {
-		return c.usage("%v", err)
+		return c.Usage("%v", err)
 	}
 	if g.recursive && len(rest) == 0 {
 		rest = []string{""}
@@ -81,22 +87,22 @@ func grep(c *call) int {
 }
 
 // grepContext turns -3 into -C 3.
-func (c *call) grepContext() {
-	for i, arg := range c.args {
+func grepContext(c *tool.Call) {
+	for i, arg := range c.Args {
 		if len(arg) > 1 && arg[0] == '-' && strings.Trim(arg[1:], "0123456789") == "" {
-			c.args[i] = "-C" + arg[1:]
+			c.Args[i] = "-C" + arg[1:]
 		}
 	}
 }
 
-func (g *grepper) option(o option) bool {
-	switch o.flag {
+func (g *grepper) option(o tool.Option) bool {
+	switch o.Flag {
 	case 'E':
 		g.syntax = posixre.Extended
 	case 'F':
 		g.fixed = true
 	case 'P':
-		g.c.usage("option -P (Perl expressions) is not in the lab")
+		g.c.Usage("option -P (Perl expressions) is not in the lab")
 		return false
 	case 'i', 'y':
 		g.fold = true
@@ -123,12 +129,12 @@ func (g *grepper) option(o option) bool {
 	case 'r', 'R':
 		g.recursive = true
 	case 'm', 'A', 'B', 'C':
-		n := toInt(o.arg)
+		n := tool.ToInt(o.Arg)
 		if n < 0 {
-			g.c.usage("%s: invalid number", o.arg)
+			g.c.Usage("%s: invalid number", o.Arg)
 			return false
 		}
-		switch o.flag {
+		switch o.Flag {
 		case 'm':
 			g.max = n
 		case 'A':
@@ -185,12 +191,12 @@ func (g *grepper) run(files []string) int {
 		if g.quiet && g.found {
 			return 0
 		}
-		if g.c.stopped() {
+		if g.c.Stopped() {
 			break
 		}
 	}
 	switch {
-	case status != 0 || g.c.full():
+	case status != 0 || g.c.Full():
 		return 2
 	case g.found:
 		return 0
@@ -206,20 +212,20 @@ func (g *grepper) path(name string) int {
 		if target == "" {
 			target = "."
 		}
-		info, err := c.sh.ns.stat(c.path(target))
+		info, err := c.World.Stat(target)
 		switch {
 		case err != nil:
 			return g.fail(name, err)
 		case info.IsDir() && !g.recursive:
 			if !g.silent {
-				fmt.Fprintf(c.stderr, "grep: %s: Is a directory\n", name)
+				fmt.Fprintf(c.Stderr, "grep: %s: Is a directory\n", name)
 			}
 			return 1
 		case info.IsDir():
 			return g.folder(name, target)
 		}
 	}
-	f, err := c.open(name)
+	f, err := c.Open(name)
 	if err != nil {
 		return g.fail(name, err)
 	}
@@ -228,14 +234,14 @@ func (g *grepper) path(name string) int {
 	if name == "-" {
 		shown = "(standard input)"
 	}
-	if err := g.file(shown, c.waiting(f)); err != nil {
+	if err := g.file(shown, c.Waiting(f)); err != nil {
 		return g.fail(name, err)
 	}
 	return 0
 }
 
 func (g *grepper) folder(name, target string) int {
-	list, err := g.c.sh.ns.readDir(g.c.path(target))
+	list, err := g.c.World.ReadDir(target)
 	if err != nil {
 		return g.fail(name, err)
 	}
@@ -246,7 +252,7 @@ func (g *grepper) folder(name, target string) int {
 			child = strings.TrimSuffix(name, "/") + "/" + child
 		}
 		status |= g.path(child)
-		if g.c.stopped() || g.quiet && g.found {
+		if g.c.Stopped() || g.quiet && g.found {
 			break
 		}
 	}
@@ -255,7 +261,7 @@ func (g *grepper) folder(name, target string) int {
 
 func (g *grepper) fail(name string, err error) int {
 	if !g.silent {
-		g.c.fail(name, err)
+		g.c.Fail(name, err)
 	}
 	return 1
 }
@@ -283,7 +289,7 @@ func (g *grepper) file(name string, r io.Reader) error {
 	}
 	var context []earlier
 	count, n, owed, last := 0, 0, 0, 0
-	err := forLines(r, func(line string, _ bool) bool {
+	err := tool.ForLines(r, func(line string, _ bool) bool {
 		if g.max == 0 {
 			return false
 		}
@@ -297,10 +303,10 @@ func (g *grepper) file(name string, r io.Reader) error {
 				last = n
 			case g.before > 0:
 				if context = append(context, earlier{n, line}); len(context) > g.before {
-					g.c.release(context[0].line)
+					g.c.Release(context[0].line)
 					context = context[1:]
 				}
-				if !g.c.hold(line) {
+				if !g.c.Hold(line) {
 					return false
 				}
 			}
@@ -318,27 +324,27 @@ func (g *grepper) file(name string, r io.Reader) error {
 			return g.max < 0 || count < g.max
 		}
 		if (g.before > 0 || g.after > 0) && g.gap && (last == 0 || n-len(context) > last+1) {
-			g.c.printf("--\n")
+			g.c.Printf("--\n")
 		}
 		for _, e := range context {
 			g.print(name, e.n, '-', e.line)
-			g.c.release(e.line)
+			g.c.Release(e.line)
 		}
 		context = context[:0]
 		g.match(name, n, line)
 		owed, last, g.gap = g.after, n, true
-		return !g.c.stopped() && (g.max < 0 || count < g.max || owed > 0)
+		return !g.c.Stopped() && (g.max < 0 || count < g.max || owed > 0)
 	})
 	switch {
 	case g.quiet:
 	case g.list && count > 0, g.listWithout && count == 0:
 		g.found = true
-		g.c.printf("%s\n", name)
+		g.c.Printf("%s\n", name)
 	case g.count && !g.list && !g.listWithout:
 		if g.names {
-			g.c.printf("%s:", name)
+			g.c.Printf("%s:", name)
 		}
-		g.c.printf("%d\n", count)
+		g.c.Printf("%d\n", count)
 	}
 	return err
 }
@@ -377,5 +383,5 @@ func (g *grepper) print(name string, n int, mark byte, line string) {
 	if g.number {
 		prefix += fmt.Sprint(n) + string(mark)
 	}
-	io.WriteString(g.c.stdout, prefix+line+"\n")
+	io.WriteString(g.c.Stdout, prefix+line+"\n")
 }

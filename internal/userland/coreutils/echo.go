@@ -1,19 +1,21 @@
-package shell
+package coreutils
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
 // wholeWrite makes echo and printf one write(2), however long the text.
 const wholeWrite = 1 << 24
 
-// echo is bash's: -n, -e and -E are options.
-func echo(c *call) int {
-	c.stdout.block = wholeWrite
+// Echo is bash's: -n, -e and -E are options.
+func Echo(c *tool.Call) int {
+	c.Stdout.Block = wholeWrite
 	newline, escapes := true, false
-	args := c.args
+	args := c.Args
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
 		for _, f := range args[0][1:] {
 			switch f {
@@ -38,7 +40,7 @@ func echo(c *call) int {
 	if newline {
 		text += "\n"
 	}
-	fmt.Fprint(c.stdout, text)
+	fmt.Fprint(c.Stdout, text)
 	return 0
 }
 
@@ -91,23 +93,23 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// printfCommand repeats its format until the words are used up.
-func printfCommand(c *call) int {
-	c.stdout.block = wholeWrite
-	args := c.args
+// Printf repeats its format until the words are used up.
+func Printf(c *tool.Call) int {
+	c.Stdout.Block = wholeWrite
+	args := c.Args
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return c.usage("usage: printf format [arguments]")
+		return c.Usage("usage: printf format [arguments]")
 	}
 	if args[0] == "-v" {
-		return c.usage("option -v is not in the lab")
+		return c.Usage("option -v is not in the lab")
 	}
 	p := printer{c: c, format: args[0], args: args[1:]}
 	for {
 		before := len(p.args)
-		if !p.once() || len(p.args) == 0 || len(p.args) == before || c.stopped() {
+		if !p.once() || len(p.args) == 0 || len(p.args) == before || c.Stopped() {
 			return p.status
 		}
 	}
@@ -115,7 +117,7 @@ func printfCommand(c *call) int {
 
 // printer is one run of printf.
 type printer struct {
-	c      *call
+	c      *tool.Call
 	format string
 	args   []string
 	status int
@@ -133,12 +135,12 @@ func (p *printer) next() (string, bool) {
 // once writes the format once; false ends printf.
 func (p *printer) once() bool {
 	var b strings.Builder
-	defer func() { fmt.Fprint(p.c.stdout, b.String()) }()
+	defer func() { fmt.Fprint(p.c.Stdout, b.String()) }()
 	for i := 0; i < len(p.format); {
-		if b.Len() > catBlock {
-			fmt.Fprint(p.c.stdout, b.String())
+		if b.Len() > tool.CopyBlock {
+			fmt.Fprint(p.c.Stdout, b.String())
 			b.Reset()
-			if p.c.stopped() {
+			if p.c.Stopped() {
 				return false
 			}
 		}
@@ -195,14 +197,14 @@ func (p *printer) conversion(b *strings.Builder, s string) (int, bool) {
 	for n < len(s) && (s[n] == '.' || s[n] == '*' || s[n] >= '0' && s[n] <= '9') {
 		if s[n] == '*' {
 			arg, _ := p.next()
-			spec += strconv.Itoa(max(toInt(arg), 0))
+			spec += strconv.Itoa(max(tool.ToInt(arg), 0))
 		} else {
 			spec += s[n : n+1]
 		}
 		n++
 	}
 	if width := strings.Trim(spec, "%-+ #0"); len(width) > 12 || tooWide(width) {
-		fmt.Fprintf(p.c.stderr, "printf: %s: width is too large\n", spec)
+		fmt.Fprintf(p.c.Stderr, "printf: %s: width is too large\n", spec)
 		p.status = 1
 		return 0, false
 	}
@@ -244,7 +246,7 @@ func (p *printer) conversion(b *strings.Builder, s string) (int, bool) {
 		}
 		fmt.Fprintf(b, spec+string(verb), v)
 	default:
-		fmt.Fprintf(p.c.stderr, "printf: %%%c: invalid directive\n", verb)
+		fmt.Fprintf(p.c.Stderr, "printf: %%%c: invalid directive\n", verb)
 		p.status = 1
 		return 0, false
 	}
@@ -253,7 +255,7 @@ func (p *printer) conversion(b *strings.Builder, s string) (int, bool) {
 
 func tooWide(width string) bool {
 	for part := range strings.SplitSeq(width, ".") {
-		if toInt("0"+part) > 1<<16 {
+		if tool.ToInt("0"+part) > 1<<16 {
 			return true
 		}
 	}
@@ -289,6 +291,6 @@ func (p *printer) number() int64 {
 }
 
 func (p *printer) invalid(arg string) {
-	fmt.Fprintf(p.c.stderr, "printf: %s: invalid number\n", arg)
+	fmt.Fprintf(p.c.Stderr, "printf: %s: invalid number\n", arg)
 	p.status = 1
 }

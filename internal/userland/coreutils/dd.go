@@ -1,4 +1,4 @@
-package shell
+package coreutils
 
 import (
 	"errors"
@@ -6,13 +6,15 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
-// dd copies in blocks: each is one read(2) and one write(2).
-func dd(c *call) int {
+// DD copies in blocks: each is one read(2) and one write(2).
+func DD(c *tool.Call) int {
 	from, to := "-", ""
 	block, count, skip, quiet := 512, -1, 0, false
-	for _, arg := range c.args {
+	for _, arg := range c.Args {
 		name, value, _ := strings.Cut(arg, "=")
 		n, isNumber := blockSize(value)
 		switch {
@@ -23,7 +25,7 @@ func dd(c *call) int {
 		case name == "status":
 			quiet = value == "none"
 		case (name == "bs" || name == "count" || name == "skip") && !isNumber || name == "bs" && n == 0:
-			return c.usage("invalid number: '%s'", value)
+			return c.Usage("invalid number: '%s'", value)
 		case name == "bs":
 			block = n
 		case name == "count":
@@ -31,20 +33,20 @@ func dd(c *call) int {
 		case name == "skip":
 			skip = n
 		default:
-			return c.usage("unrecognized operand '%s'", arg)
+			return c.Usage("unrecognized operand '%s'", arg)
 		}
 	}
-	in, err := c.open(from)
+	in, err := c.Open(from)
 	if err != nil {
-		c.fail("failed to open '"+from+"'", err)
+		c.Fail("failed to open '"+from+"'", err)
 		return 1
 	}
 	defer in.Close()
-	out := io.Writer(c.stdout)
+	out := io.Writer(c.Stdout)
 	if to != "" {
-		f, err := c.create(to, false)
+		f, err := c.Create(to, false)
 		if err != nil {
-			c.fail("failed to open '"+to+"'", err)
+			c.Fail("failed to open '"+to+"'", err)
 			return 1
 		}
 		defer f.Close()
@@ -52,11 +54,11 @@ func dd(c *call) int {
 	}
 	var whole, part, bytes int
 	buf := make([]byte, block)
-	for n := 0; (count < 0 || n < skip+count) && !c.stopped(); n++ {
+	for n := 0; (count < 0 || n < skip+count) && !c.Stopped(); n++ {
 		got, rerr := in.Read(buf)
 		if got > 0 && n >= skip {
 			if _, err := out.Write(buf[:got]); err != nil {
-				c.fail("error writing '"+to+"'", err)
+				c.Fail("error writing '"+to+"'", err)
 				return 1
 			}
 			bytes += got
@@ -68,7 +70,7 @@ func dd(c *call) int {
 		}
 		if rerr != nil {
 			if !errors.Is(rerr, io.EOF) {
-				c.fail("error reading '"+from+"'", rerr)
+				c.Fail("error reading '"+from+"'", rerr)
 				return 1
 			}
 			break
@@ -77,7 +79,7 @@ func dd(c *call) int {
 	if quiet {
 		return 0
 	}
-	fmt.Fprintf(c.stderr, "%d+%d records in\n%d+%d records out\n%d bytes copied\n", whole, part, whole, part, bytes)
+	fmt.Fprintf(c.Stderr, "%d+%d records in\n%d+%d records out\n%d bytes copied\n", whole, part, whole, part, bytes)
 	return 0
 }
 

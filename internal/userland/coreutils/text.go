@@ -1,4 +1,4 @@
-package shell
+package coreutils
 
 import (
 	"bytes"
@@ -8,17 +8,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ftracelab/internal/userland/tool"
 )
 
-// wc counts lines, words and bytes.
-func wc(c *call) int {
-	opts, files, ok := c.options("lwcm")
+// Wc counts lines, words and bytes.
+func Wc(c *tool.Call) int {
+	opts, files, ok := c.Options("lwcm")
 	if !ok {
 		return 1
 	}
 	lines, words, size := len(opts) == 0, len(opts) == 0, len(opts) == 0
 	for _, o := range opts {
-		lines, words, size = lines || o.flag == 'l', words || o.flag == 'w', size || o.flag == 'c' || o.flag == 'm'
+		lines, words, size = lines || o.Flag == 'l', words || o.Flag == 'w', size || o.Flag == 'c' || o.Flag == 'm'
 	}
 	type counts struct {
 		name string
@@ -26,7 +28,7 @@ func wc(c *call) int {
 	}
 	var rows []counts
 	total := make([]int, 3)
-	status := c.eachFile(files, func(name string, r io.Reader) error {
+	status := c.EachFile(files, func(name string, r io.Reader) error {
 		all := make([]int, 3)
 		err := count(r, all)
 		var n []int
@@ -63,7 +65,7 @@ func wc(c *call) int {
 		if row.name != "-" || len(files) > 0 {
 			parts = append(parts, row.name)
 		}
-		c.printf("%s\n", strings.Join(parts, " "))
+		c.Printf("%s\n", strings.Join(parts, " "))
 	}
 	return status
 }
@@ -84,21 +86,21 @@ func count(r io.Reader, n []int) error {
 			inWord = !blank
 		}
 		if err != nil {
-			return eofIsNil(err)
+			return tool.EOFIsNil(err)
 		}
 	}
 }
 
-// uniq drops, counts or selects repeated lines.
-func uniq(c *call) int {
-	opts, files, ok := c.options("cdui")
+// Uniq drops, counts or selects repeated lines.
+func Uniq(c *tool.Call) int {
+	opts, files, ok := c.Options("cdui")
 	if !ok || len(files) > 1 {
-		return c.usage("usage: uniq [-cdui] [file]")
+		return c.Usage("usage: uniq [-cdui] [file]")
 	}
 	var counted, repeated, unique, fold bool
 	for _, o := range opts {
-		counted, repeated = counted || o.flag == 'c', repeated || o.flag == 'd'
-		unique, fold = unique || o.flag == 'u', fold || o.flag == 'i'
+		counted, repeated = counted || o.Flag == 'c', repeated || o.Flag == 'd'
+		unique, fold = unique || o.Flag == 'u', fold || o.Flag == 'i'
 	}
 	n, last := 0, ""
 	show := func() {
@@ -106,11 +108,11 @@ func uniq(c *call) int {
 			return
 		}
 		if counted {
-			c.printf("%7d ", n)
+			c.Printf("%7d ", n)
 		}
-		c.printf("%s\n", last)
+		c.Printf("%s\n", last)
 	}
-	status := c.eachLine(files, func(line string) bool {
+	status := c.EachLine(files, func(line string) bool {
 		if n > 0 && (line == last || fold && strings.EqualFold(line, last)) {
 			n++
 			return true
@@ -123,34 +125,34 @@ func uniq(c *call) int {
 	return status
 }
 
-// cut selects fields, characters or bytes; all characters are bytes.
-func cut(c *call) int {
-	opts, files, ok := c.options("d:f:c:b:sn")
+// Cut selects fields, characters or bytes; all characters are bytes.
+func Cut(c *tool.Call) int {
+	opts, files, ok := c.Options("d:f:c:b:sn")
 	if !ok {
 		return 1
 	}
 	delim, list, fields, onlyDelimited := "\t", "", false, false
 	for _, o := range opts {
-		switch o.flag {
+		switch o.Flag {
 		case 'd':
-			delim = o.arg
+			delim = o.Arg
 		case 'f', 'c', 'b':
 			if list != "" {
-				return c.usage("only one list may be specified")
+				return c.Usage("only one list may be specified")
 			}
-			list, fields = o.arg, o.flag == 'f'
+			list, fields = o.Arg, o.Flag == 'f'
 		case 's':
 			onlyDelimited = true
 		}
 	}
 	if len(delim) != 1 {
-		return c.usage("the delimiter must be a single character")
+		return c.Usage("the delimiter must be a single character")
 	}
 	ranges, err := parseRanges(list)
 	if err != nil {
-		return c.usage("%v", err)
+		return c.Usage("%v", err)
 	}
-	return c.eachLine(files, func(line string) bool {
+	return c.EachLine(files, func(line string) bool {
 		switch {
 		case !fields:
 			var b strings.Builder
@@ -173,7 +175,7 @@ func cut(c *call) int {
 			}
 			line = strings.Join(kept, delim)
 		}
-		c.printf("%s\n", line)
+		c.Printf("%s\n", line)
 		return true
 	})
 }
@@ -191,13 +193,13 @@ func parseRanges(list string) (ranges, error) {
 		from, to, ranged := strings.Cut(part, "-")
 		x := [2]int{1, 1 << 30}
 		if from != "" {
-			x[0] = toInt(from)
+			x[0] = tool.ToInt(from)
 		}
 		switch {
 		case !ranged:
 			x[1] = x[0]
 		case to != "":
-			x[1] = toInt(to)
+			x[1] = tool.ToInt(to)
 		}
 		if x[0] < 1 || x[1] < x[0] || part == "" || part == "-" {
 			return nil, fmt.Errorf("invalid list %q", list)
@@ -207,20 +209,21 @@ func parseRanges(list string) (ranges, error) {
 	return r, nil
 }
 
-func md5sum(c *call) int {
-	return c.eachFile(c.args, func(name string, r io.Reader) error {
+// MD5Sum prints the MD5 sum of each file.
+func MD5Sum(c *tool.Call) int {
+	return c.EachFile(c.Args, func(name string, r io.Reader) error {
 		h := md5.New()
 		if _, err := io.Copy(h, r); err != nil {
 			return err
 		}
-		c.printf("%x  %s\n", h.Sum(nil), name)
+		c.Printf("%x  %s\n", h.Sum(nil), name)
 		return nil
 	})
 }
 
-// seq counts.
-func seq(c *call) int {
-	sep, args := "\n", c.args
+// Seq counts.
+func Seq(c *tool.Call) int {
+	sep, args := "\n", c.Args
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && !strings.ContainsAny(args[0][1:2], "0123456789.") {
 		switch {
 		case args[0] == "-s" && len(args) > 1:
@@ -228,7 +231,7 @@ func seq(c *call) int {
 		case strings.HasPrefix(args[0], "-s") && args[0] != "-s":
 			sep, args = args[0][2:], args[1:]
 		default:
-			return c.usage("option %s is not in the lab", args[0])
+			return c.Usage("option %s is not in the lab", args[0])
 		}
 	}
 	first, step, last := 1.0, 1.0, 0.0
@@ -237,7 +240,7 @@ func seq(c *call) int {
 	for i, arg := range args {
 		var err error
 		if n[i], err = strconv.ParseFloat(arg, 64); err != nil {
-			return c.usage("invalid floating point argument: %q", arg)
+			return c.Usage("invalid floating point argument: %q", arg)
 		}
 		if _, frac, ok := strings.Cut(arg, "."); ok && i < 2 {
 			decimals = max(decimals, len(frac))
@@ -251,23 +254,23 @@ func seq(c *call) int {
 	case 3:
 		first, step, last = n[0], n[1], n[2]
 	default:
-		return c.usage("usage: seq [first [step]] last")
+		return c.Usage("usage: seq [first [step]] last")
 	}
 	if step == 0 {
-		return c.usage("the step must not be 0")
+		return c.Usage("the step must not be 0")
 	}
 	format := fmt.Sprintf("%%.%df", min(decimals, 20))
 	for i := 0; ; i++ {
 		v := first + float64(i)*step
-		if step > 0 && v > last || step < 0 && v < last || c.stopped() {
+		if step > 0 && v > last || step < 0 && v < last || c.Stopped() {
 			if i > 0 {
-				c.printf("\n")
+				c.Printf("\n")
 			}
 			return 0
 		}
 		if i > 0 {
-			c.printf("%s", sep)
+			c.Printf("%s", sep)
 		}
-		c.printf(format, v)
+		c.Printf(format, v)
 	}
 }

@@ -1,31 +1,33 @@
-package shell
+package coreutils
 
 import (
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+
+	"ftracelab/internal/userland/tool"
 )
 
-// diff compares two files and writes how the first becomes the second, in the
+// Diff compares two files and writes how the first becomes the second, in the
 // form of commands (1,2c3).
-func diff(c *call) int {
-	opts, files, ok := c.options("q")
+func Diff(c *tool.Call) int {
+	opts, files, ok := c.Options("q")
 	if !ok || len(files) != 2 {
-		return c.usage("two files are needed")
+		return c.Usage("two files are needed")
 	}
 	var texts [2][]string
 	var ends [2]bool // with a newline
 	for n, name := range files {
 		ends[n] = true
-		status := c.eachFile([]string{name}, func(_ string, r io.Reader) error {
-			return forLines(r, func(line string, newline bool) bool {
+		status := c.EachFile([]string{name}, func(_ string, r io.Reader) error {
+			return tool.ForLines(r, func(line string, newline bool) bool {
 				texts[n] = append(texts[n], line)
 				ends[n] = newline
-				return c.hold(line) && !c.stopped()
+				return c.Hold(line) && !c.Stopped()
 			})
 		})
-		if status != 0 || c.full() {
+		if status != 0 || c.Full() {
 			return 2
 		}
 	}
@@ -40,16 +42,16 @@ func diff(c *call) int {
 	case len(changes) == 0:
 		return 0
 	case len(opts) > 0:
-		c.printf("Files %s and %s differ\n", files[0], files[1])
+		c.Printf("Files %s and %s differ\n", files[0], files[1])
 		return 1
 	}
 	for _, ch := range changes {
-		c.printf("%s\n", ch)
-		c.diffLines("< ", texts[0][ch.a:ch.aEnd])
+		c.Printf("%s\n", ch)
+		diffLines(c, "< ", texts[0][ch.a:ch.aEnd])
 		if ch.aEnd > ch.a && ch.bEnd > ch.b {
-			c.printf("---\n")
+			c.Printf("---\n")
 		}
-		c.diffLines("> ", texts[1][ch.b:ch.bEnd])
+		diffLines(c, "> ", texts[1][ch.b:ch.bEnd])
 	}
 	return 1
 }
@@ -57,9 +59,9 @@ func diff(c *call) int {
 // noNewline marks a last line that no newline ends.
 const noNewline = "\n\\ No newline at end of file"
 
-func (c *call) diffLines(mark string, lines []string) {
+func diffLines(c *tool.Call, mark string, lines []string) {
 	for _, line := range lines {
-		c.printf("%s%s\n", mark, line)
+		c.Printf("%s%s\n", mark, line)
 	}
 }
 
