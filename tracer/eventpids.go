@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/pidlist"
 	"ftracelab/workload/machine"
 )
 
@@ -11,14 +12,14 @@ import (
 // Kernel: filtered_pids and filtered_no_pids of struct trace_array,
 // kernel/trace/trace.h.
 type eventPIDs struct {
-	only, not pidList
+	only, not pidlist.List
 }
 
 // ignore reports whether events of a task are left out.
 //
 // Kernel: trace_ignore_this_task, kernel/trace/trace.c.
 func (e *eventPIDs) ignore(t *machine.Task) bool {
-	return e.only != nil && !e.only.has(t) || e.not.has(t)
+	return e.only != nil && !e.only.Has(t.PID) || e.not.Has(t.PID)
 }
 
 // ignores reports whether an event is left out for its task.

@@ -25,13 +25,5 @@ func (tr *Instance) Render(images [][]byte) (string, error) {
 	return string(text), nil
 }
 
-// RecordGroups is the memory for n records of functions, group by group.
-func RecordGroups(n int) (pages, records []int) {
-	for _, g := range recordGroups(n) {
-		pages, records = append(pages, g.pages), append(records, g.records)
-	}
-	return pages, records
-}
-
 // ShadowStacks is how many tasks have a shadow stack.
 func (ft *Ftrace) ShadowStacks() int { return ft.graph.Stacks() }

@@ -62,7 +62,10 @@ func (tr *Instance) dir() tracefile.Node {
 // globalFiles are the files that only the root has.
 func (ft *Ftrace) globalFiles() []tracefile.Node {
 	tr := ft.top
-	nodes := append(tr.stackmapFiles(), ft.profiler.files()...)
+	nodes := tr.stackmapFiles()
+	if ft.cfg.FunctionProfiler {
+		nodes = append(nodes, ft.profiler.Files()...)
+	}
 	nodes = append(nodes, ft.stackTracer.files()...)
 	nodes = append(nodes, ft.cmdlines.Files((*host)(ft))...)
 	if !ft.cfg.NoLatencyTracers {
@@ -77,7 +80,7 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 	nodes = append(nodes, ft.graphFilters.files()...)
 	return append(nodes,
 		ft.formatsFile(),
-		ft.dynInfoFile(),
+		ft.top.value("dyn_ftrace_total_info", 0o440, ft.users.ShowInfo, nil),
 		tr.value("README", 0o440, func() string { return readme }, nil),
 		tr.value("available_events", 0o440, ft.showAvailableEvents, nil),
 		tr.seq("available_filter_functions", 0o440, ft.users.ShowFunctions),
@@ -118,7 +121,7 @@ func (tr *Instance) files() []tracefile.Node {
 		tr.freeBuffer(),
 		tr.value("trace_clock", 0o640, tr.showClock, tr.writeClock),
 		tr.value("tracing_cpumask", 0o640, tr.showCPUMask, tr.writeCPUMask),
-		tr.microseconds("tracing_max_latency", &tr.latency.max),
+		tr.microseconds("tracing_max_latency", &tr.maxLatency),
 		tr.clearable("error_log", 0o640, tr.errors.show, tr.errors.clear),
 	}
 }
@@ -199,7 +202,7 @@ func (tr *Instance) showStats(cpu int) string {
 // stamp prints a time as the stats do: seconds, or the bare number of a clock
 // that does not count nanoseconds.
 func (tr *Instance) stamp(ts uint64) string {
-	if !tr.clock.inNS {
+	if !tr.clock.InNS {
 		return strconv.FormatUint(ts, 10)
 	}
 	us := (ts + 500) / 1000

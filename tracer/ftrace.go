@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracer/printk"
+	"ftracelab/tracer/profiler"
 
 	"ftracelab/tracer/cmdlines"
 
@@ -97,7 +98,7 @@ type Ftrace struct {
 	tracers      []plugin.Tracer // the rows of available_tracers
 	blk          *blk.Blk
 	rv           *rv.RV
-	profiler     profiler
+	profiler     *profiler.Profiler
 	stackTracer  stackTracer
 	hists        hist.Registry
 	booted       booted
@@ -105,7 +106,7 @@ type Ftrace struct {
 	dyn          *dynevent.Events
 	listening    []bool   // by event id: some instance has it enabled
 	probes       []uint64 // by event id: the innermost frame of its stacks
-	syscalls     syscallEvents
+	syscalls     events.SyscallTypes
 	formats      printk.Formats
 	ptrKey       printk.Key                         // of %p
 	points       [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
@@ -150,7 +151,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.blk, ft.rv = blk.New((*host)(ft)), rv.New((*host)(ft))
 	ft.tracers = ft.newTracers()
 	ft.listening = make([]bool, ft.maxID+1)
-	ft.syscalls = newSyscallEvents(types)
+	ft.syscalls = events.NewSyscallTypes(types)
 	ft.findProbes()
 	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
@@ -164,7 +165,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.top.types = slices.Clone(types.All())
 	secret := m.Rand("ptr_key")
 	ft.ptrKey = printk.Key{secret.Uint64(), secret.Uint64()}
-	ft.graphFilters.ft, ft.profiler.ft = ft, ft
+	ft.graphFilters.ft, ft.profiler = ft, profiler.New((*host)(ft))
 	ft.stackTracer.init(ft)
 	ft.changed()
 	ft.boot()

@@ -3,6 +3,7 @@ package tracer
 import (
 	"math"
 
+	"ftracelab/fgraph"
 	"ftracelab/tracer/functions"
 	"ftracelab/tracer/record"
 
@@ -54,6 +55,54 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 		tr.stack.IPs = c.AppendKernelStack(append(tr.stack.IPs[:0], trampoline))
 		tr.kernelStack(tr.rec, c, ctx, h)
 	}
+}
+
+// traceFunctions records the functions called where measured says so, for a tracer
+// that is not the function tracer: as functions or, if graph is set, as calls. A nil
+// measured ends that.
+//
+// Kernel: register_irqsoff_function, kernel/trace/trace_irqsoff.c, and
+// register_wakeup_function, kernel/trace/trace_sched_wakeup.c.
+func (tr *Instance) traceFunctions(handler string, graph bool, measured func(*machine.CPU) bool) error {
+	tr.ft.users.Unregister(&tr.ops)
+	if tr.measured != nil {
+		tr.ft.users.UnregisterGraph(tr.measured)
+		tr.measured = nil
+	}
+	if measured == nil {
+		return nil
+	}
+	if !graph {
+		tr.ops = functions.Ops{Hash: &tr.functions, Follows: tr.followsTask, Handler: handler, Call: func(c *machine.CPU, f *machine.Frame) {
+			if measured(c) && tr.records(c) {
+				tr.recordFunction(c, f.IP, f.Parent())
+			}
+		}}
+		tr.ft.users.Register(&tr.ops)
+		return nil
+	}
+	g := new(fgraph.Ops)
+	g.Entry = func(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+		return measured(c) && tr.ft.graphFilters.selects(c, s.Var(g), call) && !tr.ft.graphFilters.notrace.Has(call.Func) &&
+			tr.records(c) && tr.recordCall(c, call)
+	}
+	g.Return = func(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+		graphLeaves(s.Var(g), ret)
+		if measured(c) && tr.records(c) {
+			tr.recordReturn(c, ret)
+		}
+	}
+	if err := tr.ft.users.RegisterGraph(g, &tr.functions); err != nil {
+		return err
+	}
+	tr.measured = g
+	return nil
+}
+
+func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
+	tr.ft.cmdlines.Remember(c.Current)
+	// The buffer counts what it refuses.
+	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Function, common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
 }
 
 // functionStacks reports whether the function tracer records stacks. On a real

@@ -11,5 +11,5 @@ func (tr *Instance) followsTask(c *machine.CPU) bool {
 	if tr.functionPIDs == nil && tr.functionNoPIDs == nil {
 		return true
 	}
-	return (tr.functionPIDs == nil || tr.functionPIDs.has(c.Current)) && !tr.functionNoPIDs.has(c.Current)
+	return (tr.functionPIDs == nil || tr.functionPIDs.Has(c.Current.PID)) && !tr.functionNoPIDs.Has(c.Current.PID)
 }

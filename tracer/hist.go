@@ -52,7 +52,7 @@ func (e histEnv) Filter() filter.Env { return e.filterEnv() }
 //
 // Kernel: get_syscall_name, kernel/trace/trace_syscalls.c.
 func (e histEnv) Syscall(nr int) (name string, ok bool) {
-	t := e.ft.syscalls.enter[int64(nr)]
+	t := e.ft.syscalls.Enter[int64(nr)]
 	if t == nil {
 		return "", false
 	}
@@ -73,7 +73,7 @@ func (e histEnv) LogFilter(err error) {
 func (e histEnv) SetClock(name string) error { return e.setClock(name) }
 
 // ClockInNs is trace_clock_in_ns, kernel/trace/trace.c.
-func (e histEnv) ClockInNs() bool { return e.clock.inNS }
+func (e histEnv) ClockInNs() bool { return e.clock.InNS }
 
 func (e histEnv) AbsoluteStamps(on bool) { e.keepUnbuffered(on) }
 

@@ -3,7 +3,9 @@ package tracer
 import (
 	"fmt"
 
+	"ftracelab/tracer/clock"
 	"ftracelab/tracer/functions"
+	"ftracelab/tracer/pidlist"
 
 	"ftracelab/fgraph"
 	"ftracelab/ringbuf"
@@ -28,11 +30,13 @@ type Instance struct {
 	buf        *ringbuf.Buffer
 	rec        *record.Recorder
 	snap       snapshot
-	latency    latency
-	start      uint64 // when the buffer was last emptied, by the trace clock
+	maxLatency uint64      // tracing_max_latency, in units of the trace clock
+	longest    longest     // what the snapshot holds
+	measured   *fgraph.Ops // the graph of a latency tracer; see traceFunctions
+	start      uint64      // when the buffer was last emptied, by the trace clock
 	opts       option.Set
 	current    *plugin.Tracer
-	clock      *clock
+	clock      *clock.Clock
 	clockCalls uint64
 	cpumask    cpumask.Mask
 	percent    uint64        // buffer_percent
@@ -50,7 +54,7 @@ type Instance struct {
 	ops        functions.Ops    // of a tracer that looks at functions
 	probes     []*functionProbe // function commands, the latest first
 	// set_ftrace_pid and set_ftrace_notrace_pid
-	functionPIDs, functionNoPIDs pidList
+	functionPIDs, functionNoPIDs pidlist.List
 	graph                        *fgraph.Ops  // while function_graph is current
 	deferred                     *unwind.Work // while userstacktrace_delay is on
 	errors                       errorLog
@@ -74,7 +78,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		name:     name,
 		opts:     ft.newOptions(name == ""),
 		current:  ft.tracerByName(nopTracer),
-		clock:    &clocks[0],
+		clock:    &clock.All[0],
 		cpumask:  cpumask.All(cpus),
 		types:    ft.registered(),
 		events:   make([]eventState, ft.maxID+1),
@@ -140,7 +144,7 @@ func (tr *Instance) wasEmptied(cpu int) {
 // resetSnapshot empties the snapshot on all CPUs.
 func (tr *Instance) resetSnapshot() {
 	resetCPUs(tr.snap.buf, -1)
-	tr.latency.of = longest{began: tr.now(0)}
+	tr.longest = longest{began: tr.now(0)}
 }
 
 // resetCPUs empties a buffer on one CPU, or with cpu < 0 on all.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/latency"
 	"ftracelab/tracer/option"
 )
 
@@ -174,4 +176,20 @@ func (tr *Instance) heldNode(node tracefile.Node) tracefile.Node {
 		return &file
 	}
 	return node
+}
+
+// microseconds is a file with a time in ns that reads and writes microseconds.
+//
+// Kernel: tracing_nsecs_read and tracing_nsecs_write, kernel/trace/trace.c.
+func (tr *Instance) microseconds(name string, ns *uint64) tracefile.Node {
+	return tr.value(name, 0o640,
+		func() string { return strconv.FormatUint(latency.Microseconds(*ns), 10) + "\n" },
+		func(s string) error {
+			n, err := tracefile.ParseUserUlong(s, 10)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			*ns = n * 1000
+			return nil
+		})
 }

@@ -8,6 +8,7 @@ import (
 	"ftracelab/ringbuf"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/cpumask"
+	"ftracelab/tracer/output"
 	"ftracelab/tracer/record"
 )
 
@@ -22,6 +23,12 @@ type snapshot struct {
 	taken     uint64 // how often it was exchanged
 	allocated bool
 	armed     uint32 // triggers, commands and tracers that may take one
+}
+
+// longest describes the snapshot of a latency tracer: which section it shows.
+type longest struct {
+	header output.Latency
+	began  uint64 // entries before it do not belong to it
 }
 
 // perCPUSwap reports whether one CPU's buffer can be exchanged alone. The
@@ -131,7 +138,7 @@ func (tr *Instance) takeSnapshot(cpu int) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	tr.snap.taken++
-	tr.latency.of = longest{}
+	tr.longest = longest{}
 	return nil
 }
 

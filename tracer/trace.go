@@ -67,7 +67,7 @@ func (tr *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 		ProbedEvent:  ft.dyn.ProbedEvent,
 		CPUs:         ft.machine.OnlineCPUs(),
 		PossibleCPUs: buf.CPUs(),
-		CounterClock: !tr.clock.inNS,
+		CounterClock: !tr.clock.InNS,
 		Overrun:      overrun,
 		TimeStart:    tr.shows(buf).began,
 		Latency:      tr.shows(buf).header,
@@ -100,7 +100,7 @@ func (ft *Ftrace) userFile(tgid int32, ip uint64) (path string, start uint64) {
 func (tr *Instance) shows(buf *ringbuf.Buffer) longest {
 	l := longest{began: tr.start}
 	if buf == tr.snap.buf {
-		l = tr.latency.of
+		l = tr.longest
 	}
 	l.header.Release, l.header.Model = machine.Release, machine.PreemptModel
 	return l

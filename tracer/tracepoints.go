@@ -240,3 +240,17 @@ func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
 	ft.preemptIRQPoints(&points)
 	return points
 }
+
+// preemptIRQPoints are the events of the preemptirq system. Places are offsets from the
+// beginning of the kernel's text.
+func (ft *Ftrace) preemptIRQPoints(points *[machine.NumTracepoints]pointProbe) {
+	text, _ := ft.machine.Kallsyms().ByName("_stext")
+	for id, d := range map[machine.Event]*event.Def[events.PreemptIRQRecord]{
+		machine.EvPreemptDisable: events.PreemptDisable, machine.EvPreemptEnable: events.PreemptEnable,
+		machine.EvIRQDisable: events.IRQDisable, machine.EvIRQEnable: events.IRQEnable,
+	} {
+		points[id] = point(ft, d, func(r *events.PreemptIRQRecord, a *machine.PreemptIRQ) {
+			*r = events.PreemptIRQRecord{CallerOffs: int32(a.IP - text.Addr), ParentOffs: int32(a.Parent - text.Addr)}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/latency"
 	"ftracelab/tracer/mmiotrace"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
@@ -16,8 +17,8 @@ import (
 func (ft *Ftrace) newTracers() []plugin.Tracer {
 	host := (*host)(ft)
 	timerlat, osnoise := sampler.Osnoise(host)
-	wakeup, wakeupRT, wakeupDL := wakeupTracers()
-	irqsoff, preemptoff, preemptirqsoff := irqsoffTracers(ft)
+	wakeup, wakeupRT, wakeupDL := latency.Wakeup(host)
+	irqsoff, preemptoff, preemptirqsoff := latency.IRQsOff(host)
 	return []plugin.Tracer{
 		timerlat,
 		osnoise,
@@ -122,6 +123,7 @@ func (tr *Instance) setTracer(name string) error {
 			return err
 		}
 	}
+	tr.longest = longest{}
 	if t.Init != nil {
 		if err := t.Init(tr.trace()); err != nil {
 			if t.MaxBuffer {

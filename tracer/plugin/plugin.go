@@ -115,6 +115,8 @@ type Ftrace interface {
 	Run(d machine.Time)
 	// Advance lets simulated time pass with the lock held.
 	Advance(d machine.Time)
+	// Recording is tracing_on of the top instance.
+	Recording() bool
 	// Threshold is tracing_thresh, in ns; 0: there is none.
 	Threshold() *uint64
 	// Inside gives an address in a function of the kernel; 0 if there is no such

@@ -1,14 +1,14 @@
-package tracer
+package latency
 
 import (
 	"fmt"
 	"math"
 	"syscall"
 
+	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
-	"ftracelab/tracer/record"
 	"ftracelab/workload/machine"
 )
 
@@ -18,7 +18,7 @@ import (
 //
 // Kernel: kernel/trace/trace_sched_wakeup.c.
 type wakeup struct {
-	of       *Instance     // nil: nobody
+	measurement
 	rt, dl   bool          // only tasks of these scheduling classes
 	task     *machine.Task // the task followed, or nil
 	cpu      int           // where it was woken for
@@ -27,55 +27,56 @@ type wakeup struct {
 	deadline bool          // it is a deadline task: no other may take its place
 }
 
-// wakeupTracers are the rows of wakeup, wakeup_rt and wakeup_dl.
-func wakeupTracers() (any, rt, dl plugin.Tracer) {
-	s := new(wakeup)
+// Wakeup gives the tracers wakeup, wakeup_rt and wakeup_dl. Their instances are a
+// [Trace].
+func Wakeup(ft plugin.Ftrace) (any, rt, dl plugin.Tracer) {
+	s := &wakeup{measurement: measurement{ft: ft}}
 	row := func(name string, rt, dl bool) plugin.Tracer {
 		return plugin.Tracer{
 			Name: name, Instances: true, MaxBuffer: true, Latency: true, KeepsOverwrite: true,
-			Trace:  func(_ plugin.Trace, c *machine.CPU, tp machine.Tracepoint) { s.trace(c, tp) },
-			Points: []string{"sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_switch", "sched:sched_migrate_task"},
-			Init:   initWith(func(tr *Instance) error { return s.init(tr, rt, dl) }),
-			Reset: with(func(tr *Instance) {
-				_ = tr.latencyFunctions(false, "", nil) // stopping cannot fail
-				*s = wakeup{}
-				tr.resetBuffer()
-				tr.latencyReset()
-			}),
-			Start: with(func(tr *Instance) {
-				tr.resetBuffer()
-				s.forget()
-			}),
-			Changed: func(t plugin.Trace, o option.Option) { s.changed(instanceOf(t), o) },
+			Trace:   func(_ plugin.Trace, c *machine.CPU, tp machine.Tracepoint) { s.trace(c, tp) },
+			Points:  []string{"sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_switch", "sched:sched_migrate_task"},
+			Init:    func(t plugin.Trace) error { return s.init(t.(Trace), rt, dl) },
+			Reset:   func(plugin.Trace) { s.reset() },
+			Start:   func(plugin.Trace) { s.of.ResetBuffer(); s.forget() },
+			Changed: func(_ plugin.Trace, o option.Option) { s.changed(o) },
 		}
 	}
 	return row("wakeup", false, false), row("wakeup_rt", true, false), row("wakeup_dl", false, true)
 }
 
 // Kernel: __wakeup_tracer_init.
-func (s *wakeup) init(tr *Instance, rt, dl bool) error {
+func (s *wakeup) init(t Trace, rt, dl bool) error {
 	if s.of != nil {
-		return fmt.Errorf("current_tracer: instance %q measures already: %w", s.of.name, syscall.EBUSY)
+		return fmt.Errorf("current_tracer: instance %q measures already: %w", s.of.Name(), syscall.EBUSY)
 	}
-	if err := tr.latencyInit(); err != nil {
+	if err := s.begin(t); err != nil {
 		return err
 	}
-	*s = wakeup{of: tr, rt: rt, dl: dl}
+	s.rt, s.dl = rt, dl
 	s.forget()
-	return tr.latencyFunctions(true, wakeupHandler, s.follows)
+	return s.traceFunctions(wakeupHandler, s.follows)
+}
+
+// Kernel: wakeup_tracer_reset.
+func (s *wakeup) reset() {
+	_ = s.of.TraceFunctions("", false, nil) // stopping cannot fail
+	s.forget()
+	s.of.ResetBuffer()
+	s.end()
 }
 
 // Kernel: wakeup_flag_changed.
-func (s *wakeup) changed(tr *Instance, o option.Option) {
+func (s *wakeup) changed(o option.Option) {
 	if o != option.FunctionTrace && o != option.DisplayGraph {
 		return
 	}
 	if o == option.DisplayGraph {
-		tr.resetBuffer()
+		s.of.ResetBuffer()
 		s.forget()
-		tr.latency.max = 0
+		*s.of.MaxLatency() = 0
 	}
-	_ = tr.latencyFunctions(true, wakeupHandler, s.follows) // without room for it there is no graph, as in the kernel
+	_ = s.traceFunctions(wakeupHandler, s.follows)
 }
 
 // wakeupHandler is the function that records the functions called on the CPU
@@ -107,12 +108,11 @@ func (s *wakeup) trace(c *machine.CPU, tp machine.Tracepoint) {
 //
 // Kernel: probe_wakeup.
 func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
-	tr := s.of
-	if !tr.buf.Recording() {
+	if !s.of.Recording() {
 		return
 	}
-	tr.ft.cmdlines.Remember(t)
-	tr.ft.cmdlines.Remember(c.Current)
+	s.ft.Remember(t)
+	s.ft.Remember(c.Current)
 	dl := t.DeadlineTask()
 	switch {
 	case s.deadline, s.dl && !dl, s.rt && !dl && !t.RealTime():
@@ -120,31 +120,36 @@ func (s *wakeup) woken(c *machine.CPU, t *machine.Task, cpu int) {
 	case !dl && (t.Prio >= s.prio || t.Prio >= c.Current.Prio):
 		return
 	}
-	*s = wakeup{of: tr, rt: s.rt, dl: s.dl, task: t, cpu: cpu, current: cpu, prio: t.Prio, deadline: dl}
-	tr.latency.sections[cpu] = section{began: tr.now(c.ID)}
+	s.task, s.cpu, s.current, s.prio, s.deadline = t, cpu, cpu, t.Prio, dl
+	s.sections[cpu] = section{began: s.of.Now(c.ID)}
 	rec := switchRecord(c.Current, t, cpu)
-	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Wakeup, common(c), &rec) // the buffer counts what it refuses
-	tr.stackHere(c, 0, tr.ft.inside("__ftrace_trace_stack"), tr.ft.inside("probe_wakeup"))
-	tr.mark(c, 0, 0) // the callers' addresses, which a kernel without frame pointers does not know
+	s.record(c, events.Wakeup, &rec)
+	s.stackHere(c, 0, s.ft.Inside("__ftrace_trace_stack"), s.ft.Inside("probe_wakeup"))
+	s.mark(c, 0, 0) // the callers' addresses, which a kernel without frame pointers does not know
 }
 
 // switched ends the wait of the task followed.
 //
 // Kernel: probe_wakeup_sched_switch.
 func (s *wakeup) switched(c *machine.CPU, tp *machine.SchedSwitch) {
-	tr := s.of
-	tr.ft.cmdlines.Remember(tp.Prev)
-	if !tr.buf.Recording() || tp.Next != s.task || s.task == nil {
+	s.ft.Remember(tp.Prev)
+	if !s.of.Recording() || tp.Next != s.task || s.task == nil {
 		return
 	}
-	tr.mark(c, tr.ft.inside("__schedule"), 0)
+	s.mark(c, s.ft.Inside("__schedule"), 0)
 	rec := switchRecord(tp.Prev, tp.Next, c.ID)
-	_ = record.Write(tr.rec, c.ID, contextOf(c), events.ContextSwitch, common(c), &rec) // the buffer counts what it refuses
-	tr.stackHere(c, 0, tr.ft.inside("__ftrace_trace_stack"), tr.ft.inside("probe_wakeup_sched_switch"))
-	if delta := tr.now(c.ID) - tr.latency.sections[s.cpu].began; tr.reports(delta) {
-		tr.keepLongest(-1, delta, s.task, s.cpu)
+	s.record(c, events.ContextSwitch, &rec)
+	s.stackHere(c, 0, s.ft.Inside("__ftrace_trace_stack"), s.ft.Inside("probe_wakeup_sched_switch"))
+	if delta := s.of.Now(c.ID) - s.sections[s.cpu].began; s.reports(delta) {
+		s.keepLongest(-1, delta, s.task, s.cpu)
 	}
 	s.forget()
+}
+
+// record writes a record; the buffer counts what it refuses.
+func (s *wakeup) record(c *machine.CPU, d *event.Def[events.ContextSwitchRecord], rec *events.ContextSwitchRecord) {
+	s.scratch = d.Append(s.scratch[:0], s.ft.Common(c), rec)
+	_ = s.of.Write(c, s.scratch)
 }
 
 // Kernel: tracing_sched_wakeup_trace and tracing_sched_switch_trace.

@@ -1,4 +1,8 @@
-package tracer
+// Package profiler is the function profiler: it counts calls of functions and adds up
+// their times, by CPU.
+//
+// Kernel: CONFIG_FUNCTION_PROFILER, kernel/trace/ftrace.c.
+package profiler
 
 import (
 	"cmp"
@@ -7,19 +11,35 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/tracer/option"
+	"ftracelab/tracer/plugin"
 	"ftracelab/workload/machine"
 )
 
-// profiler counts calls of functions and adds up their times, by CPU.
-//
-// Kernel: CONFIG_FUNCTION_PROFILER, kernel/trace/ftrace.c.
-type profiler struct {
-	ft   *Ftrace
+// Host is what the profiler needs of ftrace.
+type Host interface {
+	plugin.Ftrace
+	// RegisterGraph calls ops for the functions that the top instance traces, until
+	// UnregisterGraph. The error says that there is no room for another user.
+	RegisterGraph(ops *fgraph.Ops) error
+	UnregisterGraph(ops *fgraph.Ops)
+	// Subtime is a word on the shadow stack, of the function that returns or of one that
+	// is up callers further out. It is nil if there is none.
+	Subtime(s *fgraph.Stack, up int) *uint64
+	// GraphTime is options/graph-time of the top instance: a function's time includes
+	// the time of the functions that it called.
+	GraphTime() bool
+}
+
+// Profiler is the state of the profiler.
+type Profiler struct {
+	ft   Host
 	ops  fgraph.Ops
 	on   bool
 	cpus []map[uint64]*profile // nil before it was first switched on
 }
+
+// New returns a profiler that is switched off.
+func New(ft Host) *Profiler { return &Profiler{ft: ft} }
 
 // profile is what is known of a function on one CPU; times are in ns.
 //
@@ -33,7 +53,7 @@ type profile struct {
 // entry counts a call. It wants every return.
 //
 // Kernel: profile_graph_entry, kernel/trace/ftrace.c.
-func (p *profiler) entry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+func (p *Profiler) entry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
 	cpu := p.cpus[c.ID]
 	f := cpu[call.Func]
 	if f == nil {
@@ -41,7 +61,7 @@ func (p *profiler) entry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool
 		cpu[call.Func] = f
 	}
 	f.hits++
-	if sub := p.ft.graph.Subtime(s, 0); sub != nil {
+	if sub := p.ft.Subtime(s, 0); sub != nil {
 		*sub = 0
 	}
 	return true
@@ -51,13 +71,13 @@ func (p *profiler) entry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool
 // functions it called took.
 //
 // Kernel: profile_graph_return, kernel/trace/ftrace.c.
-func (p *profiler) leave(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+func (p *Profiler) leave(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
 	took := ret.Rettime - ret.Calltime
-	if !p.ft.top.opts.Has(option.GraphTime) {
-		if caller := p.ft.graph.Subtime(s, 1); caller != nil {
+	if !p.ft.GraphTime() {
+		if caller := p.ft.Subtime(s, 1); caller != nil {
 			*caller += took
 		}
-		if sub := p.ft.graph.Subtime(s, 0); sub != nil && *sub < took {
+		if sub := p.ft.Subtime(s, 0); sub != nil && *sub < took {
 			took -= *sub
 		} else {
 			took = 0
@@ -73,7 +93,7 @@ func (p *profiler) leave(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
 // counted stays to be read.
 //
 // Kernel: ftrace_profile_write, kernel/trace/ftrace.c.
-func (p *profiler) set(s string) error {
+func (p *Profiler) set(s string) error {
 	n, err := tracefile.ParseUserUlong(s, 10)
 	if err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
@@ -82,41 +102,38 @@ func (p *profiler) set(s string) error {
 		return nil
 	}
 	if p.on {
-		p.ft.users.UnregisterGraph(&p.ops)
+		p.ft.UnregisterGraph(&p.ops)
 		p.on = false
 		return nil
 	}
-	p.cpus = make([]map[uint64]*profile, len(p.ft.machine.CPUs()))
+	p.cpus = make([]map[uint64]*profile, len(p.ft.Machine().CPUs()))
 	for cpu := range p.cpus {
 		p.cpus[cpu] = map[uint64]*profile{}
 	}
 	p.ops = fgraph.Ops{Entry: p.entry, Return: p.leave}
-	if err := p.ft.users.RegisterGraph(&p.ops, &p.ft.top.functions); err != nil {
+	if err := p.ft.RegisterGraph(&p.ops); err != nil {
 		return fmt.Errorf("function_profile_enabled: %w", err)
 	}
 	p.on = true
 	return nil
 }
 
-func (p *profiler) show() string {
+func (p *Profiler) show() string {
 	if p.on {
 		return "1\n"
 	}
 	return "0\n"
 }
 
-// files are function_profile_enabled and the folder trace_stat.
-func (p *profiler) files() []tracefile.Node {
+// Files are function_profile_enabled and the folder trace_stat.
+func (p *Profiler) Files() []tracefile.Node {
 	ft := p.ft
-	if !ft.cfg.FunctionProfiler {
-		return nil
-	}
 	return []tracefile.Node{
-		ft.top.value("function_profile_enabled", 0o640, p.show, p.set),
+		ft.Value("function_profile_enabled", 0o640, p.show, p.set),
 		&tracefile.Dir{Name: "trace_stat", Mode: 0o750, Children: func() []tracefile.Node {
 			var files []tracefile.Node
-			for cpu := range ft.machine.CPUs() {
-				files = append(files, ft.top.seq(fmt.Sprintf("function%d", cpu), 0o640, func() ([]byte, error) { return p.showCPU(cpu), nil }))
+			for cpu := range ft.Machine().CPUs() {
+				files = append(files, ft.Seq(fmt.Sprintf("function%d", cpu), 0o640, func() ([]byte, error) { return p.showCPU(cpu), nil }))
 			}
 			return files
 		}},
@@ -129,7 +146,7 @@ func (p *profiler) files() []tracefile.Node {
 //
 // Kernel: function_stat_show, kernel/trace/ftrace.c, and insert_stat,
 // kernel/trace/trace_stat.c.
-func (p *profiler) showCPU(cpu int) []byte {
+func (p *Profiler) showCPU(cpu int) []byte {
 	text := []byte("  Function                               Hit    Time            Avg             s^2\n" +
 		"  --------                               ---    ----            ---             ---\n")
 	if p.cpus == nil {
@@ -137,10 +154,10 @@ func (p *profiler) showCPU(cpu int) []byte {
 	}
 	for _, f := range sortedProfiles(p.cpus[cpu]) {
 		avg := f.time / f.hits
-		if avg < p.ft.thresh {
+		if avg < *p.ft.Threshold() {
 			continue
 		}
-		name, _, _, _, _ := p.ft.machine.Kallsyms().Lookup(f.ip)
+		name, _, _, _, _ := p.ft.Machine().Kallsyms().Lookup(f.ip)
 		text = fmt.Appendf(text, "  %-30.30s  %10d    ", name, f.hits)
 		text = fgraph.AppendDuration(text, f.time)
 		text = fgraph.AppendDuration(append(text, "    "...), avg)

@@ -1,10 +1,8 @@
-package tracer
+package functions
 
 import (
 	"fmt"
 	"math/bits"
-
-	"ftracelab/tracefsfs/tracefile"
 )
 
 // recordsPerPage is how many functions a page of ftrace's table has room for.
@@ -36,16 +34,16 @@ func recordGroups(n int) (groups []recordGroup) {
 	return groups
 }
 
-// dynInfo is dyn_ftrace_total_info: how many functions can be traced, and what memory
+// ShowInfo is dyn_ftrace_total_info: how many functions can be traced, and what memory
 // their records take. Groups that held nothing but init functions, which come last, are
 // given back.
 //
 // Departure: functions of a module's init section are never there.
 //
 // Kernel: tracing_read_dyn_info, kernel/trace/trace.c; ftrace_free_mem.
-func (ft *Ftrace) dynInfo() string {
+func (u *Users) ShowInfo() string {
 	count := map[string]int{}
-	for _, s := range ft.machine.Kallsyms().All() {
+	for _, s := range u.machine.Kallsyms().All() {
 		if s.Traceable {
 			count[s.Module]++
 		}
@@ -71,9 +69,4 @@ func (ft *Ftrace) dynInfo() string {
 		}
 	}
 	return fmt.Sprintf("%d pages:%d groups: %d\n", total, pages, groups)
-}
-
-// dynInfoFile is dyn_ftrace_total_info.
-func (ft *Ftrace) dynInfoFile() tracefile.Node {
-	return ft.top.value("dyn_ftrace_total_info", 0o440, ft.dynInfo, nil)
 }
