@@ -1,51 +1,81 @@
 package machine
 
-import "fmt"
+// The events here change nothing in the machine but what they report, so nothing is done
+// if nobody listens.
 
-// performSimple reports an event that changes nothing in the machine.
-func (c *CPU) performSimple(t *Task, a *activation, op *Op) {
-	switch e := op.Event; e {
-	case EvIRQHandlerEntry:
+func (c *CPU) performSysEnter(t *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
+		c.args.sysEnter = SysEnter{NR: t.stay.NR, Args: t.stay.Args}
+		c.report(op.Event, &c.args.sysEnter)
+	}
+}
+
+func (c *CPU) performSysExit(t *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
+		c.args.sysExit = SysExit{NR: t.stay.NR, Ret: t.stay.Ret}
+		c.report(op.Event, &c.args.sysExit)
+	}
+}
+
+func (c *CPU) performFault(t *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
+		c.args.fault = PageFaultArgs{ID: op.Event, Address: t.stay.Address, IP: t.User.IP, ErrorCode: t.stay.ErrorCode}
+		c.report(op.Event, &c.args.fault)
+	}
+}
+
+func (c *CPU) performIRQEntry(_ *Task, a *activation, op *Op) {
+	if c.on(op.Event) {
 		c.args.irqEntry = IRQHandlerEntry{IRQ: a.irq.IRQ, Name: a.irq.Name}
-		c.report(e, &c.args.irqEntry)
-	case EvIRQHandlerExit:
+		c.report(op.Event, &c.args.irqEntry)
+	}
+}
+
+func (c *CPU) performIRQExit(_ *Task, a *activation, op *Op) {
+	if c.on(op.Event) {
 		c.args.irqExit = IRQHandlerExit{IRQ: a.irq.IRQ, Ret: 1}
-		c.report(e, &c.args.irqExit)
-	case EvSoftIRQRaise, EvSoftIRQEntry, EvSoftIRQExit:
-		c.args.softirq = SoftIRQ{ID: e, Vec: uint32(op.Arg)}
-		c.report(e, &c.args.softirq)
-	case EvHRTimerInit, EvHRTimerStart, EvHRTimerCancel, EvHRTimerExpireEntry, EvHRTimerExpireExit:
-		c.reportHRTimer(t, a, e)
-	case EvTimerInit, EvTimerStart, EvTimerCancel, EvTimerExpireEntry, EvTimerExpireExit:
-		c.reportTimer(t, op)
-	case EvTickStop:
+		c.report(op.Event, &c.args.irqExit)
+	}
+}
+
+func (c *CPU) performSoftIRQ(_ *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
+		c.args.softirq = SoftIRQ{ID: op.Event, Vec: uint32(op.Arg)}
+		c.report(op.Event, &c.args.softirq)
+	}
+}
+
+func (c *CPU) performTickStop(_ *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
 		c.args.tickStop = TickStop{Success: 1, Dependency: tickDepNone}
-		c.report(e, &c.args.tickStop)
-	case EvPageAlloc, EvPageFree:
-		c.reportPage(op)
-	case EvQueueWork, EvActivateWork, EvWorkStart, EvWorkEnd:
-		fn := c.m.kallsyms.addr("vmstat_update")
+		c.report(op.Event, &c.args.tickStop)
+	}
+}
+
+func (c *CPU) performWork(_ *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
 		c.args.work = Work{
-			ID: e, Work: 0xffff88813bc00000 + uint64(c.ID)<<18, Function: fn,
+			ID: op.Event, Work: 0xffff88813bc00000 + uint64(c.ID)<<18, Function: c.m.kallsyms.addr("vmstat_update"),
 			Workqueue: "mm_percpu_wq", ReqCPU: int32(c.ID), CPU: int32(c.ID),
 		}
-		c.report(e, &c.args.work)
-	case EvSignalGenerate, EvSignalDeliver:
-		c.reportSignal(t, op)
-	case EvLocalTimerEntry, EvLocalTimerExit:
-		c.args.vector = Vector{ID: e, Vector: localTimerVector}
-		c.report(e, &c.args.vector)
-	case EvRescheduleEntry, EvRescheduleExit:
-		c.args.vector = Vector{ID: e, Vector: rescheduleVector}
-		c.report(e, &c.args.vector)
-	case EvCallFunctionSingleEntry, EvCallFunctionSingleExit:
-		c.args.vector = Vector{ID: e, Vector: callFunctionSingleVector}
-		c.report(e, &c.args.vector)
-	case EvSampleFooBar, EvSampleTemplateSimple, EvSampleFooBarCond, EvSampleTemplateCond, EvSampleTemplatePrint, EvSampleFooRelLoc:
-		c.args.sample = Sample{ID: e, Count: op.Arg}
-		c.report(e, &c.args.sample)
-	default:
-		panic(fmt.Sprintf("machine: invariant: operation with event %d", e))
+		c.report(op.Event, &c.args.work)
+	}
+}
+
+// performVector is the entry to a system vector, or the way out.
+func performVector(vector int32) func(*CPU, *Task, *activation, *Op) {
+	return func(c *CPU, _ *Task, _ *activation, op *Op) {
+		if c.on(op.Event) {
+			c.args.vector = Vector{ID: op.Event, Vector: vector}
+			c.report(op.Event, &c.args.vector)
+		}
+	}
+}
+
+func (c *CPU) performSample(_ *Task, _ *activation, op *Op) {
+	if c.on(op.Event) {
+		c.args.sample = Sample{ID: op.Event, Count: op.Arg}
+		c.report(op.Event, &c.args.sample)
 	}
 }
 
@@ -72,9 +102,12 @@ func (c *CPU) Jiffies() uint64 { return initialJiffies + c.Time/tickLength }
 // perCPU gives the address of a per-CPU object of the kernel.
 func (c *CPU) perCPU(offset uint64) uint64 { return 0xffff88813bc00000 + uint64(c.ID)<<18 + offset }
 
-func (c *CPU) reportHRTimer(t *Task, a *activation, e Event) {
+func (c *CPU) performHRTimer(t *Task, a *activation, op *Op) {
+	if !c.on(op.Event) {
+		return
+	}
 	tick := a.kind == actInterrupt && a.irq.Kind == Tick || t == c.idle
-	h := HRTimer{ID: e, Timer: c.perCPU(0x1e5a0), Function: c.m.kallsyms.addr("tick_nohz_handler"), Now: int64(c.Time)}
+	h := HRTimer{ID: op.Event, Timer: c.perCPU(0x1e5a0), Function: c.m.kallsyms.addr("tick_nohz_handler"), Now: int64(c.Time)}
 	h.Expires = int64((c.Time/tickLength + 1) * tickLength)
 	if !tick {
 		h.Timer = 0xffffc90000003d80 + uint64(t.PID)<<14
@@ -84,10 +117,13 @@ func (c *CPU) reportHRTimer(t *Task, a *activation, e Event) {
 	}
 	h.SoftExpires = h.Expires
 	c.args.hrtimer = h
-	c.report(e, &c.args.hrtimer)
+	c.report(op.Event, &c.args.hrtimer)
 }
 
-func (c *CPU) reportTimer(t *Task, op *Op) {
+func (c *CPU) performTimer(t *Task, _ *activation, op *Op) {
+	if !c.on(op.Event) {
+		return
+	}
 	now := c.Jiffies()
 	c.args.timer = Timer{
 		ID: op.Event, Timer: 0xffffc90000003c00 + uint64(t.PID)<<14,
@@ -103,7 +139,10 @@ const (
 	pageCount = 0x8000
 )
 
-func (c *CPU) reportPage(op *Op) {
+func (c *CPU) performPage(_ *Task, _ *activation, op *Op) {
+	if !c.on(op.Event) {
+		return
+	}
 	order := uint32(op.Arg)
 	pages := uint64(1) << order
 	if op.Event == EvPageAlloc {
@@ -122,7 +161,10 @@ const gfpUserZero = 0x100cca | 0x100
 
 const sigchld = 17
 
-func (c *CPU) reportSignal(t *Task, op *Op) {
+func (c *CPU) performSignal(t *Task, _ *activation, op *Op) {
+	if !c.on(op.Event) {
+		return
+	}
 	s := Signal{ID: op.Event, Sig: sigchld, Code: 1, Task: t, Group: 1, Result: 1}
 	if op.Event == EvSignalGenerate {
 		s.Result = 1 // TRACE_SIGNAL_IGNORED: nobody catches it

@@ -57,6 +57,7 @@ type Machine struct {
 	streams     map[string]*rand.Rand
 	kernel      Kernel
 	ips         []uint64 // addresses of the patched calls, by site
+	tracepoints *[NumTracepoints]tracepoint
 	enabled     [NumTracepoints]bool
 	watched     bool // a tracepoint of the preemptirq system is enabled
 	tasks       map[int]*Task
@@ -89,7 +90,8 @@ func New(cfg Config) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{
-		cfg: cfg, now: cfg.Boot, kallsyms: ks,
+		tracepoints: &tracepoints,
+		cfg:         cfg, now: cfg.Boot, kallsyms: ks,
 		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1, smi: smi{at: never},
 	}
 	for id := range cfg.CPUs {

@@ -40,7 +40,7 @@ func (a *Assembler) Ask(n int, handled int32, body func(*Assembler)) *Assembler 
 }
 
 // performNMI notes the time before a handler, or makes the report behind it.
-func (c *CPU) performNMI(a *activation, op *Op) {
+func (c *CPU) performNMI(_ *Task, a *activation, op *Op) {
 	if op.Arg == nmiAsks {
 		a.asked = c.Time
 		return

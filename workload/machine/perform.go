@@ -1,101 +1,79 @@
 package machine
 
+import "fmt"
+
 // perform does what happens at an OpTrace step and reports it.
 func (c *CPU) perform(t *Task, op *Op) {
-	a := &t.acts[len(t.acts)-1]
-	switch e := op.Event; e {
-	case EvSchedWaking, EvSchedWakeup, EvSchedWakeupNew:
-		c.performWake(t, a, op)
-	case EvSchedFork, EvSchedExec:
-		c.m.kernel.Workload.Event(c, t, e, op.Arg)
-	case EvSchedExit, EvSchedFree, EvSchedWait, EvSchedStatRuntime:
-		c.performProcess(t, e, op.Arg)
-	case EvSysEnter:
-		if c.on(e) {
-			c.args.sysEnter = SysEnter{NR: t.stay.NR, Args: t.stay.Args}
-			c.report(e, &c.args.sysEnter)
-		}
-	case EvSysExit:
-		if c.on(e) {
-			c.args.sysExit = SysExit{NR: t.stay.NR, Ret: t.stay.Ret}
-			c.report(e, &c.args.sysExit)
-		}
-	case EvPageFaultUser, EvPageFaultKernel:
-		if c.on(e) {
-			c.args.fault = PageFaultArgs{ID: e, Address: t.stay.Address, IP: t.User.IP, ErrorCode: t.stay.ErrorCode}
-			c.report(e, &c.args.fault)
-		}
-	case EvNMIHandler:
-		c.performNMI(a, op)
-	case EvKmalloc, EvKmemCacheAlloc, EvKfree, EvKmemCacheFree:
-		c.performSlab(t, op)
-	case EvBlockBioQueue, EvBlockGetrq, EvBlockIOStart, EvBlockBackmerge, EvBlockPlug, EvBlockUnplug,
-		EvBlockRqIssue, EvBlockRqComplete, EvBlockIODone, EvBlockDirtyBuffer:
-		c.performBlock(t, a, op)
-	default:
-		if c.on(e) {
-			c.performSimple(t, a, op)
-		}
+	do := c.m.tracepoints[op.Event].perform
+	if do == nil {
+		panic(fmt.Sprintf("machine: invariant: operation with event %d", op.Event))
 	}
+	do(c, t, &t.acts[len(t.acts)-1], op)
 }
 
-func (c *CPU) performWake(t *Task, a *activation, op *Op) {
-	switch op.Event {
-	case EvSchedWaking:
-		who := a.next
-		if a.next = nil; who == nil {
-			who = c.chooseWakee(a, op.Arg)
-		}
-		if c.waking(who) {
-			if a.wake != nil {
-				c.makeRunnable(a.wake)
-			}
-			a.wake = who
-		}
-	case EvSchedWakeup:
+func (c *CPU) performWaking(_ *Task, a *activation, op *Op) {
+	who := a.next
+	if a.next = nil; who == nil {
+		who = c.chooseWakee(a, op.Arg)
+	}
+	if c.waking(who) {
 		if a.wake != nil {
 			c.makeRunnable(a.wake)
-			a.wake = nil
 		}
-	case EvSchedWakeupNew:
-		if child := t.child; child != nil {
-			t.child = nil
-			c.woken(child, EvSchedWakeupNew)
-		}
+		a.wake = who
 	}
 }
 
-func (c *CPU) performProcess(t *Task, e Event, arg int32) {
-	switch e {
-	case EvSchedExit:
-		t.exiting = true
-		c.m.kernel.Workload.Event(c, t, e, arg)
-		if c.on(e) {
-			c.args.process = SchedProcess{ID: e, Task: t, PID: t.PID}
-			c.report(e, &c.args.process)
-		}
-	case EvSchedFree:
-		if len(c.m.dead) == 0 {
-			return
-		}
-		dead := c.m.dead[0]
-		c.m.dead = append(c.m.dead[:0], c.m.dead[1:]...)
-		if c.on(e) {
-			c.args.process = SchedProcess{ID: e, Task: dead, PID: dead.PID}
-			c.report(e, &c.args.process)
-		}
-	case EvSchedWait:
-		if c.on(e) {
-			c.args.process = SchedProcess{ID: e, Task: t, PID: 0}
-			c.report(e, &c.args.process)
-		}
-	case EvSchedStatRuntime:
-		ran := c.Time - c.accounted
-		c.accounted = c.Time
-		if c.on(e) && t != c.idle && ran > 0 {
-			c.args.runtime = SchedStatRuntime{Task: t, Runtime: ran}
-			c.report(e, &c.args.runtime)
-		}
+func (c *CPU) performWakeup(_ *Task, a *activation, _ *Op) {
+	if a.wake != nil {
+		c.makeRunnable(a.wake)
+		a.wake = nil
+	}
+}
+
+func (c *CPU) performWakeupNew(t *Task, _ *activation, _ *Op) {
+	if child := t.child; child != nil {
+		t.child = nil
+		c.woken(child, EvSchedWakeupNew)
+	}
+}
+
+// performInWorkload is for what the workload decides: which task is made, and which
+// program it executes.
+func (c *CPU) performInWorkload(t *Task, _ *activation, op *Op) {
+	c.m.kernel.Workload.Event(c, t, op.Event, op.Arg)
+}
+
+func (c *CPU) performExit(t *Task, _ *activation, op *Op) {
+	t.exiting = true
+	c.m.kernel.Workload.Event(c, t, op.Event, op.Arg)
+	c.reportProcess(op.Event, t, t.PID)
+}
+
+func (c *CPU) performFree(_ *Task, _ *activation, op *Op) {
+	if len(c.m.dead) == 0 {
+		return
+	}
+	dead := c.m.dead[0]
+	c.m.dead = append(c.m.dead[:0], c.m.dead[1:]...)
+	c.reportProcess(op.Event, dead, dead.PID)
+}
+
+func (c *CPU) performWait(t *Task, _ *activation, op *Op) { c.reportProcess(op.Event, t, 0) }
+
+func (c *CPU) reportProcess(e Event, t *Task, pid int) {
+	if c.on(e) {
+		c.args.process = SchedProcess{ID: e, Task: t, PID: pid}
+		c.report(e, &c.args.process)
+	}
+}
+
+func (c *CPU) performRuntime(t *Task, _ *activation, op *Op) {
+	ran := c.Time - c.accounted
+	c.accounted = c.Time
+	if c.on(op.Event) && t != c.idle && ran > 0 {
+		c.args.runtime = SchedStatRuntime{Task: t, Runtime: ran}
+		c.report(op.Event, &c.args.runtime)
 	}
 }
 
@@ -161,32 +139,38 @@ func (s *slab) kind(i int) *slabKind {
 	return &s.kinds[i]
 }
 
-// performSlab allocates or frees an object. Its call site is in the caller of the
+// slabOf is the kind of object of a step, and its call site. That is in the caller of the
 // allocator's function, because the kernel passes _RET_IP_.
-func (c *CPU) performSlab(t *Task, op *Op) {
-	if !c.on(op.Event) {
-		return
-	}
-	var s Slab
+func (c *CPU) slabOf(t *Task, op *Op) (s Slab, site uint64) {
 	if int(op.Arg) < len(c.m.kernel.Slabs) {
 		s = c.m.kernel.Slabs[op.Arg]
 	}
-	var site uint64
 	if n := len(t.frames); n > 0 {
 		site = t.frames[n-1].orig
 	}
-	switch op.Event {
-	case EvKmalloc, EvKmemCacheAlloc:
-		c.args.alloc = SlabAlloc{
-			ID: op.Event, CallSite: site, Ptr: c.m.slab.alloc(int(s.Kind), uint64(s.Alloc)),
-			BytesReq: uint64(s.Req), BytesAlloc: uint64(s.Alloc), GFP: uint64(s.GFP),
-			Node: -1, Accounted: s.Accounted, Cache: s.Cache,
-		}
-		c.report(op.Event, &c.args.alloc)
-	default:
-		c.args.free = SlabFree{
-			ID: op.Event, CallSite: site, Ptr: c.m.slab.free(int(s.Kind), uint64(s.Alloc)), Name: s.Cache,
-		}
-		c.report(op.Event, &c.args.free)
+	return s, site
+}
+
+func (c *CPU) performAlloc(t *Task, _ *activation, op *Op) {
+	if !c.on(op.Event) {
+		return
 	}
+	s, site := c.slabOf(t, op)
+	c.args.alloc = SlabAlloc{
+		ID: op.Event, CallSite: site, Ptr: c.m.slab.alloc(int(s.Kind), uint64(s.Alloc)),
+		BytesReq: uint64(s.Req), BytesAlloc: uint64(s.Alloc), GFP: uint64(s.GFP),
+		Node: -1, Accounted: s.Accounted, Cache: s.Cache,
+	}
+	c.report(op.Event, &c.args.alloc)
+}
+
+func (c *CPU) performSlabFree(t *Task, _ *activation, op *Op) {
+	if !c.on(op.Event) {
+		return
+	}
+	s, site := c.slabOf(t, op)
+	c.args.free = SlabFree{
+		ID: op.Event, CallSite: site, Ptr: c.m.slab.free(int(s.Kind), uint64(s.Alloc)), Name: s.Cache,
+	}
+	c.report(op.Event, &c.args.free)
 }

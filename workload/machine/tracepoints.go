@@ -88,59 +88,111 @@ const (
 	NumTracepoints
 )
 
-var tracepointNames = [NumTracepoints]string{
-	EvSchedSwitch: "sched:sched_switch", EvSchedWaking: "sched:sched_waking",
-	EvSchedWakeup: "sched:sched_wakeup", EvSchedWakeupNew: "sched:sched_wakeup_new",
-	EvSchedFork: "sched:sched_process_fork", EvSchedExec: "sched:sched_process_exec",
-	EvSchedExit: "sched:sched_process_exit", EvSchedFree: "sched:sched_process_free",
-	EvSchedWait: "sched:sched_process_wait", EvSchedStatRuntime: "sched:sched_stat_runtime",
-	EvSchedMigrate: "sched:sched_migrate_task", EvIRQHandlerEntry: "irq:irq_handler_entry",
-	EvIRQHandlerExit: "irq:irq_handler_exit", EvSoftIRQRaise: "irq:softirq_raise",
-	EvSoftIRQEntry: "irq:softirq_entry", EvSoftIRQExit: "irq:softirq_exit",
-	EvHRTimerInit: "timer:hrtimer_init", EvHRTimerStart: "timer:hrtimer_start",
-	EvHRTimerCancel: "timer:hrtimer_cancel", EvHRTimerExpireEntry: "timer:hrtimer_expire_entry",
-	EvHRTimerExpireExit: "timer:hrtimer_expire_exit", EvTimerInit: "timer:timer_init",
-	EvTimerStart: "timer:timer_start", EvTimerCancel: "timer:timer_cancel",
-	EvTimerExpireEntry: "timer:timer_expire_entry", EvTimerExpireExit: "timer:timer_expire_exit",
-	EvTickStop: "timer:tick_stop", EvKmalloc: "kmem:kmalloc", EvKfree: "kmem:kfree",
-	EvKmemCacheAlloc: "kmem:kmem_cache_alloc", EvKmemCacheFree: "kmem:kmem_cache_free",
-	EvPageAlloc: "kmem:mm_page_alloc", EvPageFree: "kmem:mm_page_free",
-	EvSysEnter: "raw_syscalls:sys_enter", EvSysExit: "raw_syscalls:sys_exit",
-	EvQueueWork: "workqueue:workqueue_queue_work", EvActivateWork: "workqueue:workqueue_activate_work",
-	EvWorkStart: "workqueue:workqueue_execute_start", EvWorkEnd: "workqueue:workqueue_execute_end",
-	EvSignalGenerate: "signal:signal_generate", EvSignalDeliver: "signal:signal_deliver",
-	EvNewTask: "task:task_newtask", EvTaskRename: "task:task_rename",
-	EvPageFaultUser: "exceptions:page_fault_user", EvPageFaultKernel: "exceptions:page_fault_kernel",
-	EvLocalTimerEntry: "irq_vectors:local_timer_entry", EvLocalTimerExit: "irq_vectors:local_timer_exit",
-	EvRescheduleEntry: "irq_vectors:reschedule_entry", EvRescheduleExit: "irq_vectors:reschedule_exit",
-	EvCallFunctionSingleEntry: "irq_vectors:call_function_single_entry",
-	EvCallFunctionSingleExit:  "irq_vectors:call_function_single_exit",
-	EvIRQDisable:              "preemptirq:irq_disable", EvIRQEnable: "preemptirq:irq_enable",
-	EvPreemptDisable: "preemptirq:preempt_disable", EvPreemptEnable: "preemptirq:preempt_enable",
-	EvNMIHandler:    "nmi:nmi_handler",
-	EvBlockBioQueue: "block:block_bio_queue", EvBlockGetrq: "block:block_getrq",
-	EvBlockIOStart: "block:block_io_start", EvBlockBackmerge: "block:block_bio_backmerge",
-	EvBlockPlug: "block:block_plug", EvBlockUnplug: "block:block_unplug",
-	EvBlockRqIssue: "block:block_rq_issue", EvBlockRqComplete: "block:block_rq_complete",
-	EvBlockIODone: "block:block_io_done", EvBlockDirtyBuffer: "block:block_dirty_buffer",
-	EvSampleFooBar: "sample-trace:foo_bar", EvSampleTemplateSimple: "sample-trace:foo_with_template_simple",
-	EvSampleFooBarCond: "sample-trace:foo_bar_with_cond", EvSampleTemplateCond: "sample-trace:foo_with_template_cond",
-	EvSampleTemplatePrint: "sample-trace:foo_with_template_print", EvSampleFooRelLoc: "sample-trace:foo_rel_loc",
+// tracepoint is a row of the table of tracepoints.
+type tracepoint struct {
+	name  string // "system:event"
+	class string // DECLARE_EVENT_CLASS; empty if the event is the only one of its class
+	// perform does what happens at an OpTrace step with the tracepoint, and reports it
+	// if somebody listens. It is nil for a tracepoint that another step of the machine
+	// reports.
+	perform func(c *CPU, t *Task, a *activation, op *Op)
+}
+
+// tracepoints is the table of tracepoints. A machine has a pointer to it.
+var tracepoints = [NumTracepoints]tracepoint{
+	EvNone:                    {"", "", func(*CPU, *Task, *activation, *Op) {}}, // a step that only takes time
+	EvSchedSwitch:             {"sched:sched_switch", "", nil},
+	EvSchedWaking:             {"sched:sched_waking", "sched_wakeup_template", (*CPU).performWaking},
+	EvSchedWakeup:             {"sched:sched_wakeup", "sched_wakeup_template", (*CPU).performWakeup},
+	EvSchedWakeupNew:          {"sched:sched_wakeup_new", "sched_wakeup_template", (*CPU).performWakeupNew},
+	EvSchedFork:               {"sched:sched_process_fork", "", (*CPU).performInWorkload},
+	EvSchedExec:               {"sched:sched_process_exec", "", (*CPU).performInWorkload},
+	EvSchedExit:               {"sched:sched_process_exit", "sched_process_template", (*CPU).performExit},
+	EvSchedFree:               {"sched:sched_process_free", "sched_process_template", (*CPU).performFree},
+	EvSchedWait:               {"sched:sched_process_wait", "", (*CPU).performWait},
+	EvSchedStatRuntime:        {"sched:sched_stat_runtime", "sched_stat_runtime", (*CPU).performRuntime},
+	EvSchedMigrate:            {"sched:sched_migrate_task", "", nil},
+	EvIRQHandlerEntry:         {"irq:irq_handler_entry", "", (*CPU).performIRQEntry},
+	EvIRQHandlerExit:          {"irq:irq_handler_exit", "", (*CPU).performIRQExit},
+	EvSoftIRQRaise:            {"irq:softirq_raise", "softirq", (*CPU).performSoftIRQ},
+	EvSoftIRQEntry:            {"irq:softirq_entry", "softirq", (*CPU).performSoftIRQ},
+	EvSoftIRQExit:             {"irq:softirq_exit", "softirq", (*CPU).performSoftIRQ},
+	EvHRTimerInit:             {"timer:hrtimer_init", "", (*CPU).performHRTimer},
+	EvHRTimerStart:            {"timer:hrtimer_start", "", (*CPU).performHRTimer},
+	EvHRTimerCancel:           {"timer:hrtimer_cancel", "hrtimer_class", (*CPU).performHRTimer},
+	EvHRTimerExpireEntry:      {"timer:hrtimer_expire_entry", "", (*CPU).performHRTimer},
+	EvHRTimerExpireExit:       {"timer:hrtimer_expire_exit", "hrtimer_class", (*CPU).performHRTimer},
+	EvTimerInit:               {"timer:timer_init", "timer_class", (*CPU).performTimer},
+	EvTimerStart:              {"timer:timer_start", "", (*CPU).performTimer},
+	EvTimerCancel:             {"timer:timer_cancel", "timer_class", (*CPU).performTimer},
+	EvTimerExpireEntry:        {"timer:timer_expire_entry", "", (*CPU).performTimer},
+	EvTimerExpireExit:         {"timer:timer_expire_exit", "timer_class", (*CPU).performTimer},
+	EvTickStop:                {"timer:tick_stop", "", (*CPU).performTickStop},
+	EvKmalloc:                 {"kmem:kmalloc", "", (*CPU).performAlloc},
+	EvKfree:                   {"kmem:kfree", "", (*CPU).performSlabFree},
+	EvKmemCacheAlloc:          {"kmem:kmem_cache_alloc", "", (*CPU).performAlloc},
+	EvKmemCacheFree:           {"kmem:kmem_cache_free", "", (*CPU).performSlabFree},
+	EvPageAlloc:               {"kmem:mm_page_alloc", "", (*CPU).performPage},
+	EvPageFree:                {"kmem:mm_page_free", "", (*CPU).performPage},
+	EvSysEnter:                {"raw_syscalls:sys_enter", "", (*CPU).performSysEnter},
+	EvSysExit:                 {"raw_syscalls:sys_exit", "", (*CPU).performSysExit},
+	EvQueueWork:               {"workqueue:workqueue_queue_work", "", (*CPU).performWork},
+	EvActivateWork:            {"workqueue:workqueue_activate_work", "", (*CPU).performWork},
+	EvWorkStart:               {"workqueue:workqueue_execute_start", "", (*CPU).performWork},
+	EvWorkEnd:                 {"workqueue:workqueue_execute_end", "", (*CPU).performWork},
+	EvSignalGenerate:          {"signal:signal_generate", "", (*CPU).performSignal},
+	EvSignalDeliver:           {"signal:signal_deliver", "", (*CPU).performSignal},
+	EvNewTask:                 {"task:task_newtask", "", nil},
+	EvTaskRename:              {"task:task_rename", "", nil},
+	EvPageFaultUser:           {"exceptions:page_fault_user", "x86_exceptions", (*CPU).performFault},
+	EvPageFaultKernel:         {"exceptions:page_fault_kernel", "x86_exceptions", (*CPU).performFault},
+	EvLocalTimerEntry:         {"irq_vectors:local_timer_entry", "x86_irq_vector", performVector(localTimerVector)},
+	EvLocalTimerExit:          {"irq_vectors:local_timer_exit", "x86_irq_vector", performVector(localTimerVector)},
+	EvRescheduleEntry:         {"irq_vectors:reschedule_entry", "x86_irq_vector", performVector(rescheduleVector)},
+	EvRescheduleExit:          {"irq_vectors:reschedule_exit", "x86_irq_vector", performVector(rescheduleVector)},
+	EvCallFunctionSingleEntry: {"irq_vectors:call_function_single_entry", "x86_irq_vector", performVector(callFunctionSingleVector)},
+	EvCallFunctionSingleExit:  {"irq_vectors:call_function_single_exit", "x86_irq_vector", performVector(callFunctionSingleVector)},
+	EvIRQDisable:              {"preemptirq:irq_disable", "preemptirq_template", nil},
+	EvIRQEnable:               {"preemptirq:irq_enable", "preemptirq_template", nil},
+	EvPreemptDisable:          {"preemptirq:preempt_disable", "preemptirq_template", nil},
+	EvPreemptEnable:           {"preemptirq:preempt_enable", "preemptirq_template", nil},
+	EvNMIHandler:              {"nmi:nmi_handler", "", (*CPU).performNMI},
+	EvBlockBioQueue:           {"block:block_bio_queue", "block_bio", (*CPU).performBlock},
+	EvBlockGetrq:              {"block:block_getrq", "block_bio", (*CPU).performBlock},
+	EvBlockIOStart:            {"block:block_io_start", "block_rq", (*CPU).performBlock},
+	EvBlockBackmerge:          {"block:block_bio_backmerge", "block_bio", (*CPU).performBlock},
+	EvBlockPlug:               {"block:block_plug", "", (*CPU).performBlock},
+	EvBlockUnplug:             {"block:block_unplug", "", (*CPU).performBlock},
+	EvBlockRqIssue:            {"block:block_rq_issue", "block_rq", (*CPU).performBlock},
+	EvBlockRqComplete:         {"block:block_rq_complete", "block_rq_completion", (*CPU).performBlock},
+	EvBlockIODone:             {"block:block_io_done", "block_rq", (*CPU).performBlock},
+	EvBlockDirtyBuffer:        {"block:block_dirty_buffer", "block_buffer", (*CPU).performBlock},
+	EvSampleFooBar:            {"sample-trace:foo_bar", "", (*CPU).performSample},
+	EvSampleTemplateSimple:    {"sample-trace:foo_with_template_simple", "", (*CPU).performSample},
+	EvSampleFooBarCond:        {"sample-trace:foo_bar_with_cond", "", (*CPU).performSample},
+	EvSampleTemplateCond:      {"sample-trace:foo_with_template_cond", "", (*CPU).performSample},
+	EvSampleTemplatePrint:     {"sample-trace:foo_with_template_print", "", (*CPU).performSample},
+	EvSampleFooRelLoc:         {"sample-trace:foo_rel_loc", "", (*CPU).performSample},
 }
 
 // TracepointName is "system:event", empty for EvNone.
-func (e Event) TracepointName() string { return tracepointNames[e] }
+func (e Event) TracepointName() string { return tracepoints[e].name }
 
 // Tracepoints lists the names of all tracepoints the machine has.
-func Tracepoints() []string { return append([]string(nil), tracepointNames[1:]...) }
+func Tracepoints() (names []string) {
+	for _, p := range tracepoints[1:] {
+		names = append(names, p.name)
+	}
+	return names
+}
 
 // Enable switches a tracepoint such as "sched:sched_switch" on or off. A tracepoint
 // that is off only costs a comparison.
 //
 // The error names a tracepoint that the machine does not have.
 func (m *Machine) Enable(name string, on bool) error {
-	for e, n := range tracepointNames {
-		if n == name && e != int(EvNone) {
+	for e := range tracepoints {
+		if tracepoints[e].name == name && e != int(EvNone) {
 			m.enabled[e] = on
 			m.watched = m.enabled[EvIRQDisable] || m.enabled[EvIRQEnable] || m.enabled[EvPreemptDisable] || m.enabled[EvPreemptEnable]
 			return nil
@@ -153,172 +205,6 @@ func (m *Machine) Enable(name string, on bool) error {
 func (m *Machine) Enabled(e Event) bool { return m.enabled[e] }
 
 func (m *Machine) syscallsTraced() bool { return m.enabled[EvSysEnter] || m.enabled[EvSysExit] }
-
-// The argument lists (TP_PROTO) of the tracepoints. There is a struct for each
-// tracepoint, or for several with the same arguments; ID then tells which it is.
-//
-// Kernel: include/trace/events/{sched,irq,timer,kmem,syscalls,workqueue,signal,task,preemptirq,nmi,block}.h.
-type (
-	// Sample is for the tracepoints of the module trace_events_sample.
-	Sample struct {
-		ID    Event
-		Count int32
-	}
-	// SchedSwitch is sched:sched_switch; PrevState is what the record holds.
-	SchedSwitch struct {
-		Preempt    bool
-		Prev, Next *Task
-		PrevState  int64
-	}
-	// SchedWakeup is sched:sched_waking, sched_wakeup and sched_wakeup_new.
-	SchedWakeup struct {
-		ID        Event
-		Task      *Task
-		TargetCPU int
-	}
-	// SchedFork is sched:sched_process_fork.
-	SchedFork struct{ Parent, Child *Task }
-	// SchedExec is sched:sched_process_exec.
-	SchedExec struct {
-		Task     *Task
-		Filename string
-		OldPID   int
-	}
-	// SchedProcess is sched:sched_process_exit, sched_process_free and
-	// sched_process_wait. For the last one, PID is what the task waits for.
-	SchedProcess struct {
-		ID   Event
-		Task *Task
-		PID  int
-	}
-	// SchedStatRuntime is sched:sched_stat_runtime.
-	SchedStatRuntime struct {
-		Task    *Task
-		Runtime uint64 // ns
-	}
-	// SchedMigrate is sched:sched_migrate_task.
-	SchedMigrate struct {
-		Task            *Task
-		OrigCPU, DstCPU int
-	}
-	// IRQHandlerEntry is irq:irq_handler_entry.
-	IRQHandlerEntry struct {
-		IRQ  int
-		Name string
-	}
-	// IRQHandlerExit is irq:irq_handler_exit; Ret is 1 for handled.
-	IRQHandlerExit struct{ IRQ, Ret int }
-	// SoftIRQ is irq:softirq_raise, softirq_entry and softirq_exit.
-	SoftIRQ struct {
-		ID  Event
-		Vec uint32
-	}
-	// HRTimer is for the hrtimer events of the system timer. Timer and Function are
-	// addresses.
-	HRTimer struct {
-		ID              Event
-		Timer, Function uint64
-		Expires         int64 // ns; hrtimer_start
-		SoftExpires     int64
-		Now             int64 // hrtimer_expire_entry
-		ClockID, Mode   int32
-		WasArmed        bool
-	}
-	// Timer is for the events of the timer wheel. Times are in jiffies.
-	Timer struct {
-		ID              Event
-		Timer, Function uint64
-		Expires         uint64
-		BucketExpiry    uint64
-		Now             uint64
-		BaseClk         uint64
-		Flags           uint32
-	}
-	// TickStop is timer:tick_stop.
-	TickStop struct{ Success, Dependency int32 }
-	// SlabAlloc is kmem:kmalloc and kmem_cache_alloc.
-	SlabAlloc struct {
-		ID                   Event
-		CallSite, Ptr        uint64
-		BytesReq, BytesAlloc uint64
-		GFP                  uint64
-		Node                 int32
-		Accounted            bool
-		Cache                string
-	}
-	// SlabFree is kmem:kfree and kmem_cache_free.
-	SlabFree struct {
-		ID            Event
-		CallSite, Ptr uint64
-		Name          string // of the cache; kmem_cache_free
-	}
-	// Page is kmem:mm_page_alloc and mm_page_free.
-	Page struct {
-		ID          Event
-		PFN         uint64
-		Order       uint32
-		GFP         uint64
-		MigrateType int32
-	}
-	// SysEnter is raw_syscalls:sys_enter, and drives syscalls:sys_enter_*.
-	SysEnter struct {
-		NR   int64
-		Args [6]uint64
-	}
-	// SysExit is raw_syscalls:sys_exit, and drives syscalls:sys_exit_*.
-	SysExit struct{ NR, Ret int64 }
-	// Work is for the events of the system workqueue, with the addresses of the work
-	// and its function.
-	Work struct {
-		ID             Event
-		Work, Function uint64
-		Workqueue      string
-		ReqCPU, CPU    int32
-	}
-	// Signal is signal:signal_generate and signal_deliver. Task is the receiver.
-	Signal struct {
-		ID               Event
-		Sig, Errno, Code int32
-		Task             *Task
-		Group, Result    int32
-		Handler, Flags   uint64
-	}
-	// NewTask is task:task_newtask.
-	NewTask struct {
-		Task        *Task
-		CloneFlags  uint64
-		OOMScoreAdj int16
-	}
-	// TaskRename is task:task_rename.
-	TaskRename struct {
-		Task             *Task
-		OldComm, NewComm string
-		OOMScoreAdj      int16
-	}
-	// PageFaultArgs is exceptions:page_fault_user and page_fault_kernel.
-	PageFaultArgs struct {
-		ID                     Event
-		Address, IP, ErrorCode uint64
-	}
-	// NMIHandler is nmi:nmi_handler: the address of the handler, how long it took in
-	// ns, and how many NMIs were its own.
-	NMIHandler struct {
-		Handler uint64
-		Delta   int64
-		Handled int32
-	}
-	// PreemptIRQ is for the events of the system preemptirq: the address where it
-	// happens, and that of the caller, or 0 if it is not known.
-	PreemptIRQ struct {
-		ID         Event
-		IP, Parent uint64
-	}
-	// Vector is for the events of the system irq_vectors.
-	Vector struct {
-		ID     Event
-		Vector int32
-	}
-)
 
 func (*SchedSwitch) Event() Event      { return EvSchedSwitch }
 func (a *SchedWakeup) Event() Event    { return a.ID }
@@ -408,35 +294,9 @@ func (e Event) Valid() bool { return e > EvNone && e < NumTracepoints }
 // Template is the name of the event class to which e belongs. The class's probe is
 // trace_event_raw_event_TEMPLATE.
 func (e Event) Template() string {
-	switch e {
-	case EvSchedWaking, EvSchedWakeup, EvSchedWakeupNew:
-		return "sched_wakeup_template"
-	case EvSchedExit, EvSchedFree:
-		return "sched_process_template"
-	case EvSchedStatRuntime:
-		return "sched_stat_runtime"
-	case EvSoftIRQRaise, EvSoftIRQEntry, EvSoftIRQExit:
-		return "softirq"
-	case EvHRTimerCancel, EvHRTimerExpireExit:
-		return "hrtimer_class"
-	case EvTimerInit, EvTimerCancel, EvTimerExpireExit:
-		return "timer_class"
-	case EvPageFaultUser, EvPageFaultKernel:
-		return "x86_exceptions"
-	case EvLocalTimerEntry, EvLocalTimerExit, EvRescheduleEntry, EvRescheduleExit,
-		EvCallFunctionSingleEntry, EvCallFunctionSingleExit:
-		return "x86_irq_vector"
-	case EvIRQDisable, EvIRQEnable, EvPreemptDisable, EvPreemptEnable:
-		return "preemptirq_template"
-	case EvBlockBioQueue, EvBlockGetrq, EvBlockBackmerge:
-		return "block_bio"
-	case EvBlockIOStart, EvBlockRqIssue, EvBlockIODone:
-		return "block_rq"
-	case EvBlockRqComplete:
-		return "block_rq_completion"
-	case EvBlockDirtyBuffer:
-		return "block_buffer"
+	if class := tracepoints[e].class; class != "" {
+		return class
 	}
-	_, name, _ := strings.Cut(tracepointNames[e], ":")
+	_, name, _ := strings.Cut(tracepoints[e].name, ":")
 	return name
 }

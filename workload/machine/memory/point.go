@@ -171,7 +171,7 @@ func timer(_ *Memory, a *machine.Timer) []uint64                { return words(a
 func work(_ *Memory, a *machine.Work) []uint64                  { return words(a.Work) }
 func vector(_ *Memory, a *machine.Vector) []uint64              { return words(uint64(a.Vector)) }
 func preemptIRQ(_ *Memory, a *machine.PreemptIRQ) []uint64      { return words(a.IP, a.Parent) }
-func bio(mem *Memory, a *machine.Block) []uint64 { return words(mem.structure("bio", a.Sector)) }
+func bio(mem *Memory, a *machine.Block) []uint64                { return words(mem.structure("bio", a.Sector)) }
 
 func request(mem *Memory, a *machine.Block) []uint64 {
 	return words(mem.structure("request", a.Sector))
