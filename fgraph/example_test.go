@@ -44,3 +44,33 @@ func ExampleGraph() {
 	// } 135 ns
 	// goes on at 0xa
 }
+
+// What an unwinder does when it meets the address of the return trampoline, and how a
+// user keeps words from a function's entry to its return.
+func ExampleGraph_RetAddr() {
+	g := fgraph.New(fgraph.Config{})
+	var shadow *fgraph.Stack
+	ops := &fgraph.Ops{}
+	ops.Entry = func(_ *machine.CPU, s *fgraph.Stack, call fgraph.Call) bool {
+		shadow = s
+		s.Reserve(ops, 8)[0] = 42
+		return true
+	}
+	ops.Return = func(_ *machine.CPU, s *fgraph.Stack, _ fgraph.Ret) {
+		fmt.Println("kept since the entry:", s.Retrieve(ops))
+	}
+	if err := g.Register(ops); err != nil {
+		fmt.Println(err)
+		return
+	}
+	cpu := &machine.CPU{Current: &machine.Task{PID: 1}}
+	frame := machine.Frame{IP: 0x1000, Ret: 0xa}
+	g.Call(cpu, &frame)
+	index := 0
+	fmt.Printf("%d words on the shadow stack; %#x stands for %#x\n",
+		len(shadow.Words(nil)), frame.Ret, g.RetAddr(shadow, &index, frame.Ret, 0))
+	g.Leave(cpu, &frame)
+	// Output:
+	// 7 words on the shadow stack; 0xffffffff81093e00 stands for 0xa
+	// kept since the entry: [42]
+}

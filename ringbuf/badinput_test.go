@@ -117,7 +117,7 @@ func TestClockGoesBack(t *testing.T) {
 			}
 			b.Commit(0, e)
 		}
-		b.Snapshot(0)
+		b.Diagram(0)
 		read := 0
 		for _, ok := b.Consume(0); ok; _, ok = b.Consume(0) {
 			read++

@@ -86,7 +86,7 @@
 //
 // Only the end of the outermost event moves the commit, up to where the tail is
 // by then, so what a reader finds is always complete. See the examples of
-// Buffer.Snapshot and DumpPage.
+// Buffer.Diagram and DumpPage.
 //
 // # Readers beside the writer
 //

@@ -118,7 +118,7 @@ func ExampleBuffer_Interrupt() {
 	write(ringbuf.Normal, "one.")
 	who := "task"
 	b.Interrupt(0, func(at ringbuf.Point) {
-		s := b.Snapshot(0)
+		s := b.Diagram(0)
 		page := s.Pages[1]
 		fmt.Printf("%-6s%-8v before %d, write %d; %d bytes written, %d finished\n",
 			who, at, s.BeforeStamp, s.WriteStamp, page.Write, page.Committed)
@@ -130,7 +130,7 @@ func ExampleBuffer_Interrupt() {
 	})
 	write(ringbuf.Normal, "two.")
 	b.Interrupt(0, nil)
-	for _, e := range b.Snapshot(0).Pages[1].Events {
+	for _, e := range b.Diagram(0).Pages[1].Events {
 		fmt.Println(e)
 	}
 	// Output:
@@ -161,7 +161,7 @@ func ExampleBuffer_Interrupt() {
 // number) is ahead of what is finished (the first), and an interrupt that comes
 // now moves on to the next page, but the commit stays behind until the outermost
 // event ends.
-func ExampleBuffer_Snapshot() {
+func ExampleBuffer_Diagram() {
 	b, err := ringbuf.New(ringbuf.Config{CPUs: 1, Size: 3 * 48, SubbufSize: 64, Clock: func(int) uint64 { return 1 }})
 	if err != nil {
 		fmt.Println(err)
@@ -175,15 +175,15 @@ func ExampleBuffer_Snapshot() {
 		}
 	}
 	record(8, ringbuf.Normal)
-	fmt.Printf("eight events\n%s\n", b.Snapshot(0))
+	fmt.Printf("eight events\n%s\n", b.Diagram(0))
 	b.Consume(0)
-	fmt.Printf("one is read\n%s\n", b.Snapshot(0))
+	fmt.Printf("one is read\n%s\n", b.Diagram(0))
 	e, _ := b.Reserve(0, ringbuf.Normal, 8)
 	record(1, ringbuf.IRQ)
-	fmt.Printf("one is begun, and interrupted by another\n%s\n", b.Snapshot(0))
+	fmt.Printf("one is begun, and interrupted by another\n%s\n", b.Diagram(0))
 	clear(e.Data)
 	b.Commit(0, e)
-	fmt.Printf("it ends\n%s", b.Snapshot(0))
+	fmt.Printf("it ends\n%s", b.Diagram(0))
 	// Output:
 	// eight events
 	//     R             H                           CT

@@ -50,7 +50,7 @@ var invariants = []struct {
 		"events are read in the order of their reservation, and time does not go back",
 		func(m *model) error {
 			var last uint64
-			for _, p := range m.b.Snapshot(0).Pages {
+			for _, p := range m.b.Diagram(0).Pages {
 				for _, e := range p.Events {
 					if e.Time < last {
 						return fmt.Errorf("%v on page %d, before it %d", e, p.ID, last)
@@ -73,7 +73,7 @@ var invariants = []struct {
 	{
 		"commit ≤ write ≤ capacity, and only the end of the outermost event moves the commit",
 		func(m *model) error {
-			for _, p := range m.b.Snapshot(0).Pages {
+			for _, p := range m.b.Diagram(0).Pages {
 				if p.Committed > p.Write || p.Write > m.b.SubbufSize()-ringbuf.PageHeaderSize {
 					return fmt.Errorf("page %d: commit %d, write %d", p.ID, p.Committed, p.Write)
 				}
@@ -93,7 +93,7 @@ var invariants = []struct {
 			if s := m.b.Stats(0); !m.mayLose && s.Overrun != 0 {
 				return fmt.Errorf("%d events lost without leave", s.Overrun)
 			}
-			return headToTail(m.b.Snapshot(0))
+			return headToTail(m.b.Diagram(0))
 		},
 		[]string{"TestEveryInterleaving", "TestCommitOverrun"},
 	},
@@ -111,7 +111,7 @@ var invariants = []struct {
 	{
 		"contexts nest; a context that writes is let in once more, and not again",
 		func(m *model) error {
-			if s := m.b.Snapshot(0); len(s.Open) != 0 || slices.Contains(m.held[:], true) {
+			if s := m.b.Diagram(0); len(s.Open) != 0 || slices.Contains(m.held[:], true) {
 				return fmt.Errorf("at rest %d events are open, contexts %v", len(s.Open), m.held)
 			}
 			return nil // while events are open: model.write foretells what Reserve says
@@ -174,7 +174,7 @@ func (m *model) check() {
 	m.seen["checked"]++
 	for n, i := range invariants {
 		if err := i.holds(m); err != nil {
-			m.t.Fatalf("after %s: invariant %d (%s): %v\n%s", m.lastChange, n+1, i.what, err, m.b.Snapshot(0))
+			m.t.Fatalf("after %s: invariant %d (%s): %v\n%s", m.lastChange, n+1, i.what, err, m.b.Diagram(0))
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (m *model) times() error {
 }
 
 // headToTail goes from the head to the tail and finds the commit in between.
-func headToTail(s ringbuf.Snapshot) error {
+func headToTail(s ringbuf.Diagram) error {
 	commit := s.Pages[0].Commit
 	for _, p := range s.Pages[1:] {
 		commit = commit || p.Commit
@@ -217,7 +217,7 @@ func headToTail(s ringbuf.Snapshot) error {
 
 // wakes is the condition on which a reader that waits is woken.
 func (m *model) wakes(percent int) bool {
-	s := m.b.Snapshot(0)
+	s := m.b.Diagram(0)
 	if percent == 0 || m.b.Empty(0) {
 		return !m.b.Empty(0)
 	}

@@ -148,7 +148,7 @@ func (m *model) mapped() {
 	for range rapid.IntRange(0, 3).Draw(m.t, "pages") {
 		before := m.b.Stats(0).Read
 		mapping.GetReader()
-		if m.b.Snapshot(0).Pages[0].Commit {
+		if m.b.Diagram(0).Pages[0].Commit {
 			m.carried = ringbuf.LostUnknown // the kernel does not tell on the writer's page
 		}
 		m.gotPage(mapping.Reader(), int(m.b.Stats(0).Read-before))
@@ -222,6 +222,6 @@ func (m *model) wait() {
 	if w.woken, w.kicks, hit = ringbuf.Watch(m.b, 0, w.percent); !hit {
 		m.waiters = append(m.waiters, w)
 	} else if !m.wakes(w.percent) && !m.padded {
-		m.t.Fatalf("%d%% of the pages hold data, it is said:\n%s", w.percent, m.b.Snapshot(0))
+		m.t.Fatalf("%d%% of the pages hold data, it is said:\n%s", w.percent, m.b.Diagram(0))
 	}
 }

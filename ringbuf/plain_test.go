@@ -80,7 +80,7 @@ func TestPlainIsTheSame(t *testing.T) {
 					t.Fatalf("%+v\n%+v", a, b)
 				}
 			case 2:
-				if a, b := rings[0].Snapshot(0).String(), long.Snapshot(0).String(); a != b {
+				if a, b := rings[0].Diagram(0).String(), long.Diagram(0).String(); a != b {
 					t.Fatalf("%s\n%s", a, b)
 				}
 			default:

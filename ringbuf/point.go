@@ -39,7 +39,7 @@ func (p Point) String() string {
 // called at the points of those writes, too. While fn is nil, this costs a
 // writer nothing.
 //
-// Of the readers' methods fn may call Snapshot; the others may wait for the
+// Of the readers' methods fn may call Diagram; the others may wait for the
 // writer, which waits for fn.
 //
 // It is for the goroutine that writes, between two events. After SwapCPU fn

@@ -156,7 +156,7 @@ func TestTraceCmdReads(t *testing.T) {
 					}
 				}
 				older := 0 // on the reader page, which is older than what was lost
-				reader := b.Snapshot(cpu).Pages[0]
+				reader := b.Diagram(cpu).Pages[0]
 				for _, e := range reader.Events {
 					if e.IsData() && e.Offset >= ringbuf.PageHeaderSize+reader.Read {
 						older++

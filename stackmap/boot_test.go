@@ -57,7 +57,7 @@ func testBoot(t *testing.T, fsys fs.FS, kernels ...string) {
 				pages, _ := strconv.Atoi(line[2])
 				want = append(want, Area{Size: size, Pages: pages})
 			}
-			if diff := cmp.Diff(want, cfg.Vmallocinfo()); diff != "" {
+			if diff := cmp.Diff(want, cfg.vmallocinfo()); diff != "" {
 				t.Errorf("%s: vmallocinfo (-kernel +ours):\n%s", name, diff)
 			}
 			table, pool, _ := cfg.Memory()

@@ -44,3 +44,15 @@ func ExampleMap_GetID() {
 	// drops:        0
 	// success_rate: 100%
 }
+
+// The size of the map on a kernel's command line. A value that is too large is clamped,
+// as the kernel does it; of a value that is none the default remains.
+func ExampleBootBits() {
+	for _, cmdline := range []string{"quiet ftrace_stackmap.bits=12", "ftrace_stackmap.bits=30", "ftrace_stackmap.bits=many"} {
+		fmt.Println(stackmap.BootBits(cmdline))
+	}
+	// Output:
+	// 12 <nil>
+	// 18 <nil>
+	// 14 ftrace_stackmap.bits="many": stackmap: invalid argument
+}

@@ -35,9 +35,9 @@ func (m *Map) Stats() Stats {
 	return s
 }
 
-// SuccessRate is the percentage of successes, rounded down; ok is false if
+// successRate is the percentage of successes, rounded down; ok is false if
 // nothing was counted yet.
-func (s Stats) SuccessRate() (percent uint64, ok bool) {
+func (s Stats) successRate() (percent uint64, ok bool) {
 	sum := s.Successes + s.Drops
 	if sum == 0 {
 		return 0, false
@@ -58,7 +58,7 @@ func (s Stats) AppendText(dst []byte) []byte {
 	line("\nsuccesses:    ", s.Successes)
 	line("\ndrops:        ", s.Drops)
 	dst = append(dst, '\n')
-	if percent, ok := s.SuccessRate(); ok {
+	if percent, ok := s.successRate(); ok {
 		line("success_rate: ", percent)
 		dst = append(dst, "%\n"...)
 	}

@@ -29,10 +29,10 @@ func vmalloc(n int) []Area {
 	return areas
 }
 
-// Vmallocinfo lists what a kernel with this map shows in /proc/vmallocinfo for
+// vmallocinfo lists what a kernel with this map shows in /proc/vmallocinfo for
 // ftrace_stackmap_create: the table, then the pool, each followed by its list of
 // pages if that is large.
-func (c Config) Vmallocinfo() []Area {
+func (c Config) vmallocinfo() []Area {
 	c = c.withDefaults()
 	return append(vmalloc(c.slots()*slotSize), vmalloc(c.capacity()*(elementSize+8*c.MaxDepth))...)
 }

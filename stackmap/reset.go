@@ -32,7 +32,7 @@ func (m *Map) Reset(before func()) error {
 //
 // Kernel: stackmap_write, trace_stackmap.c.
 func (m *Map) ResetWrite(p []byte, tracing bool, before func()) error {
-	if err := ParseReset(p); err != nil {
+	if err := parseReset(p); err != nil {
 		return err
 	}
 	if tracing {
@@ -41,9 +41,9 @@ func (m *Map) ResetWrite(p []byte, tracing bool, before func()) error {
 	return m.Reset(before)
 }
 
-// ParseReset checks what was written to stack_map: exactly "0" or "reset", one
+// parseReset checks what was written to stack_map: exactly "0" or "reset", one
 // newline allowed. Everything else, including an empty write, is ErrInvalid.
-func ParseReset(p []byte) error {
+func parseReset(p []byte) error {
 	switch string(p) {
 	case "0", "0\n", "reset", "reset\n":
 		return nil

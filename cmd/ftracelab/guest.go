@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"syscall"
 	"time"
 
 	"ftracelab/tracefsfs/shell"
@@ -26,6 +27,19 @@ func (g guest) Modules() (names []string) {
 
 func (g guest) Run(comm string, d time.Duration, s shell.Scheduling) error {
 	return workload.RunProcess(g.ft, workload.Process{Comm: comm, Sleep: machine.Time(d.Nanoseconds()), SchedAttr: attrOf(s)})
+}
+
+func (g guest) Ring(instance string, cpu int) (drawing string, err error) {
+	err = g.ft.Do(func(m *machine.Machine) error {
+		for _, tr := range g.ft.Instances() {
+			if tr.Name() == instance && cpu < len(m.CPUs()) {
+				drawing = tr.Buffer().Diagram(cpu).String()
+				return nil
+			}
+		}
+		return syscall.ENOENT
+	})
+	return drawing, err
 }
 
 func (g guest) Scheduling(pid int) (shell.Scheduling, error) {

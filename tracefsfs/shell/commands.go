@@ -60,6 +60,7 @@ func commands() []command {
 		{"realpath", "realpath path…", realpath},
 		{"renice", "renice [-n] n [-p] pid…: tasks of the machine", renice},
 		{"rev", "rev [file…]", program(coreutils.Rev)},
+		{"ring", "ring [-i instance] [cpu…]: draws the sub-buffers: R is the reader's, H the head, C the commit, T the tail", ring},
 		{"rm", "rm [-rf] path…", rm},
 		{"rmdir", "rmdir path…", rmdir},
 		{"rmmod", "rmmod module…", rmmod},

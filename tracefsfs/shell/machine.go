@@ -21,6 +21,9 @@ type Machine interface {
 	// Scheduling and SetScheduling are about any task of the machine, by its pid.
 	Scheduling(pid int) (Scheduling, error)
 	SetScheduling(pid int, s Scheduling) error
+	// Ring draws the ring buffer of a CPU; instance "" is the top one. An instance or a
+	// CPU that is not there is ENOENT.
+	Ring(instance string, cpu int) (string, error)
 }
 
 var errNoMachine = errors.New("the lab has no machine")
@@ -97,3 +100,42 @@ func lsmod(c *call) int {
 
 // moduleBytes is the size that modules are said to have.
 const moduleBytes = 16384
+
+// ring draws the ring buffers of an instance.
+func ring(c *call) int {
+	opts, words, ok := c.Options("i:")
+	if !ok {
+		return 2
+	}
+	instance := ""
+	for _, o := range opts {
+		instance = o.Arg
+	}
+	cpus := make([]int, c.sh.cfg.CPUs)
+	for cpu := range cpus {
+		cpus[cpu] = cpu
+	}
+	if len(words) > 0 {
+		cpus = cpus[:0]
+	}
+	for _, word := range words {
+		cpu := tool.ToInt(word)
+		if cpu < 0 {
+			return c.Usage("%q is no CPU", word)
+		}
+		cpus = append(cpus, cpu)
+	}
+	if c.sh.cfg.Machine == nil {
+		c.Fail("ring buffer", errNoMachine)
+		return 1
+	}
+	for _, cpu := range cpus {
+		drawing, err := c.sh.cfg.Machine.Ring(instance, cpu)
+		if err != nil {
+			c.Fail(fmt.Sprintf("CPU %d", cpu), err)
+			return 1
+		}
+		c.Printf("CPU %d\n%s", cpu, drawing)
+	}
+	return 0
+}

@@ -2,19 +2,20 @@ package ringbuf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Snapshot is the ring of one CPU at a moment, to look at and to draw; it is a
-// copy. (What the file snapshot takes is Swap.)
-type Snapshot struct {
+// Diagram is the ring of one CPU at a moment, to look at and to draw; it is a
+// copy.
+type Diagram struct {
 	Pages       []PageState // the reader page, then the ring from its head on
 	Open        []OpenEvent // reserved and not ended, the outermost first
 	BeforeStamp uint64      // time of the last attempt to write
 	WriteStamp  uint64      // time of the last event written; if it differs from BeforeStamp, somebody is between B and D
 }
 
-// PageState is one sub-buffer of a Snapshot.
+// PageState is one sub-buffer of a Diagram.
 type PageState struct {
 	Reader, Head, Commit, Tail bool        // which of the pointers are on it
 	ID                         int         // the sub-buffer's own
@@ -32,15 +33,15 @@ type OpenEvent struct {
 	Page, Offset int // ID, and index into its data
 }
 
-// Snapshot copies the state of the ring of cpu, and changes nothing.
+// Diagram copies the state of the ring of cpu. It changes nothing.
 //
 // It is for the goroutine that writes (between two events, inside one, or in an
 // interrupt at a Point), or while it does not write.
-func (b *Buffer) Snapshot(cpu int) Snapshot {
+func (b *Buffer) Diagram(cpu int) Diagram {
 	c := b.readers(cpu)
 	defer c.lock.Unlock()
 	c.settle()
-	s := Snapshot{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp}
+	s := Diagram{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp}
 	for _, e := range c.open[:c.committing] {
 		if e.page != nowhere {
 			s.Open = append(s.Open, OpenEvent{int(e.page), int(e.off)})
@@ -92,27 +93,76 @@ func (c *cpuBuffer) state(p *page) PageState {
 // ring-buffer-design: R the reader page, H the head, C the commit, T the tail.
 // The arrow that leads to the head is marked, as its link is. Under each page is
 // how many events it has, and how many of its bytes are finished and written.
-func (s Snapshot) String() string {
-	var letters, boxes, events, bytes strings.Builder
-	for i, p := range s.Pages {
-		arrow := "   "
-		switch {
-		case i == 0: // outside of the ring
-		case p.Link != "":
-			arrow = "-" + strings.ToUpper(p.Link[:1]) + ">"
-		default:
-			arrow = "-->"
+//
+// A row has at most five pages; a blank line is between rows. Of many pages in a row that no pointer is on, the first
+// and the last are drawn and the others counted.
+func (d Diagram) String() string {
+	var rows []string
+	for boxes := range slices.Chunk(d.boxes(), rowBoxes) {
+		var lines [4]strings.Builder
+		for _, b := range boxes {
+			fmt.Fprintf(&lines[0], "    %-10s", b.letters)
+			fmt.Fprintf(&lines[1], "[%-8s]%s ", b.name, b.arrow)
+			fmt.Fprintf(&lines[2], "  %-12s", b.events)
+			fmt.Fprintf(&lines[3], "  %-12s", b.bytes)
 		}
-		fmt.Fprintf(&letters, "    %-10s", p.Letters())
-		fmt.Fprintf(&boxes, "[ page %-2d]%s ", p.ID, arrow)
-		fmt.Fprintf(&events, "  %-12s", fmt.Sprintf("%d events", p.Entries))
-		fmt.Fprintf(&bytes, "  %-12s", fmt.Sprintf("%d/%d B", p.Committed, p.Write))
+		var row strings.Builder
+		for i := range lines {
+			row.WriteString(strings.TrimRight(lines[i].String(), " ") + "\n")
+		}
+		rows = append(rows, row.String())
 	}
-	var d strings.Builder
-	for _, line := range []string{letters.String(), boxes.String(), events.String(), bytes.String()} {
-		d.WriteString(strings.TrimRight(line, " ") + "\n")
+	return strings.Join(rows, "\n")
+}
+
+const (
+	rowBoxes = 5 // boxes in a row
+	longRun  = 5 // so many pages without a pointer are not drawn one by one
+)
+
+// box is what is drawn of a page, or of a run of pages.
+type box struct{ letters, name, arrow, events, bytes string }
+
+func (d Diagram) boxes() (boxes []box) {
+	for i := 0; i < len(d.Pages); i++ {
+		run := i
+		for run < len(d.Pages) && d.Pages[run].Letters() == "" && d.Pages[run].Link == "" {
+			run++
+		}
+		if run-i >= longRun {
+			boxes = append(boxes, boxOf(d.Pages[i]), many(d.Pages[i+1:run-1]))
+			i = run - 1
+		}
+		boxes = append(boxes, boxOf(d.Pages[i]))
+		if i == 0 { // outside of the ring
+			boxes[0].arrow = "   "
+		}
 	}
-	return d.String()
+	return boxes
+}
+
+func boxOf(p PageState) box {
+	b := box{
+		letters: p.Letters(), name: fmt.Sprintf(" page %d", p.ID), arrow: "-->",
+		events: fmt.Sprintf("%d events", p.Entries), bytes: fmt.Sprintf("%d/%d B", p.Committed, p.Write),
+	}
+	if p.Link != "" {
+		b.arrow = "-" + strings.ToUpper(p.Link[:1]) + ">"
+	}
+	return b
+}
+
+// many is a box for pages that are not drawn.
+func many(pages []PageState) box {
+	var events, committed int
+	for _, p := range pages {
+		events += p.Entries
+		committed += p.Committed
+	}
+	return box{
+		name: fmt.Sprintf(" %d more", len(pages)), arrow: "-->",
+		events: fmt.Sprintf("%d events", events), bytes: fmt.Sprintf("%d B", committed),
+	}
 }
 
 // Letters gives the letters of the pointers that are on the page.
