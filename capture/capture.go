@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
 )

@@ -4,7 +4,7 @@ import (
 	"embed"
 	"io/fs"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 //go:generate go run ./internal/cutexample -pages 250 $FTRACELAB_ORACLE/debian/stacks/kmem_stack example/kmem_stack

@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/tracedat"
 )
 

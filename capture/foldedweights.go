@@ -7,7 +7,7 @@ import (
 	"io"
 	"math/bits"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // maxSamples is how many samples a folded text becomes at most, not counting one for

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"

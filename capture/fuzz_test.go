@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // fuzzed reads data to its end, with and without KeepGoing. Whatever data holds, an

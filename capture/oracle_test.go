@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/internal/testutil"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/record"

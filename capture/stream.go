@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/tracedat"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path"
 	"slices"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/tracedat"
 )
 

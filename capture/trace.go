@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/fgraph"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output"

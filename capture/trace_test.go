@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/internal/testutil"
 )
 

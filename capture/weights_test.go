@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/record"
 )
 

@@ -3,7 +3,7 @@ package fgraph
 import (
 	"math/bits"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // ReturnToHandler is the address that replaces a return address: the address of

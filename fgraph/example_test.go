@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ftracelab/fgraph"
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // A tracer that prints each function of one task with its duration.

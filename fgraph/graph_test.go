@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 
 	"pgregory.net/rapid"
 )

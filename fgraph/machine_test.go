@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ftracelab/fgraph"
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // TestMachine traces a running machine and compares each task's calls and

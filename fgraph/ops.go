@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Call is a function being entered.

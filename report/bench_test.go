@@ -3,7 +3,7 @@ package report
 import (
 	"testing"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/record"
 )
 

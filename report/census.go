@@ -1,7 +1,7 @@
 package report
 
 import (
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind/cookie"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"

@@ -3,7 +3,7 @@ package report
 import (
 	"math/bits"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // maxUnique is how many unique stacks of one kind are remembered: as many as the

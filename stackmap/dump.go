@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // Record is one stack of a stack_map_bin.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 	"ftracelab/internal/plain"
 )
 

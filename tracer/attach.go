@@ -3,9 +3,9 @@ package tracer
 import (
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
+	"ftracelab/machine"
 	"ftracelab/tracer/option"
 	"ftracelab/unwind"
-	"ftracelab/workload/machine"
 )
 
 // setHooks sets the machine's hooks to what the instances want now. A hook

@@ -3,8 +3,8 @@ package tracer_test
 import (
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // A function's entry and return allocate nothing, whoever looks at them.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // diskLab is a lab with a disk.

@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
-	"ftracelab/workload/machine"
 )
 
 // blockPoints are the events of the block system.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // booted is how far the kernel has booted, if the run begins while it boots.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // With trace_options=stackmap,stacktrace at boot, stacks are full until the

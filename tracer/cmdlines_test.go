@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // Room for names comes in powers of two of memory, as the kernel's does.

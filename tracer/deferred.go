@@ -3,13 +3,13 @@ package tracer
 import (
 	"fmt"
 
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
 	"ftracelab/unwind/cookie"
-	"ftracelab/workload/machine"
 )
 
 // deferStacks turns userstacktrace_delay on or off: with it, an event records a

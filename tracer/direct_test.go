@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // A direct call comes behind the tracer's own record of the function's entry, and is

@@ -11,11 +11,11 @@ import (
 
 	"ftracelab/tracer/dynevent"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // A testEvent is what the test kinds make of "x:GROUP/EVENT ARGS…" and of y.

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"ftracelab/fgraph/rethook"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/functions"
-	"ftracelab/workload/machine"
 )
 
 // This file is what dynamic events see of ftrace (dynevent.Host) and of an instance

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // An eprobe happens with the event it is on, which is enabled softly for it.

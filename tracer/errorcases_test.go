@@ -15,10 +15,10 @@ import (
 
 	"ftracelab/tracer/dynevent"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // An errorCase is one command of the captured error cases: what was opened how

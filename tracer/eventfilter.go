@@ -3,10 +3,10 @@ package tracer
 import (
 	"errors"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
-	"ftracelab/workload/machine"
 )
 
 // filterOf is the filter of an event in this instance.

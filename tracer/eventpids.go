@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/pidlist"
-	"ftracelab/workload/machine"
 )
 
 // eventPIDs say of which tasks an instance records events: set_event_pid and

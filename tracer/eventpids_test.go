@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 func TestPIDFiles(t *testing.T) {

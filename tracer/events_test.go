@@ -6,11 +6,11 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/unwind/cookie"
-	"ftracelab/workload/machine"
 )
 
 // Each syntax of set_event.

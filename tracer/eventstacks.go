@@ -3,12 +3,12 @@ package tracer
 import (
 	"slices"
 
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
-	"ftracelab/workload/machine"
 )
 
 // stacks writes the stacks that the options want behind an event.

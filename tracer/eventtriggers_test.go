@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 const (

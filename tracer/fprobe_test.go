@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // lines are those of trace that a pattern matches.

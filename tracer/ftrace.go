@@ -17,6 +17,7 @@ import (
 	"ftracelab/tracer/functions"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/blk"
@@ -28,7 +29,6 @@ import (
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/rv"
 	"ftracelab/unwind"
-	"ftracelab/workload/machine"
 )
 
 // Config is what a kernel fixes when it is built or booted; everything else is

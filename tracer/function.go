@@ -7,11 +7,11 @@ import (
 	"ftracelab/tracer/functions"
 	"ftracelab/tracer/record"
 
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
-	"ftracelab/workload/machine"
 )
 
 // functionInit registers the function tracer of the instance.

@@ -6,12 +6,12 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // graphPrintOptions pairs the funcgraph options with the printer's.

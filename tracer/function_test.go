@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 var functionLine = regexp.MustCompile(`: (\S+)(?: \[\w+\])? <-(\S+)`)

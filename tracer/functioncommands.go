@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/option"
-	"ftracelab/workload/machine"
 )
 
 // functionCommands are the commands of set_ftrace_filter, mod apart.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // A command acts at its function, as often as its count says, and only then.

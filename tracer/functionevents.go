@@ -5,9 +5,9 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
-	"ftracelab/workload/machine"
 )
 
 // eventProbe is what enable_event or disable_event does at the functions of one

@@ -10,8 +10,8 @@ import (
 
 	"ftracelab/tracer/functions"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // functionMatch is what a word of a filter file selects: the function at a place

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // FuzzFunctionFilter writes words to the files that select functions, of the top

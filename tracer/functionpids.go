@@ -1,6 +1,6 @@
 package tracer
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // followsTask reports whether set_ftrace_pid and set_ftrace_notrace_pid let
 // functions of the task that runs on c through.

@@ -10,8 +10,8 @@ import (
 
 	"ftracelab/tracer/functions"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // A function command makes something happen at a function's entry:

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // writable are the files that take a write, one event standing for all.

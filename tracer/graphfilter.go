@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracer/functions"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // graphFilters say which calls function_graph shows: set_graph_function,

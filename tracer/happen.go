@@ -1,12 +1,12 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // This file is the way of every event: it happens on a CPU, in each instance its

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // A hist trigger that takes snapshots on a condition has the snapshot for

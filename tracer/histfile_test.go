@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // A histogram has counted what the trace shows.

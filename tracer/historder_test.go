@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
-	"ftracelab/workload/machine"
 )
 
 // orderCommands are triggers of events that come and go: some generate the event they

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/clock"
 	"ftracelab/tracer/event"
@@ -12,7 +13,6 @@ import (
 	"ftracelab/tracer/output"
 	"ftracelab/tracer/plugin"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // This file is what a tracer with a package of its own sees of ftrace (plugin.Ftrace)

@@ -8,6 +8,7 @@ import (
 	"ftracelab/tracer/pidlist"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/cpumask"
 	"ftracelab/tracer/event"
@@ -16,7 +17,6 @@ import (
 	"ftracelab/tracer/plugin"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
-	"ftracelab/workload/machine"
 )
 
 // Instance is struct trace_array: a ring buffer with its tracer, its events and

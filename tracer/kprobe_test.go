@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // Every call of a function hits the probes at its entry, behind it and at its return.

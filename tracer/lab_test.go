@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"ftracelab/internal/testutil"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // lab is a running machine with its tracefs.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"ftracelab/internal/testutil"
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 var latencyTracers = []string{"irqsoff", "preemptoff", "preemptirqsoff", "wakeup", "wakeup_rt"}

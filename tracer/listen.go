@@ -1,8 +1,8 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
-	"ftracelab/workload/machine"
 )
 
 // listen tells the machine which tracepoints anybody listens to, so that the

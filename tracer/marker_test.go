@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
-	"ftracelab/workload/machine"
 )
 
 var markWrite = regexp.MustCompile(`(?m)^(marker|raw) write (\d+) -> (.*?) ?$`)

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // times are those in the text of mmiotrace.

@@ -1,8 +1,8 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/functions"
-	"ftracelab/workload/machine"
 )
 
 // Do lets do have the machine between two of its steps: to add a task, to load a

@@ -1,6 +1,6 @@
 package tracer
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // nmi runs where an NMI begins and where it ends: what tracers measure shall not
 // count it as something else.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // What happens in an NMI has Z in its flags, wherever the NMI came, and its event

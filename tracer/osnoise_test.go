@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // The headers and the forms of the lines of the tracers with threads of their own

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // With options/pause-on-trace nothing is recorded while trace is open for reading;

@@ -3,9 +3,9 @@ package tracer_test
 import (
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // TestBufferPercent: readers of sub-buffers wake for any event until buffer_percent is

@@ -1,10 +1,10 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/pidlist"
-	"ftracelab/workload/machine"
 )
 
 // pidFile is a file of pids: > empties it, each write adds.

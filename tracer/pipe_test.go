@@ -9,11 +9,11 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // trace_pipe gives what trace showed, takes it, and is at its end once tracing is

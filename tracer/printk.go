@@ -7,11 +7,11 @@ import (
 
 	"ftracelab/tracer/printk"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
-	"ftracelab/workload/machine"
 )
 
 // hold keeps the strings of a module that has been loaded. If it has any, the top

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 func (l *lab) modprobe(name string) {

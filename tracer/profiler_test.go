@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // A row is laid out as the kernel's are.

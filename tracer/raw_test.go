@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // pages reads trace_pipe_raw of each CPU until there is nothing more.

@@ -8,7 +8,7 @@ import (
 
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // TestRethookBesideGraph hooks returns in both ways at once, of all functions, in

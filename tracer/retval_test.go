@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // A kernel built with CONFIG_FUNCTION_GRAPH_RETVAL has the other kernel's

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // The monitor wwnr follows each task from its first sleep on, and its events are those

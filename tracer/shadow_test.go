@@ -3,10 +3,10 @@ package tracer_test
 import (
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // The shadow stack of a task goes with the task.

@@ -5,9 +5,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 func newSnapshotLab(t *testing.T) *lab {

@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 func presets() map[string]record.MapConfig {

@@ -5,8 +5,8 @@ import (
 
 	"ftracelab/tracer/functions"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // stackTracer looks at the kernel stack at every function's entry and keeps the

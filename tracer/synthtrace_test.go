@@ -7,10 +7,10 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event/synth"
-	"ftracelab/workload/machine"
 )
 
 // A program defines an event of its own and records it.

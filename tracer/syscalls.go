@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
-	"ftracelab/workload/machine"
 )
 
 // enterSyscall is the probe that the events of the syscalls system share, on

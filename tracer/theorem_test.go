@@ -7,12 +7,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // resolved runs a machine whose events record stacks and gives what it traced, with the

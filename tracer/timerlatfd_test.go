@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 const timerlatFD = "osnoise/per_cpu/cpu2/timerlat_fd"

@@ -5,10 +5,10 @@ import (
 	"sort"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/output"
-	"ftracelab/workload/machine"
 )
 
 // printOptions pairs our options with those of the printer.

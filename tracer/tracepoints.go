@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
-	"ftracelab/workload/machine"
 )
 
 // tracepoint runs behind every tracepoint of the machine that anybody listens to: the

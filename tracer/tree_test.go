@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // tree is the listing of a folder, a line for each entry: type, mode, path.

@@ -9,7 +9,7 @@ import (
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer/dynevent"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Simulated tasks come by the places of their user stacks when a system call returns:

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/unwind/cookie"
-	"ftracelab/workload/machine"
 )
 
 // MaxEntries is how deep a deferred stack can be: what fits into one page with

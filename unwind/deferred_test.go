@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/unwind/cookie"
-	"ftracelab/workload/machine"
 
 	"pgregory.net/rapid"
 )

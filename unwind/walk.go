@@ -1,6 +1,6 @@
 package unwind
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // Stop says why a walk ended.
 type Stop uint8

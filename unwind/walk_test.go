@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 
 	"pgregory.net/rapid"
 )

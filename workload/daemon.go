@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // daemon is a process that wakes every few milliseconds, reads, writes and

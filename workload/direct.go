@@ -1,6 +1,6 @@
 package workload
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // The texts that the modules print.
 const (

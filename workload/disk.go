@@ -6,7 +6,7 @@ import (
 	"slices"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // The block device that appears with the module virtio_blk.

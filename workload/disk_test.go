@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // bareLab is a machine without a tracer.

@@ -1,6 +1,6 @@
 package workload
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // The kernel code of reading and writing a block device.
 //

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // DiskFile is the block device, opened by a process of the machine. The process reads

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Guests are tasks that stand for processes outside of the simulation: programs of the

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // guestMachine is a machine that notes what its tracepoints say of guests.

@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // guestCode adds the code of chdir and rmdir, system calls that guests make and that

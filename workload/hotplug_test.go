@@ -3,7 +3,7 @@ package workload
 import (
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Nobody waits for a CPU that is offline: neither a task that slept there and is to

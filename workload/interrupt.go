@@ -3,7 +3,7 @@ package workload
 import (
 	"slices"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // tickLength is the time between two ticks, CONFIG_HZ=250.

@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // kthread is a kernel thread: what it runs, and how it sleeps in between.

@@ -1,6 +1,6 @@
 package workload
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // life is a process that runs through a script of the model.
 type life struct {

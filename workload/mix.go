@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Config says how much the learned workload has to do.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 func boot(t testing.TB, scenario string, cfg machine.Config) *machine.Machine {

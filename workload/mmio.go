@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // mmioTest does the work of the module testmmiotrace: it maps the memory at an address,

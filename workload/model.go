@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"sync"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
-//go:generate go run ../internal/learn -kallsyms machine/kallsyms.bin.gz -o model.bin.gz
+//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin.gz -o model.bin.gz
 
 //go:embed model.bin.gz
 var modelImage []byte

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // module is a kernel module that can be loaded: the driver of a device, or one of the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // nmiCode is the handler of an NMI. It comes from the watchdog's counter, or from a CPU

@@ -3,7 +3,7 @@ package workload
 import (
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // NMIs come upon everything that a kernel does, and leave it as it was.

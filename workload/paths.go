@@ -3,7 +3,7 @@ package workload
 import (
 	"strconv"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // PathOf gives the path to which the argument arg of t's system call points.

@@ -3,7 +3,7 @@ package workload
 import (
 	"slices"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 const eio = 5 // from include/uapi/asm-generic/errno-base.h; the host may have another number

@@ -3,7 +3,7 @@ package workload
 import (
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Return is the value that a function returned most often in the captures.

@@ -3,7 +3,7 @@ package workload
 import (
 	"slices"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // sampleThread is the thread of the module trace_events_sample. Once a second it passes

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // lab lets a machine run by itself.

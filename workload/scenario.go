@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Scenario is a workload with a name.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Process is a program that a task of the machine runs, and says how the task is

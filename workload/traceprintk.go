@@ -1,6 +1,6 @@
 package workload
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // initText is an address in the init function of a module. Once that function has run,
 // its memory is gone, and no symbol is known for the address.

@@ -3,7 +3,7 @@ package workload
 import (
 	"math/rand/v2"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // image is what an unwinder of user stacks sees of a program: where it is mapped, and

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // Watchdog is the detector of hard lockups. Every CPU takes an NMI each time it has run

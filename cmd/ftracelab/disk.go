@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // hasDisk reports whether the driver of the machine's disk is loaded.

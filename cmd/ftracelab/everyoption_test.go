@@ -11,11 +11,11 @@ import (
 
 	"ftracelab/capture"
 	"ftracelab/internal/golden"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/output"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // tracedLab is a machine that has run under a tracer, with events, a marker and

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"ftracelab/capture"
+	"ftracelab/machine"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
 	"ftracelab/tracer/record"
-	"ftracelab/workload/machine"
 )
 
 // experimentFlags are the flags of experiment.

@@ -5,10 +5,10 @@ import (
 	"syscall"
 	"time"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // guest is the machine in the form in which the shell's commands use it.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ftracelab/internal/testutil"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/shell"
-	"ftracelab/workload/machine"
 )
 
 // kernelSelftests are tests of the kernel's own suite, by their path below

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
 	"ftracelab/tracer/record"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // labFlags say which machine to simulate, and how its kernel is built.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // TestRunInSlices: a run that looks at its context now and then records the same bytes

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/bridge"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // live is a lab that is mounted. Its time follows the wall clock, and each process that

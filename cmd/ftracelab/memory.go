@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // memoryFlag is --memory: how much memory the program may take to read captures.

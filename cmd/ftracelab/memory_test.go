@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // TestMemoryFlag: what is refused with the default is read with what the error advises.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs/cell"
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // overlays gives the machine's files outside of tracefs.

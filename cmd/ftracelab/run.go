@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ftracelab/capture"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/tracedat"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 type runFlags struct {

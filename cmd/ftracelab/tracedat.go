@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ftracelab/budget"
 	"ftracelab/capture"
-	"ftracelab/capture/budget"
 	"ftracelab/tracer"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output/tracecmd"

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs"
-	"ftracelab/workload/machine"
 	"ftracelab/workload/program"
 )
 

@@ -1,6 +1,6 @@
 package rethook
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // Fprobe is a user of functions' entries and returns. Its handlers run as long as
 // it is registered and not Disabled.

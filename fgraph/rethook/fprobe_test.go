@@ -3,7 +3,7 @@ package rethook
 import (
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // TestFprobe follows a call, refuses one, misses one and is disabled during one.

@@ -19,7 +19,7 @@
 // Kernel: kernel/trace/rethook.c.
 package rethook
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // Trampoline is the address that replaces a return address: the address of
 // arch_rethook_trampoline in the reference kernel.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // seen is what a handler was given.

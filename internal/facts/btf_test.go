@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/workload/machine/btf"
+	"ftracelab/machine/btf"
 )
 
 // image writes a section .BTF.

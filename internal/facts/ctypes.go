@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// writer writes types in the form of the texts of workload/machine/btf, and collects
+// writer writes types in the form of the texts of machine/btf, and collects
 // the typedefs and structures that these need.
 type writer struct {
 	types    []btfType

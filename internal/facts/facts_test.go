@@ -21,8 +21,8 @@ const unavailable = "unavailable"
 // sums are the SHA-256 sums of the files that are made from that package. Without the
 // package, nothing else shows that a file was changed by hand.
 var sums = map[string]string{
-	"workload/machine/btf/functions.txt": "1f54c3193d9a955b3a0a01edbb2ffea424dbd5c6e46d912c407824466fa13f65",
-	"workload/machine/btf/types.txt":     "76af54168dc7a705ba7c1a3f3807e19f68e7b902454e2279ad71c5149494bcc9",
+	"machine/btf/functions.txt": "1f54c3193d9a955b3a0a01edbb2ffea424dbd5c6e46d912c407824466fa13f65",
+	"machine/btf/types.txt":     "76af54168dc7a705ba7c1a3f3807e19f68e7b902454e2279ad71c5149494bcc9",
 }
 
 // TestEmbeddedFilesAreCurrent: the embedded files are what their sources give, byte for
@@ -30,7 +30,7 @@ var sums = map[string]string{
 // compared.
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	for name, dir := range map[string]string{
-		"formats": "tracer/event/events", "strings": "tracer/printk", "types": "workload/machine/btf",
+		"formats": "tracer/event/events", "strings": "tracer/printk", "types": "machine/btf",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := data[name]

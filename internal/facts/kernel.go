@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // prototypeModules are the modules for whose tracepoints prototypes are written.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 const treeHead = `# Files: our tracefs against the kernel's

@@ -3,8 +3,8 @@ package main
 import (
 	"strings"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // slowness is how many times longer a step took in the capture, on an emulated CPU with

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // eventTypes holds the numbers of the event types in the captures.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // dataSymbols are the symbols outside of the text that the kernel's own tests ask for.

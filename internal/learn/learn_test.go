@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ftracelab/internal/testutil"
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 func captures(t *testing.T) oracle {
@@ -28,7 +28,7 @@ func TestEmbeddedFilesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for made, have := range map[string]string{
-		syms: "../../workload/machine/kallsyms.bin.gz", model: "../../workload/model.bin.gz",
+		syms: "../../machine/kallsyms.bin.gz", model: "../../workload/model.bin.gz",
 	} {
 		a, err := os.ReadFile(made)
 		if err != nil {

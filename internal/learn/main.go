@@ -1,4 +1,4 @@
-// Command learn makes the embedded data of workload and workload/machine from
+// Command learn makes the embedded data of workload and machine from
 // captures of a real kernel: the symbol table and the model of its call trees.
 //
 //	go run ./internal/learn -oracle DIR -kallsyms FILE -o FILE
@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 func main() {

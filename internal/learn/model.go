@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // callgraphs are the captures of function_graph over all functions.

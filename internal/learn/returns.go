@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"ftracelab/machine"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // returnCaptures are captures of function_graph on a kernel that is built with

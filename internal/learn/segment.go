@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // item is a step of a task, as the graph tracer saw it.

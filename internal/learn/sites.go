@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // callers knows which function calls which, and from which address. Function traces

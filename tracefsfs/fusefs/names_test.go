@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
-	"ftracelab/workload/machine"
 )
 
 // TestKnowsNoFile: the source of the package names no file of the tree, so that a file

@@ -21,13 +21,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/bridge"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 // Some tests need servers in processes of their own, which they may kill. This program

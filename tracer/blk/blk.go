@@ -17,12 +17,12 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // Blk is the tracer and the device that it traces.

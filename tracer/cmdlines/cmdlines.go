@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // Cmdlines remembers the names of the tasks that were traced latest, as

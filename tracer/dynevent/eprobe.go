@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine"
 )
 
 // eprobeEvents are the kind of probes on other events.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
+	"ftracelab/machine/memory"
 	"ftracelab/tracer/event"
-	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/memory"
 
 	"ftracelab/tracefsfs/tracefile"
 )

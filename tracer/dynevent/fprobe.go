@@ -8,8 +8,8 @@ import (
 	"ftracelab/tracer/functions"
 
 	"ftracelab/fgraph/rethook"
+	"ftracelab/machine"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine"
 )
 
 // callSize is how long the patched call at a function's entry is.

@@ -4,11 +4,11 @@ import (
 	"io/fs"
 
 	"ftracelab/fgraph/rethook"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/functions"
-	"ftracelab/workload/machine"
 )
 
 // Host is ftrace as dynamic events see it.

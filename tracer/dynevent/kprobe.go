@@ -7,9 +7,9 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph/rethook"
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine"
 )
 
 // kprobeEvents are the kind of probes in the kernel.

@@ -7,7 +7,7 @@ import (
 
 	"ftracelab/tracer/functions"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // kprobe is a probe at an address of the kernel. One on the patched call of a function

@@ -1,8 +1,8 @@
 package dynevent
 
 import (
+	"ftracelab/machine/btf"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine/btf"
 )
 
 // probeBTF is the types of the kernel as the definition of a probe asks for them.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine"
 )
 
 // probeEnv is what the definition of a probe may ask.

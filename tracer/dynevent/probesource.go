@@ -3,9 +3,9 @@ package dynevent
 import (
 	"strconv"
 
+	"ftracelab/machine"
+	"ftracelab/machine/memory"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/memory"
 )
 
 // kernelSource is what a probe in the kernel reads: registers, stack and memory where a

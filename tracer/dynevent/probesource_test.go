@@ -3,7 +3,7 @@ package dynevent
 import (
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // An address as sprint_symbol prints it, without allocation.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/hist"
 	"ftracelab/tracer/event/synth"
-	"ftracelab/workload/machine"
 )
 
 // SynthEvent is a synthetic event that is defined.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/workload/machine"
 )
 
 // traceProbe is one definition of a probe event: a line of dynamic_events.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
+	"ftracelab/machine/memory"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/probe"
 	"ftracelab/unwind"
-	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/memory"
 )
 
 // UserFiles is the file system of user space, in which uprobes are put.

@@ -3,7 +3,7 @@ package functions
 import (
 	"slices"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // directChanged registers the direct calls of a module that has come, and takes

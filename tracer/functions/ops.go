@@ -1,6 +1,6 @@
 package functions
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // Ops is one user of function entries, with the
 // functions it wants. The tracers of an instance share the instance's filter;

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // All yields the functions that can be traced, in the order of

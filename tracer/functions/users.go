@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ftracelab/fgraph"
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Users is who sees function entries, on a machine, and which functions have ever been

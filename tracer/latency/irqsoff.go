@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // irqsoff measures for how long interrupts, preemption or either are switched

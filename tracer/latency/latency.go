@@ -11,11 +11,11 @@ package latency
 
 import (
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/output"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // Trace is the instance that measures.

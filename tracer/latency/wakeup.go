@@ -5,11 +5,11 @@ import (
 	"math"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // wakeup measures how long a task that has been woken waits for its CPU. It

@@ -12,10 +12,10 @@ import (
 	"fmt"
 	"slices"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // state is what the tracer remembers.

@@ -12,10 +12,10 @@ package plugin
 import (
 	"io/fs"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/option"
-	"ftracelab/workload/machine"
 )
 
 // Tracer is what current_tracer selects: a row of the table of tracers. All functions

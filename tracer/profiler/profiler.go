@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"ftracelab/fgraph"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // Host is what the profiler needs of ftrace.

@@ -15,9 +15,9 @@
 package rv
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // RV holds the monitors of a kernel; the only one is wwnr.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // hwlat looks for time that the hardware takes. Threads switch interrupts off and watch

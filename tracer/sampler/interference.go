@@ -3,9 +3,9 @@ package sampler
 import (
 	"fmt"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // noise is one kind of interference: how often it came, and since when it has been

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracer/cpumask"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // osnoise is the state that the tracers osnoise and timerlat share. They measure how an

@@ -1,9 +1,9 @@
 package sampler
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // osnoiseRun is one sampling of the osnoise thread.

@@ -8,8 +8,8 @@
 package sampler
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/plugin"
-	"ftracelab/workload/machine"
 )
 
 // samplerStep is how often a sampling thread looks at the clock.

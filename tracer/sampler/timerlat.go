@@ -1,8 +1,8 @@
 package sampler
 
 import (
+	"ftracelab/machine"
 	"ftracelab/tracer/event/events"
-	"ftracelab/workload/machine"
 )
 
 // timerlatPriority is the real-time priority of timerlat's threads.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"syscall"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/workload/machine"
 )
 
 // timerlatUser is a process that takes the place of timerlat's thread on a CPU. It

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // cursor reads a part of a file from its beginning on. It keeps the first error; after

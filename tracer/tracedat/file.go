@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // Meta is what a file holds besides the pages.

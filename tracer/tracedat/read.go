@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 // Open opens the file path; Close closes it. The memory that the File takes is charged

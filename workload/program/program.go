@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // base is where a program lies that can lie anywhere; address space layout

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // image is a little ELF file with one segment of code, whose entry point is in it.

@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"ftracelab/internal/testutil"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/bridge"
 	"ftracelab/tracer"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
 )
 
 func TestMain(m *testing.M) { os.Exit(testutil.RunWithPrivateMounts(m)) }

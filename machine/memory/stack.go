@@ -1,6 +1,6 @@
 package memory
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // threadSize is the size of a kernel stack.
 //

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ftracelab/workload/machine/btf"
+	"ftracelab/machine/btf"
 )
 
 func load(t testing.TB) *btf.Model {

@@ -1,6 +1,6 @@
 package memory
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // declarations say what is known about each kind of objects. A text whose member has no
 // name begins at textAt.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/capture/budget"
+	"ftracelab/budget"
 )
 
 func TestTake(t *testing.T) {

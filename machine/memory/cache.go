@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // caches are slab caches with the sizes of their objects, from captures.

@@ -1,6 +1,6 @@
 package memory
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // The registers of struct pt_regs, in the order in which they lie there.
 //

@@ -1,6 +1,6 @@
 package memory
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // Flags of open, and those that a file does not keep.
 //

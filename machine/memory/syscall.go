@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // callTable lists the parameters of x86-64's system calls: the number, then the names

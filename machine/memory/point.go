@@ -1,6 +1,6 @@
 package memory
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // appendPoint appends the arguments of a tracepoint in the order of its TP_PROTO. If
 // the machine does not have the object behind a pointer, it is an empty object of that

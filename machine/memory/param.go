@@ -3,8 +3,8 @@ package memory
 import (
 	"strings"
 
-	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/btf"
+	"ftracelab/machine"
+	"ftracelab/machine/btf"
 )
 
 // function is what is known about the parameters of a function.

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Where the kernel's tests put probes and where its error cases do not get one.

@@ -1,8 +1,8 @@
 package memory
 
 import (
-	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/btf"
+	"ftracelab/machine"
+	"ftracelab/machine/btf"
 )
 
 // Memory is the memory of a machine. It is not safe for concurrent use; the goroutine

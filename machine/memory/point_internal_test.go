@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ftracelab/workload/machine"
+	"ftracelab/machine"
 )
 
 // Each tracepoint of the machine has its arguments here, but for those of the module

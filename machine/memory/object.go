@@ -1,6 +1,6 @@
 package memory
 
-import "ftracelab/workload/machine"
+import "ftracelab/machine"
 
 // kind is a kind of objects that a probe can find behind a pointer.
 type kind uint8

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ftracelab/workload/machine/btf"
+	"ftracelab/machine/btf"
 )
 
 // layout says how the objects of a kind lie in memory.

@@ -9,11 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ftracelab/machine"
+	"ftracelab/machine/btf"
+	"ftracelab/machine/memory"
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/workload"
-	"ftracelab/workload/machine"
-	"ftracelab/workload/machine/btf"
-	"ftracelab/workload/machine/memory"
 )
 
 // boot starts the learned workload.
