@@ -45,7 +45,7 @@ type Block struct {
 	Depth    int32 // block_unplug: how many requests
 }
 
-// TracepointName implements Tracepoint.
+// Event implements Tracepoint.
 func (a *Block) Event() Event { return a.ID }
 
 // performBlock reports an event of the block layer. It is about the request of the

@@ -50,8 +50,8 @@ func (t *Task) before(o *Task) bool {
 	return false
 }
 
-// enqueue puts t on the run queue of c, behind its equals, and asks for a reschedule if
-// t runs before the current task.
+// enqueue puts t on the run queue of c, after its equals, and asks for a reschedule if t
+// runs before the current task.
 func (c *CPU) enqueue(t *Task) {
 	t.state, t.cpu = StateRunning, c
 	if t.budget.throttled {
@@ -64,7 +64,7 @@ func (c *CPU) enqueue(t *Task) {
 	}
 }
 
-// insert puts t on the run queue of c, behind its equals or ahead of them.
+// insert puts t on the run queue of c: after its equals, or before them if ahead is set.
 func (c *CPU) insert(t *Task, ahead bool) {
 	t.onRQ = true
 	i := len(c.rq)

@@ -18,7 +18,7 @@ func (c *CPU) apply(s condition) {
 	c.seen = 0
 }
 
-// unpreemptible reports whether preempt_count() is not 0; contexts count in it, too.
+// unpreemptible reports whether preempt_count() is not 0. It counts contexts as well.
 func (s *condition) unpreemptible() bool {
 	return s.preempt > 0 || s.hardIRQ || s.softIRQ || s.bhOff
 }
@@ -30,8 +30,8 @@ func (c *CPU) Unpreemptible() bool {
 	return s.unpreemptible()
 }
 
-// change gives the CPU another condition. If somebody wants to know about it, that
-// happens in steps. First things are switched off, interrupts before preemption as in
+// change gives the CPU another condition. If a tracer wants to know about it, the change
+// is made in steps. First things are switched off, interrupts before preemption as in
 // spin_lock_irqsave. Then things are switched on, also interrupts before preemption, as
 // in spin_unlock_irqrestore; but the preemption depth of an interrupt itself ends
 // before the interrupt returns.

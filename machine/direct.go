@@ -45,8 +45,8 @@ func (c *CPU) CallDirect(d *Direct) {
 // string as its first argument. Call it between two steps, for what the kernel does for
 // a user of the tracefs.
 //
-// Departure: the call is made by whichever task runs on c, not by the one that uses the
-// tracefs. It takes no time, and the function calls no others.
+// Departure: the call is made by the task that happens to run on c, not by the task that
+// uses the tracefs. It takes no time, and the function calls no others.
 func (c *CPU) CallWith(caller, callee, text string) {
 	s, ok := c.m.kallsyms.ByName(callee)
 	if !ok {

@@ -1,7 +1,7 @@
 package machine
 
-// The events here change nothing in the machine but what they report, so nothing is done
-// if nobody listens.
+// The events in this file change only what they themselves report. So nothing is done if
+// nobody listens.
 
 func (c *CPU) performSysEnter(t *Task, _ *activation, op *Op) {
 	if c.on(op.Event) {
@@ -62,7 +62,7 @@ func (c *CPU) performWork(_ *Task, _ *activation, op *Op) {
 	}
 }
 
-// performVector is the entry to a system vector, or the way out.
+// performVector reports the entry to a system vector, or the exit from it.
 func performVector(vector int32) func(*CPU, *Task, *activation, *Op) {
 	return func(c *CPU, _ *Task, _ *activation, op *Op) {
 		if c.on(op.Event) {

@@ -118,8 +118,8 @@ func (c *CPU) pushAway() {
 }
 
 // vanish takes a CPU offline that has halted. Timers of tasks that may run elsewhere
-// move to another CPU. So do the interrupts of block devices, because somebody waits
-// for them.
+// move to another CPU. So do the interrupts of block devices, because tasks wait for
+// them.
 func (c *CPU) vanish() {
 	c.presence = absent
 	irqs := c.irqs

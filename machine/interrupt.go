@@ -58,7 +58,7 @@ func (c *CPU) Interrupt(irq Interrupt) {
 func (c *CPU) queue(irq Interrupt) {
 	i, _ := slices.BinarySearchFunc(c.irqs, irq, func(a, b Interrupt) int {
 		if a.At <= b.At {
-			return -1 // it comes behind those with the same time
+			return -1 // it follows those with the same time
 		}
 		return 1
 	})
@@ -221,8 +221,8 @@ func (c *CPU) halt() {
 	}
 }
 
-// wakeFromHalt goes on behind an OpHalt, at one of its two places: the one for work, or
-// the one for no work.
+// wakeFromHalt goes on after an OpHalt, at one of its two places: one is for work, the
+// other for no work.
 func (c *CPU) wakeFromHalt() {
 	a := &c.idle.acts[0]
 	op := &a.code[a.pc-1]
@@ -234,7 +234,7 @@ func (c *CPU) wakeFromHalt() {
 	}
 	if c.halted && c.m.Hooks.Idle != nil {
 		s := c.condition()
-		s.irqsOff = true // cli behind the hlt
+		s.irqsOff = true // cli after the hlt
 		c.apply(s)
 		c.idling(false)
 	}

@@ -44,7 +44,7 @@ const (
 )
 
 // IORemap maps size bytes from phys on and returns their address. It is the lowest free
-// address that is a multiple of size, rounded up to a power of two. The page behind the
+// address that is a multiple of size, rounded up to a power of two. The page after the
 // mapping stays free.
 //
 // Kernel: ioremap, arch/x86/mm/ioremap.c.
@@ -127,8 +127,7 @@ func (c *CPU) mmio(a MMIO) {
 	}
 }
 
-// MMIOPrintk adds a remark of a driver to the trace, if somebody traces what the driver
-// does.
+// MMIOPrintk adds a remark of a driver to the trace, if what the driver does is traced.
 //
 // Kernel: mmiotrace_printk, arch/x86/mm/mmio-mod.c.
 func (c *CPU) MMIOPrintk(text string, args ...any) {

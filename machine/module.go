@@ -16,8 +16,8 @@ type Module struct {
 	Block     bool // it is the driver of the block device
 }
 
-// Modules lie behind those that were loaded when the symbol table was read. Each has
-// pages of its own, and its functions are a cache line or more apart.
+// These modules lie after those that were loaded when the symbol table was read. Each
+// has pages of its own, and its functions are a cache line or more apart.
 const (
 	moduleBase   = 0xffffffffc0800000
 	moduleSize   = 0x4000

@@ -39,7 +39,7 @@ func (a *Assembler) Ask(n int, handled int32, body func(*Assembler)) *Assembler 
 	return a.Return(1).Trace(EvNMIHandler, handled*int32(len(nmiHandlers))+int32(n))
 }
 
-// performNMI notes the time before a handler, or makes the report behind it.
+// performNMI notes the time before a handler, or makes the report after it.
 func (c *CPU) performNMI(_ *Task, a *activation, op *Op) {
 	if op.Arg == nmiAsks {
 		a.asked = c.Time

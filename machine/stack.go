@@ -4,7 +4,7 @@ package machine
 // address to which the function returns; a return hook may replace it, as fgraph does.
 type Frame struct {
 	Func uint64 // entry address
-	IP   uint64 // address of the patched call: Func+4 behind an endbr64, else Func
+	IP   uint64 // address of the patched call: Func+4 after an endbr64, else Func
 	Ret  uint64 // return address into the caller
 	// Value is what the function returns. It is set in a Return hook.
 	Value uint64
@@ -77,10 +77,10 @@ func (c *CPU) Frames() []Frame { return c.Current.frames }
 
 // AppendKernelStack appends the kernel stack of the running context to dst, innermost
 // first, as an unwinder sees it: an address in the current function, then the return
-// addresses, where the originals stand for replaced ones. Functions that have ended
-// with a jump are not on it. In a Call hook the first address is behind the patched
-// call of the function being entered; at a tracepoint it is behind the call to the
-// probe.
+// addresses. Replaced return addresses appear as the originals. Functions that have
+// ended with a jump are not on it. In a Call hook the first address is right after the
+// patched call of the function being entered; at a tracepoint it is right after the call
+// to the probe.
 func (c *CPU) AppendKernelStack(dst []uint64) []uint64 {
 	return c.Current.appendKernelStack(dst, c.site)
 }

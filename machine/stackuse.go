@@ -8,7 +8,7 @@ import "slices"
 
 const (
 	// entryUse is where the return address of the first function lies if the kernel was
-	// entered from user space: behind struct pt_regs.
+	// entered from user space: just below struct pt_regs.
 	entryUse = 176
 	// threadUse is the same for a kernel thread.
 	threadUse = 192

@@ -182,8 +182,8 @@ type TaskConfig struct {
 	Stop   bool // the task is in the class that runs before all others (migration/N)
 	CPU    int  // where it runs first
 	PID    int  // 0 means the next free one
-	// Foreign says that somebody else has chosen PID. The pids that the machine chooses
-	// do not go on from there.
+	// Foreign says that PID comes from outside of the machine. The pids that the machine
+	// chooses do not go on from there.
 	Foreign bool
 	Parent  *Task // nil: it has none
 	Thread  bool  // the task is in the thread group of Parent

@@ -63,8 +63,8 @@ func readahead(a *machine.Assembler, pages uint64) {
 	a.Return(3)
 }
 
-// submit passes a bio to the block layer; all but the first one are merged with that
-// one.
+// submit passes a bio to the block layer. All bios after the first one are merged with
+// it.
 func submit(a *machine.Assembler, bio int32) {
 	a.Call("submit_bio").Call("submit_bio_noacct").Call("submit_bio_noacct_nocheck").Trace(machine.EvBlockBioQueue, bio)
 	a.Call("__submit_bio").Call("blk_mq_submit_bio")

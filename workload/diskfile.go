@@ -31,7 +31,8 @@ type DiskFile struct {
 	end   bool // the guest closes the file at the end
 	gone  bool
 
-	// again, if it is not nil, is called when the process has done everything. It gives // it more to do, and says how long it sleeps before that.
+	// again, if it is not nil, is called when the process has done everything. It gives
+	// the process more to do, and returns how long the process sleeps before that.
 	again func() machine.Time
 }
 

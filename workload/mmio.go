@@ -23,7 +23,7 @@ type mmioTest struct {
 	errors  [3]uint32 // how many errors there were with 8, 16 and 32 bits
 }
 
-// Sizes of the mapping without and with a read far behind its beginning.
+// Sizes of the mapping without and with a read far from its beginning.
 const (
 	mmioTestNear = 16 << 10
 	mmioTestFar  = 8 << 20

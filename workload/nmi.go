@@ -73,7 +73,7 @@ const showStack = uint32(20 * machine.Microsecond)
 
 // SysRq does what a write of text to sysrq-trigger does, as far as tracing can show it:
 // the key l makes every other CPU take an NMI and show its stack. Only the first key
-// counts, unless that is _.
+// counts, but if that is _, all keys after it do.
 //
 // Departure: other keys do nothing, not even z, which dumps the ring buffer. What the
 // kernel would log is not kept anywhere.

@@ -63,7 +63,7 @@ func (w *mix) onFile(write, file machine.Code) machine.Code {
 }
 
 // fileCode finds the part of a write that depends on the file: it lies in vfs_write,
-// behind the check that the file may be written.
+// after the check that the file may be written.
 func (w *mix) fileCode(code machine.Code) (from, to int) {
 	calls := func(pc int, name string) bool {
 		sym, ok := w.m.Kallsyms().ByName(name)

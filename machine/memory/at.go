@@ -111,7 +111,7 @@ func (at *At) SP() uint64 {
 	return sp
 }
 
-// Stack is the n-th word of the stack, from the stack pointer on; 0 behind its end.
+// Stack is the n-th word of the stack, from the stack pointer on; 0 after its end.
 //
 // Kernel: regs_get_kernel_stack_nth, arch/x86/include/asm/ptrace.h.
 func (at *At) Stack(n int) uint64 {

@@ -161,7 +161,7 @@ func (mem *Memory) readData(c *machine.CPU, dst []byte, addr uint64) int {
 	return len(dst)
 }
 
-// copyText copies text and the zeros behind it, from offset off on, to dst.
+// copyText copies text and the zeros after it, from offset off on, to dst.
 func copyText(dst []byte, text string, off uint64) {
 	n := 0
 	if off < uint64(len(text)) {

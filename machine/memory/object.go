@@ -2,7 +2,7 @@ package memory
 
 import "ftracelab/machine"
 
-// kind is a kind of objects that a probe can find behind a pointer.
+// kind is a kind of objects to which a pointer that a probe reads can point.
 type kind uint8
 
 const (

@@ -22,7 +22,7 @@ func takes[A machine.Tracepoint](list func(mem *Memory, a A) []uint64) proto {
 	}
 }
 
-// takesOn is takes for arguments that tell something of the CPU as well.
+// takesOn is like takes, for arguments that also depend on the CPU.
 func takesOn[A machine.Tracepoint](list func(mem *Memory, c *machine.CPU, a A) []uint64) proto {
 	return func(mem *Memory, dst []uint64, c *machine.CPU, tp machine.Tracepoint) []uint64 {
 		return append(dst, list(mem, c, tp.(A))...)

@@ -30,7 +30,7 @@ type Blk struct {
 	ft      plugin.Ftrace
 	trace   trace
 	scratch []byte
-	data    [1]uint64 // the data behind a record
+	data    [1]uint64 // the data after a record
 }
 
 // trace says what is recorded of the device. It exists while the device is traced.

@@ -10,13 +10,13 @@ import (
 	"ftracelab/tracer/event/probe"
 )
 
-// eprobeEvents are the kind of probes on other events.
+// eprobeEvents is the kind of probes on other events.
 //
 // Kernel: eprobe_dyn_event_ops, kernel/trace/trace_eprobe.c.
 var eprobeEvents = &Kind{Name: "eprobe", Create: (*Events).createEprobe}
 
-// Eprobe is an event that happens when another one does, with fields made of the
-// other's. While it is enabled, the other is enabled softly.
+// Eprobe is an event that happens when another event does. Its fields are made from the
+// fields of the other event. While it is enabled, the other event is enabled softly.
 //
 // Kernel: struct trace_eprobe, kernel/trace/trace_eprobe.c.
 type Eprobe struct {
@@ -31,8 +31,8 @@ type Eprobe struct {
 	firing bool
 }
 
-// createEprobe makes an event of a definition. Errors: a [*probe.Error], which is in
-// error_log then.
+// createEprobe makes an event from a definition. Errors: a [*probe.Error], which it has
+// put into error_log.
 //
 // Kernel: __trace_eprobe_create, kernel/trace/trace_eprobe.c.
 func (d *Events) createEprobe(command string) error {
@@ -83,15 +83,15 @@ func (e *Eprobe) Free() error {
 	return nil
 }
 
-// switched follows the event's being turned on and off. Errors: what of its filter is
-// wrong.
+// switched runs when the event is enabled or disabled in an instance. Errors: those of
+// its filter.
 //
 // Kernel: enable_trace_eprobe and disable_trace_eprobe, kernel/trace/trace_eprobe.c.
 //
-// Departure: as in the kernel, the event listens in the instance alone in which it is
-// enabled first, and is recorded there even when it is disabled there. It stops when it
-// is disabled in the last one; the kernel looks for it in the last instance only, and
-// may leave it behind.
+// Departure: as in the kernel, the event listens only in the instance in which it was
+// enabled first, and is recorded there even after it is disabled there. It stops when
+// the last instance disables it. The kernel then looks for it only in that last
+// instance, and may leave it attached in another one.
 func (e *Eprobe) switched(in Instance, on bool) error {
 	if e.d.host.Enabled(e.typ) {
 		return nil
@@ -113,28 +113,30 @@ func (e *Eprobe) switched(in Instance, on bool) error {
 	return nil
 }
 
-// Fire records the event for a record of the other one, and for what belongs to that.
+// Fire records the event for a record of the other event; around is what belongs to
+// that record.
 //
 // Kernel: __eprobe_trace_func, kernel/trace/trace_eprobe.c.
 //
-// Departure: an event that comes about by what it causes itself ends there; the kernel
-// ends it where its ring buffer finds it too deep.
+// Departure: if what the event causes leads to the event again, it is not recorded
+// again. The kernel goes on until its ring buffer finds the nesting too deep.
 func (e *Eprobe) Fire(c *machine.CPU, h event.Common, rec []byte, around Around) {
 	if e.firing || e.in.SoftDisabled(e.typ) || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
 		return
 	}
 	e.firing = true
-	h = h.Unpreemptible() // since room for the other one is taken
+	h = h.Unpreemptible() // the buffer has room reserved for the other event
 	h.Type = uint16(e.typ.ID)
 	e.source.seen(e.d, c, rec)
 	e.record = e.def.Append(e.record[:0], h, probe.Hit{}, &e.source)
-	around.Hit = false // the stack is that of an event
+	around.Hit = false // the stack begins as for an event
 	e.in.Happen(c, e.typ, h, e.record, around)
 	e.firing = false
 }
 
-// attachable reports whether a probe can be put on an event: it is not one of the
-// tracers' own records nor a probe on an address or an event itself.
+// attachable reports whether a probe can be put on an event. It cannot be put on the
+// tracers' own records, nor on an event that is itself a probe on an address or on an
+// event.
 //
 // Kernel: find_and_get_event, kernel/trace/trace_eprobe.c.
 func (d *Events) attachable(t *event.Type) bool {
@@ -156,7 +158,7 @@ func (d *Events) attachable(t *event.Type) bool {
 	return true
 }
 
-// ProbedEvent is the event that an eprobe is on, "" for another event.
+// ProbedEvent returns the event that an eprobe is attached to; "" if t is no eprobe.
 func (d *Events) ProbedEvent(t *event.Type) string {
 	for _, e := range d.list {
 		if e, ok := e.(*Eprobe); ok && e.typ == t {

@@ -19,22 +19,22 @@ type Events struct {
 	host    Host
 	machine *machine.Machine
 	types   *event.Table
-	files   UserFiles // where uprobes find their files, beside those that tasks have mapped; may be nil
+	files   UserFiles // where uprobes find files besides those that tasks have mapped; may be nil
 
 	list  []Line  // the lines of dynamic_events
-	kinds []*Kind // that a definition may be of, in the order in which they are asked
+	kinds []*Kind // the kinds of definitions, in the order in which they are asked
 
 	kprobes   kprobes
-	tprobes   []*traceFprobe // on tracepoints, those that are enabled
-	uprobed   []*traceUprobe // those that are to be hit
-	userIPs   []uint64       // of the user stack that is looked at
+	tprobes   []*traceFprobe // the enabled ones on tracepoints
+	uprobed   []*traceUprobe // the ones that can be hit
+	userIPs   []uint64       // the user stack that User looks at
 	synthetic synthetic
 	mem       *memory.Memory // nil until a probe reads it
 	scratch   []byte
 }
 
-// New returns the dynamic events of a machine, of which there are none yet. Their kinds
-// are the kernel's and more, which are asked last.
+// New returns the dynamic events of a machine that has none yet. The kinds in more are
+// asked after the kernel's own.
 func New(host Host, files UserFiles, more ...*Kind) *Events {
 	d := &Events{host: host, machine: host.Machine(), types: host.Types(), files: files}
 	d.synthetic.kind = synthKind()
@@ -43,7 +43,7 @@ func New(host Host, files UserFiles, more ...*Kind) *Events {
 	return d
 }
 
-// Files are their files in the root of the tree.
+// Files returns their files in the root of the tree.
 func (d *Events) Files() []tracefile.Node {
 	return append(d.uprobeFiles(),
 		d.File("kprobe_events", kprobeEvents, d.writeKprobeEvent),
@@ -53,7 +53,7 @@ func (d *Events) Files() []tracefile.Node {
 	)
 }
 
-// Line is a line of dynamic_events: one definition. Several may be of one event.
+// Line is a line of dynamic_events: one definition. An event may have several.
 //
 // Kernel: struct dyn_event and struct dyn_event_operations,
 // kernel/trace/trace_dynevent.h.
@@ -61,18 +61,18 @@ type Line interface {
 	Kind() *Kind
 	Show() string // its line, without the line break
 	Busy() bool   // it cannot be deleted
-	// free deletes it; its error wraps EBUSY if it is in use.
+	// Free deletes it; the error wraps EBUSY if it is in use.
 	Free() error
-	// match reports whether a deletion means it: system may be nil for any, event
-	// empty for any; args are the words behind, which it has to have, too.
+	// Match reports whether a deletion means it. A nil system stands for any, and so
+	// does an empty event. args are the words that follow; they have to match, too.
 	Match(system *string, event string, args []string) bool
 }
 
-// Kind is a kind of definitions.
+// Kind is a kind of definition.
 type Kind struct {
 	Name string
-	// Create makes an event of a definition and adds it with Add. An error
-	// that wraps ECANCELED says that the definition is of another kind.
+	// Create makes an event from a definition and adds it with Add. An error
+	// that wraps ECANCELED means that the definition is of another kind.
 	Create func(d *Events, command string) error
 }
 
@@ -81,16 +81,17 @@ type Kind struct {
 // Kernel: dyn_event_add, kernel/trace/trace_dynevent.h.
 func (d *Events) Add(e Line) { d.list = append(d.list, e) }
 
-// Drop takes a definition out.
+// Drop removes a definition from dynamic_events.
 //
 // Kernel: dyn_event_remove, kernel/trace/trace_dynevent.h.
 func (d *Events) Drop(e Line) {
 	d.list = slices.DeleteFunc(slices.Clone(d.list), func(have Line) bool { return have == e })
 }
 
-// releaseDynEvents deletes what a command -:[GROUP/]EVENT or !…:[GROUP/]EVENT means, of
-// one kind or with nil of all. Errors: ENOENT if there is none, EINVAL for another
-// command, EBUSY from the first one on that is in use.
+// releaseDynEvents deletes the definitions that a command -:[GROUP/]EVENT or
+// !…:[GROUP/]EVENT means. It deletes those of one kind; a nil kind stands for all kinds.
+// Errors: ENOENT if there is none, EINVAL for another command, EBUSY at the first
+// definition that is in use.
 //
 // Kernel: dyn_event_release, kernel/trace/trace_dynevent.c.
 func (d *Events) releaseDynEvents(command string, kind *Kind) error {
@@ -124,8 +125,8 @@ func (d *Events) releaseDynEvents(command string, kind *Kind) error {
 	return err
 }
 
-// releaseAllDynEvents deletes all definitions, of one kind or with nil of all kinds.
-// Errors: EBUSY, and nothing is deleted, if one is busy.
+// releaseAllDynEvents deletes all definitions of one kind; a nil kind stands for all
+// kinds. Errors: EBUSY if one of them is busy; nothing is deleted then.
 //
 // Kernel: dyn_events_release_all, kernel/trace/trace_dynevent.c.
 func (d *Events) releaseAllDynEvents(kind *Kind) (err error) {
@@ -144,8 +145,8 @@ func (d *Events) releaseAllDynEvents(kind *Kind) (err error) {
 	return nil
 }
 
-// createDynEvent does a line of dynamic_events: it deletes, or the first kind that
-// knows the definition makes an event of it.
+// createDynEvent carries out a line that is written to dynamic_events. It deletes, or
+// the first kind that knows the definition makes an event from it.
 //
 // Kernel: create_dyn_event, kernel/trace/trace_dynevent.c.
 func (d *Events) createDynEvent(command string) error {
@@ -160,8 +161,9 @@ func (d *Events) createDynEvent(command string) error {
 	return fmt.Errorf("%q is no event: %w", command, syscall.EINVAL)
 }
 
-// File is dynamic_events, or with a kind the file of that kind: it lists
-// definitions, run does each line that is written, and opening it with > deletes all.
+// File returns dynamic_events, or the file of one kind if kind is not nil. The file
+// lists definitions. run carries out each line that is written, and opening the file
+// with > deletes all definitions.
 //
 // Kernel: dynamic_events_ops, kernel/trace/trace_dynevent.c; kprobe_events_ops,
 // kernel/trace/trace_kprobe.c; and those of the other kinds.
@@ -183,14 +185,14 @@ func (d *Events) showDynEvents(kind *Kind) []byte {
 	return text
 }
 
-// commandSize is how long a line of commands may be, and its line break and zero.
+// commandSize is the largest length of a command, its line break and zero byte included.
 //
 // Kernel: WRITE_BUFSIZE, kernel/trace/trace.c.
 const commandSize = 4096
 
-// runCommands does each line of a write; what follows a # is a comment. It ends with
-// the first error. Errors: EINVAL for a line that is too long or has a zero byte, which
-// is not done.
+// runCommands carries out each line of a write; what follows a # is a comment. It ends
+// at the first error. Errors: EINVAL for a line that is too long or has a zero byte;
+// such a line is not carried out.
 //
 // Kernel: trace_parse_run_command, kernel/trace/trace.c.
 func runCommands(text string, run func(command string) error) error {
@@ -211,7 +213,7 @@ func runCommands(text string, run func(command string) error) error {
 	return nil
 }
 
-// splitArgs parts a command into its words.
+// splitArgs splits a command into its words.
 //
 // Kernel: argv_split, lib/argv_split.c.
 func splitArgs(command string) []string {
@@ -232,7 +234,8 @@ func splitArgs(command string) []string {
 // Kernel: isspace, include/linux/ctype.h.
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
 
-// ModuleCame registers the probes that waited for a module.
+// ModuleCame is called after a module is loaded. It registers the probes that waited for
+// it.
 //
 // Kernel: the notifiers of trace_kprobe.c and trace_fprobe.c, kernel/trace.
 func (d *Events) ModuleCame(name string) {
@@ -240,7 +243,7 @@ func (d *Events) ModuleCame(name string) {
 	d.fprobeModule(name, true)
 }
 
-// ModuleGoes runs before a module is unloaded: the probes in it are hit no more.
+// ModuleGoes is called before a module is unloaded. The probes in it are no longer hit.
 func (d *Events) ModuleGoes(name string) {
 	d.killKprobes(name)
 	d.fprobeModule(name, false)

@@ -15,14 +15,14 @@ import (
 // callSize is how long the patched call at a function's entry is.
 const callSize = 5
 
-// fprobeEvents are the kind of probes on functions' entries and exits, and on
+// fprobeEvents is the kind of probes on the entries and exits of functions, and on
 // tracepoints.
 //
 // Kernel: trace_fprobe_ops, kernel/trace/trace_fprobe.c.
 var fprobeEvents = &Kind{Name: "fprobe", Create: (*Events).createFprobe}
 
-// traceFprobe is a probe of an fprobe event. One on a tracepoint is in the kernel a
-// probe on the function that the tracepoint calls.
+// traceFprobe is a probe of an fprobe event. For the kernel, a probe on a tracepoint is
+// a probe on the function that the tracepoint calls.
 //
 // Kernel: struct trace_fprobe, kernel/trace/trace_fprobe.c.
 type traceFprobe struct {
@@ -31,15 +31,17 @@ type traceFprobe struct {
 	hash   functions.OpsHash
 	ops    functions.Ops
 	source kernelSource
-	// Of a tracepoint: its name among those of the machine, empty where nothing fires
-	// it; the function; and that it waits for a module to bring it.
+	// These three are for a probe on a tracepoint: the machine's name for the
+	// tracepoint, empty if nothing fires it; the function that it calls; and whether
+	// the probe waits for a module that brings the tracepoint.
 	point   string
 	stub    machine.Symbol
 	waiting bool
 	words   []uint64
 }
 
-// createFprobe makes an fprobe event, or a probe of one. Errors: as registerProbe.
+// createFprobe makes an fprobe event, or adds a probe to one. Errors are those of
+// registerProbe.
 //
 // Kernel: __trace_fprobe_create, kernel/trace/trace_fprobe.c.
 func (d *Events) createFprobe(command string) error {
@@ -70,9 +72,9 @@ func newTraceFprobe(p *traceProbe) *traceFprobe {
 	return f
 }
 
-// register puts the probe on its functions, or on its tracepoint. One on a tracepoint
-// that is not there waits for a module to bring it. Errors: EINVAL if no function is
-// meant.
+// register puts the probe on its functions, or on its tracepoint. If there is no such
+// tracepoint, the probe waits for a module that brings it. Errors: EINVAL if no function
+// has the name.
 //
 // Kernel: __register_trace_fprobe, kernel/trace/trace_fprobe.c; register_fprobe,
 // kernel/trace/fprobe.c.
@@ -96,17 +98,17 @@ func (f *traceFprobe) register() error {
 	return nil
 }
 
-// stubOf is the function that a tracepoint calls for a probe on it.
+// stubOf returns the name of the function that a tracepoint calls for a probe on it.
 func stubOf(tracepoint string) string { return "__probestub_" + tracepoint }
 
-// onTracepoint puts the probe on its tracepoint if that is there.
+// onTracepoint puts the probe on its tracepoint, if that exists.
 //
 // Kernel: __regsiter_tracepoint_fprobe, kernel/trace/trace_fprobe.c.
 //
 // Departure: the function that a tracepoint calls for such a probe, __probestub_NAME,
-// is seen by the probe alone. A probe fires before the tracepoint's event, whichever of
-// the two was enabled first, and one that is deleted does not silence others on its
-// tracepoint. Of the tracepoints those fire that the machine has.
+// is seen only by the probe. A probe fires before the tracepoint's event, whichever of
+// the two was enabled first. A probe that is deleted does not silence the others on its
+// tracepoint. Only the tracepoints that the machine has fire.
 func (f *traceFprobe) onTracepoint() {
 	stub, ok := f.d.symbol(stubOf(f.def.Symbol))
 	if f.waiting = !ok; !ok {
@@ -155,12 +157,12 @@ func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bo
 	return true
 }
 
-// shared reports whether the function has other users.
+// shared reports whether the function has other users besides this probe.
 func (f *traceFprobe) shared(ip uint64) bool {
 	return f.d.host.Users(ip) > 1
 }
 
-// keep runs at the entry of a function of which the exit wants to know arguments.
+// keep runs at the entry of a function and saves the arguments that the exit needs.
 //
 // Kernel: trace_fprobe_entry_handler, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) bool {
@@ -189,7 +191,7 @@ func (d *Events) fprobes(yield func(*traceFprobe) bool) {
 	}
 }
 
-// Points adds the tracepoints that enabled probes are on.
+// Points adds the tracepoints of the enabled probes to names.
 func (d *Events) Points(names map[string]bool) {
 	d.tprobes = d.tprobes[:0]
 	for f := range d.fprobes {
@@ -200,8 +202,8 @@ func (d *Events) Points(names map[string]bool) {
 	}
 }
 
-// Tracepoint runs at a tracepoint, which may be about another task than the current one,
-// and hits the probes on it. Preemption is off there.
+// Tracepoint runs at a tracepoint and hits the probes on it. about is the task that the
+// tracepoint is about, if that is not the current one. Preemption is off there.
 func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint, about *machine.Task) {
 	if len(d.tprobes) == 0 {
 		return
@@ -220,8 +222,9 @@ func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint, about *machin
 	}
 }
 
-// fprobeModule follows a module's coming and going: probes on tracepoints that it
-// brings begin, and wait again. A probe on a function of it is as if it were not.
+// fprobeModule runs when a module was loaded or is about to be unloaded. Probes on its
+// tracepoints begin when it comes, and wait again when it goes. When it goes, probes on
+// its functions match nothing any more.
 //
 // Kernel: __tracepoint_probe_module_cb, kernel/trace/trace_fprobe.c.
 func (d *Events) fprobeModule(name string, loaded bool) {

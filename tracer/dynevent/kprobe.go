@@ -12,7 +12,7 @@ import (
 	"ftracelab/tracer/event/probe"
 )
 
-// kprobeEvents are the kind of probes in the kernel.
+// kprobeEvents is the kind of probes in the kernel.
 //
 // Kernel: trace_kprobe_ops, kernel/trace/trace_kprobe.c.
 var kprobeEvents = &Kind{Name: "kprobe", Create: (*Events).createKprobe}
@@ -22,7 +22,7 @@ var kprobeEvents = &Kind{Name: "kprobe", Create: (*Events).createKprobe}
 // Kernel: struct trace_kprobe, kernel/trace/trace_kprobe.c.
 type traceKprobe struct {
 	*traceProbe
-	kprobe     *kprobe // nil: its module is not there
+	kprobe     *kprobe // nil if its module is not loaded
 	hook       *rethook.Hook
 	hits       uint64
 	missed     uint64
@@ -30,7 +30,8 @@ type traceKprobe struct {
 	entryWords []uint64
 }
 
-// createKprobe makes a kprobe event, or a probe of one. Errors: as registerProbe.
+// createKprobe makes a kprobe event, or adds a probe to one. Errors are those of
+// registerProbe.
 //
 // Kernel: __trace_kprobe_create, kernel/trace/trace_kprobe.c.
 func (d *Events) createKprobe(command string) error {
@@ -46,7 +47,7 @@ func (d *Events) createKprobe(command string) error {
 	return d.registerProbe(p)
 }
 
-// writeKprobeEvent does a line of kprobe_events.
+// writeKprobeEvent carries out a line that is written to kprobe_events.
 //
 // Kernel: create_or_delete_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (d *Events) writeKprobeEvent(command string) error {
@@ -60,9 +61,9 @@ func (d *Events) writeKprobeEvent(command string) error {
 	return err
 }
 
-// register puts the probe into the kernel; one in a module that is not loaded waits
-// for it. Errors: ENOENT, EINVAL, EILSEQ, as registerKprobe, and what of the arguments
-// is wrong.
+// register puts the probe into the kernel. A probe in a module that is not loaded waits
+// for the module. Errors: ENOENT, EINVAL and EILSEQ as from registerKprobe, and faults
+// of the arguments.
 //
 // Kernel: __register_trace_kprobe, kernel/trace/trace_kprobe.c; register_kretprobe,
 // kernel/kprobes.c.
@@ -128,8 +129,8 @@ func (d *Events) notrace(addr uint64) bool {
 	return true
 }
 
-// moduleThere reports whether the module of the probe is loaded; a probe elsewhere has
-// none to wait for.
+// moduleThere reports whether the module of the probe is loaded. For a probe on a symbol
+// of the kernel itself it is true, because there is no module to wait for.
 //
 // Kernel: trace_kprobe_module_exist, kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) moduleThere() bool {
@@ -137,7 +138,7 @@ func (k *traceKprobe) moduleThere() bool {
 	return k.def.Symbol != "" && (!of || probeEnv{k.d}.Module(module))
 }
 
-// unregister takes the probe out of the kernel.
+// unregister removes the probe from the kernel.
 //
 // Kernel: __unregister_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (k *traceKprobe) unregister() {
@@ -162,8 +163,8 @@ func (k *traceKprobe) enable(on bool) error {
 	return nil
 }
 
-// kprobeModule registers the probes of a module that has come, where they are unique
-// in it.
+// kprobeModule registers the probes in a module that was loaded, if the names of their
+// functions are unique in it.
 //
 // Kernel: trace_kprobe_module_callback, kernel/trace/trace_kprobe.c.
 func (d *Events) kprobeModule(name string) {
@@ -201,9 +202,9 @@ func (k *traceKprobe) hit(c *machine.CPU, f *machine.Frame) {
 	k.record(c, h, probe.Hit{IP: at}, &k.source, at+1)
 }
 
-// atBreakpoint is h in the handler of a breakpoint, which is like an NMI. One is taken
-// off the preempt count, though none was put on for the handler: without any the flags
-// lose one, too.
+// atBreakpoint returns h as the handler of a breakpoint sees it, which is like an NMI.
+// The kernel takes one off the preempt count, although the handler has not raised it. If
+// the count is 0, the subtraction borrows from the flags.
 //
 // Kernel: exc_int3, arch/x86/kernel/traps.c; tracing_gen_ctx_dec,
 // include/linux/trace_events.h.
@@ -241,7 +242,7 @@ func (k *traceKprobe) leave(c *machine.CPU, n *rethook.Node, ret uint64, f *mach
 	k.record(c, k.d.host.Common(c), probe.Hit{IP: k.kprobe.addr, RetIP: ret, Entry: n.Data}, &k.source, 0)
 }
 
-// showKprobeProfile is the text of kprobe_profile.
+// showKprobeProfile returns the text of kprobe_profile.
 //
 // Kernel: probes_profile_seq_show, kernel/trace/trace_kprobe.c.
 func (d *Events) showKprobeProfile() ([]byte, error) {

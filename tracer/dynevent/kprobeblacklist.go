@@ -8,7 +8,7 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// noKprobes are the functions that forbid kprobes by their own word, in the order in
+// noKprobes are the functions that are marked with NOKPROBE_SYMBOL, in the order in
 // which Debian's 6.12 has them.
 //
 // Kernel: NOKPROBE_SYMBOL, include/asm-generic/kprobes.h.
@@ -38,8 +38,8 @@ user_enter_callable ct_user_enter bsearch nmi_cpu_backtrace
 // Kernel: struct kprobe_blacklist_entry, include/linux/kprobes.h.
 type blackRange struct{ start, end uint64 }
 
-// kprobeBlacklist is all such functions: those of noKprobes, and those that must not be
-// instrumented or are where the kernel is entered.
+// kprobeBlacklist returns all such functions: those of noKprobes, those that must not be
+// instrumented, and those through which the kernel is entered.
 //
 // Departure: functions of modules that forbid kprobes are not known.
 //
@@ -70,8 +70,8 @@ func (d *Events) kprobeBlacklist() []blackRange {
 	return d.kprobes.black
 }
 
-// blacklisted reports whether an address is in such a function, or in a part of one that
-// the compiler has split off.
+// blacklisted reports whether an address is in such a function, or in a part that the
+// compiler has split off from such a function.
 //
 // Kernel: within_kprobe_blacklist, kernel/kprobes.c.
 func (d *Events) blacklisted(addr uint64) bool {
@@ -89,13 +89,13 @@ func (d *Events) blacklisted(addr uint64) bool {
 	return within(addr) || suffixed && ok && within(s.Addr)
 }
 
-// noKretprobe is the function whose return must not be probed: it comes back on another
-// stack.
+// noKretprobe is the function whose return must not be probed, because it returns on
+// another stack.
 //
 // Kernel: kretprobe_blacklist, arch/x86/kernel/kprobes/core.c.
 const noKretprobe = "__switch_to"
 
-// KprobesDir is the folder kprobes of debugfs.
+// KprobesDir returns the folder kprobes of debugfs.
 //
 // Kernel: debugfs_kprobe_init, kernel/kprobes.c.
 func (d *Events) KprobesDir() *tracefile.Dir {
@@ -118,7 +118,7 @@ func (d *Events) KprobesDir() *tracefile.Dir {
 	return &tracefile.Dir{Name: "kprobes", Mode: 0o755, Children: func() []tracefile.Node { return nodes }}
 }
 
-// armKprobes is a write to enabled: with 0 no kprobe is hit any more.
+// armKprobes carries out a write to enabled. After a 0, no kprobe is hit any more.
 //
 // Kernel: write_enabled_file_bool, kernel/kprobes.c.
 func (d *Events) armKprobes(text string) error {
@@ -131,7 +131,7 @@ func (d *Events) armKprobes(text string) error {
 	return nil
 }
 
-// forbidden is EINVAL for an address where no kprobe may be.
+// forbidden returns EINVAL for an address where no kprobe may be.
 //
 // Kernel: check_kprobe_address_safe and register_kretprobe, kernel/kprobes.c.
 func (d *Events) forbidden(p *kprobe, addr uint64) error {

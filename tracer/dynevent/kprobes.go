@@ -10,19 +10,19 @@ import (
 	"ftracelab/machine"
 )
 
-// kprobe is a probe at an address of the kernel. One on the patched call of a function
-// is a user of function entries; others stand in the code.
+// kprobe is a probe at an address of the kernel. A probe on the patched call of a
+// function uses the function's entry; any other probe stands in the code.
 //
 // Kernel: struct kprobe, include/linux/kprobes.h.
 type kprobe struct {
 	addr     uint64
 	hit      func(c *machine.CPU, f *machine.Frame)
-	ret      bool // a kretprobe's
-	ftrace   bool // on a function's patched call
+	ret      bool // it belongs to a kretprobe
+	ftrace   bool // it is on a function's patched call
 	disabled bool
-	gone     bool // with its module
-	// optimal is when a jump may take the place of the breakpoint, never if it
-	// cannot; it counts from when the probe is armed.
+	gone     bool // its module was unloaded
+	// optimal is the time from which a jump takes the place of the breakpoint: a fixed
+	// delay after the probe was armed, or unoptimized if no jump is possible.
 	optimal machine.Time
 }
 
@@ -30,13 +30,13 @@ type kprobe struct {
 //
 // Kernel: kernel/kprobes.c.
 type kprobes struct {
-	at        map[uint64][]*kprobe // by address, the latest first, which is called first
-	functions map[uint64][]uint64  // by function: the addresses behind its patched call
-	order     []uint64             // the addresses, as they got their first probe
-	armed     int                  // those behind patched calls that are not disabled
-	ops       functions.Ops        // of those on patched calls
+	at        map[uint64][]*kprobe // by address; the latest is first and is called first
+	functions map[uint64][]uint64  // by function: the probed addresses except its patched call
+	order     []uint64             // the addresses, in the order of their first probes
+	armed     int                  // how many probes that are not on patched calls are armed
+	ops       functions.Ops        // for the probes on patched calls
 	optimize  int32                // debug.kprobes-optimization
-	disarmed  bool                 // by kprobes/enabled: none is hit
+	disarmed  bool                 // kprobes/enabled is 0: no probe is hit
 	black     []blackRange         // see kprobeBlacklist
 }
 
@@ -47,7 +47,7 @@ const jiffy = 4 * machine.Millisecond // HZ is 250
 // Kernel: OPTIMIZE_DELAY, kernel/kprobes.c.
 const optimizeDelay = 5 * jiffy
 
-// unoptimized is the time that does not come.
+// unoptimized is a time that never comes.
 const unoptimized = ^machine.Time(0)
 
 func (d *Events) newKprobes() {
@@ -62,7 +62,7 @@ func (d *Events) newKprobes() {
 	}
 }
 
-// runs reports whether the probe is hit.
+// runs reports whether the probe can be hit.
 func (p *kprobe) runs() bool { return !p.disabled && !p.gone }
 
 func hitAll(probes []*kprobe, c *machine.CPU, f *machine.Frame) {
@@ -73,10 +73,10 @@ func hitAll(probes []*kprobe, c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// Armed reports whether a probe behind the entry of a function is to be hit.
+// Armed reports whether any probe that is not on a patched call is armed.
 func (d *Events) Armed() bool { return d.kprobes.armed > 0 }
 
-// Call hits the probes behind the entry of a function that is entered.
+// Call hits the probes inside a function that is entered.
 //
 // Departure: a probe inside a function is hit once in each call, when the function is
 // entered.
@@ -86,8 +86,9 @@ func (d *Events) Call(c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// kprobeAddr is where a kprobe on offset bytes behind addr goes: behind the endbr64 at
-// a function's entry. Errors: ENOENT where no function is.
+// kprobeAddr returns the address to which a kprobe on addr goes. At a function's entry,
+// that is the address after the endbr64. entry reports whether the probe is at the
+// entry. Errors: ENOENT where no function is.
 //
 // Kernel: _kprobe_addr, kernel/kprobes.c; arch_adjust_kprobe_addr,
 // arch/x86/kernel/kprobes/core.c.
@@ -104,8 +105,8 @@ func (d *Events) kprobeAddr(addr uint64) (at uint64, entry bool, err error) {
 	}
 }
 
-// endbrSize is the length of the endbr64 that a function may begin with, jumpSize that of
-// the jump that takes a probe's place.
+// endbrSize is the length of the endbr64 with which a function may begin. jumpSize is
+// the length of the jump that takes a probe's place.
 const (
 	endbrSize = 4
 	jumpSize  = 5
@@ -114,8 +115,8 @@ const (
 // registerKprobe puts p, whose handler is set, on an address. Errors: ENOENT and EINVAL
 // where no probe can be, EILSEQ within an instruction.
 //
-// Departure: code that the kernel may change while it runs, as for static keys, is not
-// known, nor is where a bug would be reported.
+// Departure: the machine does not know which code a kernel may change while it runs, as
+// for static keys, nor where a bug would be reported.
 //
 // Kernel: register_kprobe, kernel/kprobes.c; arch_prepare_kprobe,
 // arch/x86/kernel/kprobes/core.c.
@@ -144,7 +145,7 @@ func (d *Events) registerKprobe(p *kprobe, addr uint64) error {
 	return nil
 }
 
-// unregisterKprobe takes p away.
+// unregisterKprobe removes p.
 //
 // Kernel: unregister_kprobe, kernel/kprobes.c.
 func (d *Events) unregisterKprobe(p *kprobe) {
@@ -174,7 +175,8 @@ func (d *Events) switchKprobe(p *kprobe, on bool) {
 	d.kprobesChanged(p)
 }
 
-// killKprobes is for the probes of a module that goes: they stay, and are never hit.
+// killKprobes marks the probes of a module that is being unloaded. They stay registered
+// but are not hit any more.
 //
 // Kernel: kprobes_module_callback, kernel/kprobes.c.
 func (d *Events) killKprobes(module string) {
@@ -188,7 +190,7 @@ func (d *Events) killKprobes(module string) {
 	}
 }
 
-// kprobesChanged arms what is to be hit after p has changed.
+// kprobesChanged updates what is armed after p has changed.
 //
 // Kernel: arm_kprobe and optimize_kprobe, kernel/kprobes.c.
 func (d *Events) kprobesChanged(p *kprobe) {
@@ -223,11 +225,11 @@ func (d *Events) optimized(p *kprobe) bool {
 	return p.runs() && !d.kprobes.disarmed && d.machine.Now() >= p.optimal
 }
 
-// Optimization is debug.kprobes-optimization: whether jumps take the place of
-// breakpoints. OptimizeAll acts on another value.
+// Optimization returns the value of debug.kprobes-optimization, which says whether jumps
+// take the place of breakpoints. Call OptimizeAll after changing it.
 func (d *Events) Optimization() *int32 { return &d.kprobes.optimize }
 
-// OptimizeAll is what debug.kprobes-optimization does.
+// OptimizeAll applies debug.kprobes-optimization to all probes.
 //
 // Kernel: proc_kprobes_optimization_handler, kernel/kprobes.c.
 func (d *Events) OptimizeAll() {
@@ -243,8 +245,8 @@ func (d *Events) OptimizeAll() {
 // Kernel: KPROBE_HASH_BITS, kernel/kprobes.c.
 const kprobeBits = 6
 
-// showKprobes is the text of kprobes/list in debugfs: the buckets of the kernel's
-// table, in each the latest address first.
+// showKprobes returns the text of kprobes/list in debugfs. It goes through the buckets of
+// the kernel's table; in each bucket the latest address comes first.
 //
 // Kernel: show_kprobe_addr and report_probe, kernel/kprobes.c.
 func (d *Events) showKprobes() ([]byte, error) {
@@ -285,7 +287,7 @@ func (d *Events) appendKprobe(text []byte, p *kprobe) []byte {
 	return append(text, '\n')
 }
 
-// optimizable reports whether a jump finds room at addr.
+// optimizable reports whether there is room for a jump at addr.
 //
 // Kernel: can_optimize, arch/x86/kernel/kprobes/opt.c.
 func (d *Events) optimizable(addr uint64) bool {

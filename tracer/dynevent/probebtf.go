@@ -5,10 +5,10 @@ import (
 	"ftracelab/tracer/event/probe"
 )
 
-// probeBTF is the types of the kernel as the definition of a probe asks for them.
+// probeBTF gives the types of the kernel to the definition of a probe.
 type probeBTF struct{ model *btf.Model }
 
-// BTF is the types of the kernel; nil if they cannot be had.
+// BTF returns the types of the kernel; nil if they cannot be loaded.
 func (e probeEnv) BTF() probe.BTF {
 	model, err := btf.Load()
 	if err != nil {
@@ -36,8 +36,7 @@ func (b probeBTF) Member(id probe.TypeID, name string) (probe.Member, bool) {
 	return probe.Member{Type: probe.TypeID(m.Type), BitOff: m.Bit, BitSize: m.Bits}, ok
 }
 
-// probeKinds are the kinds of types; a kind that is not here is one that no probe
-// fetches.
+// probeKinds maps the kinds of types. No probe fetches a type of any other kind.
 var probeKinds = map[btf.Kind]probe.CKind{
 	btf.Int: probe.CInt, btf.Enum: probe.CEnum, btf.Ptr: probe.CPtr, btf.Array: probe.CArray, btf.Struct: probe.CStruct,
 }

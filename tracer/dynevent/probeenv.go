@@ -11,12 +11,12 @@ import (
 	"ftracelab/tracer/event/probe"
 )
 
-// probeEnv is what the definition of a probe may ask.
+// probeEnv answers what the definition of a probe may ask.
 type probeEnv struct{ d *Events }
 
 var _ probe.Env = probeEnv{}
 
-// Symbols counts the symbols of a name.
+// Symbols counts the symbols with a name.
 //
 // Kernel: number_of_same_symbols, kernel/trace/trace_kprobe.c.
 func (e probeEnv) Symbols(module, name string) (n int) {
@@ -28,7 +28,7 @@ func (e probeEnv) Symbols(module, name string) (n int) {
 	return n
 }
 
-// Module says whether a module is loaded.
+// Module reports whether a module is loaded.
 func (e probeEnv) Module(name string) bool {
 	if e.d.machine.HasModule(name) {
 		return true
@@ -41,7 +41,7 @@ func (e probeEnv) Module(name string) bool {
 	return false
 }
 
-// symbol finds a symbol, of a module if "MODULE:" stands before it.
+// symbol finds a symbol. If "MODULE:" stands before the name, it looks in that module.
 //
 // Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
 func (d *Events) symbol(name string) (machine.Symbol, bool) {
@@ -82,14 +82,14 @@ func (e probeEnv) Address(symbol string) uint64 {
 
 func (e probeEnv) Pointer(addr uint64) string { return fmt.Sprintf("%016x", e.d.host.HashPtr(addr)) }
 
-// Tracepoint finds a tracepoint by the function that stands for its prototype, which
-// every one has.
+// Tracepoint finds a tracepoint by its stub. Every tracepoint has one, and its prototype
+// is that of the tracepoint.
 func (e probeEnv) Tracepoint(name string) (stub string, ok bool) {
 	s, ok := e.d.symbol(stubOf(name))
 	return s.Name, ok
 }
 
-// Event finds an event that can have a probe.
+// Event finds an event that a probe can be attached to; nil if there is none.
 func (e probeEnv) Event(system, name string) *event.Type {
 	if t := e.d.types.ByName(system, name); t != nil && e.d.attachable(t) {
 		return t
@@ -113,7 +113,7 @@ func (e probeEnv) File(path string) (probe.File, error) {
 	return probe.File{ID: file.ID, Regular: file.Regular}, err
 }
 
-// probeFault puts what is wrong with a definition into error_log.
+// probeFault puts the faults of a definition into error_log and returns err.
 //
 // Kernel: __trace_probe_log_err, kernel/trace/trace_probe.c.
 func (d *Events) probeFault(err error) error {

@@ -8,25 +8,25 @@ import (
 	"ftracelab/tracer/event/probe"
 )
 
-// kernelSource is what a probe in the kernel reads: registers, stack and memory where a
-// function was entered or has returned, or where a tracepoint was passed.
+// kernelSource is what a probe in the kernel reads: registers, stack and memory at the
+// moment when a function was entered, has returned, or has passed a tracepoint.
 type kernelSource struct {
 	taskSource
 	at *memory.At
 	ip uint64
 }
 
-// enter is for a hit at ip in a function that is entered.
+// enter sets the source for a hit at ip in a function that is entered.
 func (s *kernelSource) enter(d *Events, c *machine.CPU, f *machine.Frame, ip uint64) {
 	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Enter(c, f), ip: ip}
 }
 
-// leave is for a function that has returned to ip.
+// leave sets the source for a function that has returned to ip.
 func (s *kernelSource) leave(d *Events, c *machine.CPU, f *machine.Frame, ip uint64) {
 	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Leave(c, f), ip: ip}
 }
 
-// pass is for a tracepoint.
+// pass sets the source for a tracepoint.
 func (s *kernelSource) pass(d *Events, c *machine.CPU, tp machine.Tracepoint) {
 	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Pass(c, tp)}
 }
@@ -43,7 +43,7 @@ func (s *kernelSource) Stack(n int) uint64   { return s.at.Stack(n) }
 func (s *kernelSource) Arg(n int) uint64     { return s.at.Arg(n) }
 func (s *kernelSource) RetVal() uint64       { return s.at.Result() }
 
-// taskSource is what any probe can read: what belongs to the current task, and memory.
+// taskSource is what every probe can read: the name of the current task, and memory.
 type taskSource struct {
 	probe.None
 	d *Events
@@ -80,14 +80,14 @@ type eventSource struct {
 	rec []byte
 }
 
-// seen is for a record of the event that the probe is attached to.
+// seen sets the source for a record of the event to which the probe is attached.
 func (s *eventSource) seen(d *Events, c *machine.CPU, rec []byte) {
 	*s = eventSource{taskSource: taskSource{d: d, c: c}, rec: rec}
 }
 
 func (s *eventSource) Record() []byte { return s.rec }
 
-// memory is the machine's memory, which is made when a probe first reads.
+// memory returns the machine's memory. It is made when a probe first reads.
 func (d *Events) memory() *memory.Memory {
 	if d.mem == nil {
 		mem, err := memory.New(d.machine)

@@ -21,26 +21,26 @@ type SynthEvent struct {
 	d     *Events
 	def   *synth.Definition
 	typ   *event.Type
-	users int // actions that generate it and hists on it
+	users int // how many actions generate it, and how many hists are on it
 }
 
-// synthetic is what there is of synthetic events.
+// synthetic is the state of the synthetic events.
 type synthetic struct {
 	kind *Kind
-	open OpenEvent // whose histogram acts
-	// While an event is open a synthetic one is made, and while that is open maybe
-	// another.
+	open OpenEvent // the event whose histograms act now
+	// While an event is open, a synthetic event is made; while that is open, another one
+	// may be made. Each level of this nesting has its own memory.
 	depth  int
 	levels []*synthLevel
 }
 
 type synthLevel struct {
 	values []synth.Value
-	texts  []byte // of values that are addresses
+	texts  []byte // the texts of values that are addresses
 	rec    []byte
 }
 
-// synthKind are the lines of dynamic_events that begin with s.
+// synthKind is the kind of the lines of dynamic_events that begin with s.
 //
 // Kernel: synth_event_ops, kernel/trace/trace_events_synth.c.
 func synthKind() *Kind {
@@ -53,8 +53,8 @@ func synthKind() *Kind {
 	}}
 }
 
-// SynthCommand does a line of synthetic_events. Deleting by it leaves what was
-// recorded.
+// SynthCommand carries out a line that is written to synthetic_events. If it deletes an
+// event, the recorded events stay in the buffers.
 //
 // Kernel: create_or_delete_synth_event.
 func (d *Events) SynthCommand(command string) error {
@@ -76,7 +76,7 @@ func (d *Events) DeleteSynth(name string) error {
 	return fmt.Errorf("there is no synthetic event %q: %w", name, syscall.ENOENT)
 }
 
-// FindSynth finds a synthetic event, nil if there is none.
+// FindSynth returns the synthetic event with that name; nil if there is none.
 //
 // Kernel: find_synth_event.
 func (d *Events) FindSynth(name string) *SynthEvent {
@@ -90,7 +90,7 @@ func (d *Events) FindSynth(name string) *SynthEvent {
 
 func (d *Events) hasSynth(name string) bool { return d.FindSynth(name) != nil }
 
-// logSynthFault puts a fault of a definition into error_log.
+// logSynthFault puts a fault of a definition into error_log and returns err.
 func (d *Events) logSynthFault(err error) error {
 	var fault *synth.Error
 	if errors.As(err, &fault) && fault.Msg != "" {
@@ -99,7 +99,7 @@ func (d *Events) logSynthFault(err error) error {
 	return err
 }
 
-// addSynth makes an event of a definition.
+// addSynth makes an event from a definition.
 //
 // Kernel: register_synth_event.
 func (d *Events) addSynth(def *synth.Definition) error {
@@ -145,7 +145,7 @@ func (e *SynthEvent) Match(system *string, name string, _ []string) bool {
 	return name == e.def.Name && (system == nil || *system == synth.System)
 }
 
-// syntheticEventsFile is synthetic_events.
+// syntheticEventsFile returns the file synthetic_events.
 //
 // Kernel: synth_events_fops.
 func (d *Events) syntheticEventsFile() tracefile.Node {
@@ -173,14 +173,14 @@ type OpenEvent struct {
 	Around
 }
 
-// Open says which event's histograms act from now on. It returns what was said before,
-// which the caller says again afterwards.
+// Open sets the event whose histograms act from now on. It returns the event that was
+// set before; the caller sets that one again afterwards.
 func (d *Events) Open(e OpenEvent) (outer OpenEvent) {
 	outer, d.synthetic.open = d.synthetic.open, e
 	return outer
 }
 
-// Type is the event that e defines.
+// Type returns the type of the event that e defines.
 func (e *SynthEvent) Type() *event.Type { return e.typ }
 
 // Append appends a record of the event with one value for each field.
@@ -205,9 +205,9 @@ func (e *SynthEvent) SynthField(n int) hist.SynthField {
 // Hold counts the actions that generate the event and the hists on it.
 func (e *SynthEvent) Hold(n int) { e.users += n }
 
-// Generate lets the event happen in each instance that has it enabled, whichever
-// the action is of. field says which of the values goes to each of its fields. A
-// number that goes to a text is an address.
+// Generate makes the event happen in each instance that has it enabled, no matter to
+// which instance the action belongs. field[n] is the index of the value for field n. If
+// a field is a text and its value is a number, the number is the address of the text.
 //
 // Kernel: trace_synth, kernel/trace/trace_events_hist.c.
 func (e *SynthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) {
@@ -242,10 +242,11 @@ func (e *SynthEvent) Generate(m *hist.Moment, values []hist.Value, field []int) 
 	s.depth--
 }
 
-// synthCommon is the header of a synthetic event: that of the event that is open, but
-// preemption is off for that, for the histogram and for the synthetic event itself. One
-// is taken off, for tracepoints hold preemption off, and was of that event, too, unless
-// it is a marker.
+// synthCommon returns the header of a synthetic event. It is the header of the open
+// event with a higher preempt count. Preemption is disabled three more times: for the
+// open event, for the histogram and for the synthetic event itself. The kernel takes one
+// off the count, because tracepoints disable preemption. It has done the same in the
+// header of the open event, so the two cancel out, unless the open event is a marker.
 //
 // Kernel: ring_buffer_lock_reserve and ring_buffer_nest_start,
 // kernel/trace/ring_buffer.c; get_hist_pad, kernel/trace/trace_events_hist.c;
@@ -258,9 +259,9 @@ func (d *Events) synthCommon() event.Common {
 	return h.Unpreemptible()
 }
 
-// appendStringAt appends the string at an address of the kernel or of the current
-// task, cut so that with its NUL it has at most size bytes; nothing if it cannot be
-// read.
+// appendStringAt appends the string at an address of the kernel or of the current task,
+// and its NUL. It cuts the string so that both take at most size bytes. It appends
+// nothing if the string cannot be read.
 //
 // Kernel: fetch_store_string, kernel/trace/trace_probe_kernel.h; strncpy_from_user_nofault,
 // mm/maccess.c.

@@ -21,16 +21,17 @@ type traceProbe struct {
 	on    attachment
 }
 
-// attachment is what a probe has in the kernel.
+// attachment is the part of a probe that sits in the kernel.
 type attachment interface {
-	// register puts it there. Errors: an errno, or what of the definition is wrong.
+	// register puts it there. Errors: an errno, or a fault of the definition.
 	register() error
 	unregister()
-	// enable lets it record. It runs only while it is registered or waits for a module.
+	// enable lets the probe record. It is called only while the probe is registered or
+	// waits for a module.
 	enable(on bool) error
 }
 
-// probeEvent is an event with its probes: each of them records it.
+// probeEvent is an event with its probes. Each of the probes records the event.
 //
 // Kernel: struct trace_probe_event, kernel/trace/trace_probe.h.
 type probeEvent struct {
@@ -39,8 +40,8 @@ type probeEvent struct {
 	probes []*traceProbe
 }
 
-// probeEventOf is the event of that name that has probes of the kind; nil if there is
-// none.
+// probeEventOf returns the event of that name that has probes of that kind; nil if there
+// is none.
 //
 // Kernel: find_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (d *Events) probeEventOf(kind probe.Kind, group, name string) *probeEvent {
@@ -52,8 +53,8 @@ func (d *Events) probeEventOf(kind probe.Kind, group, name string) *probeEvent {
 	return nil
 }
 
-// sameKind reports whether probes can be of one event: those of tracepoints and of
-// functions' entries and exits are one kind.
+// sameKind reports whether probes of two kinds can belong to one event. Probes on
+// tracepoints and probes on the entries and exits of functions count as one kind.
 func sameKind(a, b probe.Kind) bool {
 	one := func(k probe.Kind) probe.Kind {
 		if k == probe.Tracepoint {
@@ -64,8 +65,8 @@ func sameKind(a, b probe.Kind) bool {
 	return one(a) == one(b)
 }
 
-// registerProbe adds a probe: to the event that it names, or with a new one. Errors: a
-// [*probe.Error], which is in error_log then.
+// registerProbe adds a probe to the event that it names; if there is none, it makes a
+// new event. Errors: a [*probe.Error], which it has put into error_log.
 //
 // Kernel: register_trace_kprobe and append_trace_kprobe, kernel/trace/trace_kprobe.c;
 // the same of uprobes and fprobes.
@@ -90,7 +91,7 @@ func (d *Events) registerProbe(p *traceProbe) error {
 		return err
 	}
 	if err := p.register(); err != nil {
-		_ = d.host.RemoveEvent(typ) // nobody has it yet
+		_ = d.host.RemoveEvent(typ) // cannot fail: no one uses it yet
 		return d.probeFault(err)
 	}
 	d.Add(p)
@@ -115,7 +116,7 @@ func (d *Events) appendProbe(p *traceProbe) error {
 	return nil
 }
 
-// register makes a fault of the definition of what registering says.
+// register registers the probe. It turns an errno into a fault of the definition.
 func (p *traceProbe) register() error {
 	err := p.on.register()
 	var fault *probe.Error
@@ -133,8 +134,9 @@ func (e *probeEvent) drop(p *traceProbe) {
 	e.probes = slices.DeleteFunc(e.probes, func(have *traceProbe) bool { return have == p })
 }
 
-// switched follows the event's being turned on and off: with the first instance all
-// probes are enabled, or none; with the last they are disabled.
+// switched runs when the event is enabled or disabled in an instance. When the first
+// instance enables it, all its probes are enabled, or none if one fails. When the last
+// instance disables it, all its probes are disabled.
 //
 // Kernel: enable_trace_kprobe and disable_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (e *probeEvent) switched(_ Instance, on bool) error {
@@ -152,7 +154,7 @@ func (e *probeEvent) switched(_ Instance, on bool) error {
 	return nil
 }
 
-// kind is the kind of the definition.
+// Kind returns the kind of the definition.
 func (p *traceProbe) Kind() *Kind {
 	switch p.def.Kind {
 	case probe.Kprobe:
@@ -169,7 +171,7 @@ func (p *traceProbe) Show() string { return p.def.Show() }
 
 func (p *traceProbe) Busy() bool { return p.event.enabled() }
 
-// free deletes the probe, and with the last one the event.
+// Free deletes the probe. If it is the last one of its event, it deletes the event, too.
 //
 // Kernel: unregister_trace_kprobe, kernel/trace/trace_kprobe.c.
 func (p *traceProbe) Free() error {
@@ -195,14 +197,15 @@ func (p *traceProbe) Match(system *string, event string, args []string) bool {
 }
 
 // record records a hit in every instance that has the event enabled. The stack of the
-// event begins at ip in the innermost function of c, or for 0 where that returns to.
+// event begins at ip in the innermost function of c; if ip is 0, it begins where that
+// function returns to.
 //
 // Kernel: __kprobe_trace_func, kernel/trace/trace_kprobe.c, and the same of the others.
 func (p *traceProbe) record(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, ip uint64) {
 	p.write(c, h, hit, src, Around{Hit: true, IP: ip})
 }
 
-// write records a hit whose stack begins at a place.
+// write records a hit; around says where its stack begins.
 func (p *traceProbe) write(c *machine.CPU, h event.Common, hit probe.Hit, src probe.Source, around Around) {
 	d, t := p.d, p.event.typ
 	h.Type = uint16(t.ID)

@@ -13,30 +13,31 @@ import (
 	"ftracelab/unwind"
 )
 
-// UserFiles is the file system of user space, in which uprobes are put.
+// UserFiles is the file system of user space, with the files that uprobes can probe.
 type UserFiles interface {
-	// Stat finds a file, links followed. Errors carry an errno.
+	// Stat finds a file and follows links. Errors carry an errno.
 	Stat(path string) (UserFile, error)
 }
 
 // UserFile is a file of user space.
 type UserFile struct {
-	ID      uint64 // as the Inode of a [machine.Mapping] and the File of a [machine.Place]
+	ID      uint64 // the Inode of a [machine.Mapping] and the File of a [machine.Place]
 	Regular bool
 	Size    int64 // bytes
 }
 
-// uprobeEvents are the kind of probes in files of user space.
+// uprobeEvents is the kind of probes in files of user space.
 //
 // Kernel: trace_uprobe_ops, kernel/trace/trace_uprobe.c.
 var uprobeEvents = &Kind{Name: "uprobe", Create: (*Events).createUprobe}
 
-// traceUprobe is a probe of a uprobe event: a place in a file, whoever runs it.
+// traceUprobe is a probe of a uprobe event: a place in a file, for all tasks that run
+// it.
 //
-// Departure: no process is run instruction by instruction. A task comes by the places
-// that its user stack shows when a system call returns, and a process of the host that
-// becomes another program by those where every run of it begins. A probe elsewhere is
-// never hit, and neither is one on a return.
+// Departure: no process is run instruction by instruction. A task passes the places that
+// its user stack shows when a system call returns. A process of the host that executes
+// another program passes the places where every run of that program begins. A probe
+// elsewhere is never hit, and neither is a probe on a return.
 //
 // Kernel: struct trace_uprobe, kernel/trace/trace_uprobe.c.
 type traceUprobe struct {
@@ -46,8 +47,9 @@ type traceUprobe struct {
 	source  userSource
 }
 
-// createUprobe makes a uprobe event, or a probe of one. Errors: as registerProbe, and
-// EINVAL for a place that is probed with another reference counter.
+// createUprobe makes a uprobe event, or adds a probe to one. Errors are those of
+// registerProbe, and EINVAL if another probe has the same place with another reference
+// counter.
 //
 // Kernel: __trace_uprobe_create and validate_ref_ctr_offset,
 // kernel/trace/trace_uprobe.c.
@@ -66,7 +68,7 @@ func (d *Events) createUprobe(command string) error {
 	return d.registerProbe(p)
 }
 
-// writeUprobeEvent does a line of uprobe_events.
+// writeUprobeEvent carries out a line that is written to uprobe_events.
 //
 // Kernel: create_or_delete_trace_uprobe, kernel/trace/trace_uprobe.c.
 func (d *Events) writeUprobeEvent(command string) error {
@@ -83,16 +85,17 @@ func (d *Events) writeUprobeEvent(command string) error {
 	return err
 }
 
-// register does nothing: a probe is put into its file when its event is enabled. One
-// that joins an event that is enabled waits for the next time.
+// register does nothing: a probe is put into its file when its event is enabled. If the
+// probe joins an event that is enabled already, it waits until the event is enabled
+// again.
 //
 // Kernel: append_trace_uprobe, kernel/trace/trace_uprobe.c.
 func (u *traceUprobe) register() error { return nil }
 
 func (u *traceUprobe) unregister() { _ = u.enable(false) }
 
-// enable puts the probe into its file. Errors: EINVAL behind the file's end, and for a
-// reference counter that is not aligned.
+// enable puts the probe into its file. Errors: EINVAL for a place after the end of the
+// file, and for a reference counter that is not aligned.
 //
 // Kernel: uprobe_register, kernel/events/uprobes.c.
 func (u *traceUprobe) enable(on bool) error {
@@ -107,7 +110,7 @@ func (u *traceUprobe) enable(on bool) error {
 	return nil
 }
 
-// statUser finds a file: one of Config.Files, or one that a task has mapped.
+// statUser finds a file in d.files, or a file that a task has mapped.
 func (d *Events) statUser(path string) (UserFile, error) {
 	if d.files != nil {
 		if file, err := d.files.Stat(path); !errors.Is(err, syscall.ENOENT) {
@@ -138,7 +141,7 @@ func (d *Events) uprobes(yield func(*traceUprobe) bool) {
 	}
 }
 
-// ListenUsers lists the uprobes that are to be hit, and reports whether there are any.
+// ListenUsers lists the uprobes that can be hit, and reports whether there are any.
 func (d *Events) ListenUsers() bool {
 	d.uprobed = d.uprobed[:0]
 	for u := range d.uprobes {
@@ -149,10 +152,11 @@ func (d *Events) ListenUsers() bool {
 	return len(d.uprobed) > 0
 }
 
-// maxUserIPs bounds the places of a user stack that are looked at.
+// maxUserIPs is how many places of a user stack are looked at.
 const maxUserIPs = 64
 
-// User is where the current task goes on in user space behind a system call.
+// User is called when the current task goes on in user space after a system call. It
+// hits the probes at the places that the task passes.
 func (d *Events) User(c *machine.CPU) {
 	t := c.Current
 	if t.Starts != nil {
@@ -173,8 +177,9 @@ func (d *Events) User(c *machine.CPU) {
 	}
 }
 
-// hitUser hits the probes at a place. They count preemption as off once less than it is
-// anyway, which comes out as all flags and all depths.
+// hitUser hits the probes at a place. The kernel takes one off the preempt count although
+// it is 0, so the word with the flags and the count wraps around and all its bits are
+// set.
 //
 // Kernel: uprobe_dispatcher, kernel/trace/trace_uprobe.c; tracing_gen_ctx_dec,
 // include/linux/trace_events.h.
@@ -193,8 +198,8 @@ func (d *Events) hitUser(c *machine.CPU, at machine.Place) {
 
 // userSource is what a probe in user space reads.
 //
-// Departure: the registers are those of the system call that returned, as far as it
-// keeps them; others are 0.
+// Departure: the registers are those of the system call that has returned, as far as
+// they are kept. All others are 0.
 type userSource struct {
 	taskSource
 	at machine.Place
@@ -220,7 +225,7 @@ func (s *userSource) Reg(n int) uint64 {
 	return 0
 }
 
-// syscallRegs says in which register a system call's arguments are, from 0.
+// syscallRegs says which argument of a system call, counted from 0, is in a register.
 var syscallRegs = map[int]int{
 	memory.RegDI: 0, memory.RegSI: 1, memory.RegDX: 2, memory.RegR10: 3, memory.RegR8: 4, memory.RegR9: 5,
 }
@@ -237,12 +242,13 @@ func (s *userSource) Stack(n int) uint64 {
 
 func (s *userSource) RetVal() uint64 { return s.Reg(memory.RegAX) }
 
-// FileAddr is where the byte at an offset of the probed file is mapped.
+// FileAddr returns the address at which the byte at an offset of the probed file is
+// mapped.
 //
 // Kernel: translate_user_vaddr, kernel/trace/trace_uprobe.c.
 func (s *userSource) FileAddr(offset uint64) uint64 { return s.at.Addr - s.at.Offset + offset }
 
-// uprobeFiles are uprobe_events and uprobe_profile.
+// uprobeFiles returns the files uprobe_events and uprobe_profile.
 func (d *Events) uprobeFiles() []tracefile.Node {
 	return []tracefile.Node{
 		d.File("uprobe_events", uprobeEvents, d.writeUprobeEvent),
@@ -250,7 +256,7 @@ func (d *Events) uprobeFiles() []tracefile.Node {
 	}
 }
 
-// showUprobeProfile is the text of uprobe_profile.
+// showUprobeProfile returns the text of uprobe_profile.
 //
 // Kernel: probes_profile_seq_show, kernel/trace/trace_uprobe.c.
 func (d *Events) showUprobeProfile() ([]byte, error) {

@@ -6,9 +6,9 @@ import (
 	"ftracelab/machine"
 )
 
-// directChanged registers the direct calls of a module that has come, and takes
-// away those of one that goes. A direct call comes behind all other users of the
-// function's entry, whoever was first.
+// directChanged registers the direct calls of a module that was loaded, and removes
+// those of a module that is unloaded. A direct call is made after all other users of the
+// function's entry were called, even after those that registered later.
 //
 // Kernel: register_ftrace_direct and unregister_ftrace_direct, kernel/trace/ftrace.c.
 func (u *Users) directChanged(mod *machine.Module, loaded bool) {
@@ -36,7 +36,7 @@ func (u *Users) directChanged(mod *machine.Module, loaded bool) {
 	}
 }
 
-// directAt is the direct call at the entry of a function; nil: there is none.
+// directAt returns the direct call at the entry of a function; nil if there is none.
 func (u *Users) directAt(s machine.Symbol) *machine.Direct {
 	for _, o := range u.ops {
 		if o.Direct != nil && o.Wants(s.IP()) {

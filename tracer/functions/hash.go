@@ -2,19 +2,20 @@ package functions
 
 import "math/bits"
 
-// Hash is a set of functions by the addresses of their patched calls, in
-// the kernel's buckets: where a file lists a set by walking the table, the order
-// is the kernel's too. The zero value is an empty set.
+// Hash is a set of functions by the addresses of their patched calls, in the kernel's
+// buckets. So a file that lists a set by walking the table has the kernel's order. The
+// zero value is an empty set.
 //
 // Kernel: struct ftrace_hash, kernel/trace/ftrace.c.
 type Hash struct {
 	bits    int        // log2 of the number of buckets
 	buckets [][]uint64 // each from the oldest to the latest entry; walked backwards
 	Count   int
-	Modules bool // names of modules that may yet come belong to the set
+	Modules bool // the set also has names of modules that may be loaded later
 }
 
-// How many bits a table has while it is written to, and at most.
+// defaultHashBits is how many bits a table has while it is written to, maxHashBits how
+// many it has at most.
 //
 // Kernel: FTRACE_HASH_DEFAULT_BITS and FTRACE_HASH_MAX_BITS, kernel/trace/trace.h
 // and ftrace.c.
@@ -71,8 +72,8 @@ func (h *Hash) Remove(ip uint64) {
 	}
 }
 
-// Forget makes the entry of a function that is gone match nothing; the set is
-// as large as before.
+// Forget makes the entry of a function that is gone match nothing. The set keeps its
+// size.
 //
 // Kernel: clear_mod_from_hash, kernel/trace/ftrace.c.
 func (h *Hash) Forget(ip uint64) {
@@ -98,7 +99,7 @@ func (h *Hash) All(yield func(ip uint64) bool) {
 	}
 }
 
-// Edit is a copy to be written to.
+// Edit returns a copy that can be written to.
 //
 // Kernel: alloc_and_copy_ftrace_hash, kernel/trace/ftrace.c.
 func (h *Hash) Edit() Hash {
@@ -107,7 +108,7 @@ func (h *Hash) Edit() Hash {
 	return e
 }
 
-// Settled is the set in a table of the size it gets when a file is closed.
+// Settled returns the set in a table of the size that it gets when the file is closed.
 //
 // Kernel: __ftrace_hash_move, kernel/trace/ftrace.c.
 func (h *Hash) Settled() Hash {
@@ -134,8 +135,8 @@ type OpsHash struct {
 	Filter, Notrace Hash
 }
 
-// Wants reports whether the function whose patched call is at ip is among them:
-// notrace wins, and an empty filter is every function.
+// Wants reports whether the function whose patched call is at ip is among them. An empty
+// filter stands for every function; a function in Notrace is never among them.
 //
 // Kernel: hash_contains_ip, kernel/trace/ftrace.c.
 func (h *OpsHash) Wants(ip uint64) bool {

@@ -10,18 +10,17 @@ import (
 // Kernel: ENTRIES_PER_PAGE, kernel/trace/ftrace.c; struct dyn_ftrace has 16 bytes.
 const recordsPerPage = 4096 / 16
 
-// initFunctions is how many functions the kernel has beyond those that are there when
-// it has booted: its init sections are freed.
+// initFunctions is how many functions the kernel loses at the end of its boot, when it
+// frees its init sections.
 //
 // Kernel: __start_mcount_loc and __stop_mcount_loc of Debian's 6.12.117 are those of
 // 45925 functions, of which 42862 are left.
 const initFunctions = 45925 - 42862
 
-// recordGroup is memory for records of functions: a number of pages that is a power of
-// two.
+// recordGroup is memory for records of functions. Its number of pages is a power of two.
 type recordGroup struct{ pages, records int }
 
-// recordGroups is the memory for n records.
+// recordGroups returns the memory for n records.
 //
 // Kernel: ftrace_allocate_pages and ftrace_allocate_records.
 func recordGroups(n int) (groups []recordGroup) {
@@ -34,11 +33,11 @@ func recordGroups(n int) (groups []recordGroup) {
 	return groups
 }
 
-// ShowInfo is dyn_ftrace_total_info: how many functions can be traced, and what memory
-// their records take. Groups that held nothing but init functions, which come last, are
-// given back.
+// ShowInfo returns the text of dyn_ftrace_total_info: how many functions can be traced,
+// and how much memory their records take. The init functions come last; groups that held
+// only init functions were freed.
 //
-// Departure: functions of a module's init section are never there.
+// Departure: the functions of a module's init section never exist.
 //
 // Kernel: tracing_read_dyn_info, kernel/trace/trace.c; ftrace_free_mem.
 func (u *Users) ShowInfo() string {

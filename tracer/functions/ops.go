@@ -2,9 +2,9 @@ package functions
 
 import "ftracelab/machine"
 
-// Ops is one user of function entries, with the
-// functions it wants. The tracers of an instance share the instance's filter;
-// a function command, the stack tracer and the profiler have their own.
+// Ops is one user of function entries, with the functions it wants. The tracers of an
+// instance share the instance's filter. A function command, the stack tracer and the
+// profiler have filters of their own.
 //
 // Kernel: struct ftrace_ops, include/linux/ftrace.h.
 type Ops struct {
@@ -13,16 +13,17 @@ type Ops struct {
 	// Follows reports whether the user looks at the task that runs on c, as an instance's
 	// set_ftrace_pid says; nil for a user that looks at every task.
 	Follows func(c *machine.CPU) bool
-	// Handler is the kernel's function behind Call, for enabled_functions.
+	// Handler is the name of the kernel's function that does what Call does, for
+	// enabled_functions.
 	Handler string
-	// Wants stands in for Hash, which then is nil, where Call looks at filters of
-	// its own: the graph's users have one each.
+	// Wants takes the place of Hash, which then is nil, if Call looks at filters of its
+	// own. The users of the graph, for example, have one filter each.
 	Wants func(ip uint64) bool
 
-	Direct *machine.Direct // of a module that takes its calls without ftrace
-	Regs   bool            // wants all registers (FTRACE_OPS_FL_SAVE_REGS)
+	Direct *machine.Direct // a module's direct call, which goes past ftrace; nil for others
+	Regs   bool            // the user wants all registers (FTRACE_OPS_FL_SAVE_REGS)
 
-	Trampoline uint64 // made up while registered
+	Trampoline uint64 // a made-up address while registered
 }
 
 // Traces reports whether o wants a function.

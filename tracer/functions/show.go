@@ -20,7 +20,7 @@ func (u *Users) All(yield func(machine.Symbol) bool) {
 	}
 }
 
-// ShowFunctions is the text of available_filter_functions.
+// ShowFunctions returns the text of available_filter_functions.
 //
 // Kernel: t_show, kernel/trace/ftrace.c.
 func (u *Users) ShowFunctions() ([]byte, error) {
@@ -31,7 +31,7 @@ func (u *Users) ShowFunctions() ([]byte, error) {
 	return text, nil
 }
 
-// ShowAddresses is the text of available_filter_functions_addrs.
+// ShowAddresses returns the text of available_filter_functions_addrs.
 func (u *Users) ShowAddresses() ([]byte, error) {
 	var text []byte
 	for s := range u.All {
@@ -50,8 +50,8 @@ func Append(text []byte, s machine.Symbol) []byte {
 	return text
 }
 
-// AppendAt appends the function whose patched call is at ip: of one whose
-// module went, a bare 0x0.
+// AppendAt appends the function whose patched call is at ip. For a function whose module
+// was unloaded, ip is 0 and AppendAt appends 0x0.
 func (u *Users) AppendAt(text []byte, ip uint64) []byte {
 	name, module, _, _, ok := u.machine.Kallsyms().Lookup(ip)
 	if !ok {
@@ -60,8 +60,8 @@ func (u *Users) AppendAt(text []byte, ip uint64) []byte {
 	return Append(text, machine.Symbol{Name: name, Module: module})
 }
 
-// ShowEnabled is the text of enabled_functions: what is traced now and
-// by how many.
+// ShowEnabled returns the text of enabled_functions: the functions that are traced now,
+// each with the number of its users.
 func (u *Users) ShowEnabled() ([]byte, error) {
 	var text []byte
 	if u.Enabled == 0 {
@@ -75,7 +75,8 @@ func (u *Users) ShowEnabled() ([]byte, error) {
 	return text, nil
 }
 
-// ShowTouched is the text of touched_functions: what was ever traced.
+// ShowTouched returns the text of touched_functions: the functions that were ever
+// traced.
 func (u *Users) ShowTouched() ([]byte, error) {
 	var text []byte
 	for s := range u.All {
@@ -86,7 +87,7 @@ func (u *Users) ShowTouched() ([]byte, error) {
 	return text, nil
 }
 
-// users counts who traces a function; one is the latest of them.
+// users counts the users that trace a function; one is the user that is called first.
 func (u *Users) users(ip uint64) (count int, one *Ops) {
 	for n := len(u.ops) - 1; n >= 0; n-- {
 		if o := u.ops[n]; o.Traces(ip) {
@@ -96,9 +97,9 @@ func (u *Users) users(ip uint64) (count int, one *Ops) {
 	return count, one
 }
 
-// appendUsers appends a line of enabled_functions, with D where a module takes calls
-// directly, and R where somebody wants all registers. The blanks are flags that belong to
-// what is not here, such as live patching.
+// appendUsers appends a line of enabled_functions. It has D if a module takes the calls
+// directly, and R if a user wants all registers. The blanks stand for flags of features
+// that do not exist here, such as live patching.
 //
 // Departure: the addresses of trampolines are made up.
 func (u *Users) appendUsers(text []byte, s machine.Symbol) []byte {
@@ -135,7 +136,7 @@ func (u *Users) wantsRegs(ip uint64) bool {
 	return slices.ContainsFunc(u.ops, func(o *Ops) bool { return o.Regs && o.Traces(ip) })
 }
 
-// symbolSize is a function as %pS prints its address.
+// symbolSize returns a function as %pS prints its address.
 func (u *Users) symbolSize(name string) string {
 	s, ok := u.machine.Kallsyms().ByName(name)
 	if !ok {
@@ -155,7 +156,7 @@ func symbolSize(s machine.Symbol) string {
 // trampolines is where the first trampoline is: the start of the modules' space.
 const trampolines = 0xffffffffc0000000
 
-// freeTrampoline is the lowest page that no user's trampoline takes.
+// freeTrampoline returns the lowest page that is not the trampoline of any user.
 func (u *Users) freeTrampoline() uint64 {
 	taken := make(map[uint64]bool, len(u.ops))
 	for _, o := range u.ops {
@@ -209,8 +210,9 @@ func (u *Users) touchHash(h *OpsHash) {
 	}
 }
 
-// touchModule notes that the functions of a module have not been traced: it has just
-// come, or goes and another may have its addresses.
+// touchModule notes that the functions of a module have not been traced. It is called
+// when the module was loaded, and when it is unloaded, because another module may get
+// its addresses.
 func (u *Users) touchModule(name string, loaded bool) {
 	for s := range u.All {
 		if s.Module != name {

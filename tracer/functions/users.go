@@ -7,26 +7,26 @@ import (
 	"ftracelab/machine"
 )
 
-// Users is who sees function entries, on a machine, and which functions have ever been
-// seen.
+// Users are the users of function entries on a machine. Users also remembers which
+// functions were ever traced.
 type Users struct {
-	// Enabled is kernel.ftrace_enabled; with 0 no entry is seen.
+	// Enabled is kernel.ftrace_enabled; if it is 0, no user is called.
 	Enabled int32
 
 	machine *machine.Machine
 	graph   *fgraph.Graph
 	changed func()
 
-	ops         []*Ops // the latest first
-	graphOps    Ops    // of all users of the shadow stacks
+	ops         []*Ops // the latest first; direct calls last
+	graphOps    Ops    // one user for all users of the shadow stacks
 	graphHashes []graphHash
 	touched     map[uint64]bool // functions that were ever traced
-	touchedAll  bool            // all were, but for untouched
-	untouched   map[uint64]bool // functions of modules that came after that
+	touchedAll  bool            // all functions were traced, except for untouched
+	untouched   map[uint64]bool // functions of modules that were loaded after that
 }
 
-// NewUsers returns no users yet. changed is called when a user came or went, or wants
-// other functions.
+// NewUsers returns Users without any user. changed is called when a user was added or
+// removed, or wants other functions.
 func NewUsers(m *machine.Machine, graph *fgraph.Graph, changed func()) *Users {
 	u := &Users{Enabled: 1, machine: m, graph: graph, changed: changed, touched: map[uint64]bool{}, untouched: map[uint64]bool{}}
 	u.graphOps = Ops{Wants: graph.Traces, Call: graph.Call, Handler: "ftrace_graph_func"}
@@ -46,7 +46,7 @@ func (u *Users) Register(o *Ops) {
 	u.changed()
 }
 
-// Unregister removes a user; one that is not there is no matter.
+// Unregister removes a user. It does no harm if the user is not registered.
 //
 // Kernel: ftrace_shutdown, kernel/trace/ftrace.c.
 func (u *Users) Unregister(o *Ops) {
@@ -63,8 +63,8 @@ type graphHash struct {
 	hash *OpsHash
 }
 
-// RegisterGraph adds a user of the shadow stacks for the functions of h. All of
-// them together are one user of function entries.
+// RegisterGraph adds a user of the shadow stacks for the functions of h. All users of the
+// shadow stacks together are one user of function entries.
 //
 // Kernel: register_ftrace_graph, kernel/trace/fgraph.c.
 func (u *Users) RegisterGraph(o *fgraph.Ops, h *OpsHash) error {
@@ -77,11 +77,11 @@ func (u *Users) RegisterGraph(o *fgraph.Ops, h *OpsHash) error {
 	return nil
 }
 
-// UnregisterGraph takes a user of the shadow stacks away.
+// UnregisterGraph removes a user of the shadow stacks.
 //
 // Kernel: unregister_ftrace_graph, kernel/trace/fgraph.c.
 func (u *Users) UnregisterGraph(o *fgraph.Ops) {
-	// An error would say that it was not registered, which is what is wanted.
+	// The only error says that the user was not registered; then there is nothing to do.
 	_ = u.graph.Unregister(o)
 	u.graphHashes = slices.DeleteFunc(u.graphHashes, func(g graphHash) bool { return g.ops == o })
 	if u.graph.Active() == 0 {
@@ -90,7 +90,7 @@ func (u *Users) UnregisterGraph(o *fgraph.Ops) {
 	u.changed()
 }
 
-// Any reports whether somebody is to be called.
+// Any reports whether there is a user to call.
 func (u *Users) Any() bool { return u.Enabled != 0 && len(u.ops) > 0 }
 
 // Call calls the users of a function that is entered.
@@ -107,14 +107,14 @@ func (u *Users) Call(c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// Count is how many users trace a function.
+// Count returns how many users trace a function.
 func (u *Users) Count(ip uint64) int {
 	n, _ := u.users(ip)
 	return n
 }
 
-// ModuleChanged follows a module that has come, or goes: its direct calls, and what was
-// traced of its functions.
+// ModuleChanged is called after a module is loaded and before it is unloaded. It updates
+// the direct calls and the functions that were traced.
 func (u *Users) ModuleChanged(mod *machine.Module, loaded bool) {
 	u.directChanged(mod, loaded)
 	u.touchModule(mod.Name, loaded)

@@ -38,8 +38,8 @@ func DesignNames() []string {
 	return names
 }
 
-// NamedDesign returns the design of that name with maps of the given bits and
-// seed. If bits is 0 the size is left open, and whoever writes the design
+// NamedDesign returns the design of that name, with maps of the given bits and
+// seed. If bits is 0, the size is left open, and the code that writes the design
 // chooses it.
 //
 //	full-stacks        what ftrace writes today: the base of all comparisons

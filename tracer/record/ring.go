@@ -2,14 +2,14 @@ package record
 
 import "ftracelab/ringbuf"
 
-// Ring is what a [Recorder] writes into: a [ringbuf.Buffer], or a ring of a design's
-// own. A ring of one's own writes pages that [ringbuf.PageReader] reads. It may embed a
-// Buffer and change what it likes: for example the length of what is reserved.
+// Ring is what a [Recorder] writes into: a [ringbuf.Buffer], or a ring of a design's own.
+// Such a ring must write pages that [ringbuf.PageReader] can read. It may embed a Buffer
+// and change what it likes, for example the length of what is reserved.
 //
-// Of each CPU, one goroutine writes. ReadPage and Ledger are called by the report, from
-// the goroutine that writes.
+// One goroutine writes for each CPU. The report calls ReadPage and Ledger from the
+// goroutine that writes.
 type Ring interface {
-	// Reserve takes room for a record of so many bytes, or returns an error and takes
+	// Reserve takes room for a record of size bytes, or returns an error and takes
 	// nothing. The room may be longer than asked for; what is not written is zero.
 	Reserve(cpu int, ctx ringbuf.Context, size int) (ringbuf.Event, error)
 	// Commit and Discard end what Reserve began.

@@ -61,7 +61,7 @@ type StackCounts struct {
 	UserDrops         uint64
 	UserCut           uint64 // user stacks that lost addresses
 	Cookies, Unwinds  uint64 // of DeferredStack: records of each kind
-	InferredStays     uint64 // of Unwinds: the stay was only seen by another stack
+	InferredStays     uint64 // of Unwinds: NewEntry did not mark the beginning of the stay
 }
 
 // NewStacks returns the state of a design, with maps of its own.
@@ -147,9 +147,9 @@ const (
 )
 
 // enter returns the stay that an event with this user stack belongs to, and
-// whether it is its first. A stay begins where the source says so; otherwise
-// only a user stack that differs from the task's last one shows that a new stay
-// has begun.
+// whether the event is the first of that stay. A stay begins with an event that
+// the source marks with NewEntry. Without the mark, only a user stack that
+// differs from the task's last one shows that a new stay has begun.
 func (s *Stacks) enter(t *Stack) (st stay, first bool) {
 	h := hashStack(t.IPs)
 	st, known := s.stays[t.Common.PID]

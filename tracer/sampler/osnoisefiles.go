@@ -103,7 +103,7 @@ func (s *osnoise) setOption(text string) error {
 }
 
 // Departure: if neither a newline nor a NUL ends the text, a kernel reads on into the
-// memory behind it.
+// memory after it.
 //
 // Kernel: osnoise_cpus_write.
 func (s *osnoise) setCPUs(text string) error {

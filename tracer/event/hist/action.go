@@ -63,7 +63,7 @@ func (h *Hist) parseMatch(a *action, subject string, closed bool) error {
 }
 
 // parseAction reads .save(…), .snapshot(), .trace(EVENT,…) or .EVENT(…). Only
-// the beginning of the word counts: .saved(…) saves, too.
+// the beginning of the word counts, so .saved(…) also saves.
 //
 // Kernel: action_parse, kernel/trace/trace_events_hist.c.
 func (h *Hist) parseAction(a *action, text string) error {

@@ -48,8 +48,7 @@ func (in *Instance) parseAttrs(text string) (attrs, error) {
 	return a, nil
 }
 
-// parseAssignment reads one NAME=TEXT. A name that is none of the known ones
-// defines a variable.
+// parseAssignment reads one NAME=TEXT. An unknown name defines a variable.
 //
 // Kernel: parse_assignment, kernel/trace/trace_events_hist.c.
 func (in *Instance) parseAssignment(a *attrs, text string) error {

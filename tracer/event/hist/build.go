@@ -238,7 +238,7 @@ func (h *Hist) makeMap(bits int) error {
 	return nil
 }
 
-// order is how a key is ordered.
+// order returns how a key is ordered.
 func (f *Field) order() tracingmap.Compare {
 	switch {
 	case f.flags&flagStacktrace != 0:

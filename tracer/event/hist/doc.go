@@ -1,6 +1,6 @@
-// Package hist is the hist trigger: an event counts itself into a map as it
-// happens, under keys made of its fields, and may keep variables there that
-// other events read, and act when they match.
+// Package hist is the hist trigger. Each time an event happens, it is counted in
+// a map, under a key made of its fields. It may also keep variables in the map.
+// Other events read these variables, and may act when their keys match.
 //
 //	hist:keys=next_pid:lat=common_timestamp.usecs-$ts0:onmatch(sched.sched_waking).wakeup($lat,next_pid) if next_prio<100
 //	     └───keys────┘ └──────────variable───────────┘ └────────────────action────────────────────────┘ └──filter──┘

@@ -38,9 +38,9 @@ const (
 // These numbers stand for the addresses of texts and stacks when a command uses
 // them as numbers.
 //
-// Departure: a hist trigger that sums up, compares or shows the address of a
-// text shows an address that is made up: the kernel's depends on where its
-// record or its element lies.
+// Departure: if a hist trigger sums up, compares or shows the address of a text,
+// that address is made up. The kernel's address depends on where its record or
+// its element lies.
 const (
 	recordAddress  = 0xffff888004000000
 	elementAddress = 0xffff888008000000
@@ -148,15 +148,15 @@ func (f *Field) divisor() fn {
 	}
 }
 
-// execname is the name of the task that brought the element's key.
+// execname returns the name of the task whose event made the element.
 //
 // Kernel: hist_field_execname, kernel/trace/trace_events_hist.c.
 func (m *Moment) execname(e *Element) Value {
 	return Value{N: elementAddress, B: append(m.comm[:0], e.Comm...)}
 }
 
-// stackWords are the words of a stack in a record of a synthetic event, where
-// their number comes first.
+// stackWords returns the words of a stack in a record of a synthetic event. The
+// record has their number before them.
 //
 // Kernel: hist_field_stack and event_hist_trigger,
 // kernel/trace/trace_events_hist.c.
@@ -168,8 +168,8 @@ func stackWords(b []byte) []byte {
 	return b[8 : 8+8*n]
 }
 
-// textIn returns the text that a record has in the field. For a text in place
-// it need not look at the declaration.
+// textIn returns the text that a record has in the field. If the text lies in the
+// field itself, it need not look at the declaration.
 func (f *Field) textIn(data []byte) []byte {
 	if f.kind == filter.Text {
 		end := min(f.event.Offset+f.event.Size, len(data))

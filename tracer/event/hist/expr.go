@@ -115,8 +115,8 @@ func (x *exprParser) parseOperand(text string) (*Field, error) {
 	return f, nil
 }
 
-// leftmost is what the kernel's buffer holds of an expression, up to its first
-// NUL, once the expression is taken apart at its root.
+// leftmost returns what the kernel's buffer holds of an expression, up to its
+// first NUL, once the expression is taken apart at its root.
 func leftmost(text string, operator op, at int) string {
 	switch {
 	case operator == opUnaryMinus:
@@ -127,7 +127,7 @@ func leftmost(text string, operator op, at int) string {
 	return unqualified(text)
 }
 
-// unqualified is what the buffer holds of SYSTEM.EVENT.NAME: the system.
+// unqualified returns what the buffer holds of SYSTEM.EVENT.NAME: the system.
 func unqualified(text string) string {
 	if strings.Count(text, ".") >= 2 && !isDigit(text[0]) {
 		text, _, _ = strings.Cut(text, ".")
@@ -135,11 +135,10 @@ func unqualified(text string) string {
 	return text
 }
 
-// residue is what the kernel's buffer holds of an expression when all of it has
-// been read. Faults that are found afterwards look for that text in the
-// command. A later reference to a variable that was defined by such an
-// expression takes it for the definition: after x=prev_pid+1, y=$x is
-// y=prev_pid.
+// residue returns what the kernel's buffer holds of an expression when all of it
+// has been read. Faults that are found afterwards look for that text in the
+// command. If such an expression has defined a variable, a later reference takes
+// that text for the definition: after x=prev_pid+1, y=$x is y=prev_pid.
 func residue(text string) string {
 	for {
 		operator, at := rootOperator(text)
@@ -254,8 +253,8 @@ func (x *exprParser) parseUnary(text string, fl flags, v *varDef) (*Field, error
 	return f, err
 }
 
-// expr is an expression as it shows. Errors: EINVAL if it is nested too deep,
-// E2BIG if it is too long.
+// expr returns the expression as files show it. Errors: EINVAL if it is nested
+// too deep, E2BIG if it is too long.
 //
 // Kernel: expr_str, kernel/trace/trace_events_hist.c.
 func (f *Field) expr(level int) (string, error) {

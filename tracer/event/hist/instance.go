@@ -25,11 +25,11 @@ type Env interface {
 	// ClockInNs reports whether the clock counts nanoseconds.
 	ClockInNs() bool
 	// AbsoluteStamps is called with true for each trigger that reads time stamps,
-	// and with false when it goes.
+	// and with false when that trigger is removed.
 	AbsoluteStamps(on bool)
 	// Enable is called with true for each trigger that is put on an event, so
 	// that the event happens even if it is not recorded, and with false when
-	// the trigger goes.
+	// the trigger is removed.
 	Enable(t *event.Type, on bool)
 	// ArmSnapshot prepares for Snapshot. Errors: EBUSY while a latency tracer
 	// uses the buffer, ENOMEM.
@@ -46,9 +46,9 @@ type Instance struct {
 	env      Env
 	registry *Registry
 	files    map[*event.Type]*File
-	vars     []*Hist // those with variables or references, the newest first
+	vars     []*Hist // the hists with variables or references, the newest first
 	snapshot *trackedSnapshot
-	command  string // the latest command, for columns: errors of hidden triggers show it too
+	command  string // the latest command, for columns; errors of hidden triggers also show it
 	location string
 }
 
@@ -57,7 +57,7 @@ func NewInstance(env Env, names *Registry) *Instance {
 	return &Instance{env: env, registry: names, files: map[*event.Type]*File{}}
 }
 
-// File is the triggers of an event.
+// File returns the triggers of an event.
 func (in *Instance) File(t *event.Type) *File {
 	f := in.files[t]
 	if f == nil {
@@ -67,7 +67,7 @@ func (in *Instance) File(t *event.Type) *File {
 	return f
 }
 
-// Forget removes an event that goes; it must have no triggers any more.
+// Forget removes an event; it must not have triggers any more.
 func (in *Instance) Forget(t *event.Type) { delete(in.files, t) }
 
 // File holds the hist triggers of one event, the oldest first. A nil File has none.
@@ -77,7 +77,7 @@ type File struct {
 	triggers []*Trigger
 }
 
-// Len is how many triggers there are.
+// Len returns how many triggers there are.
 func (f *File) Len() int { return len(f.all()) }
 
 func (f *File) all() []*Trigger {

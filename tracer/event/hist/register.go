@@ -138,7 +138,7 @@ func (t *Trigger) hold() {
 	t.ref++
 }
 
-// free undoes hold; with the last user the map goes, too.
+// free undoes hold. When the last user is gone, the map is released.
 //
 // Kernel: event_hist_trigger_free and event_hist_trigger_named_free,
 // kernel/trace/trace_events_hist.c.
@@ -188,9 +188,9 @@ func (f *File) RemoveAll() {
 	}
 }
 
-// Clear removes the triggers of the event when their instance goes, even if
-// others read their variables. They keep holding a synthetic event, which can
-// then never be removed, because the kernel forgets to release it.
+// Clear removes the triggers of the event when their instance is removed, even if
+// others read their variables. If the event is a synthetic one, it can then never
+// be removed, because the kernel forgets to release it.
 //
 // Kernel: clear_event_triggers, kernel/trace/trace_events_trigger.c.
 func (f *File) Clear() {

@@ -40,8 +40,8 @@ func (h *Hist) makeSnapshot(a *action) error {
 // Kernel: cond_snapshot of struct trace_array, kernel/trace/trace.h.
 func (in *Instance) TakesSnapshots() bool { return in.snapshot != nil }
 
-// takeSnapshot takes a snapshot if the value tracked in the element surpasses
-// those of all other elements, too.
+// takeSnapshot takes a snapshot if the value that is tracked in the element also
+// replaces the value of the last snapshot.
 //
 // Kernel: save_track_data_snapshot and cond_snapshot_update,
 // kernel/trace/trace_events_hist.c.

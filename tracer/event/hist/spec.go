@@ -59,13 +59,13 @@ const (
 // Kernel: struct hist_field, kernel/trace/trace_events_hist.c.
 type Field struct {
 	flags    flags
-	event    *event.Field // of the record; nil if it is none of it
+	event    *event.Field // the record's field; nil if it is none
 	kind     filter.Kind  // of event
 	typ      string       // C type
 	size     int          // bytes; of a key rounded up to 8
 	offset   int          // bytes from the key's start
 	signed   bool
-	buckets  uint64 // the width behind buckets=
+	buckets  uint64 // the width after buckets=
 	constant uint64
 
 	name string     // of an expression or a reference
@@ -93,7 +93,7 @@ type Field struct {
 type Hist struct {
 	attrs  attrs
 	file   *File // the event it was written to
-	remove bool  // it was written to find another and remove it
+	remove bool  // it was written only to find another hist and remove that
 
 	fields  []*Field // hitcount, values and variables (nVals), keys
 	nVals   int      // hitcount, values and variables
@@ -113,7 +113,7 @@ type Hist struct {
 	fieldTexts, saveTexts, varTexts int
 	hidden                          []hiddenHist
 
-	slots int             // variables of an Element: the command's and those that actions add
+	slots int             // how many variables an Element has: the command's and those of actions
 	m     *tracingmap.Map // nil until the trigger is accepted
 }
 
@@ -186,7 +186,7 @@ type action struct {
 	params  []string
 	keyword bool // trace(EVENT,…) and not EVENT(…)
 
-	synthName string // behind the keyword
+	synthName string // the EVENT after the keyword
 	synth     SynthEvent
 	refs      []int // of each parameter: its place in Hist.refs
 
@@ -206,7 +206,7 @@ type Trigger struct {
 	filterText string // "" if there is none
 	paused     bool
 	ref        int
-	named      *Trigger // the first of the name, if this is not it
+	named      *Trigger // the first trigger of the same name; nil if this is the first
 	name       string   // "name=NAME"
 }
 

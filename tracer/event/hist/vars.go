@@ -186,7 +186,7 @@ func (f *Field) refersTo(v *Field, on *eventName) {
 	}
 }
 
-// newAlias makes a variable that is another's value.
+// newAlias makes a variable whose value is that of another variable.
 //
 // Kernel: create_alias, kernel/trace/trace_events_hist.c.
 func (h *Hist) newAlias(ref *Field, v *varDef) *Field {

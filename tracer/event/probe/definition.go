@@ -28,7 +28,7 @@ type Definition struct {
 	MaxActive int
 
 	Symbol string // the function, with "MODULE:" before it if given; or the tracepoint
-	Offset uint64 // bytes behind Symbol; for a uprobe, bytes from the start of its file
+	Offset uint64 // bytes from Symbol on; for a uprobe, bytes from the start of its file
 	Addr   uint64 // for a kprobe whose place is given as an address; Symbol is "" then
 
 	Path   string // the file of a uprobe, as it was written

@@ -47,8 +47,8 @@ type Place int
 
 const (
 	NoPlace Place = iota // there is no such symbol, or no function at the address
-	Inside               // behind a function's entry
-	AtEntry              // at a function's entry, or behind its endbr64
+	Inside               // after a function's entry
+	AtEntry              // at a function's entry, or right after its endbr64
 )
 
 // File is a file of user space that can be probed. Two Files with the same ID are the
@@ -66,7 +66,8 @@ type BTF interface {
 	// Proto is a function's prototype.
 	Proto(function string) (Proto, bool)
 
-	// Type gives the type with that number, or the first one behind its modifiers.
+	// Type gives the type with that number. If that is a modifier, it gives the type
+	// that is modified.
 	Type(id TypeID) CType
 
 	// Member finds a member of a struct or union, including those inside its

@@ -24,7 +24,7 @@ type Fault struct {
 	Location string // "trace_kprobe", "trace_uprobe", "trace_fprobe", "event_probe"
 	Msg      string // a text of the kernel's table
 	Command  string // the definition, its words with one blank between them
-	Pos      int    // the caret's column in Command, in bytes from 0; may lie behind its end
+	Pos      int    // the caret's column in Command, in bytes from 0; may lie after its end
 }
 
 func (e *Error) Error() string {

@@ -34,7 +34,7 @@ type fetcher struct {
 	bytes []byte // at localMemory: the record of the attached event
 
 	record  []byte // the record that is being made
-	scratch []byte // working memory behind the record
+	scratch []byte // working memory after the record
 }
 
 // AppendEntry appends the words that a return probe saves when the function is
@@ -83,7 +83,7 @@ func (d *Definition) Append(dst []byte, c event.Common, h Hit, src Source) []byt
 	return dst[:start+len(f.record)]
 }
 
-// place sets the memory in which the record is made. Behind the record, buf has the
+// place sets the memory in which the record is made. After the record, buf has the
 // scratch space.
 func (f *fetcher) place(buf []byte, length int) {
 	f.record, f.scratch = buf[:length:length], buf[length:]

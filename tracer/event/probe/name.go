@@ -137,7 +137,7 @@ func colonOf(word string) int {
 // Kernel: KRETPROBE_MAXACTIVE_MAX, RETHOOK_MAXACTIVE_MAX.
 const maxMaxActive = 4096
 
-// maxActive reads the number behind the letter of the first word; 0 if there is none.
+// maxActive reads the number after the letter of the first word; 0 if there is none.
 func (l *faultLog) maxActive(colon int) (int, error) {
 	word := l.argv[0]
 	if len(word) < 2 || !isDigit(word[1]) {

@@ -10,8 +10,8 @@ func (d *Definition) at(index int, m message, errno syscall.Errno) error {
 	return l.err(l.failWith(0, m, errno))
 }
 
-// Exists is the error for a name that belongs to an event that is no probe of this
-// kind.
+// Exists is the error for a name that already belongs to an event which is not a probe
+// of this kind.
 //
 // Kernel: register_trace_kprobe, register_trace_uprobe, register_trace_fprobe,
 // __trace_eprobe_create.
@@ -61,8 +61,8 @@ func (d *Definition) CheckAppend(siblings []*Definition) error {
 	return nil
 }
 
-// firstDifference gives the index of the first argument whose name or type is another
-// one in the other probe; -1 if there is none.
+// firstDifference gives the index of the first argument whose name or type differs from
+// that in the other probe; -1 if there is none.
 //
 // Kernel: trace_probe_compare_arg_type.
 func (d *Definition) firstDifference(to *Definition) int {

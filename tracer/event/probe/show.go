@@ -66,8 +66,8 @@ func (d *Definition) place() string {
 }
 
 // Match reports whether a command that removes probes means this one. Group and event
-// must be the same, where "" stands for any. args are the words behind them in the
-// command, the place and the arguments; as many as are given must be the same.
+// must be the same, where "" stands for any. args are the words that follow in the
+// command: the place and the arguments. Those that are given must be the same.
 //
 // Kernel: trace_kprobe_match and the other kinds' match, trace_probe_match_command_args.
 func (d *Definition) Match(group, name string, args []string) bool {

@@ -31,7 +31,7 @@ const (
 	Number      Kind = iota
 	Text             // a string that lies in the slots, in StringSize bytes
 	DynamicText      // a string of any length
-	Stack            // addresses behind their count
+	Stack            // addresses, after their count
 )
 
 // Field is one field.
@@ -50,7 +50,7 @@ type Field struct {
 // Dynamic reports whether the field's content comes after the slots.
 func (f *Field) Dynamic() bool { return f.Kind == DynamicText || f.Kind == Stack }
 
-// TextSize is how long a text may be, its NUL included; 0 for another field.
+// TextSize is how long a text may be, its NUL included; 0 if the field is no text.
 func (f *Field) TextSize() int {
 	switch f.Kind {
 	case Text:
@@ -71,7 +71,7 @@ func (f *Field) DeclType() string {
 	return f.Type
 }
 
-// decl is the field's line in the format file. It loses a length in brackets.
+// decl is the field's line in the format file. The length of a char[N] is missing there.
 //
 // Kernel: f_show, kernel/trace/trace_events.c.
 func (f *Field) decl() string {
@@ -133,8 +133,8 @@ func (d *Definition) printFmt() string {
 	return `"` + format.String() + `"` + args.String()
 }
 
-// Show is the event's line in synthetic_events. With s:synthetic/ before it, it
-// is the one in dynamic_events.
+// Show is the event's line in synthetic_events. With s:synthetic/ before it, it is
+// the line in dynamic_events.
 //
 // Kernel: __synth_event_show.
 func (d *Definition) Show() string {

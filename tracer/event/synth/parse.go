@@ -23,7 +23,7 @@ const (
 	msgInvalidArraySpec = "Invalid array specification"
 )
 
-// Location is where error_log says these faults come from.
+// Location is the location that error_log shows for these faults.
 const Location = "synthetic_events"
 
 // Error says why a command is refused: which errno the writer gets, and what
@@ -206,8 +206,8 @@ func (p *parser) field(args []string) (f Field, rest []string, err error) {
 	return f, args[2:], nil
 }
 
-// cutBlank cuts a command behind its first word, at a blank or tab, and skips
-// what space follows.
+// cutBlank cuts a command after its first word, at a blank or tab, and skips the
+// space that follows.
 func cutBlank(s string) (word, rest string, found bool) {
 	n := strings.IndexAny(s, " \t")
 	if n < 0 {
@@ -231,8 +231,9 @@ func split(s string) []string {
 	return list
 }
 
-// goodName says whether a name may be that of an event or a field: letters,
-// digits and underscores, no digit first. Letters are those of Latin-1.
+// goodName reports whether an event or a field may have a name. It consists of
+// letters, digits and underscores, and does not begin with a digit. Letters are
+// those of Latin-1.
 //
 // Kernel: is_good_name, kernel/trace/trace.h; _ctype, lib/ctype.c.
 func goodName(name string) bool {

@@ -6,12 +6,12 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// Value is one value that an action passes: N of a number, B of a text or a
-// stack. A nil B of a text is one that cannot be read: a char[N] then says so, a
-// char[] is empty.
+// Value is one value that an action passes: N is for a number, B is for a text or a
+// stack. A nil B stands for a text that cannot be read: a char[N] then holds
+// "(fault)", a char[] is empty.
 //
-// A text ends at its first NUL or with B. A stack is addresses of 8 bytes, innermost
-// first.
+// A text ends at its first NUL or at the end of B. A stack consists of addresses of 8
+// bytes, innermost first.
 type Value struct {
 	N uint64
 	B []byte
@@ -33,11 +33,11 @@ const (
 func (f *Field) offset() int { return event.CommonSize + slotSize*f.slot }
 
 // Append encodes a record with its common header, whose Type the caller sets,
-// and appends it to dst. values are those of the fields in their order; what is
-// missing is zero. Nothing is allocated if dst has room.
+// and appends it to dst. values are the values of the fields in their order; missing
+// values are zero. Nothing is allocated if dst has room.
 //
-// Departure: what a field does not fill of its slots is zero; in the kernel it
-// is what stood in the buffer before.
+// Departure: the part of its slots that a field does not fill is zero. In the
+// kernel it holds what was in the buffer before.
 //
 // Kernel: trace_event_raw_event_synth, trace_string and trace_stack,
 // kernel/trace/trace_events_synth.c; set_data_loc, kernel/trace/trace_probe_kernel.h.
@@ -68,7 +68,8 @@ func (d *Definition) Append(dst []byte, c event.Common, values []Value) []byte {
 	return dst
 }
 
-// text is a text without its NUL, cut so that with it it has at most size bytes.
+// text returns a text without its NUL. It cuts the text so that text and NUL take at
+// most size bytes.
 func text(v *Value, size int) []byte {
 	if v.B == nil {
 		return []byte(fault)
@@ -80,9 +81,9 @@ func text(v *Value, size int) []byte {
 	return b
 }
 
-// appendStack appends how many addresses there are and these, up to one that is
-// zero and as far as they fit. There is room for all; used are the bytes that the
-// kernel fills.
+// appendStack appends the number of addresses, then the addresses. It stops at an
+// address that is zero, and at the size of the kernel's field. The record has room
+// for all addresses; used is how many bytes the kernel fills.
 //
 // Kernel: trace_stack.
 func appendStack(dst, addrs []byte) (_ []byte, used int) {
@@ -106,7 +107,7 @@ func appendStack(dst, addrs []byte) (_ []byte, used int) {
 
 var noAddress [slotSize]byte
 
-// locate writes where dynamic data is, each number in 16 bits.
+// locate writes the offset and the length of dynamic data, in 16 bits each.
 func locate(slot []byte, offset, length int) {
 	put(slot, 2, uint64(offset))
 	put(slot[2:], 2, uint64(length))

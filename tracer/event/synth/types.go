@@ -6,8 +6,8 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// scalars are the types of numbers: the bytes they have and the conversion that
-// prints them.
+// scalars are the types of numbers, with their sizes in bytes and the conversions that
+// print them.
 //
 // Kernel: synth_field_size and synth_field_fmt.
 var scalars = []struct {
@@ -54,14 +54,15 @@ func Conversion(typ string) string {
 // Kernel: STR_VAR_LEN_MAX, kernel/trace/trace_synth.h.
 const StringSize = 256
 
-// Any type with these in its name is taken, xchar[8] too.
+// A type is accepted if its name contains one of these texts; even xchar[8] is.
 //
 // Kernel: synth_field_is_string and synth_field_is_stack.
 func isText(typ string) bool  { return strings.Contains(typ, "char[") }
 func isStack(typ string) bool { return strings.Contains(typ, "long[") }
 
-// sizeOf is a type's size in bytes. 0 is a text or stack of any length, or with
-// neither in its name no type at all; -1 is a faulty length.
+// sizeOf returns a type's size in bytes. It returns 0 for a text or stack of any
+// length, and also if there is no such type. It returns -1 for a text with a faulty
+// length.
 //
 // Kernel: synth_field_size.
 func sizeOf(typ string) int {
@@ -76,7 +77,8 @@ func sizeOf(typ string) int {
 	return 0
 }
 
-// textSize is the N of a char[N]: up to three characters, as C writes numbers.
+// textSize returns the N of a char[N], which is a number as C writes it, with up to
+// three characters. It returns 0 for a char[], and -1 if N is faulty.
 //
 // Kernel: synth_field_string_size.
 func textSize(typ string) int {

@@ -20,8 +20,8 @@ const (
 	disableHist
 )
 
-// class says which triggers exclude each other: of one class an event has at most one
-// trigger, or one for each target.
+// class says which triggers exclude each other. An event has at most one trigger of each
+// class; if the commands of the class name a target, it has at most one for each target.
 //
 // Kernel: enum event_trigger_type, include/linux/trace_events.h.
 type class uint8

@@ -28,8 +28,8 @@ func (l *List) All(yield func(*Trigger) bool) {
 	}
 }
 
-// Show gives the lines of the triggers. Those of the hists follow them, because a hist
-// is always put behind the other triggers.
+// Show gives the lines of the triggers. The lines of the hists follow them, because a
+// hist is always put after the other triggers.
 //
 // Kernel: trigger_show, kernel/trace/trace_events_trigger.c.
 func (l *List) Show() string {
@@ -112,8 +112,8 @@ func (l *List) CallAlways(a Actions) {
 // Due is a set of kinds of triggers that still have to act, after the record.
 type Due uint8
 
-// Call lets the triggers act whose filter matches the record. It leaves out those that
-// act after the record, and says which these are.
+// Call lets the triggers act whose filter matches the record. It leaves out the triggers
+// that act after the record, and returns which these are.
 //
 // Kernel: event_triggers_call, kernel/trace/trace_events_trigger.c.
 func (l *List) Call(data []byte, ctx filter.Context, a Actions) Due {
@@ -130,7 +130,7 @@ func (l *List) Call(data []byte, ctx filter.Context, a Actions) Due {
 	return due
 }
 
-// CallDue lets the triggers act that Call has left for after the record.
+// CallDue lets the triggers act that Call has left out. It is called after the record.
 //
 // Kernel: event_triggers_post_call, kernel/trace/trace_events_trigger.c.
 func (l *List) CallDue(due Due, a Actions) {

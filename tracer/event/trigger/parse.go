@@ -61,7 +61,7 @@ type Env struct {
 	Event func(system, name string) *event.Type
 }
 
-// maxText is more bytes than a command may have.
+// maxText limits a command: it has to be shorter, in bytes.
 const maxText = 4096
 
 // Cut splits the name off a command. remove says that the command began with !.
