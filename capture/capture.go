@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"ftracelab/budget"
 	"ftracelab/tracer/event"
@@ -23,6 +24,9 @@ type Options struct {
 	// A read that is waiting at that moment goes on waiting. nil: reading is never cut
 	// short.
 	Context context.Context
+	// Read, if not nil, counts the bytes that are read from the files of the host. What
+	// is read twice counts twice.
+	Read *atomic.Int64
 	// Format is one of [Formats]; empty: the content tells the format.
 	Format string
 	// Kernel names the folder with the kernel's formats_all(.txt, .gz), kallsyms and
@@ -66,6 +70,7 @@ type Capture struct {
 	base
 	imp    importer
 	in     *stream
+	pipe   bool // what in reads ends when its writer does
 	dat    *traceDat
 	failed error
 
@@ -110,7 +115,7 @@ func OpenFS(fsys fs.FS, name string, opt Options) (*Capture, error) {
 // its name in errors.
 func OpenReader(r io.Reader, shown string, opt Options) (*Capture, error) {
 	opt.Memory = budget.OrDefault(opt.Memory)
-	l := location{shown: shown}
+	l := location{shown: shown, pipe: isPipe(r)}
 	if opt.Kernel != "" {
 		l.kernelFS, l.kernelDir, l.kernelShown = opt.files(opt.Kernel), ".", opt.Kernel
 	}
@@ -133,6 +138,7 @@ type location struct {
 	kernelShown string
 	cache       *Cache // for the kernel's files there; nil: none
 	once        bool   // the capture is a stream, which can be opened only once
+	pipe        bool   // … that ends when its writer does
 
 	stackMap     place // the folder that holds Options.StackMap
 	stackMapName string
@@ -179,7 +185,7 @@ func open(l location, opt Options) (*Capture, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.once = true
+		l.once, l.pipe = true, info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
 		return openText(in, l, opt)
 	}
 	dat, err := openTraceDat(l)
@@ -243,7 +249,7 @@ func openText(in *stream, l location, opt Options) (_ *Capture, err error) {
 			return nil, err
 		}
 	}
-	c := &Capture{base: newBase(l, opt, format), in: in}
+	c := &Capture{base: newBase(l, opt, format), in: in, pipe: l.pipe}
 	if opt.Frames != "" && format != FormatFolded {
 		return nil, fileError(l.shown, "is "+format+", which tells the kernel's frames from the user's: only of folded stacks can it be said whose the frames are", nil)
 	}
@@ -272,8 +278,8 @@ func (c *Capture) Next(r *record.Record) error {
 		return c.failed
 	}
 	if err := c.imp.next(r); err != nil {
-		c.failed = err
-		return err
+		c.failed = c.endsEarly(err)
+		return c.failed
 	}
 	if err := c.ids.undo(r); err != nil {
 		c.failed = err
@@ -284,6 +290,31 @@ func (c *Capture) Next(r *record.Record) error {
 	}
 	c.info.count(r)
 	return nil
+}
+
+// textEnds begins the errors for a text that ends where none of its program ends.
+const textEnds = "the text ends inside"
+
+// endsEarly tells a pipe whose writer has died from a file that was cut: both end inside
+// a line or a stack.
+func (c *Capture) endsEarly(err error) error {
+	var at *Error
+	if !c.pipe || !errors.As(err, &at) || !strings.HasPrefix(at.What, textEnds) {
+		return err
+	}
+	at.What = strings.Replace(at.What, textEnds, "the program that writes into the pipe ended inside", 1)
+	return err
+}
+
+// isPipe reports whether r is a pipe, a FIFO or a socket: what comes from it ends when its
+// writer does.
+func isPipe(r io.Reader) bool {
+	f, ok := r.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
 }
 
 // entersKernel reports whether an event of type t always marks the entry into the

@@ -112,7 +112,7 @@ func (f *foldedText) take(line []byte) error {
 	stack, weight, ok := splitFolded(line)
 	switch {
 	case !f.whole && !ok:
-		return f.in.fault("the text ends inside a line: " + excerpt(line))
+		return f.in.fault(textEnds + " a line: " + excerpt(line))
 	case !ok:
 		return f.in.fault("not a folded stack (a;b;c 12): " + excerpt(line))
 	}

@@ -142,7 +142,7 @@ func (f *ftraceText) cut() error {
 	isStack := f.have && (f.hand.Kind == record.KernelStack || f.hand.Kind == record.UserStack)
 	if isStack && (!f.whole || f.hand.Kind == record.KernelStack && len(f.hand.stack) == 0) {
 		f.have = false
-		return f.in.fault("the text ends inside a stack")
+		return f.in.fault(textEnds + " a stack")
 	}
 	if f.in.line > 0 && !f.whole {
 		f.unfinished++
@@ -255,7 +255,7 @@ func (f *ftraceText) frame(text []byte) error {
 	text = bytes.Trim(text, " ")
 	switch {
 	case len(text) == 0 && !f.whole:
-		return f.in.fault("the text ends inside a stack")
+		return f.in.fault(textEnds + " a stack")
 	case len(text) == 0:
 		return f.in.fault("a frame without a name")
 	}

@@ -106,7 +106,7 @@ func (p *perfParser) sample(out *perfBatch) error {
 	}
 	if !p.head.parse(line) {
 		if !ok && p.last {
-			return p.fault(start, "the text ends inside a line: "+excerpt(line))
+			return p.fault(start, textEnds+" a line: "+excerpt(line))
 		}
 		return p.fault(start, "not a sample of perf script (COMM PID [CPU] TIME: EVENT: …): "+excerpt(line))
 	}
@@ -148,7 +148,7 @@ func (p *perfParser) stack(s *perfSample, out *perfBatch) error {
 	rest := p.data[p.pos:]
 	end := bytes.Index(rest, []byte("\n\n"))
 	if end < 0 {
-		return p.fault(len(p.data)-1, "the text ends inside a stack")
+		return p.fault(len(p.data)-1, textEnds+" a stack")
 	}
 	st, line, err := p.stacks.parse(rest[:end])
 	if err != nil {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -258,8 +257,7 @@ func TestUnknownTimes(t *testing.T) {
 	if !strings.Contains(js.String(), `"seconds": null`) || !strings.Contains(js.String(), `"retained_seconds": null`) {
 		t.Error("no null in the JSON")
 	}
-	var back Report
-	if err := json.Unmarshal([]byte(js.String()), &back); err != nil || !reflect.DeepEqual(&back, r) {
+	if back, err := ReadJSON(strings.NewReader(js.String())); err != nil || !reflect.DeepEqual(back, []*Report{r}) {
 		t.Errorf("JSON does not read back: %v", err)
 	}
 }

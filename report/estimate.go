@@ -13,12 +13,13 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// Limits of what an estimate keeps in memory, which is some 30 KB for each CPU and
-// design, and 16 bytes for each sub-buffer of the buffer that was asked for.
-const (
-	maxCPUs         = 1024
-	maxBufferSizeKB = 4 << 20
-)
+// MaxBufferSizeKB is the largest buffer of a CPU. An estimate keeps 16 bytes for each of
+// its sub-buffers.
+const MaxBufferSizeKB = 4 << 20
+
+// maxCPUs limits what an estimate keeps in memory for CPUs: some 30 KB for each and each
+// design.
+const maxCPUs = 1024
 
 var errRange = errors.New("out of range")
 
@@ -105,7 +106,7 @@ func (o *Options) complete() error {
 		o.TopStacks = 10
 	}
 	switch {
-	case o.BufferSizeKB < 0 || o.BufferSizeKB > maxBufferSizeKB:
+	case o.BufferSizeKB < 0 || o.BufferSizeKB > MaxBufferSizeKB:
 		return fmt.Errorf("report: a buffer of %d KB: %w", o.BufferSizeKB, errRange)
 	case !isSubbufSize(o.SubbufSize):
 		return fmt.Errorf("report: sub-buffers of %d bytes: %w", o.SubbufSize, errRange)

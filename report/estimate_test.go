@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -393,13 +392,18 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	var back Report
-	if err := json.Unmarshal(js.Bytes(), &back); err != nil || !reflect.DeepEqual(&back, r) {
+	if back, err := ReadJSON(&js); err != nil || !reflect.DeepEqual(back, []*Report{r}) {
 		t.Errorf("JSON does not read back: %v", err)
 	}
 	js.Reset()
-	if err := WriteJSON(&js, r, r); err != nil || js.Bytes()[0] != '[' {
-		t.Errorf("two reports are no array: %v", err)
+	if err := WriteJSON(&js, r, r); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := ReadJSON(&js); err != nil || !reflect.DeepEqual(back, []*Report{r, r}) {
+		t.Errorf("JSON of two does not read back: %v", err)
+	}
+	if _, err := ReadJSON(strings.NewReader(`{"schema":"ftracelab/estimate/2"}`)); err == nil {
+		t.Error("another schema is read")
 	}
 }
 

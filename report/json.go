@@ -3,26 +3,35 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"ftracelab/internal/plain"
 )
 
-// WriteJSON writes one report as an object, and several as an array of objects. The
-// fields have the order of [Report], and the same reports give the same bytes. Control
-// characters, which a terminal would obey, are written as \uXXXX.
+// WriteJSON writes reports as a [Document]. The fields have the order of [Report], and
+// the same reports give the same bytes. Control characters, which a terminal would obey,
+// are written as \uXXXX.
 func WriteJSON(w io.Writer, reports ...*Report) error {
-	var v any = reports
-	if len(reports) == 1 {
-		v = reports[0]
-	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	if err := e.Encode(Document{Schema, reports}); err != nil {
 		return err
 	}
 	_, err := w.Write(plain.JSON(b.Bytes()))
 	return err
+}
+
+// ReadJSON reads what WriteJSON has written.
+func ReadJSON(r io.Reader) ([]*Report, error) {
+	var d Document
+	if err := json.NewDecoder(r).Decode(&d); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if d.Schema != Schema {
+		return nil, fmt.Errorf("report: the schema is %q, want %q", d.Schema, Schema)
+	}
+	return d.Reports, nil
 }

@@ -2,7 +2,7 @@ package report
 
 // Schema names the version of the JSON output. Fields may be added within a
 // version; none is renamed, removed or given another meaning.
-const Schema = "ftracelab/estimate/2"
+const Schema = "ftracelab/estimate/3"
 
 // Basis says where a figure comes from.
 type Basis string
@@ -21,11 +21,16 @@ const (
 	Assumed Basis = "assumed"
 )
 
-// Report is the result of [Estimate] and, field by field, the JSON output. Sizes
+// Document is the JSON output: the reports of one capture or of many.
+type Document struct {
+	Schema  string    `json:"schema"`
+	Reports []*Report `json:"reports"`
+}
+
+// Report is the result of [Estimate], and field by field its JSON. Sizes
 // are bytes; an event is a primary event; percentages go from 0 to 100 and rates
 // from 0 to 1.
 type Report struct {
-	Schema         string         `json:"schema"`
 	Input          Input          `json:"input"`
 	Settings       Settings       `json:"settings"`
 	Verification   Verification   `json:"verification"`

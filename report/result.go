@@ -11,8 +11,7 @@ import (
 func (r *run) report() (*Report, error) {
 	opt, c := r.opt, r.census
 	rep := &Report{
-		Schema: Schema,
-		Input:  r.input(),
+		Input: r.input(),
 		Settings: Settings{
 			BufferSizeKB: opt.BufferSizeKB, SubbufSize: opt.SubbufSize, NrPages: opt.nrPages(),
 			Overwrite: !opt.NoOverwrite, Bits: opt.Bits, Seed: opt.Seed,

@@ -75,8 +75,8 @@ func writeDumpText(w io.Writer, records []Record, symbols func(uint64) string) e
 	return nil
 }
 
-// dumpJSON is a stack in JSON.
-type dumpJSON struct {
+// DumpedStack is a stack in JSON, as WriteDump writes a list of them.
+type DumpedStack struct {
 	ID      uint32   `json:"stack_id"`
 	Ref     uint32   `json:"ref_count"`
 	IPs     []string `json:"ips"`              // hexadecimal with 0x
@@ -84,9 +84,9 @@ type dumpJSON struct {
 }
 
 func writeDumpJSON(w io.Writer, records []Record, symbols func(uint64) string) error {
-	list := make([]dumpJSON, len(records))
+	list := make([]DumpedStack, len(records))
 	for i, r := range records {
-		e := dumpJSON{ID: r.ID, Ref: r.Ref, IPs: make([]string, len(r.IPs))}
+		e := DumpedStack{ID: r.ID, Ref: r.Ref, IPs: make([]string, len(r.IPs))}
 		for j, ip := range r.IPs {
 			e.IPs[j] = fmt.Sprintf("%#x", ip)
 		}

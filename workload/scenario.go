@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 
 	"ftracelab/machine"
 )
@@ -56,5 +57,9 @@ func Find(name string) (Scenario, error) {
 			return s, nil
 		}
 	}
-	return Scenario{}, fmt.Errorf("workload: no scenario %q", name)
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return Scenario{}, fmt.Errorf("workload: no scenario %q; there are %s", name, strings.Join(names, ", "))
 }

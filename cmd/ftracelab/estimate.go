@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,7 @@ with user. before the key, those of a map of user stacks:
   ftracelab estimate --html report.html perf.txt
   ftracelab estimate --json --buffer-size-kb 4096 capture/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), args)
+			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 		},
 	}
 	fl := cmd.Flags()
@@ -75,7 +76,10 @@ with user. before the key, those of a map of user stacks:
 	return cmd
 }
 
-func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer, paths []string) (err error) {
+func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, paths []string) (err error) {
+	if f.opt.BufferSizeKB < 1 {
+		return usageError{fmt.Errorf("--buffer-size-kb %d: want 1 to %d", f.opt.BufferSizeKB, report.MaxBufferSizeKB)}
+	}
 	defer f.memory.limit()()
 	f.opt.TopStacks = f.top
 	if f.top == 0 {
@@ -111,7 +115,7 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writ
 	var reports []*report.Report
 	var skipped []error
 	for _, path := range paths {
-		r, left, err := f.one(ctx, stdin, path)
+		r, left, err := f.one(ctx, stdin, stderr, path)
 		if err != nil {
 			return err
 		}
@@ -126,7 +130,7 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writ
 	case f.json:
 		err = report.WriteJSON(stdout, reports...)
 	case f.html != stdoutName:
-		err = report.WriteText(stdout, report.TextOptions{}, reports...)
+		err = report.WriteText(stdout, report.TextOptions{Width: columns(stdout)}, reports...)
 	}
 	if left := errors.Join(skipped...); err == nil && left != nil {
 		return skippedError{left}
@@ -136,14 +140,14 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writ
 
 // one makes the estimate for one capture; an empty path stands for the embedded
 // example. skipped tells what was left out with --keep-going.
-func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (r *report.Report, skipped, err error) {
-	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget()}
+func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, stderr io.Writer, path string) (r *report.Report, skipped, err error) {
+	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget(), Read: new(atomic.Int64)}
 	var c *capture.Capture
 	switch path {
 	case "":
 		c, err = capture.OpenExample(opt)
 	case "-":
-		c, err = capture.OpenReader(underContext(ctx, stdin), "standard input", opt)
+		c, err = capture.OpenReader(countingReader{underContext(ctx, stdin), opt.Read}, "standard input", opt)
 	default:
 		c, err = capture.Open(path, opt)
 	}
@@ -167,7 +171,9 @@ func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, path string) (
 		o.Pages = c.Pages
 	}
 	o.Symbols = c
-	if r, err = report.Estimate(ctx, c, o); err != nil {
+	w := &watched{Capture: c, progress: newProgress(stderr), read: opt.Read, size: sizeOf(path)}
+	defer w.progress.end()
+	if r, err = report.Estimate(ctx, w, o); err != nil {
 		return nil, nil, err
 	}
 	info = c.Info()

@@ -344,26 +344,25 @@ func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workloa
 	return sourceOf(c, opt, err)
 }
 
-// progressOf tells on a terminal how far an experiment is and how long the rest may take.
+// progressOf tells on a terminal how far an experiment is and how long the rest may
+// take. Trials of which the outcome was there before take no time.
 func progressOf(w io.Writer) func(done, all int, before bool) {
-	screen, ok := w.(tty)
-	if !ok {
+	p := newProgress(w)
+	if p == nil {
 		return nil
 	}
-	began, fresh := time.Now(), 0
+	kept := 0
 	return func(done, all int, before bool) {
-		if !before {
-			fresh++
+		if before {
+			kept++
 		}
-		left := ""
-		if fresh > 0 && done < all {
-			each := time.Since(began) / time.Duration(fresh)
-			left = fmt.Sprintf(", about %v left", (each * time.Duration(all-done)).Round(time.Second))
+		part := 0.0
+		if all > kept {
+			part = float64(done-kept) / float64(all-kept)
 		}
-		end := "\r"
+		p.say(func() string { return fmt.Sprintf("%d of %d trials", done, all) }, part)
 		if done == all {
-			end = "\n"
+			p.end()
 		}
-		fmt.Fprintf(screen.terminal, "\r\x1b[K%d of %d trials%s%s", done, all, left, end)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"ftracelab/internal/testutil"
+	"ftracelab/report"
 )
 
 // hostile is a name with all that a terminal obeys or does not show: escape
@@ -133,12 +133,11 @@ func TestHostileText(t *testing.T) {
 		for _, capture := range []string{perf, ftrace, folded, folder, dat} {
 			text := must(t, "estimate", "--json", capture)
 			doesNothing(t, text)
-			var r struct {
-				TopStacks []struct{ Frames []string } `json:"top_stacks"`
-			}
-			if err := json.Unmarshal([]byte(text), &r); err != nil {
+			list, err := report.ReadJSON(strings.NewReader(text))
+			if err != nil {
 				t.Fatal(err)
 			}
+			r := list[0]
 			found := false
 			for _, s := range r.TopStacks {
 				found = found || strings.Contains(strings.Join(s.Frames, ";"), "\x1b[31m\x1b]0;t\a\u009b1m")

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"ftracelab/tracer/dynevent"
 
@@ -52,7 +54,25 @@ type lab struct {
 	fs      *tracefsfs.FS
 }
 
+// check refuses what no machine and no map can have.
+func (f *labFlags) check() error {
+	if f.cpus < 1 || f.cpus > machine.MaxCPUs {
+		return fmt.Errorf("--cpus %d: want 1 to %d", f.cpus, machine.MaxCPUs)
+	}
+	if f.bits == "" {
+		return nil
+	}
+	// A kernel clamps the value, or goes on with the default; who types it here wants to know.
+	if n, err := strconv.ParseUint(f.bits, 0, 32); err != nil || n < stackmap.MinBits || n > stackmap.MaxBits {
+		return fmt.Errorf("--ftrace_stackmap.bits %s: want %d to %d", f.bits, stackmap.MinBits, stackmap.MaxBits)
+	}
+	return nil
+}
+
 func (f *labFlags) build(scenario string) (*lab, error) {
+	if err := f.check(); err != nil {
+		return nil, usageError{err}
+	}
 	cfg := tracer.Config{
 		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
 		FunctionProfiler: true, FunctionGraphRetval: true,
@@ -111,12 +131,19 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 const runStep = machine.Millisecond
 
 // run lets simulated time pass.
-func (l *lab) run(ctx context.Context, d machine.Time) error {
-	for ; d > 0; d -= min(d, runStep) {
+func (l *lab) run(ctx context.Context, d machine.Time) error { return l.runShown(ctx, d, nil) }
+
+// runShown is run with its progress on a terminal.
+func (l *lab) runShown(ctx context.Context, d machine.Time, p *progress) error {
+	defer p.end()
+	for left := d; left > 0; left -= min(left, runStep) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l.ft.Run(min(d, runStep))
+		p.say(func() string {
+			return fmt.Sprintf("%v of %v simulated", time.Duration(d-left).Round(time.Millisecond), time.Duration(d))
+		}, float64(d-left)/float64(d))
+		l.ft.Run(min(left, runStep))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -218,11 +219,19 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 }
 
 // underContext gives a reader that reads from r until ctx ends.
-func underContext(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
+func underContext(ctx context.Context, r io.Reader) *contextReader { return &contextReader{ctx, r} }
 
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
+}
+
+// Stat is that of the file which r is.
+func (c *contextReader) Stat() (os.FileInfo, error) {
+	if f, ok := c.r.(interface{ Stat() (os.FileInfo, error) }); ok {
+		return f.Stat()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 func (c *contextReader) Read(p []byte) (int, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -34,11 +33,11 @@ func estimate(t *testing.T, args ...string) *report.Report {
 	if status := run(context.Background(), args, strings.NewReader(""), &out, &errs); status != 0 {
 		t.Fatalf("%v: status %d: %s", args, status, errs.String())
 	}
-	r := new(report.Report)
-	if err := json.Unmarshal(out.Bytes(), r); err != nil {
-		t.Fatal(err)
+	r, err := report.ReadJSON(&out)
+	if err != nil || len(r) != 1 {
+		t.Fatal(len(r), err)
 	}
-	return r
+	return r[0]
 }
 
 // within fails unless got is within part of want.

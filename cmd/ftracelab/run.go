@@ -17,7 +17,6 @@ import (
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/tracedat"
-	"ftracelab/workload"
 )
 
 type runFlags struct {
@@ -29,10 +28,6 @@ type runFlags struct {
 
 func runCommand() *cobra.Command {
 	var f runFlags
-	var names []string
-	for _, s := range workload.Scenarios() {
-		names = append(names, s.Name)
-	}
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO]",
 		Short: "Run a simulated machine and keep what it traced",
@@ -42,7 +37,7 @@ statistics and the trace as text; estimate reads it. With --out NAME.dat it writ
 a trace.dat with the buffers of all instances; trace-cmd and KernelShark read it.
 So it does with --out -, the standard output, and into a FIFO or a device.
 
-Scenarios: ` + strings.Join(names, ", ") + `.`,
+Scenarios: ` + strings.Join(scenarioNames(), ", ") + `.`,
 		Example: `  ftracelab run --set current_tracer=function_graph --duration 2ms
   ftracelab run --set set_event=kmem:kmem_cache_alloc --set options/stacktrace=1 --out DIR
   ftracelab estimate DIR
@@ -88,7 +83,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer, scenario s
 }
 
 func (f *runFlags) simulate(ctx context.Context, l *lab, stderr io.Writer, keep keeper) error {
-	if err := l.run(ctx, machine.Time(f.duration.Nanoseconds())); err != nil {
+	if err := l.runShown(ctx, machine.Time(f.duration.Nanoseconds()), newProgress(stderr)); err != nil {
 		return err
 	}
 	fmt.Fprintf(stderr, "seed %d, %d CPUs, %v simulated\n", f.lab.seed, f.lab.cpus, f.duration)

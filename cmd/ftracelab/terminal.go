@@ -31,6 +31,19 @@ func harmless(w io.Writer) (out io.Writer, done func()) {
 	return s, func() { _ = s.Flush() } // if the terminal is gone, nobody is left to be told
 }
 
+// columns is the width of the terminal that w is; 0 if it is none.
+func columns(w io.Writer) int {
+	s, ok := w.(tty)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(s.terminal.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // complain writes a message and a newline. The message may hold any names; they are
 // made harmless wherever it goes.
 func complain(w io.Writer, format string, args ...any) {

@@ -60,13 +60,19 @@ func MapFields() string {
 	return b.String()
 }
 
+// MapKeys lists the keys of these fields.
+func MapKeys() (keys []string) {
+	for _, f := range mapFields {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
 // Set sets the field with that key. For an unknown key the error names the keys
 // that exist; for a bad value it names the values that the field allows.
 func (c *MapConfig) Set(key, value string) error {
-	var keys []string
 	for _, f := range mapFields {
 		if f.key != key {
-			keys = append(keys, f.key)
 			continue
 		}
 		if !f.set(c, value) {
@@ -74,7 +80,7 @@ func (c *MapConfig) Set(key, value string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no field %q; there are %s", key, strings.Join(keys, ", "))
+	return fmt.Errorf("no field %q; there are %s", key, strings.Join(MapKeys(), ", "))
 }
 
 func span(from, to uint64) string { return fmt.Sprintf("%d to %d", from, to) }

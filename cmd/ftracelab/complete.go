@@ -1,0 +1,116 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/capture"
+	"ftracelab/report/experiment"
+	"ftracelab/tracer/record"
+	"ftracelab/workload"
+)
+
+// completions are the values that a shell offers for flags, by their names. A flag has
+// the same values in every command.
+var completions = map[string]cobra.CompletionFunc{
+	"stackmap":       fixed("documented", "v2", "v4", "none"),
+	"format":         fixed(capture.Formats()...),
+	"frames":         fixed(capture.FrameKinds()...),
+	"scenario":       fixed(scenarioNames()...),
+	"designs":        completeDesigns,
+	"metrics":        completeList(metricNames()),
+	"buffer-size-kb": fixed("1408", "4096", "8192", "16384"),
+	"subbuf-size":    fixed("4096", "8192", "16384", "32768", "65536"),
+	"html":           endingIn("html"),
+	"kernel":         folders,
+	"bits":           fixed("10", "11", "12", "13", "14", "15", "16", "17", "18"),
+	"compression":    fixed("zstd", "zlib", "none"),
+	"trace_options":  completeList([]string{"stackmap", "stacktrace", "userstacktrace"}),
+	"file-version":   fixed("6", "7"),
+}
+
+// addCompletions gives the flags of a command and of those below it their values.
+func addCompletions(cmd *cobra.Command) {
+	for name, values := range completions {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		if cmd.Name() == "experiment" && name == "format" {
+			values = fixed("table", "csv", "json")
+		}
+		if err := cmd.RegisterFlagCompletionFunc(name, values); err != nil {
+			panic("ftracelab: invariant: " + err.Error())
+		}
+	}
+	switch cmd.Name() {
+	case "run":
+		cmd.ValidArgsFunction = first(scenarioNames())
+	case "experiment":
+		cmd.ValidArgsFunction = first(experiment.BuiltinNames())
+	}
+	for _, sub := range cmd.Commands() {
+		addCompletions(sub)
+	}
+}
+
+func fixed(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+func endingIn(ending string) cobra.CompletionFunc {
+	return cobra.FixedCompletions([]string{ending}, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// first offers names for the first argument, and files too.
+func first(names []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// completeList offers the words of a list with commas in it.
+func completeList(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) (list []string, _ cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		for _, w := range words {
+			list = append(list, before+w)
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// completeDesigns offers the names of designs, and behind a colon the fields of a map.
+func completeDesigns(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	last := typed[strings.LastIndexByte(typed, ',')+1:]
+	if _, _, field := strings.Cut(last, ":"); field || strings.Contains(typed, ":") && !strings.Contains(last, "=") {
+		var list []string
+		before := typed[:strings.LastIndexAny(typed, ",:")+1]
+		for _, key := range record.MapKeys() {
+			list = append(list, before+key+"=")
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	return completeList(record.DesignNames())(cmd, args, typed)
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range workload.Scenarios() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func metricNames() (names []string) {
+	for _, m := range experiment.Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// What the commands print with --json has the form of docs/schema, for one capture and
+// for several.
+func TestJSONSchemas(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cap")
+	must(t, "run", "--set", "options/stackmap=1", "--set", "options/stacktrace=1", "--set", "set_event=sched:sched_switch", "--duration", "50ms", "--out", dir)
+	for name, args := range map[string][]string{
+		"estimate":         {"estimate", "--json"},
+		"estimate/several": {"estimate", "--json", dir, dir},
+		"experiment":       {"experiment", "--capture", dir, "--designs", "full-stacks,stackmap", "--seeds", "2", "--format", "json"},
+		"stackmap-dump":    {"stackmap-dump", "--json", filepath.Join(dir, "stack_map_bin")},
+		"bench":            {"bench", "--json", "--only", "R1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "bench" && testing.Short() {
+				t.Skip("it measures")
+			}
+			file, _, _ := strings.Cut(name, "/")
+			schema, err := jsonschema.NewCompiler().Compile(filepath.Join("../../docs/schema", file+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			if status := run(context.Background(), args, strings.NewReader(""), &out, &errs); status != 0 {
+				t.Fatalf("status %d: %s", status, errs.String())
+			}
+			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Error(err)
+			}
+			wrong, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"reports": "none", "rows": 1}`))
+			if schema.Validate(wrong) == nil {
+				t.Error("the schema takes anything")
+			}
+		})
+	}
+}
