@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -51,4 +52,29 @@ func ExampleEstimate() {
 	// stackmap      76.00 bytes per event, 13663 events in the buffer
 	// no-stacks     60.00 bytes per event, 17516 events in the buffer
 	// bits=10
+}
+
+// A program reads the JSON of "ftracelab estimate --json", of one capture or of many.
+func ExampleReadJSON() {
+	r, err := report.Estimate(context.Background(), &slab{n: 1000}, report.Options{Path: "web-1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var text bytes.Buffer
+	if err := report.WriteJSON(&text, r, r); err != nil {
+		fmt.Println(err)
+		return
+	}
+	reports, err := report.ReadJSON(&text)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range reports {
+		fmt.Println(r.Input.Path, r.Input.Events, r.Answer.Saving)
+	}
+	// Output:
+	// web-1 1000 With stackmap at bits=10 an event takes 26.9 % less, and the same buffer holds 1.36 times the events.
+	// web-1 1000 With stackmap at bits=10 an event takes 26.9 % less, and the same buffer holds 1.36 times the events.
 }
