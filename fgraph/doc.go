@@ -1,6 +1,6 @@
-// Package fgraph is the function graph machinery of ftrace: the shadow stack
-// that lets a tracer see a function return, the up to sixteen users that share
-// it, and the call-graph text that function_graph prints.
+// Package fgraph is the function graph machinery of ftrace: the shadow stack that
+// lets a tracer see a function return, its users (up to sixteen, who share it), and
+// the call-graph text that function_graph prints.
 //
 // # How a return is seen
 //

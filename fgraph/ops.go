@@ -71,9 +71,9 @@ type Graph struct {
 	active int
 	direct *Ops // the only user, called without loop or filter test
 
-	// Indices are given out in the order in which they became free, so that one
-	// that was just released is taken again as late as possible: frames in
-	// flight may still have its bit set.
+	// Indices are given out in the order in which they became free, so that an index
+	// that was just released is taken again as late as possible: frames in flight may
+	// still have its bit set.
 	lru     [MaxOps]int8 // -1 is a gap
 	lruNext int
 	lruLast int
@@ -165,9 +165,9 @@ func (g *Graph) Register(o *Ops) error {
 	return nil
 }
 
-// Unregister removes a user. Calls it wanted are still on shadow stacks; their
-// returns are no longer delivered. It returns EINVAL if o is not registered
-// with g.
+// Unregister removes a user. Calls whose return it wanted may still be on shadow
+// stacks; their returns are no longer delivered to it. It returns EINVAL if o is not
+// registered with g.
 //
 // Kernel: unregister_ftrace_graph, kernel/trace/fgraph.c.
 func (g *Graph) Unregister(o *Ops) error {

@@ -41,10 +41,10 @@ func (s *Stack) Words(dst []uint64) []uint64 { return append(dst, s.words[:s.top
 // Kernel: fgraph_get_task_var, kernel/trace/fgraph.c.
 func (s *Stack) Var(o *Ops) *uint64 { return &s.words[StackWords-MaxOps+o.index] }
 
-// Reserve gives o words for at least bytes bytes that stay until the call
-// that is being entered returns; see Retrieve. Only o's Entry may call it, once.
-// The words are not cleared. It returns nil if bytes is not in
-// 1…MaxDataBytes, the stack is full, or o has reserved for this call before.
+// Reserve gives o enough words for the given number of bytes. They stay until the
+// call that is being entered returns; see Retrieve. Only o's Entry may call it, once.
+// The words are not cleared. It returns nil if bytes is not in 1…MaxDataBytes, the
+// stack is full, or o has reserved for this call before.
 //
 // Kernel: fgraph_reserve_data, kernel/trace/fgraph.c.
 //
@@ -110,10 +110,10 @@ const (
 	frameCalltime
 )
 
-// Subtime returns the word in which the function profiler adds up the time that
-// the callees of a call took. The call is the innermost one, or the one that
-// many calls above it. The result is nil if there is no such call or no such
-// word (Config.SubtimeWord).
+// Subtime returns the word in which the function profiler adds up the time that the
+// callees of a call took. above selects the call: 0 is the innermost one, 1 the one
+// above it, and so on. The result is nil if there is no such call or no such word
+// (Config.SubtimeWord).
 //
 // Kernel: ftrace_graph_get_ret_stack, kernel/trace/fgraph.c, and subtime of
 // struct ftrace_ret_stack, include/linux/ftrace.h.

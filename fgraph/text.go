@@ -26,7 +26,8 @@ const (
 	DefaultOptions = ShowCPU | Overhead | Duration | IRQs
 )
 
-// enterFuncs is how deep the text remembers which function a brace opened.
+// enterFuncs is the depth down to which the text remembers which function a brace
+// opened.
 //
 // Kernel: FTRACE_RETFUNC_DEPTH, include/linux/ftrace.h.
 const enterFuncs = 50
@@ -75,7 +76,7 @@ type Text struct {
 //
 // Kernel: struct fgraph_cpu_data.
 type cpuText struct {
-	pid     int32 // that ran last
+	pid     int32 // of the task that ran last
 	started bool  // pid is valid
 	depth   int   // where comments go
 	inIRQ   bool  // hidden interrupt code is running
@@ -113,7 +114,7 @@ type RetRecord struct {
 	Overrun           uint32
 }
 
-// maxCPUs bounds what a damaged CPU number can cost.
+// maxCPUs bounds the memory that a damaged CPU number can cost.
 const maxCPUs = 8192
 
 // cpu returns what Text remembers of a CPU; it is nil if Text is stateless or
@@ -252,8 +253,8 @@ func (t *Text) hidesCall(cpu *cpuText, call CallRecord) bool {
 	return true
 }
 
-// hidesReturn does the same for a return. The return at the depth of the first
-// hidden call ends the hiding; if that return was lost, one further out does.
+// hidesReturn does the same for a return. The return at the depth of the first hidden
+// call ends the hiding; if that return was lost, a return further out ends it.
 //
 // Kernel: check_irq_return.
 func (t *Text) hidesReturn(cpu *cpuText, r RetRecord) bool {

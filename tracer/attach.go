@@ -8,8 +8,8 @@ import (
 	"ftracelab/unwind"
 )
 
-// setHooks sets the machine's hooks to what the instances want now. A hook
-// that nobody wants stays nil and costs the machine a comparison.
+// setHooks sets the machine's hooks to what the instances want now. A hook that
+// nobody wants stays nil and costs the machine only a comparison.
 func (ft *Ftrace) setHooks() {
 	h := &ft.machine.Hooks
 	h.Call = nil
@@ -46,8 +46,9 @@ func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// leave runs when a function returns to a replaced address. Whoever hooked its
-// return last sees it first; one may lead to the other.
+// leave runs when a function returns to a replaced address. The hook that was set
+// last sees the return first; the address that it restores may be that of another
+// hook.
 func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 	for away := true; away && f.Replaced(); {
 		switch f.Ret {
@@ -61,7 +62,7 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// runsUser runs where the current task goes on in user space behind a system call.
+// runsUser runs when the current task goes on in user space after a system call.
 func (ft *Ftrace) runsUser(c *machine.CPU) {
 	ft.dyn.User(c)
 }
@@ -79,8 +80,8 @@ func (ft *Ftrace) taskExit(t *machine.Task) {
 	}
 }
 
-// switched runs at a context switch. With sleep-time off, the time a task is
-// off its CPU does not count into its functions.
+// switched runs at a context switch. With sleep-time off, the time that a task is off
+// its CPU does not count for its functions.
 //
 // Kernel: ftrace_graph_probe_sched_switch, kernel/trace/fgraph.c.
 func (ft *Ftrace) switched(c *machine.CPU, prev, next *machine.Task) {
@@ -89,11 +90,11 @@ func (ft *Ftrace) switched(c *machine.CPU, prev, next *machine.Task) {
 	}
 }
 
-// taskData is what tracing keeps with a task (machine.Task.Private).
+// taskData is what tracing keeps about a task (machine.Task.Private).
 type taskData struct {
 	graph *fgraph.Stack
-	// graphIRQ says that the function of set_graph_function the task is in was
-	// called by an interrupt (TRACE_IRQ_BIT).
+	// graphIRQ says that an interrupt called the function of set_graph_function that
+	// the task is inside (TRACE_IRQ_BIT).
 	graphIRQ bool
 	rethooks rethook.Task
 	unwind   *unwind.Task // in a kernel with deferred unwinding

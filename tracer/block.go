@@ -6,7 +6,7 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// blockPoints are the events of the block system.
+// blockPoints adds the probes of the block system's events to points.
 func (ft *Ftrace) blockPoints(points *[machine.NumTracepoints]pointProbe) {
 	bio := func(t *event.Type) pointProbe {
 		return pointOn(ft, events.BlockBioQueue, t, func(c *machine.CPU, r *events.BlockBioRecord, b *machine.Block) {
@@ -43,7 +43,7 @@ func (ft *Ftrace) blockPoints(points *[machine.NumTracepoints]pointProbe) {
 	})
 }
 
-// rwbs is the letters of an operation.
+// rwbs returns the letters that stand for an operation.
 //
 // Kernel: blk_fill_rwbs, kernel/trace/blktrace.c.
 func rwbs(op uint32) (b [8]byte) {

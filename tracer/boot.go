@@ -11,17 +11,17 @@ import (
 // booted is how far the kernel has booted, if the run begins while it boots.
 type booted struct {
 	end     machine.Time // when the initcalls run
-	mapped  bool         // they have: the stack map is there
+	mapped  bool         // the initcalls have run: the stack map exists
 	ignored []error      // see Ignored
 }
 
-// maxBootOptions is how much of trace_options= a kernel keeps.
+// maxBootOptions is how many bytes of trace_options= a kernel keeps.
 //
 // Kernel: MAX_TRACER_SIZE, kernel/trace/trace.h.
 const maxBootOptions = 99
 
-// boot applies the boot parameter trace_options=. Without it the run begins in
-// a kernel that has booted. What it cannot apply it ignores.
+// boot applies the boot parameter trace_options=. Without it the run begins in a
+// kernel that has booted. boot ignores what it cannot apply.
 //
 // Kernel: apply_trace_boot_options, kernel/trace/trace.c.
 func (ft *Ftrace) boot() {
@@ -46,12 +46,12 @@ func (ft *Ftrace) boot() {
 	}
 }
 
-// Ignored says what of Config.BootOptions had no effect and why, of which a kernel
-// says nothing.
+// Ignored returns which parts of Config.BootOptions had no effect, and why. A kernel
+// does not report them.
 func (ft *Ftrace) Ignored() error { return errors.Join(ft.booted.ignored...) }
 
-// initcalls is the moment of the boot at which the stack map is made. From here
-// on the stacks of an instance that asks for it are ids.
+// initcalls is the moment of the boot at which the stack map is made. From then on an
+// instance that asks for it records stacks as ids.
 //
 // Kernel: tracer_init_tracefs, kernel/trace/trace.c, an fs_initcall, where the
 // stackmap patches make the map.

@@ -13,23 +13,24 @@ import (
 	"ftracelab/tracer/option"
 )
 
-// A buffer begins with the smallest size there is and gets the one it was
-// configured with when it is used: when somebody selects a tracer, switches events,
-// says of which tasks, writes to snapshot or writes a size, whether that is an error
-// or not; or when there is a module that calls trace_printk.
+// A buffer starts with the smallest possible size. It gets its configured size when
+// it is first used: when somebody selects a tracer, switches events, selects tasks
+// for events, writes to snapshot or writes a size. Such a write can count even if it
+// fails. A module that calls trace_printk counts, too.
 
 // minBufferSize makes the ring buffer take the fewest sub-buffers it can, two.
 const minBufferSize = 1
 
-// maxBufferSizeKB bounds what the buffers of one CPU may take of this process when
-// they are full: those of all instances and their snapshots together.
+// maxBufferSizeKB limits the memory of this process that the buffers of one CPU may
+// take when they are full. The buffers of all instances and their snapshots count
+// together.
 //
 // Departure: a kernel fails with ENOMEM when its memory is used up; the
 // emulation refuses above 1 GiB per CPU.
 const maxBufferSizeKB = 1 << 20
 
-// bufferRoom fails if the buffers of cpu, or with cpu < 0 of one of all, would come to
-// more than there may be, once those of but are given size bytes each.
+// bufferRoom fails if the buffers of cpu would exceed maxBufferSizeKB once each buffer
+// in but has size bytes. With cpu < 0 it fails if that is so for any CPU.
 func (ft *Ftrace) bufferRoom(cpu int, size uint64, but ...*ringbuf.Buffer) error {
 	for n := range ft.machine.CPUs() {
 		if cpu >= 0 && n != cpu {
@@ -70,7 +71,8 @@ func (tr *Instance) expand() error {
 	return tr.resizeBuffer(-1, uint64(tr.ft.cfg.BufferSizeKB)<<10)
 }
 
-// expanding is a file that is a use of the buffer as soon as something is written to it.
+// expanding returns a file like file; writing something to it counts as a use of the
+// buffer.
 func (tr *Instance) expanding(file *tracefile.File) *tracefile.File {
 	f := *file
 	f.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
@@ -83,7 +85,7 @@ func (tr *Instance) expanding(file *tracefile.File) *tracefile.File {
 	return &f
 }
 
-// expander is an open file of that kind.
+// expander is an open file that expanding returned.
 type expander struct {
 	tracefile.Handle
 	tr *Instance
@@ -98,7 +100,7 @@ func (f *expander) Write(ctx context.Context, p []byte) (int, error) {
 	return f.Handle.Write(ctx, p)
 }
 
-// showSize is the text of buffer_size_kb; X if the CPUs differ.
+// showSize returns the text of buffer_size_kb. It is X if the CPUs differ.
 //
 // Kernel: tracing_entries_read, kernel/trace/trace.c.
 func (tr *Instance) showSize(cpu int) string {
@@ -122,7 +124,8 @@ func (tr *Instance) showTotalSize() string {
 	return strconv.Itoa(total) + tr.showExpanded(tr.buf.CPUs()) + "\n"
 }
 
-// showExpanded says what so many CPUs' buffers will be when they are used.
+// showExpanded returns the size that the buffers of that many CPUs will have when
+// they are used, as a note; it is empty if they have that size already.
 func (tr *Instance) showExpanded(cpus int) string {
 	if tr.expanded {
 		return ""
@@ -130,7 +133,7 @@ func (tr *Instance) showExpanded(cpus int) string {
 	return fmt.Sprintf(" (expanded: %d)", cpus*tr.ft.cfg.BufferSizeKB)
 }
 
-// writeSize is a write to buffer_size_kb; cpu < 0 means all.
+// writeSize handles a write to buffer_size_kb; cpu < 0 means all.
 //
 // Kernel: tracing_entries_write, kernel/trace/trace.c.
 func (tr *Instance) writeSize(cpu int, s string) error {
@@ -141,15 +144,16 @@ func (tr *Instance) writeSize(cpu int, s string) error {
 	if kb == 0 {
 		return fmt.Errorf("buffer_size_kb 0: %w", syscall.EINVAL)
 	}
-	return tr.resizeBuffer(cpu, kb<<10) // bits that are shifted out are gone, as in the kernel
+	return tr.resizeBuffer(cpu, kb<<10) // bits that are shifted out are lost, as in the kernel
 }
 
-// resizeBuffer gives one CPU's buffer, or with cpu < 0 all, room for size bytes.
+// resizeBuffer gives the buffer of one CPU room for size bytes or, with cpu < 0, the
+// buffers of all.
 //
 // Kernel: __tracing_resize_ring_buffer, kernel/trace/trace.c.
 func (tr *Instance) resizeBuffer(cpu int, size uint64) error {
 	tr.expanded = true
-	// The kernel rounds up to whole sub-buffers, which can wrap around to none.
+	// The kernel rounds up to whole sub-buffers; the sum can wrap around to zero.
 	room := uint64(tr.buf.SubbufSize() - ringbuf.PageHeaderSize)
 	if size+room-1 < size {
 		size = minBufferSize
@@ -182,8 +186,8 @@ const maxSubbufPages = 128
 // showSubbufSize is the text of buffer_subbuf_size_kb.
 func (tr *Instance) showSubbufSize() string { return strconv.Itoa(tr.buf.SubbufSize()>>10) + "\n" }
 
-// writeSubbufSize is a write to buffer_subbuf_size_kb: a size in kB, of which
-// the next power of two pages is taken. A change empties the buffer.
+// writeSubbufSize handles a write to buffer_subbuf_size_kb. The size in kB is rounded
+// up to a number of pages that is a power of two. A change empties the buffer.
 //
 // Kernel: buffer_subbuf_size_write, kernel/trace/trace.c.
 func (tr *Instance) writeSubbufSize(s string) error {
@@ -214,12 +218,14 @@ const defaultPercent = 50
 // pageSize is the size of a page of memory.
 const pageSize = 4096
 
-// writePercent is a write to buffer_percent: how full the buffer is to be before
-// readers of trace_pipe_raw wake that wait.
+// writePercent handles a write to buffer_percent: how full the buffer must be before
+// it wakes the waiting readers of trace_pipe_raw.
 //
-// Departure: in the kernel a reader that uses splice or poll waits for it, and one that
-// uses read wakes for any event. Here none can tell what a reader uses: all wake for any
-// event until something is written to buffer_percent, and then all wait for that.
+// Departure: in the kernel a reader that uses splice or poll waits until the buffer
+// is as full as buffer_percent asks, and a reader that uses read wakes at any event.
+// Here it is not known which of them a reader uses. All readers wake at any event
+// until something is written to buffer_percent; from then on all wait until the
+// buffer is that full.
 //
 // Kernel: buffer_percent_write, kernel/trace/trace.c.
 func (tr *Instance) writePercent(s string) error {
@@ -234,8 +240,8 @@ func (tr *Instance) writePercent(s string) error {
 	return nil
 }
 
-// ready reports whether a reader that waits on a CPU is to wake. What is left when tracing
-// has stopped does not wait for more.
+// ready reports whether a reader that waits on a CPU should wake. When tracing has
+// stopped, readers wake for what is left, however little it is.
 //
 // Kernel: wait_on_pipe and ring_buffer_wait, kernel/trace.
 func (tr *Instance) ready(cpu int) bool {
@@ -252,8 +258,8 @@ func (tr *Instance) showTimestampMode() string {
 	return "[delta] absolute\n"
 }
 
-// freeBuffer is free_buffer: closing it gives the buffer's memory back, and with
-// options/disable_on_free stops the recording first.
+// freeBuffer is the file free_buffer. Closing it gives the buffer's memory back; with
+// options/disable_on_free, recording stops first.
 //
 // Kernel: tracing_free_buffer_release, kernel/trace/trace.c.
 func (tr *Instance) freeBuffer() tracefile.Node {

@@ -5,22 +5,24 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// This file is how a change is felt. Whoever changes what ftrace wants of the machine
-// (an event, a user of functions, an option, a tracer) says changed. What follows is made
-// anew as a whole and in one order, so that no caller has to know what depends on what:
+// This file applies changes. Code that changes what ftrace wants of the machine (an
+// event, a user of functions, an option, a tracer) calls changed. Then settle sets
+// everything that follows from it again, always in the same order, so that no caller
+// has to know what depends on what:
 //
 //	changed ─► settle: functions that are traced ─► hooks ─► tracepoints ─► stacks
 //
-// It happens once for each write to a file, behind it, however much that changes; and at
-// once where there is no write, as when a trigger acts or a module comes.
+// That happens once for each write to a file, after the write, however much the write
+// changes. Where there is no write, it happens at once: for example when a trigger
+// acts or a module is loaded.
 
-// changes is whether there is something to settle.
+// changes records whether there is something to settle.
 type changes struct {
-	depth int // of change
+	depth int // how many calls of change are running
 	due   bool
 }
 
-// change runs do, a change as a whole: what follows from it is made behind do.
+// change runs do as one change: settle runs once, after the outermost do.
 func (ft *Ftrace) change(do func() error) error {
 	ft.changes.depth++
 	err := do()
@@ -31,7 +33,7 @@ func (ft *Ftrace) change(do func() error) error {
 	return err
 }
 
-// changed says that something else is wanted of the machine from now on.
+// changed is called when something else is wanted of the machine from now on.
 func (ft *Ftrace) changed() {
 	ft.changes.due = true
 	if ft.changes.depth == 0 {
@@ -39,8 +41,8 @@ func (ft *Ftrace) changed() {
 	}
 }
 
-// settle makes what follows from all that changed. It also runs before the machine does
-// within a change.
+// settle applies everything that follows from the changes. It also runs before the
+// machine runs within a change.
 func (ft *Ftrace) settle() {
 	if !ft.changes.due {
 		return
@@ -56,8 +58,8 @@ func (ft *Ftrace) settle() {
 	}
 }
 
-// setStackMode sets how the instance records kernel stacks: as ids where options/stackmap
-// says so and there is a map.
+// setStackMode sets how the instance records kernel stacks: as ids if
+// options/stackmap is set and there is a map.
 func (tr *Instance) setStackMode() {
 	// v2 lets an instance set the option, but only the top one has a map.
 	tr.rec.Stacks().Kernel = record.FullStack

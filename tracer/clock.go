@@ -20,10 +20,10 @@ func (tr *Instance) showClock() string {
 	return strings.Join(words, " ") + "\n"
 }
 
-// clockWord bounds a write to trace_clock.
+// clockWord bounds the length of a write to trace_clock.
 const clockWord = 64
 
-// writeClock is a write to trace_clock, blanks around the name allowed.
+// writeClock handles a write to trace_clock; blanks around the name are allowed.
 //
 // Kernel: tracing_clock_write, kernel/trace/trace.c.
 func (tr *Instance) writeClock(s string) error {
@@ -49,7 +49,7 @@ func (tr *Instance) setClock(name string) error {
 	return nil
 }
 
-// now is the buffer's clock on cpu.
+// now returns the time on cpu by the buffer's clock.
 func (tr *Instance) now(cpu int) uint64 {
 	return tr.clock.Read(tr.ft.cpuTime(cpu), &tr.clockCalls)
 }

@@ -32,7 +32,7 @@ func (tr *Instance) deferStacks(on bool) error {
 	return nil
 }
 
-// requestStack records the cookie of the present stay in the kernel.
+// requestStack records the cookie of the current stay in the kernel.
 func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Common) {
 	if c.Current.Kernel {
 		return

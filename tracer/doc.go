@@ -10,32 +10,32 @@
 // Four things are worth knowing before reading on.
 //
 // Everything an instance writes goes through its [record.Recorder]. A real capture
-// uses the same, so what is learnt about a design on a capture holds
-// for the simulated machine and the other way round.
+// uses the same recorder, so what is learnt about a design on a capture also holds
+// for the simulated machine, and the other way round.
 //
 // A tracer (struct tracer in the kernel) is one row of a table ([plugin.Tracer]): a
-// name, what happens when it is selected and left, what it does where. What it
-// remembers is its own. Some tracers have packages below this one (sampler, blk,
-// mmiotrace, and rv, which is no tracer), and see of it what host.go shows. The tracers
-// of latencies stay here: they start and stop function tracing and exchange buffers,
-// and of an instance they use more than forty names. Events are independent of all.
+// name, what happens when the tracer is selected and left, and what it does at which
+// place. It keeps its state itself. Most tracers have packages below this one
+// (sampler, blk, mmiotrace and latency, and rv, which is not a tracer). They see what
+// host.go shows. The tracers function, function_graph and nop stay here. Events do
+// not depend on any tracer.
 //
-// Events may come and go while the kernel runs (dynevent.go). What dynamic_events
-// lists is definitions of several kinds: probes, which are alike (traceprobe.go) but for
-// what they are put on, and synthetic events.
+// Events may come and go while the kernel runs (package dynevent). dynamic_events
+// lists definitions of several kinds: probes, which differ only in what they are
+// attached to, and synthetic events.
 //
 // A tracefs file is declared beside the state it shows; [Ftrace.Root] hangs
 // the declarations into a tree.
 //
-// The package is flat, as kernel/trace is, and a file is called what it shows:
+// The package is flat, as kernel/trace is, and a file is named after what it shows:
 //
 //	instance options buffersize clock trace pipe snapshot marker …   an instance and its files
-//	events eventfiles eventfilter eventtriggers emit tracepoints …   events
-//	function functions functionhash functionprobe profiler …         functions and who wants them
-//	tracers host latency irqsoff wakeup function_graph …             the table of tracers, and those that are here
-//	dynevent dynamic kprobe uprobe fprobe eprobe synthetic hist …    what a user adds to the kernel's events
+//	events eventfiles eventfilter eventtriggers happen tracepoints … events
+//	function functionfilter functioncommands functionprobe …         functions and who wants them
+//	tracers host function_graph graphfilter …                        the table of tracers, and those that are here
+//	dynamic dynhost hist synthtrace …                                what a user adds to the kernel's events
 //
-// What needs no instance has a package of its own below event, and output.
+// What needs no instance is in packages of its own, for example event and output.
 //
 // Kernel: kernel/trace/trace.c, trace_events.c, trace_functions.c,
 // trace_functions_graph.c, trace_nop.c, trace_dynevent.c; each file names its own.

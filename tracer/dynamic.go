@@ -12,17 +12,17 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// dynamicEvent is what is kept of an event that was added at run time.
+// dynamicEvent is the state of an event that was added at run time.
 type dynamicEvent struct {
-	refs int // who else needs it: it cannot go while there are any
-	// reg runs before the event is turned on in an instance, which it may refuse, and
-	// after it was turned off; nil for nothing to do.
+	refs int // how many others need it: it cannot be removed while there are any
+	// reg runs before the event is turned on in an instance, which reg may refuse,
+	// and after the event was turned off. It is nil if there is nothing to do.
 	//
 	// Kernel: reg of struct trace_event_class, include/linux/trace_events.h.
 	reg func(in dynevent.Instance, on bool) error
 }
 
-// switching tells a dynamic event that it is turned on or off.
+// switching tells a dynamic event that it is being turned on or off in an instance.
 func (ft *Ftrace) switching(tr *Instance, t *event.Type, on bool) error {
 	if d := ft.dynamic[t]; d != nil && d.reg != nil {
 		return d.reg((*dynInstance)(tr), on)
@@ -33,11 +33,13 @@ func (ft *Ftrace) switching(tr *Instance, t *event.Type, on bool) error {
 // isDynamic reports whether t was added at run time and is still there.
 func (ft *Ftrace) isDynamic(t *event.Type) bool { return ft.dynamic[t] != nil }
 
-// registered are the events in the order that a new instance lists them: the kernel's
-// own, those of its modules and the dynamic ones, each as they came.
+// registered returns the events in the order in which a new instance lists them: the
+// kernel's own, then those of its modules, then the dynamic ones, each group in the
+// order in which its events came.
 //
-// Kernel: __trace_add_event_dirs, kernel/trace/trace_events.c: what came last stands
-// first in the kernel's list, and each goes to the head of the instance's.
+// Kernel: __trace_add_event_dirs, kernel/trace/trace_events.c: the latest event is
+// first in the kernel's list, and each event is put at the head of the instance's
+// list.
 func (ft *Ftrace) registered() []*event.Type {
 	all := slices.Clone(ft.types.All())
 	own := slices.IndexFunc(all, func(t *event.Type) bool { return !events.OfModule(t) })
@@ -47,8 +49,8 @@ func (ft *Ftrace) registered() []*event.Type {
 	return slices.Concat(all[own:added], modules, all[added:])
 }
 
-// addEvent makes an event known in all instances, where it stands first. Its id is
-// that of [event.Table.FreeID]. Errors: EEXIST if its name is taken.
+// addEvent adds an event to all instances, at the head of their lists. Its id comes
+// from [event.Table.FreeID]. It returns EEXIST if the event's name is taken.
 //
 // Kernel: trace_probe_register_event_call, kernel/trace/trace_probe.c;
 // trace_add_event_call, kernel/trace/trace_events.c.
@@ -76,8 +78,9 @@ func (ft *Ftrace) addEvent(t *event.Type, reg func(in dynevent.Instance, on bool
 	return nil
 }
 
-// createEventDirs has the machine call the function that makes an event's folder, in
-// each instance, and before that its system's if the event is the first there.
+// createEventDirs makes the machine call, for each instance, the function that
+// creates the event's folder. If the event is the first of its system, the function
+// that creates the system's folder is called before.
 //
 // Kernel: event_create_dir and event_subsystem_dir, kernel/trace/trace_events.c.
 func (ft *Ftrace) createEventDirs(t *event.Type) {
@@ -90,12 +93,13 @@ func (ft *Ftrace) createEventDirs(t *event.Type) {
 	}
 }
 
-// grown is s with room for the id.
+// grown returns s, made longer if necessary, so that it has room for the id.
 func grown[T any](s []T, id int) []T {
 	return append(s, make([]T, max(0, id+1-len(s)))...)
 }
 
-// enabledSomewhere reports whether an instance has the event enabled, if only softly.
+// enabledSomewhere reports whether some instance has the event enabled, even if only
+// softly.
 func (ft *Ftrace) enabledSomewhere(t *event.Type) bool {
 	for tr := range ft.all {
 		if tr.events[t.ID].enabled {
@@ -105,9 +109,9 @@ func (ft *Ftrace) enabledSomewhere(t *event.Type) bool {
 	return false
 }
 
-// removeEvent takes a dynamic event out of all instances. What they recorded goes with
-// [Ftrace.resetCleared]. Errors: EBUSY while it is enabled somewhere or something else
-// needs it.
+// removeEvent removes a dynamic event from all instances. [Ftrace.resetCleared]
+// removes what they recorded. It returns EBUSY while the event is enabled somewhere
+// or something else needs it.
 //
 // Kernel: trace_event_dyn_busy, kernel/trace/trace_dynevent.c; probe_remove_event_call,
 // kernel/trace/trace_events.c.
@@ -126,8 +130,8 @@ func (ft *Ftrace) removeEvent(t *event.Type) error {
 	return nil
 }
 
-// holdEvent keeps an event from going until releaseEvent. It does nothing to one that
-// stays anyway.
+// holdEvent keeps an event from being removed until releaseEvent is called. It does
+// nothing to an event that is not dynamic.
 //
 // Kernel: trace_event_try_get_ref, kernel/trace/trace_events.c.
 func (ft *Ftrace) holdEvent(t *event.Type) {
@@ -143,8 +147,8 @@ func (ft *Ftrace) releaseEvent(t *event.Type) {
 	}
 }
 
-// resetCleared empties the buffers of the instances in which an event went that had
-// been enabled: nobody could tell what its records mean.
+// resetCleared empties the buffers of the instances that lost an event which had been
+// enabled there: nobody could tell what its records mean.
 //
 // Kernel: tracing_reset_all_online_cpus, kernel/trace/trace.c.
 func (ft *Ftrace) resetCleared() {
@@ -157,8 +161,9 @@ func (ft *Ftrace) resetCleared() {
 	}
 }
 
-// whileThere are the files of a dynamic event: who has one open when the event goes
-// finds ENODEV.
+// whileThere returns the files of a dynamic event, changed so that opening, reading
+// or writing them fails with ENODEV when the event is gone. The file id stays as it
+// is.
 //
 // Kernel: event_file_file, kernel/trace/trace_events.c.
 func (tr *Instance) whileThere(t *event.Type, nodes []tracefile.Node) []tracefile.Node {
@@ -183,7 +188,7 @@ func (tr *Instance) whileThere(t *event.Type, nodes []tracefile.Node) []tracefil
 	return nodes
 }
 
-// there is ENODEV once the event is gone.
+// there returns ENODEV when the event is gone.
 func (tr *Instance) there(t *event.Type) error {
 	return tr.locked(func() error {
 		if tr.ft.isDynamic(t) {

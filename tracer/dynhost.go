@@ -13,8 +13,8 @@ import (
 	"ftracelab/tracer/functions"
 )
 
-// This file is what dynamic events see of ftrace (dynevent.Host) and of an instance
-// (dynevent.Instance).
+// This file holds what dynamic events see of ftrace (dynevent.Host) and of an
+// instance (dynevent.Instance).
 
 type (
 	dynHost     Ftrace
@@ -118,5 +118,5 @@ func (n *dynInstance) Happen(c *machine.CPU, t *event.Type, h event.Common, rec 
 	n.instance().happen(&happening{Around: around, cpu: c, ctx: contextOf(c), t: t, h: h, data: rec})
 }
 
-// KprobesDir is the folder kprobes of debugfs.
+// KprobesDir returns the folder kprobes of debugfs.
 func (ft *Ftrace) KprobesDir() *tracefile.Dir { return ft.dyn.KprobesDir() }

@@ -24,7 +24,7 @@ type errorEntry struct {
 
 const errorLogLength = 8
 
-// add appends an entry; the oldest makes room.
+// add appends an entry. If the log is full, the oldest entry is dropped.
 func (l *errorLog) add(e errorEntry) {
 	if len(l.entries) == errorLogLength {
 		l.entries = append(l.entries[:0], l.entries[1:]...)

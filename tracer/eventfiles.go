@@ -11,9 +11,9 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// eventsDir is events: a folder for each system, and the files that describe a
-// page and an event header. Of the many folders only those are made that
-// somebody asks for.
+// eventsDir is events: a folder for each system, and the files that describe a page
+// and an event header. There are many folders, so each is made only when somebody
+// asks for it.
 //
 // Kernel: event_create_dir and create_event_toplevel_files,
 // kernel/trace/trace_events.c.
@@ -49,15 +49,16 @@ func (tr *Instance) eventsDir() *tracefile.Dir {
 	}
 }
 
-// eventTypes are the events of the instance, for who does not hold the lock. The slice is
-// never written to: what changes them makes another.
+// eventTypes returns the events of the instance, for callers that do not hold the
+// lock. The slice is never written to: a change of the events makes another one.
 func (tr *Instance) eventTypes() []*event.Type {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()
 	return tr.types
 }
 
-// members are the events of a system, and whether it goes when they go: all are dynamic.
+// members returns the events of a system. passing reports whether all of them are
+// dynamic, so that the system disappears with them.
 func (tr *Instance) members(system string) (types []*event.Type, passing bool) {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()
@@ -100,8 +101,8 @@ func (tr *Instance) systemDir(system string) *tracefile.Dir {
 	}
 }
 
-// eventDir is events/SYSTEM/EVENT. Of a dynamic event it may be held open longer than
-// there is such an event.
+// eventDir is events/SYSTEM/EVENT. The folder of a dynamic event may be held open
+// longer than the event exists.
 func (tr *Instance) eventDir(t *event.Type) *tracefile.Dir {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()
@@ -112,7 +113,7 @@ func (tr *Instance) eventDir(t *event.Type) *tracefile.Dir {
 	return dir
 }
 
-// named is the node of a name, nil if there is none.
+// named returns the node with that name, or nil if there is none.
 func named(nodes []tracefile.Node, name string) tracefile.Node {
 	for _, node := range nodes {
 		if node.NodeName() == name {
@@ -122,8 +123,8 @@ func named(nodes []tracefile.Node, name string) tracefile.Node {
 	return nil
 }
 
-// eventFiles is the content of events/SYSTEM/EVENT. Of the tracers' own records
-// only those that something can hook to show their id.
+// eventFiles returns the content of events/SYSTEM/EVENT. Of the tracers' own records,
+// only those that something can attach to have a file that shows their id.
 //
 // Kernel: event_callback, kernel/trace/trace_events.c.
 func (tr *Instance) eventFiles(t *event.Type) []tracefile.Node {

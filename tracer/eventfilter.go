@@ -9,7 +9,7 @@ import (
 	"ftracelab/tracer/event/filter"
 )
 
-// filterOf is the filter of an event in this instance.
+// filterOf returns the filter of an event in this instance.
 func (tr *Instance) filterOf(t *event.Type) *filter.File {
 	s := &tr.events[t.ID]
 	if s.filter == nil {
@@ -18,8 +18,8 @@ func (tr *Instance) filterOf(t *event.Type) *filter.File {
 	return s.filter
 }
 
-// wanted reports whether an event is to be recorded: not disabled softly, of a
-// task that is not ignored, and let through by its filter.
+// wanted reports whether an event should be recorded: it is not disabled softly, its
+// task is not ignored, and its filter lets it through.
 //
 // Kernel: __event_trigger_test_discard, kernel/trace/trace.c.
 func (tr *Instance) wanted(e *happening) bool {
@@ -30,12 +30,12 @@ func (tr *Instance) wanted(e *happening) bool {
 	return s.filter == nil || s.filter.Filter().Match(e.data, filter.Context{CPU: e.cpu.ID, Comm: e.cpu.Current.Comm})
 }
 
-// filterEnv is what a filter may ask when it is written.
+// filterEnv returns what a filter may look up when it is written.
 func (tr *Instance) filterEnv() filter.Env {
 	return filter.Env{CPUs: tr.buf.CPUs(), Symbols: symbols{tr.ft.machine.Kallsyms()}}
 }
 
-// symbols is kallsyms with the way back from a name.
+// symbols is kallsyms that also finds the address of a name.
 type symbols struct{ *machine.Kallsyms }
 
 func (s symbols) Address(name string) (uint64, bool) {
@@ -59,7 +59,7 @@ func (tr *Instance) eventFilterFile(t *event.Type) tracefile.Node {
 		})
 }
 
-// systemFilterFile is events/SYSTEM/filter: a write goes to all events of the
+// systemFilterFile is events/SYSTEM/filter. A write applies to all events of the
 // system that have the fields.
 //
 // Kernel: subsystem_filter_write, kernel/trace/trace_events.c.

@@ -6,7 +6,7 @@ import (
 	"ftracelab/tracer/pidlist"
 )
 
-// eventPIDs say of which tasks an instance records events: set_event_pid and
+// eventPIDs select the tasks whose events an instance records: set_event_pid and
 // set_event_notrace_pid.
 //
 // Kernel: filtered_pids and filtered_no_pids of struct trace_array,
@@ -15,15 +15,15 @@ type eventPIDs struct {
 	only, not pidlist.List
 }
 
-// ignore reports whether events of a task are left out.
+// ignore reports whether the events of a task are left out.
 //
 // Kernel: trace_ignore_this_task, kernel/trace/trace.c.
 func (e *eventPIDs) ignore(t *machine.Task) bool {
 	return e.only != nil && !e.only.Has(t.PID) || e.not.Has(t.PID)
 }
 
-// ignores reports whether an event is left out for its task.
-// A switch counts for both tasks and a wakeup for the woken one, too.
+// ignores reports whether an event is left out because of its task. A switch counts
+// for both of its tasks; a wakeup also counts for the task that is woken.
 //
 // Kernel: trace_event_ignore_this_pid and the probes of register_pid_events,
 // kernel/trace/trace_events.c.
@@ -42,8 +42,8 @@ func (tr *Instance) ignores(e *happening) bool {
 	return not.ignore(c.Current) && not.ignore(other) || only.ignore(c.Current) && only.ignore(other)
 }
 
-// concernedBy is the task besides the current one that a scheduler's tracepoint
-// is about, as far as it counts for set_event_pid.
+// concernedBy returns the task besides the current one that a scheduler tracepoint is
+// about, if it counts for set_event_pid.
 func concernedBy(tp machine.Tracepoint) *machine.Task {
 	switch tp := tp.(type) {
 	case *machine.SchedSwitch:

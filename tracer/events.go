@@ -8,7 +8,7 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// setEvent is a write to an event's enable file.
+// setEvent handles a write to an event's enable file.
 //
 // Kernel: event_enable_write, kernel/trace/trace_events.c.
 func (tr *Instance) setEvent(t *event.Type, on bool) error {
@@ -20,13 +20,13 @@ func (tr *Instance) setEvent(t *event.Type, on bool) error {
 	return err
 }
 
-// disableAllEvents is what set_event does when it is opened with >.
+// disableAllEvents does what opening set_event with > does.
 //
 // Kernel: ftrace_clear_events, kernel/trace/trace_events.c.
 func (tr *Instance) disableAllEvents() {
 	for _, t := range tr.types {
 		if switchable(t) {
-			_ = tr.enableEvent(t, false) // which does not fail
+			_ = tr.enableEvent(t, false) // switching off does not fail
 		}
 	}
 	tr.ft.changed()
@@ -36,9 +36,9 @@ func (tr *Instance) disableAllEvents() {
 // the tracers' own records: their folders have no enable file.
 func switchable(t *event.Type) bool { return t.System != "ftrace" }
 
-// setEvents enables or disables every event that system and name select; an
-// empty one selects all. Errors: EINVAL if there is none, the first of those that could
-// not be switched.
+// setEvents enables or disables every event that system and name select; an empty
+// string selects all. It returns EINVAL if they select no event; otherwise it returns
+// the first error of an event that could not be switched.
 //
 // Kernel: __ftrace_set_clr_event_nolock, kernel/trace/trace_events.c.
 func (tr *Instance) setEvents(system, name string, on bool) error {
@@ -63,9 +63,8 @@ func (tr *Instance) setEvents(system, name string, on bool) error {
 	return failed
 }
 
-// setEventWord does what one word written to set_event says: SYSTEM:EVENT,
-// SYSTEM:*, SYSTEM: or a bare name, which is a system or an event; a leading !
-// disables.
+// setEventWord carries out one word written to set_event: SYSTEM:EVENT, SYSTEM:*,
+// SYSTEM: or a bare name, which is a system or an event; a leading ! disables.
 //
 // Kernel: ftrace_set_clr_event, kernel/trace/trace_events.c.
 func (tr *Instance) setEventWord(word string) error {
@@ -102,7 +101,8 @@ func wildcard(s string) string {
 	return s
 }
 
-// showSetEvent is the text of set_event: what is enabled, if only softly.
+// showSetEvent returns the text of set_event: the events that are enabled, even if
+// only softly.
 func (tr *Instance) showSetEvent() string {
 	var text strings.Builder
 	for _, t := range tr.types {
@@ -124,8 +124,8 @@ func (ft *Ftrace) showAvailableEvents() string {
 	return text.String()
 }
 
-// state is what an enable file of a set of events shows: 0, 1, X for some, ?
-// for a set that is empty.
+// state returns what the enable file of a set of events shows: 0 or 1, X if only some
+// are enabled, ? if the set is empty.
 //
 // Kernel: system_enable_read, kernel/trace/trace_events.c.
 func (tr *Instance) state(system string) string {

@@ -11,7 +11,7 @@ import (
 	"ftracelab/unwind"
 )
 
-// stacks writes the stacks that the options want behind an event.
+// stacks records, after an event, the stacks that the options ask for.
 func (tr *Instance) stacks(w *record.Recorder, e *happening) {
 	if tr.opts.Has(option.Stacktrace) {
 		tr.stack.IPs = tr.ft.eventStack(tr.stack.IPs[:0], e)
@@ -25,8 +25,8 @@ func (tr *Instance) stacks(w *record.Recorder, e *happening) {
 	}
 }
 
-// eventStack appends the kernel stack of an event, innermost first: it begins in
-// the function that makes the record. That of a probe's hit is the stack of the place
+// eventStack appends the kernel stack of an event, innermost first. It begins in the
+// function that makes the record. For the hit of a probe it is the stack of the place
 // that was hit.
 func (ft *Ftrace) eventStack(dst []uint64, e *happening) []uint64 {
 	if e.Hit {
@@ -46,15 +46,15 @@ func (ft *Ftrace) eventStack(dst []uint64, e *happening) []uint64 {
 	return e.cpu.AppendKernelStack(dst)
 }
 
-// kernelStack records i.stack.IPs as the kernel stack of the event just
-// recorded. A buffer that has no room for it says so in its counters.
+// kernelStack records tr.stack.IPs as the kernel stack of the event just recorded. If
+// the buffer has no room for it, the buffer's counters show that.
 func (tr *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
 	tr.stack.Common = h
 	_, _ = w.WriteKernelStack(c.ID, ctx, &tr.stack)
 }
 
-// userStack walks the user stack and records it: an empty one for a task that
-// has none.
+// userStack walks the user stack and records it. For a task that has none it records
+// an empty stack.
 //
 // Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
 func (tr *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {

@@ -14,30 +14,31 @@ import (
 // eventState is one event in one instance.
 //
 // An event that a trigger or a function command may switch is enabled softly: its
-// tracepoint is on, and softDisabled keeps it from recording. So it can be
-// switched from any context.
+// tracepoint is on, and softDisabled keeps it from recording. It can then be switched
+// from any context.
 //
 // Kernel: struct trace_event_file, include/linux/trace_events.h.
 type eventState struct {
 	enabled      bool // the tracepoint is on
-	wasEnabled   bool // it was at some time
+	wasEnabled   bool // the tracepoint was on at some time
 	softDisabled bool
-	softRefs     int // who keeps it enabled softly
+	softRefs     int // how many keep it enabled softly
 	filter       *filter.File
 	triggers     trigger.List
 	hists        *hist.File         // nil until it has one; see Instance.hists
-	eprobes      []*dynevent.Eprobe // that are on the event
+	eprobes      []*dynevent.Eprobe // attached to the event
 }
 
-// records reports whether something on the event keeps its records or makes others of
-// them.
+// records reports whether the event has hists, which keep its records, or eprobes,
+// which make other records of them.
 func (s *eventState) records() bool { return s.hists.Len() > 0 || len(s.eprobes) > 0 }
 
 // softly reports whether somebody keeps the event enabled softly.
 func (s *eventState) softly() bool { return s.softRefs > 0 }
 
-// enableEvent switches one event of the instance by hand; changed makes it
-// felt. Errors: of what a dynamic event does then.
+// enableEvent switches one event of the instance by hand; it takes effect with the
+// next call of changed. An error comes from what a dynamic event does when it is
+// turned on.
 //
 // Kernel: __ftrace_event_enable_disable with soft_disable 0,
 // kernel/trace/trace_events.c.
@@ -76,12 +77,12 @@ func (tr *Instance) turnOff(t *event.Type) {
 	s := &tr.events[t.ID]
 	if s.enabled {
 		s.enabled = false
-		_ = tr.ft.switching(tr, t, false) // the kernel warns, too
+		_ = tr.ft.switching(tr, t, false) // an error is ignored; the kernel only warns
 	}
 }
 
-// softEnableEvent keeps an event ready to be switched, or with on false gives it
-// free again; the calls are counted.
+// softEnableEvent keeps an event ready to be switched; with on false it ends that.
+// The calls are counted.
 //
 // Kernel: __ftrace_event_enable_disable with soft_disable 1,
 // kernel/trace/trace_events.c.
@@ -91,7 +92,7 @@ func (tr *Instance) softEnableEvent(t *event.Type, on bool) {
 		s.softRefs++
 		if s.softRefs == 1 && !s.enabled {
 			s.softDisabled = true
-			_ = tr.turnOn(t) // what fails stays off
+			_ = tr.turnOn(t) // if this fails, the event stays off
 		}
 	} else {
 		s.softRefs--

@@ -13,8 +13,8 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// triggerFile is events/SYSTEM/EVENT/trigger: each write is one command, and opening
-// it with > takes away the hists and what switches hists.
+// triggerFile is events/SYSTEM/EVENT/trigger. Each write is one command; opening the
+// file with > removes the hists and the triggers that switch hists.
 //
 // Kernel: event_trigger_fops and event_trigger_regex_open,
 // kernel/trace/trace_events_trigger.c.
@@ -24,8 +24,9 @@ func (tr *Instance) triggerFile(t *event.Type) tracefile.Node {
 		OnWrite(func(p []byte) error { return tr.locked(func() error { return tr.writeTrigger(t, string(p)) }) })
 }
 
-// showTriggers is the text of a trigger file. An eprobe on the event is a trigger that
-// has no line, but the commands there are do not stand there then.
+// showTriggers returns the text of a trigger file. If the event has no triggers, that
+// is the list of available commands. An eprobe on the event is a trigger that has no
+// line; with it the list is not shown either.
 func (tr *Instance) showTriggers(t *event.Type) []byte {
 	s := &tr.events[t.ID]
 	if s.triggers.Len() == 0 && !s.records() {
@@ -67,8 +68,9 @@ func (tr *Instance) switchableEvent(system, name string) *event.Type {
 	return nil
 }
 
-// addTrigger puts a trigger to an event. The event is enabled softly, so that
-// the trigger acts whether it is recorded or not, and so is the one it switches.
+// addTrigger adds a trigger to an event. The event is enabled softly, so that the
+// trigger acts whether the event is recorded or not. If the trigger switches an
+// event, that event is enabled softly as well.
 //
 // Kernel: register_trigger and register_snapshot_trigger,
 // kernel/trace/trace_events_trigger.c.
@@ -128,10 +130,12 @@ func (m *moment) Recording() bool      { return m.buf.Recording() }
 func (m *moment) SetRecording(on bool) { m.buf.SetRecording(on) }
 func (m *moment) Snapshot()            { m.triggerSnapshot(m, nil) }
 
-// Stack records the stack of the event, from the function on that makes its record.
+// Stack records the stack of the event, beginning in the function that makes its
+// record.
 //
-// One is taken off the preempt count, for tracepoints hold preemption off. A write
-// to trace_marker does not: it comes out as -1, which is all flags and all depths.
+// The kernel subtracts one from the preempt count, because tracepoints disable
+// preemption. A write to trace_marker does not disable it, so the result is -1: all
+// flags and all depths are set.
 //
 // Kernel: stacktrace_trigger, kernel/trace/trace_events_trigger.c;
 // tracing_gen_ctx_dec, include/linux/trace_events.h.
@@ -152,11 +156,11 @@ func (m *moment) SoftDisable(t *event.Type, off bool) { m.events[t.ID].softDisab
 // PauseHists is hist_enable_trigger, kernel/trace/trace_events_hist.c.
 func (m *moment) PauseHists(t *event.Type, off bool) { m.events[t.ID].hists.Pause(off) }
 
-// triggerSnapshot takes a snapshot from within an event, or says in the trace
-// why it cannot. take, unless it is nil, is asked last whether to.
+// triggerSnapshot takes a snapshot from within an event, or writes into the trace why
+// it cannot. If take is not nil, it is called last and decides.
 //
-// Departure: while a hist trigger takes snapshots on a condition, those without
-// one are not taken; the kernel follows a null pointer.
+// Departure: while a hist trigger takes snapshots on a condition, snapshots without a
+// condition are not taken; the kernel follows a null pointer there.
 //
 // Kernel: tracing_snapshot_instance_cond and update_max_tr, kernel/trace/trace.c.
 func (tr *Instance) triggerSnapshot(m *moment, take func() bool) {
@@ -173,12 +177,13 @@ func (tr *Instance) triggerSnapshot(m *moment, take func() bool) {
 		tr.puts(m, "*** Can not use snapshot (sorry) ***\n")
 	case take == nil && tr.hists.TakesSnapshots():
 	case take == nil || take():
-		// It fails only while a buffer is resized, which no event sees.
+		// This fails only while a buffer is being resized, and no event happens
+		// during that.
 		_ = tr.takeSnapshot(-1)
 	}
 }
 
-// puts records a text of the kernel's own.
+// puts records a text of the kernel itself.
 //
 // Kernel: __trace_array_puts, kernel/trace/trace.c.
 func (tr *Instance) puts(m *moment, text string) {

@@ -24,8 +24,8 @@ func (ft *Ftrace) Root() *tracefile.Dir {
 	}, ft.top.eventsDir(), instances)
 }
 
-// topDir is a folder of many files and of a few folders that hold most of what
-// is looked up, and are found without making the files.
+// topDir returns a folder with many files and a few folders. Most lookups go through
+// those folders (often), and they are found without making the files.
 func topDir(name string, mode fs.FileMode, children func() []tracefile.Node, often ...tracefile.Node) *tracefile.Dir {
 	return &tracefile.Dir{Name: name, Mode: mode, Children: children, Find: func(name string) tracefile.Node {
 		if node := named(often, name); node != nil {
@@ -145,7 +145,7 @@ func (tr *Instance) cpuDirs() []tracefile.Node {
 	return dirs
 }
 
-// optionFiles are the files below options: those of every tracer, not only of
+// optionFiles are the files below options: those of every tracer, not only those of
 // the current one.
 func (tr *Instance) optionFiles() []tracefile.Node {
 	var files []tracefile.Node
@@ -160,7 +160,7 @@ func (tr *Instance) optionFiles() []tracefile.Node {
 	return files
 }
 
-// writeTracer takes the name of a tracer, blanks around it allowed.
+// writeTracer handles a write to current_tracer; blanks around the name are allowed.
 func (tr *Instance) writeTracer(s string) error { return tr.setTracer(strings.TrimSpace(s)) }
 
 func (tr *Instance) showTracingOn() string {
@@ -199,8 +199,8 @@ func (tr *Instance) showStats(cpu int) string {
 		s.Entries, s.Overrun, s.CommitOverrun, s.Bytes, tr.stamp(s.OldestTS), tr.stamp(tr.now(cpu)), s.Dropped, s.Read)
 }
 
-// stamp prints a time as the stats do: seconds, or the bare number of a clock
-// that does not count nanoseconds.
+// stamp prints a time as the stats do: in seconds, or as a bare number if the clock
+// does not count nanoseconds.
 func (tr *Instance) stamp(ts uint64) string {
 	if !tr.clock.InNS {
 		return strconv.FormatUint(ts, 10)

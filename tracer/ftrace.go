@@ -35,40 +35,41 @@ import (
 // a file of the tracefs. The zero value is a 6.12 with the documented stackmap.
 type Config struct {
 	BufferSizeKB int // of each CPU; 0 means 1408, the kernel's default
-	// Stackmap is the variant built in; its zero value means record.Documented. With a
-	// map of another kind (Stackmap.New) there are no files stack_map, which show slots.
-	// NoStackmap builds a kernel without any.
+	// Stackmap is the variant built in; its zero value means record.Documented. With
+	// a map of another kind (Stackmap.New) there are no stack_map files, because
+	// these show slots. NoStackmap builds a kernel without a stack map.
 	Stackmap   record.MapConfig
 	NoStackmap bool
-	// NoLatencyTracers builds a kernel as Debian does, without irqsoff, wakeup,
-	// hwlat and their kin, without the events that come with them, and so without exchanging one CPU's snapshot.
+	// NoLatencyTracers builds a kernel as Debian does: without irqsoff, wakeup, hwlat
+	// and similar tracers, and without the events that belong to them. Such a kernel
+	// cannot exchange one CPU's snapshot alone.
 	NoLatencyTracers bool
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
-	// Files is where uprobes find their files; nil: only what a simulated task has
-	// mapped is there.
+	// Files is where uprobes find their files. If it is nil, only the files that a
+	// simulated task has mapped exist.
 	Files dynevent.UserFiles
-	// Console is where the kernel's console is, for the function command dump;
-	// nil is none.
+	// Console is where the kernel's console writes, for the function command dump. If
+	// it is nil, there is no console.
 	Console io.Writer
 	// FunctionProfiler builds a kernel with the function profiler
-	// (CONFIG_FUNCTION_PROFILER), which Debian's has not.
+	// (CONFIG_FUNCTION_PROFILER), which Debian's kernel does not have.
 	FunctionProfiler bool
 	// FunctionGraphRetval builds a kernel that records what functions return
 	// (CONFIG_FUNCTION_GRAPH_RETVAL), which Debian's does not.
 	FunctionGraphRetval bool
-	// BootOptions is the boot parameter trace_options=: names of options with
-	// commas between, a leading no switches off. With it the run begins while the
-	// kernel boots: until InitcallTime there is no stack map, and stacks are
-	// recorded in full whatever options/stackmap says.
+	// BootOptions is the boot parameter trace_options=: names of options separated by
+	// commas; a leading no switches an option off. With BootOptions the run begins
+	// while the kernel boots: until InitcallTime there is no stack map, and stacks
+	// are recorded in full whatever options/stackmap says.
 	BootOptions string
 	// InitcallTime is when the kernel makes the stack map, in ns after the
 	// start; 0 means 5 ms. It counts only with BootOptions.
 	InitcallTime machine.Time
-	// Wait is what a reader of an empty trace_pipe does; it returns when it is
-	// worth looking again, or with an errno (a done ctx is EINTR). nil: the reader
-	// moves simulated time, which then nobody else needs to.
+	// Wait is what a reader of an empty trace_pipe does. It returns nil when it is
+	// worth looking again, otherwise an errno (EINTR if ctx is done). If Wait is nil,
+	// the reader moves simulated time on, and nobody else needs to.
 	Wait func(ctx context.Context) error
 }
 
@@ -85,14 +86,14 @@ type Ftrace struct {
 	cfg          Config
 	types        *event.Table
 	interner     record.Interner // of the option stackmap; nil in a kernel without it
-	stackmap     *stackmap.Map   // that, if it is one
+	stackmap     *stackmap.Map   // the interner's map, if it has one of this kind
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
 	cmdlines     *cmdlines.Cmdlines
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	maxID        int    // the highest event id
 	top          *Instance
-	instances    []*Instance      // the others, by name
+	instances    []*Instance      // the others, sorted by name
 	users        *functions.Users // of function entries
 	graphFilters graphFilters
 	tracers      []plugin.Tracer // the rows of available_tracers
@@ -279,7 +280,7 @@ func (ft *Ftrace) findInstance(name string) (int, bool) {
 	})
 }
 
-// Instances are the top one and the folders below instances, by name.
+// Instances returns the top instance and then the others, sorted by name.
 func (ft *Ftrace) Instances() []*Instance { return slices.Collect(ft.all) }
 
 // all yields every instance, the top one first.
@@ -294,6 +295,6 @@ func (ft *Ftrace) all(yield func(*Instance) bool) {
 	}
 }
 
-// BlockFiles are the files of the folder trace in the sysfs folder of a block device
-// that has so many sectors.
+// BlockFiles returns the files of the folder trace in the sysfs folder of a block
+// device with that many sectors.
 func (ft *Ftrace) BlockFiles(sectors uint64) []*tracefile.File { return ft.blk.Files(sectors) }

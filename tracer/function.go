@@ -26,9 +26,10 @@ func (tr *Instance) functionInit() error {
 	return nil
 }
 
-// functionCall is the function tracer: one record for each entry, and its stack
-// if stacks are wanted. The stack is recorded whether the entry was or not: where
-// the map is asked before the buffer, it moves even while tracing is off.
+// functionCall is the function tracer. It makes one record for each entry, and
+// records the stack if stacks are wanted. The stack is recorded even if the entry was
+// not: a design that asks the map before the buffer changes its map even while
+// tracing is off.
 //
 // Kernel: function_trace_call, function_stack_trace_call and their no_repeats
 // variants, kernel/trace/trace_functions.c.
@@ -57,9 +58,9 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 	}
 }
 
-// traceFunctions records the functions called where measured says so, for a tracer
-// that is not the function tracer: as functions or, if graph is set, as calls. A nil
-// measured ends that.
+// traceFunctions records functions while measured reports true, for a tracer other
+// than the function tracer: as function records or, if graph is set, as calls and
+// returns. A nil measured ends that.
 //
 // Kernel: register_irqsoff_function, kernel/trace/trace_irqsoff.c, and
 // register_wakeup_function, kernel/trace/trace_sched_wakeup.c.
@@ -105,9 +106,9 @@ func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
 	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Function, common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
 }
 
-// functionStacks reports whether the function tracer records stacks. On a real
-// 6.12 only func_stack_trace asks for them; the documented stackmap promises
-// that options/stacktrace covers the function tracer too while it is on.
+// functionStacks reports whether the function tracer records stacks. On a real 6.12
+// only func_stack_trace asks for them. The documented stackmap promises that, while
+// it is on, options/stacktrace covers the function tracer too.
 func (tr *Instance) functionStacks() bool {
 	if tr.opts.Has(option.FuncStackTrace) {
 		return true
@@ -121,17 +122,18 @@ func (tr *Instance) functionStacks() bool {
 // Kernel: FTRACE_TRAMPOLINE_MARKER, kernel/trace/trace.h.
 const trampoline = 0x7fffffff
 
-// funcRepeat is the last call that func-no-repeats recorded on a CPU, and how
-// often the same was left out since.
+// funcRepeat is the last call that func-no-repeats recorded on a CPU, and how often
+// the same call was left out since.
 //
 // Kernel: struct trace_func_repeats, kernel/trace/trace.h.
 type funcRepeat struct {
 	ip, parent uint64
 	count      uint16
-	last       uint64 // when the latest of them was
+	last       uint64 // time of the latest call that was left out
 }
 
-// repeated counts a call that is the one recorded last and says so.
+// repeated reports whether a call is the same as the one recorded last, and counts it
+// if so.
 //
 // Kernel: is_repeat_check, kernel/trace/trace_functions.c.
 func (tr *Instance) repeated(cpu int, ip, parent uint64) bool {
@@ -144,7 +146,7 @@ func (tr *Instance) repeated(cpu int, ip, parent uint64) bool {
 	return true
 }
 
-// recordRepeats records how often the last call came again, before another one
+// recordRepeats records how often the last call was repeated, before another call
 // takes its place.
 //
 // Kernel: process_repeats, kernel/trace/trace_functions.c, and

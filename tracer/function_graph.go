@@ -53,10 +53,9 @@ func graphReset(tr *Instance) {
 	tr.graph = nil
 }
 
-// graphEntry records a call, if the filters, the pids and the depth let it
-// through; only then it wants to see the return. With a tracing_thresh the
-// return alone is recorded. Without funcgraph-irqs, calls inside interrupts are
-// left out.
+// graphEntry records a call if the filters, the pids and the depth let it through;
+// only then does it want to see the return. With a tracing_thresh, only the return is
+// recorded. Without funcgraph-irqs, calls inside interrupts are left out.
 //
 // Kernel: trace_graph_entry, kernel/trace/trace_functions_graph.c, under the
 // recursion lock of function_graph_enter, kernel/trace/fgraph.c.
@@ -66,7 +65,7 @@ func (tr *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call
 		return false
 	}
 	if ft.graphFilters.notrace.Has(call.Func) {
-		*word |= graphNotrace // until its return, which is why that is wanted
+		*word |= graphNotrace // until the function returns, so the return is wanted
 		return true
 	}
 	if !tr.followsTask(c) || !ft.graphFilters.selects(c, word, call) || ft.graphFilters.maxDepth > 0 && uint32(call.Depth) >= ft.graphFilters.maxDepth {
@@ -104,14 +103,14 @@ func (tr *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret)
 	tr.recordReturn(c, ret)
 }
 
-// recordCall writes a call's entry, recordReturn its return.
+// recordCall writes the record of a call's entry, recordReturn that of its return.
 //
 // Kernel: __trace_graph_entry and __trace_graph_return.
 func (tr *Instance) recordCall(c *machine.CPU, call fgraph.Call) bool {
 	return tr.recordEntry(c, common(c).Unpreemptible(), call)
 }
 
-// recordEntry says whether there was room.
+// recordEntry writes the record of an entry and reports whether there was room.
 func (tr *Instance) recordEntry(c *machine.CPU, h event.Common, call fgraph.Call) bool {
 	rec := events.FuncgraphEntryRecord{Func: call.Func, Depth: int32(call.Depth)}
 	if record.Write(tr.rec, c.ID, contextOf(c), events.FuncgraphEntry, h, &rec) != nil {
@@ -141,8 +140,9 @@ func (tr *Instance) recordReturn(c *machine.CPU, ret fgraph.Ret) {
 	}
 }
 
-// showThresh and setThresh are tracing_thresh, in microseconds. A change starts
-// the tracer of the top instance anew, so that calls under way are not shown.
+// showThresh and setThresh read and write tracing_thresh, in microseconds. A write
+// restarts function_graph in the top instance if it is selected, so that calls under
+// way are not shown.
 //
 // Kernel: tracing_thresh_write, kernel/trace/trace.c, and
 // graph_trace_update_thresh, kernel/trace/trace_functions_graph.c.

@@ -8,7 +8,7 @@ import (
 	"ftracelab/tracer/option"
 )
 
-// functionCommands are the commands of set_ftrace_filter, mod apart.
+// functionCommands are the commands of set_ftrace_filter except mod.
 var functionCommands = []functionCommand{
 	{name: "traceon", fire: func(tr *Instance, _ *machine.CPU, d *probeData) { tr.switchTracing(d, true) }},
 	{name: "traceoff", fire: func(tr *Instance, _ *machine.CPU, d *probeData) { tr.switchTracing(d, false) }},
@@ -20,8 +20,9 @@ var functionCommands = []functionCommand{
 	{name: "disable_event", event: true, fire: switchEvent},
 }
 
-// switchTracing turns tracing_on on or off at a function, if it is not so yet.
-// A count that is used up, or was none, switches nothing.
+// switchTracing turns tracing_on on or off at a function, if it is not in that state
+// yet. It switches nothing if the count is used up, or if the parameter held no
+// number.
 //
 // Kernel: ftrace_traceon and update_traceon_count, kernel/trace/trace_functions.c.
 func (tr *Instance) switchTracing(d *probeData, on bool) {
@@ -34,8 +35,9 @@ func (tr *Instance) switchTracing(d *probeData, on bool) {
 	}
 }
 
-// stackCommand records the stack at a function. With a count it heeds the top
-// instance's tracing_on, and without the instance's own the buffer refuses it.
+// stackCommand records the stack at a function. With a count it does nothing while
+// the top instance's tracing_on is off. While the instance's own tracing_on is off,
+// nothing is recorded.
 //
 // Kernel: ftrace_stacktrace_count, kernel/trace/trace_functions.c.
 func stackCommand(tr *Instance, c *machine.CPU, d *probeData) {
@@ -53,8 +55,8 @@ func stackCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	tr.kernelStack(tr.rec, c, contextOf(c), common(c))
 }
 
-// fires takes one off a count and reports whether there was one; no count is no
-// limit.
+// fires reports whether a command may still fire, and if so takes one off its count.
+// Without a count there is no limit.
 //
 // Kernel: update_count, kernel/trace/trace_functions.c.
 func (d *probeData) fires() bool {
@@ -78,8 +80,8 @@ func snapshotCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	}
 }
 
-// dumpCommand writes the top instance's trace to the console, of one CPU or with
-// cpu < 0 of all, which empties the buffer and leaves tracing off.
+// dumpCommand writes the trace of the top instance to the console, of one CPU or,
+// with cpu < 0, of all. That empties the buffer and leaves tracing off.
 //
 // Kernel: ftrace_dump_probe, kernel/trace/trace_functions.c, and
 // ftrace_dump_one, kernel/trace/trace.c.
@@ -113,7 +115,7 @@ func (ft *Ftrace) dumpCommand(c *machine.CPU, d *probeData, cpu int) {
 	}
 }
 
-// printk writes a line to the console, if there is one, with the time.
+// printk writes a line with the time to the console, if there is one.
 //
 // Kernel: kernel/printk/printk.c.
 func (ft *Ftrace) printk(now machine.Time, line string) {

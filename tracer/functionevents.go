@@ -11,7 +11,8 @@ import (
 )
 
 // eventProbe is what enable_event or disable_event does at the functions of one
-// write: it switches an event that meanwhile is enabled softly.
+// write: it switches an event. As long as a function has the command, the event is
+// enabled softly.
 //
 // Kernel: struct event_probe_data, kernel/trace/trace_events.c.
 type eventProbe struct {
@@ -54,8 +55,8 @@ func (tr *Instance) eventCommand(cmd *functionCommand, functions, param string, 
 	return err
 }
 
-// putEventProbe is for each function that loses the command; with the last of
-// them the event is given free.
+// putEventProbe is called for each function that loses the command. After the last one
+// the command no longer keeps the event enabled softly.
 //
 // Kernel: free_probe_data, kernel/trace/trace_events.c.
 func (tr *Instance) putEventProbe(e *eventProbe) {
@@ -65,7 +66,8 @@ func (tr *Instance) putEventProbe(e *eventProbe) {
 	}
 }
 
-// switchEvent switches the event, if it is not so yet and the count allows it.
+// switchEvent switches the event if it is not in that state yet and the count allows
+// it.
 //
 // Kernel: event_enable_count_probe, kernel/trace/trace_events.c.
 func switchEvent(tr *Instance, _ *machine.CPU, d *probeData) {

@@ -14,15 +14,15 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// functionMatch is what a word of a filter file selects: the function at a place
-// of available_filter_functions if it begins with a digit, functions whose names
-// match a glob otherwise.
+// functionMatch is what a word of a filter file selects. If the word begins with a
+// digit, that is the function on that line of available_filter_functions; otherwise
+// it is the functions whose names match a glob.
 //
 // Kernel: filter_parse_regex, kernel/trace/trace_events_filter.c.
 type functionMatch struct {
-	out     bool // !: take out
+	out     bool // !: remove
 	byIndex bool
-	index   uint64 // from 1; 0 is nowhere
+	index   uint64 // from 1; 0 selects nothing
 	glob    string
 }
 
@@ -36,10 +36,11 @@ func parseMatch(word string) functionMatch {
 	return m
 }
 
-// matching yields the functions that m selects and whose module is let through.
+// matching yields the functions that m selects and whose module passes the test, if
+// there is one.
 //
-// Kernel: match_records and add_rec_by_index, kernel/trace/ftrace.c, where an
-// index pays no heed to the module either.
+// Kernel: match_records and add_rec_by_index, kernel/trace/ftrace.c, where an index
+// ignores the module as well.
 func (ft *Ftrace) matching(m functionMatch, module func(machine.Symbol) bool) func(yield func(machine.Symbol) bool) {
 	return func(yield func(machine.Symbol) bool) {
 		line := uint64(0)
@@ -60,8 +61,8 @@ func (ft *Ftrace) matching(m functionMatch, module func(machine.Symbol) bool) fu
 	}
 }
 
-// matchInto puts what a word selects into a set or takes it out, and says how
-// many functions that were.
+// matchInto adds the functions that a word selects to a set, or removes them from it,
+// and returns how many functions the word selects.
 func (ft *Ftrace) matchInto(h *functions.Hash, word string, module func(machine.Symbol) bool) (found int) {
 	m := parseMatch(word)
 	for s := range ft.matching(m, module) {
@@ -75,8 +76,8 @@ func (ft *Ftrace) matchInto(h *functions.Hash, word string, module func(machine.
 	return found
 }
 
-// moduleMatch is the test behind mod:MODULE; an empty one is any module, and !
-// all that are not of it.
+// moduleMatch returns the test for mod:MODULE. An empty MODULE means any module; with
+// a leading ! it means all functions that are not in the module.
 //
 // Kernel: ftrace_match_record, kernel/trace/ftrace.c.
 func moduleMatch(pattern string) func(machine.Symbol) bool {
@@ -90,7 +91,7 @@ func moduleMatch(pattern string) func(machine.Symbol) bool {
 // functionFilter is set_ftrace_filter or set_ftrace_notrace of an instance.
 type functionFilter struct {
 	tr      *Instance
-	set     *functions.Hash // a part of the instance's filterHash
+	set     *functions.Hash // Filter or Notrace of an OpsHash
 	pending []pendingModule
 	notrace bool
 	bare    bool // stack_trace_filter: no commands, no modules to wait for
@@ -101,8 +102,8 @@ type functionFilter struct {
 // Kernel: struct ftrace_mod_load, kernel/trace/ftrace.c.
 type pendingModule struct{ functions, module string }
 
-// word does what a word written says. What selects functions goes into edit; a
-// command acts at once.
+// word carries out one word that was written. The functions that it selects go into
+// edit; a command acts at once.
 //
 // Kernel: ftrace_process_regex, kernel/trace/ftrace.c.
 func (f *functionFilter) word(edit *functions.Hash, word string) error {
@@ -123,8 +124,8 @@ func (f *functionFilter) word(edit *functions.Hash, word string) error {
 	return nil
 }
 
-// module is FUNCTIONS:mod:MODULE. If nothing matches and there is no such
-// module, it waits for it.
+// module carries out FUNCTIONS:mod:MODULE. If nothing matches and the module is not
+// loaded, the definition waits for the module.
 //
 // Kernel: ftrace_mod_callback and cache_mod, kernel/trace/ftrace.c.
 func (f *functionFilter) module(edit *functions.Hash, functions, module string, given bool) error {
@@ -173,7 +174,7 @@ func (ft *Ftrace) hasModule(name string) bool {
 	return false
 }
 
-// settle makes what was written the set.
+// settle makes edit the set that is in use.
 //
 // Kernel: ftrace_regex_release and ftrace_hash_move_and_update_ops,
 // kernel/trace/ftrace.c.
@@ -185,8 +186,8 @@ func (f *functionFilter) settle(edit *functions.Hash) {
 	f.tr.ft.changed()
 }
 
-// show is the text of the file: the functions in their order, what waits for
-// modules, the commands.
+// show returns the text of the file: the functions in their order, then what waits
+// for modules, then the commands.
 //
 // Kernel: t_start and t_show, kernel/trace/ftrace.c.
 func (f *functionFilter) show() ([]byte, error) {
@@ -214,14 +215,14 @@ func (f *functionFilter) show() ([]byte, error) {
 	return text, nil
 }
 
-// filterWord is how long a word of these files may be.
+// filterWord bounds the length of a word in these files.
 //
 // Kernel: FTRACE_BUFF_MAX, kernel/trace/ftrace.c.
 const filterWord = 512
 
-// filterFile is a file that edits a set of functions. Who opens it for writing
-// gets a copy of the set, an empty one with >; each word written adds to the
-// copy or, with !, takes away, and closing the file makes the copy the set.
+// filterFile is a file that edits a set of functions. Opening it for writing makes a
+// copy of the set, or an empty set with >. Each word written adds to the copy or,
+// with !, removes from it. Closing the file makes the copy the set.
 type filterFile struct {
 	show   func() ([]byte, error)
 	edit   func(trunc bool) functions.Hash
@@ -229,7 +230,7 @@ type filterFile struct {
 	settle func(edit *functions.Hash)
 }
 
-// files are set_ftrace_filter and set_ftrace_notrace.
+// file is set_ftrace_filter, set_ftrace_notrace or stack_trace_filter.
 func (f *functionFilter) file(name string) tracefile.Node {
 	return f.tr.editFile(name, filterFile{
 		show: f.show,
@@ -257,7 +258,7 @@ func (tr *Instance) editFile(name string, f filterFile) tracefile.Node {
 	}}
 }
 
-// filterWriter is such a file open for writing.
+// filterWriter is a filterFile that is open for writing.
 //
 // Kernel: ftrace_regex_open, ftrace_regex_write and ftrace_regex_release,
 // kernel/trace/ftrace.c.
@@ -284,8 +285,8 @@ func (w *filterWriter) Write(_ context.Context, p []byte) (int, error) {
 	return n, nil
 }
 
-// Flush is what the kernel does when the last reference goes: a file system in
-// user space hears of that too late for the next command.
+// Flush does what the kernel does when the last reference to the file is dropped. A
+// file system in user space learns of that too late for the next command.
 func (w *filterWriter) Flush() error {
 	if w.written {
 		w.settle()
@@ -293,7 +294,8 @@ func (w *filterWriter) Flush() error {
 	return w.Handle.Flush()
 }
 
-// settle takes the word that no blank ended; nobody is left to hear of its fault.
+// settle carries out the last word if no blank ended it, and then settles the file.
+// An error of that word is dropped: nobody is left to report it to.
 func (w *filterWriter) settle() {
 	_ = w.tr.locked(func() error {
 		if word := w.parser.Rest(); word != "" {

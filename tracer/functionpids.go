@@ -2,8 +2,8 @@ package tracer
 
 import "ftracelab/machine"
 
-// followsTask reports whether set_ftrace_pid and set_ftrace_notrace_pid let
-// functions of the task that runs on c through.
+// followsTask reports whether set_ftrace_pid and set_ftrace_notrace_pid let through
+// the functions of the task that runs on c.
 //
 // Kernel: ftrace_pid_func and trace_ignore_this_task, kernel/trace/ftrace.c and
 // trace.c.

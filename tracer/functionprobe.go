@@ -18,32 +18,35 @@ import (
 //
 //	FUNCTIONS:COMMAND[:PARAMETER]
 //
-// written to set_ftrace_filter, and taken away by the same with a leading !.
-// The functions that have one are apart from those of the filter.
+// It is written to set_ftrace_filter; the same text with a leading ! removes it. The
+// functions that have a command are separate from those of the filter.
 
-// functionCommand is one row of the table of commands. With and without a
-// parameter it is a different thing to the kernel: each has its own functions
-// and is taken away by its own form.
+// functionCommand is one row of the table of commands. To the kernel, a command with
+// a parameter and the same command without one are two different things: each has its
+// own functions and is removed by its own form.
 //
 // Kernel: struct ftrace_func_command and struct ftrace_probe_ops,
 // kernel/trace/ftrace.c and trace.h.
 type functionCommand struct {
 	name string
-	// fire runs at the function's entry; d is nil if nothing is kept with it.
+	// fire runs at the function's entry; d is nil if the command keeps nothing with
+	// the function.
 	fire func(tr *Instance, c *machine.CPU, d *probeData)
-	// once counts from 1 whatever is written; never counts not at all.
+	// once sets the count to 1 whatever is written; with never the command does not
+	// count at all.
 	once, never bool
-	// arm runs before functions get the command, disarm when it failed or they
-	// are taken away again; nil for nothing to do.
+	// arm runs before functions get the command. disarm runs if that failed, or when
+	// the command is removed. Either is nil if there is nothing to do.
 	arm    func(tr *Instance) error
 	disarm func(tr *Instance)
 	// event says that the parameter is SYSTEM:EVENT[:COUNT].
 	event bool
 }
 
-// probeData is what a command keeps with a function: how often it may still
-// fire, below 0 without limit or never, as the command has it, and of an event
-// command the event, which shares its count among the functions of one write.
+// probeData is what a command keeps with a function. count is how often the command
+// may still fire; a count below 0 means without limit or never, depending on the
+// command. For an event command event is set instead: its count is shared among the
+// functions of one write.
 type probeData struct {
 	count int64
 	event *eventProbe
@@ -60,7 +63,8 @@ type functionProbe struct {
 	data    map[uint64]*probeData // by address of the patched call
 }
 
-// functionCommand is FUNCTIONS:NAME[:PARAM]; the notrace file has no commands.
+// functionCommand carries out FUNCTIONS:NAME[:PARAM]; the notrace file has no
+// commands.
 //
 // Kernel: ftrace_trace_probe_callback, kernel/trace/trace_functions.c.
 func (tr *Instance) functionCommand(functions, name, param string, hasParam, notrace bool) error {
@@ -111,8 +115,9 @@ func (tr *Instance) findProbe(cmd *functionCommand, counted bool) *functionProbe
 	return nil
 }
 
-// addProbe gives functions a command; those that have it keep what they have,
-// and if all have it that is an error. make is called once for each new one.
+// addProbe gives a command to functions. A function that already has the command
+// keeps its data; if all of them have it already, that is an error. make makes the
+// data of a function that gets the command.
 //
 // Kernel: register_ftrace_function_probe, kernel/trace/ftrace.c.
 func (tr *Instance) addProbe(cmd *functionCommand, counted bool, pattern string, make func() *probeData) error {
@@ -148,7 +153,8 @@ func (tr *Instance) addProbe(cmd *functionCommand, counted bool, pattern string,
 	return nil
 }
 
-// removeProbe takes a command away from functions: all if none are named.
+// removeProbe removes a command from the functions that match pattern; an empty
+// pattern means all.
 //
 // Kernel: unregister_ftrace_function_probe_func, kernel/trace/ftrace.c.
 func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, pattern string) error {
@@ -180,7 +186,7 @@ func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, pattern stri
 		tr.ft.changed()
 		return nil
 	}
-	for _, d := range p.data { // of functions whose module went
+	for _, d := range p.data { // of functions whose module was unloaded
 		if d.event != nil {
 			tr.putEventProbe(d.event)
 		}
@@ -190,7 +196,7 @@ func (tr *Instance) removeProbe(cmd *functionCommand, counted bool, pattern stri
 	return nil
 }
 
-// clearProbes takes all commands away.
+// clearProbes removes all commands.
 //
 // Kernel: clear_ftrace_function_probes, kernel/trace/ftrace.c.
 func (tr *Instance) clearProbes() {
@@ -202,8 +208,8 @@ func (tr *Instance) clearProbes() {
 	}
 }
 
-// appendProbes appends the functions' commands as set_ftrace_filter lists them:
-// the command that is new there first, its functions in the table's order.
+// appendProbes appends the functions' commands as set_ftrace_filter lists them: the
+// newest command first, its functions in the order of the hash table.
 //
 // Kernel: t_probe_next and ftrace_probe_print, kernel/trace/ftrace.c and
 // trace_functions.c.
@@ -211,7 +217,7 @@ func (tr *Instance) appendProbes(text []byte) []byte {
 	for _, p := range tr.probes {
 		for ip := range p.hash.Filter.All {
 			if p.command.event && p.data[ip] == nil {
-				continue // its module went; the kernel warns
+				continue // its module was unloaded; the kernel warns
 			}
 			text = tr.ft.users.AppendAt(text, ip)
 			text = append(append(text, ':'), p.command.name...)

@@ -12,8 +12,9 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// graphFilters say which calls function_graph shows: set_graph_function,
-// set_graph_notrace and max_graph_depth. They are the kernel's, not an instance's.
+// graphFilters select the calls that function_graph shows: set_graph_function,
+// set_graph_notrace and max_graph_depth. They belong to the kernel, not to an
+// instance.
 type graphFilters struct {
 	ft       *Ftrace
 	filter   functions.Hash
@@ -21,7 +22,7 @@ type graphFilters struct {
 	maxDepth uint32 // 0: no limit
 }
 
-// files are their files.
+// files returns the files of the filters.
 func (g *graphFilters) files() []tracefile.Node {
 	return []tracefile.Node{
 		g.file("set_graph_function", &g.filter, "#### all functions enabled ####\n"),
@@ -30,8 +31,8 @@ func (g *graphFilters) files() []tracefile.Node {
 	}
 }
 
-// file is set_graph_function or set_graph_notrace: which functions function_graph shows
-// with all they call, and which it leaves out with all they call.
+// file is set_graph_function or set_graph_notrace: the functions that function_graph
+// shows, or leaves out, together with everything they call.
 //
 // Kernel: ftrace_graph_open and ftrace_graph_set_hash, kernel/trace/ftrace.c.
 func (g *graphFilters) file(name string, set *functions.Hash, none string) tracefile.Node {
@@ -48,8 +49,8 @@ func (g *graphFilters) file(name string, set *functions.Hash, none string) trace
 	})
 }
 
-// word does what a word says. Unlike in set_ftrace_filter a number is
-// no index, and to take out what is not there is a fault.
+// word carries out one word that was written. Unlike in set_ftrace_filter, a number
+// is not an index, and removing a function that is not in the set is an error.
 func (g *graphFilters) word(edit *functions.Hash, word string) error {
 	m := parseMatch(word)
 	found := false
@@ -84,9 +85,9 @@ func (g *graphFilters) show(set *functions.Hash, none string) []byte {
 	return text
 }
 
-// The word function_graph keeps with a task: whether it is inside a function of
-// set_graph_function, at which depth that is (two bits of it), and whether it is
-// inside one of set_graph_notrace.
+// The word that function_graph keeps with a task says whether the task is inside a
+// function of set_graph_function, the depth of that function (two bits of it), and
+// whether the task is inside a function of set_graph_notrace.
 //
 // Kernel: TRACE_GRAPH_FL and its kin, kernel/trace/trace.h.
 const (
@@ -96,14 +97,14 @@ const (
 	graphNotrace    = 1 << 4
 )
 
-// selects reports whether a call is inside a function of
-// set_graph_function, or is the call of one.
+// selects reports whether a call is inside a function of set_graph_function, or is
+// the call of such a function.
 //
-// A task that calls such a function while tracing is off counts as inside it, though
-// its return is not waited for, because the entry found no room: the next call that
-// returns to the same depth is then shown, whatever it is. So a trace often begins
-// with one call that was not asked for; perf ftrace -G, which sets the tracer before
-// tracing_on, shows it, too.
+// A task that calls such a function while tracing is off counts as inside it. But the
+// return is not waited for, because the entry found no room. So until a call at the
+// same depth returns, calls are shown whatever they are. That is why a trace often
+// begins with one call that was not asked for; perf ftrace -G, which sets the tracer
+// before tracing_on, shows it, too.
 //
 // Kernel: ftrace_graph_addr and ftrace_graph_ignore_func, kernel/trace/trace.h.
 func (g *graphFilters) selects(c *machine.CPU, word *uint64, call fgraph.Call) bool {
@@ -114,12 +115,12 @@ func (g *graphFilters) selects(c *machine.CPU, word *uint64, call fgraph.Call) b
 		return false
 	}
 	*word = *word&^graphDepthMask | graphInside | uint64(call.Depth)<<graphDepthShift&graphDepthMask
-	// One called by an interrupt is shown in spite of nofuncgraph-irqs.
+	// A function that an interrupt called is shown in spite of nofuncgraph-irqs.
 	g.ft.data(c.Current).graphIRQ = c.InHardIRQ
 	return true
 }
 
-// graphLeaves ends what selects began.
+// graphLeaves ends, at the function's return, what selects began.
 //
 // Kernel: ftrace_graph_addr_finish, kernel/trace/trace.h.
 func graphLeaves(word *uint64, ret fgraph.Ret) {
@@ -128,7 +129,7 @@ func graphLeaves(word *uint64, ret fgraph.Ret) {
 	}
 }
 
-// setMaxDepth is a write to max_graph_depth, of which the low 32 bits count.
+// setMaxDepth handles a write to max_graph_depth; only the low 32 bits count.
 //
 // Kernel: graph_depth_write, kernel/trace/trace_functions_graph.c.
 func (g *graphFilters) setMaxDepth(s string) error {

@@ -9,8 +9,9 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// This file is the way of every event: it happens on a CPU, in each instance its
-// triggers act and its filter judges, and what is wanted is recorded with its stacks.
+// This file is the path of every event. An event happens on a CPU. In each instance
+// its triggers act and its filter decides; if the event is wanted, it is recorded
+// with its stacks.
 //
 //	emitAs ─► emit ─► happen ─► reserve, triggers, fill ─► record ─► stacks
 
@@ -26,9 +27,9 @@ type happening struct {
 	data []byte // the record
 }
 
-// emitAs records v, an event of d that happens on c now, in every instance that has it
-// enabled, and the stacks that belong to it. t is its type: d's own, or another one of
-// d's class.
+// emitAs records v, an event of d that happens on c now, in every instance that has
+// it enabled, together with the stacks that belong to it. t is its type: d's own, or
+// another one of d's class.
 func emitAs[T any](ft *Ftrace, c *machine.CPU, d *event.Def[T], t *event.Type, v *T, about *machine.Task) {
 	if !ft.listening[t.ID] {
 		return
@@ -50,14 +51,15 @@ func (ft *Ftrace) emit(e *happening) {
 	}
 }
 
-// happen is what becomes of an event in the instance: its triggers act, and it
-// is recorded if it is neither disabled softly nor stopped by a filter.
+// happen handles an event in one instance: its triggers act, and it is recorded if it
+// is neither disabled softly nor stopped by a filter.
 //
-// A trigger may let a synthetic event happen meanwhile, and so do the eprobes on it,
-// which to the kernel are triggers, behind the others as hists are.
+// Meanwhile a trigger may make a synthetic event happen, and the eprobes on the event
+// make theirs happen. To the kernel, eprobes are triggers; like hists they follow the
+// other triggers.
 //
-// Departure: eprobes come behind the hists of their event; in the kernel hists and
-// eprobes come in the order in which they were enabled.
+// Departure: eprobes follow the hists of their event; in the kernel hists and eprobes
+// run in the order in which they were enabled.
 //
 // Kernel: trace_trigger_soft_disabled, include/linux/trace_events.h, and
 // trace_event_buffer_commit with __event_trigger_test_discard,
@@ -79,8 +81,8 @@ func (tr *Instance) happen(e *happening) {
 	if tr.ignores(e) {
 		return
 	}
-	// Room for the record is taken before the triggers act: what they switch on
-	// comes too late for it, and a snapshot takes it along.
+	// Room for the record is taken before the triggers act. So what they switch on
+	// comes too late for this record, and a snapshot includes the record.
 	room := tr.reserve(e)
 	due := s.triggers.Call(e.data, filter.Context{CPU: e.cpu.ID, Comm: e.cpu.Current.Comm}, m)
 	if s.hists.Len() > 0 {
@@ -93,7 +95,7 @@ func (tr *Instance) happen(e *happening) {
 	s.triggers.CallDue(due, m)
 }
 
-// recordWanted records an event that no trigger waits for.
+// recordWanted records an event that no trigger waits for, if it is wanted.
 func (tr *Instance) recordWanted(e *happening) {
 	switch {
 	case tr.wanted(e):
@@ -109,16 +111,18 @@ func (tr *Instance) recordWanted(e *happening) {
 // room is where the record of an event will be.
 type room struct {
 	none  bool
-	slot  record.Slot // closed: the event is written when its fate is known
+	slot  record.Slot // if it is not open, the event is written when it is known to be wanted
 	swaps uint64      // how many snapshots had been taken
 }
 
-// reserve takes room for a record in the buffer, so that what its triggers record
-// comes behind it. A record that may be dropped is kept apart and takes its room
-// when it is not: unless the buffer's stamps are wanted before.
+// reserve takes room for a record in the buffer, so that what the event's triggers
+// record follows it. A record that may be dropped gets its room only when it is known
+// to be wanted, unless its time stamp in the buffer is needed before that; see
+// keepUnbuffered.
 //
-// Departure: so is each record while the instance has a snapshot buffer, which
-// cannot be exchanged while an event is open.
+// Departure: while the instance has a snapshot buffer, every record gets its room
+// only when it is known to be wanted, because the buffers cannot be exchanged while
+// an event is open.
 //
 // Kernel: trace_event_buffer_lock_reserve, kernel/trace/trace.c.
 func (tr *Instance) reserve(e *happening) room {
@@ -137,7 +141,8 @@ func (tr *Instance) reserve(e *happening) room {
 	return r
 }
 
-// timeOf is the time of an event: that of the buffer, if it has its room there.
+// timeOf returns the time of an event: the buffer's stamp if the event has room
+// there, otherwise the current time.
 func (tr *Instance) timeOf(r *room, cpu int) uint64 {
 	if r.slot.IsOpen() {
 		return r.slot.Time()
@@ -145,7 +150,7 @@ func (tr *Instance) timeOf(r *room, cpu int) uint64 {
 	return tr.now(cpu)
 }
 
-// fill records the event that there is room for, or gives the room back.
+// fill records the event in the room that reserve took, or gives the room back.
 func (tr *Instance) fill(r *room, wanted bool, e *happening) {
 	switch {
 	case r.none:
@@ -159,8 +164,8 @@ func (tr *Instance) fill(r *room, wanted bool, e *happening) {
 	}
 }
 
-// keepUnbuffered says that records take their room in the buffer also if they may
-// be dropped; the calls are counted.
+// keepUnbuffered makes records take their room in the buffer even if they may be
+// dropped; with on false it ends that. The calls are counted.
 //
 // Kernel: tracing_set_filter_buffering, kernel/trace/trace.c.
 func (tr *Instance) keepUnbuffered(on bool) {
@@ -171,8 +176,8 @@ func (tr *Instance) keepUnbuffered(on bool) {
 	}
 }
 
-// recorderAt writes to the buffer that was live when so many snapshots had been
-// taken.
+// recorderAt returns the recorder of the buffer that was live when that many
+// snapshots had been taken.
 func (tr *Instance) recorderAt(swaps uint64) *record.Recorder {
 	if (tr.snap.taken-swaps)&1 == 1 {
 		return tr.snap.rec
@@ -180,7 +185,7 @@ func (tr *Instance) recorderAt(swaps uint64) *record.Recorder {
 	return tr.rec
 }
 
-// record writes an event through w, and what comes after it.
+// record writes an event through w and then what belongs to it.
 //
 // Kernel: trace_buffer_unlock_commit_regs, kernel/trace/trace.c.
 func (tr *Instance) record(w *record.Recorder, e *happening) {

@@ -17,7 +17,7 @@ import (
 
 // histFile is events/SYSTEM/EVENT/hist: the histograms of the event's hist triggers.
 //
-// Departure: it cannot be polled.
+// Departure: the file hist cannot be polled.
 //
 // Kernel: event_hist_fops, kernel/trace/trace_events_hist.c.
 func (tr *Instance) histFile(t *event.Type) tracefile.Node {
@@ -93,16 +93,17 @@ func (e histEnv) ArmSnapshot() error {
 
 func (e histEnv) DisarmSnapshot() { e.disarmSnapshot() }
 
-// Snapshot takes a snapshot from within an event if take, asked last, says so.
+// Snapshot takes a snapshot from within an event if take, which is called last,
+// returns true.
 //
 // Kernel: tracing_snapshot_cond, kernel/trace/trace.c.
 func (e histEnv) Snapshot(_ *hist.Moment, take func() bool) { e.triggerSnapshot(&e.moment, take) }
 
-// histStack appends the stack that hists see: without the functions that lead from
-// the one that fires the event to the hist, and without that one.
+// histStack appends the stack that hists see. It leaves out the function that fires
+// the event and the functions that lead from there to the hist.
 //
-// Departure: that of a synthetic event has none of the functions that lead from the
-// event that generates it to the action.
+// Departure: the stack of a synthetic event has none of the functions that lead from
+// the event that generates it to the action.
 //
 // Kernel: HIST_STACKTRACE_SKIP, kernel/trace/trace.h.
 func (m *moment) histStack(dst []uint64) []uint64 {
@@ -117,7 +118,7 @@ func (m *moment) histStack(dst []uint64) []uint64 {
 	return dst
 }
 
-// dropHists is what opening a trigger file with > does.
+// dropHists does what opening a trigger file with > does.
 func (tr *Instance) dropHists(t *event.Type) {
 	s := &tr.events[t.ID]
 	s.hists.RemoveAll()
@@ -126,8 +127,8 @@ func (tr *Instance) dropHists(t *event.Type) {
 	}
 }
 
-// callHists counts the event of m in the hists of its event; at is the time that the
-// buffer gives it.
+// callHists counts the event of m in its hists; at is the time that the buffer gives
+// the event.
 func (tr *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64, pid int, comm string) {
 	if len(tr.histMoments) == tr.histDepth {
 		tr.histMoments = append(tr.histMoments, new(hist.Moment))

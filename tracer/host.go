@@ -15,15 +15,15 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// This file is what a tracer with a package of its own sees of ftrace (plugin.Ftrace)
-// and of an instance (plugin.Trace).
+// This file holds what a tracer with a package of its own sees of ftrace
+// (plugin.Ftrace) and of an instance (plugin.Trace).
 
 type (
 	host  Ftrace
 	trace Instance
 )
 
-// trace is the instance as a tracer sees it, and instanceOf is the instance again.
+// trace returns the instance as a tracer sees it, and instanceOf converts it back.
 func (tr *Instance) trace() plugin.Trace         { return (*trace)(tr) }
 func instanceOf(t plugin.Trace) *Instance        { return (*Instance)(t.(*trace)) }
 func (h *host) ftrace() *Ftrace                  { return (*Ftrace)(h) }

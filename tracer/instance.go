@@ -40,12 +40,12 @@ type Instance struct {
 	clockCalls uint64
 	cpumask    cpumask.Mask
 	percent    uint64        // buffer_percent
-	waitsFull  bool          // something was written there
-	expanded   bool          // the buffer has its size
+	waitsFull  bool          // buffer_percent was written
+	expanded   bool          // the buffer has its configured size
 	types      []*event.Type // the events in the order of set_event; see eventTypes
 	events     []eventState  // by event id
 	hists      *hist.Instance
-	clearTrace bool // an event goes that was enabled: see resetCleared
+	clearTrace bool // an event was removed that had been enabled: see resetCleared
 	pids       eventPIDs
 	repeats    []funcRepeat      // by CPU; of func-no-repeats
 	functions  functions.OpsHash // set_ftrace_filter and set_ftrace_notrace
@@ -62,13 +62,13 @@ type Instance struct {
 	pauses                       int      // see pause
 	readers                      int      // open trace_pipe and trace_pipe_raw files
 	piped                        []bool   // by CPU: its trace_pipe is open
-	emptied                      []uint64 // by CPU: how often its ring was, see tracefile.Ring
+	emptied                      []uint64 // by CPU: how often its ring was emptied, see tracefile.Ring
 	stack                        record.Stack
 	moment                       moment
 	unbuffered                   int            // see keepUnbuffered
 	histMoments                  []*hist.Moment // of nested events
 	histDepth                    int
-	histStack                    func([]uint64) []uint64 // moment's
+	histStack                    func([]uint64) []uint64 // moment.histStack
 }
 
 func (ft *Ftrace) newInstance(name string) (*Instance, error) {
@@ -114,10 +114,11 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 
 func (tr *Instance) top() bool { return tr.name == "" }
 
-// Buffer returns the instance's ring buffer.
-// Name is that of its folder below instances; empty: the top.
+// Name returns the name of the instance's folder below instances; it is empty for the
+// top instance.
 func (tr *Instance) Name() string { return tr.name }
 
+// Buffer returns the instance's ring buffer.
 func (tr *Instance) Buffer() *ringbuf.Buffer { return tr.buf }
 
 // Recorder returns the instance's recorder.
@@ -132,7 +133,8 @@ func (tr *Instance) resetBuffer() {
 	tr.start = tr.now(0)
 }
 
-// wasEmptied says that the buffer of one CPU, or with cpu < 0 of all, was emptied.
+// wasEmptied counts that the buffer of one CPU or, with cpu < 0, of all CPUs was
+// emptied.
 func (tr *Instance) wasEmptied(cpu int) {
 	for n := range tr.emptied {
 		if cpu < 0 || cpu == n {
@@ -147,7 +149,7 @@ func (tr *Instance) resetSnapshot() {
 	tr.longest = longest{began: tr.now(0)}
 }
 
-// resetCPUs empties a buffer on one CPU, or with cpu < 0 on all.
+// resetCPUs empties a buffer on one CPU or, with cpu < 0, on all.
 func resetCPUs(buf *ringbuf.Buffer, cpu int) {
 	for n := range buf.CPUs() {
 		if cpu < 0 || cpu == n {
@@ -156,7 +158,7 @@ func resetCPUs(buf *ringbuf.Buffer, cpu int) {
 	}
 }
 
-// common is the header of a record made on c now.
+// common returns the header of a record made on c now.
 //
 // Kernel: tracing_gen_ctx_irq_test, kernel/trace/trace.c.
 func common(c *machine.CPU) event.Common {
@@ -177,7 +179,7 @@ func common(c *machine.CPU) event.Common {
 	return h
 }
 
-// contextOf is the ring buffer's view of where c is.
+// contextOf returns the context in which c runs, as the ring buffer distinguishes it.
 func contextOf(c *machine.CPU) ringbuf.Context {
 	switch {
 	case c.InNMI:
@@ -190,8 +192,9 @@ func contextOf(c *machine.CPU) ringbuf.Context {
 	return ringbuf.Normal
 }
 
-// records reports whether the instance records on c at all; tracing_cpumask,
-// tracing_on and readers of trace with options/pause-on-trace decide.
+// records reports whether the instance records on c at all. That depends on
+// tracing_cpumask, on tracing_on, and on readers of trace with
+// options/pause-on-trace.
 func (tr *Instance) records(c *machine.CPU) bool {
 	return tr.cpumask[c.ID] && tr.buf.Enabled()
 }

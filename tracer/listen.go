@@ -5,8 +5,8 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// listen tells the machine which tracepoints anybody listens to, so that the
-// others cost a comparison.
+// listen tells the machine which tracepoints anybody listens to, so that the others
+// cost only a comparison.
 func (ft *Ftrace) listen() {
 	clear(ft.listening)
 	names := map[string]bool{}
@@ -31,13 +31,14 @@ func (ft *Ftrace) listen() {
 		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true
 	}
 	for _, name := range machine.Tracepoints() {
-		// The error names a tracepoint the machine has not; these it has.
+		// Enable fails only for a tracepoint that the machine does not have; it has
+		// these.
 		_ = ft.machine.Enable(name, names[name])
 	}
 }
 
-// tracepointOf is the tracepoint an event hangs on: its own, or for the
-// syscalls system the one that all system calls pass.
+// tracepointOf returns the tracepoint to which an event is attached: its own or, for
+// the syscalls system, the one that all system calls pass.
 func tracepointOf(t *event.Type) string {
 	if t.System != "syscalls" {
 		return t.System + ":" + t.Name

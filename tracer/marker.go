@@ -25,12 +25,13 @@ type writer struct {
 // machine: a shell.
 var outsider = writer{1000, "sh"}
 
-// writerCPU is where markers are recorded.
+// writerCPU is the CPU on which markers are recorded.
 //
-// Departure: it is CPU 0, wherever the task that writes ran last.
+// Departure: markers are recorded on CPU 0, wherever the task that writes ran last.
 const writerCPU = 0
 
-// writerOf is the task of that pid if the machine has it, as a client of a mount is.
+// writerOf returns the task with that pid if it is a task of the machine, as a client
+// of a mount is; otherwise it returns outsider.
 func (ft *Ftrace) writerOf(pid int) writer {
 	if t := ft.machine.Task(pid); t != nil && pid != 0 {
 		return writer{t.PID, t.Comm}
@@ -38,15 +39,15 @@ func (ft *Ftrace) writerOf(pid int) writer {
 	return outsider
 }
 
-// faulted is the length of what the kernel writes into a record whose text it
-// cannot read; it makes room for it before it knows.
+// faulted is the length of the text that the kernel records if it cannot read the
+// text that was written. It makes room for it before it knows.
 //
 // Kernel: FAULTED_SIZE, kernel/trace/trace.c.
 const faulted = len("<faulted>")
 
-// writeMarker records what was written to trace_marker and returns how many
-// bytes it took: a text that no event can hold is cut. Behind the text there is
-// room for a newline, which is added if it is missing, and a NUL.
+// writeMarker records what was written to trace_marker and returns how many bytes it
+// took: a text that no event can hold is cut. After the text there is room for a
+// newline, which is added if it is missing, and for a NUL.
 //
 // Kernel: tracing_mark_write, kernel/trace/trace.c.
 func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
@@ -61,7 +62,7 @@ func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
 	for len(buf) < max(len(text), faulted)+1 {
 		buf = append(buf, 0)
 	}
-	// The last NUL is the encoder's.
+	// The encoder adds the last NUL.
 	rec := events.PrintRecord{IP: tr.ft.markerIP(), Buf: string(buf)}
 	h := event.Common{PID: int32(by.pid)}
 	s := &tr.events[events.Print.ID]
@@ -95,8 +96,8 @@ func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
 	return len(text), err
 }
 
-// reserveMarker takes room for a marker before its triggers act, if a snapshot buffer
-// does not forbid it; see reserve.
+// reserveMarker takes room for a marker before its triggers act, unless there is a
+// snapshot buffer; see reserve.
 func (tr *Instance) reserveMarker(size int) (room, error) {
 	r := room{swaps: tr.snap.taken}
 	if tr.snap.allocated {
@@ -109,19 +110,19 @@ func (tr *Instance) reserveMarker(size int) (room, error) {
 	return r, nil
 }
 
-// maxMarker is how much of one write is recorded at most.
+// maxMarker is the most that is recorded of one write, in bytes.
 //
 // Kernel: TRACE_MARKER_MAX_SIZE, kernel/trace/trace.h.
 const maxMarker = 4096
 
-// Sizes of the records of markers before their text.
+// Sizes of the markers' records up to their text.
 const (
 	printSize   = event.CommonSize + 8 // ip
 	rawDataSize = event.CommonSize + 4 // id
 )
 
-// writeRawMarker records what was written to trace_marker_raw: a 4-byte id and
-// data. The kernel counts the id twice, so four bytes more follow the data.
+// writeRawMarker records what was written to trace_marker_raw: a 4-byte id and data.
+// The kernel counts the id twice, so four more bytes follow the data.
 //
 // Kernel: tracing_mark_raw_write, kernel/trace/trace.c.
 func (tr *Instance) writeRawMarker(by writer, p []byte) (int, error) {
@@ -138,7 +139,8 @@ func (tr *Instance) writeRawMarker(by writer, p []byte) (int, error) {
 	return len(p), recordMarker(tr, tr.rec, by, "trace_marker_raw", events.RawData, &events.RawDataRecord{ID: id, Buf: buf})
 }
 
-// recordMarker records v, an event of d, in the name of whoever writes to a file.
+// recordMarker records v, an event of d, in the name of the task that writes to a
+// file.
 func recordMarker[T any](tr *Instance, w *record.Recorder, by writer, file string, d *event.Def[T], v *T) error {
 	if err := record.Write(w, writerCPU, ringbuf.Normal, d, event.Common{PID: int32(by.pid)}, v); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
@@ -154,8 +156,8 @@ func (ft *Ftrace) markerIP() uint64 {
 	return s.Addr
 }
 
-// markerStack appends the stack of a task in write(2), innermost first, where
-// triggers act on what it writes to trace_marker.
+// markerStack appends the stack, innermost first, of a task in write(2) at the point
+// where triggers act on what it writes to trace_marker.
 func (ft *Ftrace) markerStack(dst []uint64) []uint64 {
 	for _, call := range [...]struct{ caller, callee string }{
 		{"tracing_mark_write", "event_triggers_post_call"},

@@ -5,18 +5,19 @@ import (
 	"ftracelab/tracer/functions"
 )
 
-// Do lets do have the machine between two of its steps: to add a task, to load a
-// module, to take a CPU offline. It must not run it; that is Run's. With Run it is
-// what package workload calls a Lab.
+// Do calls do with the machine between two of its steps: to add a task, to load a
+// module, to take a CPU offline. do must not run the machine; Run does that. With Do
+// and Run, an Ftrace is what package workload calls a Lab.
 func (ft *Ftrace) Do(do func(*machine.Machine) error) error {
 	ft.mu.Lock()
 	defer ft.mu.Unlock()
 	return do(ft.machine)
 }
 
-// moduleChanged runs when a module has come, and before one goes. What waited
-// for its functions selects them now; functions that go can not be selected any
-// more, though the sets do not become empty by that.
+// moduleChanged runs when a module has been loaded, and before one is unloaded.
+// Definitions that waited for a loaded module select its functions now. Functions of
+// an unloaded module can no longer be selected, but that does not make the sets
+// empty.
 //
 // Kernel: ftrace_module_enable, process_cached_mods and ftrace_release_mod,
 // kernel/trace/ftrace.c.

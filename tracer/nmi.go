@@ -2,8 +2,8 @@ package tracer
 
 import "ftracelab/machine"
 
-// nmi runs where an NMI begins and where it ends: what tracers measure shall not
-// count it as something else.
+// nmi runs where an NMI begins and where it ends, so that tracers that measure do not
+// count the NMI as something else.
 //
 // Kernel: ftrace_nmi_enter and ftrace_nmi_exit, include/linux/ftrace_irq.h.
 func (ft *Ftrace) nmi(c *machine.CPU, enter bool) {
@@ -14,7 +14,7 @@ func (ft *Ftrace) nmi(c *machine.CPU, enter bool) {
 	}
 }
 
-// hotplug runs where a CPU is about to go, and where one has come.
+// hotplug runs before a CPU goes offline, and after one has come online.
 func (ft *Ftrace) hotplug(c *machine.CPU, online bool) {
 	for n := range ft.tracers {
 		if hotplug := ft.tracers[n].Hotplug; hotplug != nil {

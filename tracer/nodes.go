@@ -13,8 +13,8 @@ import (
 	"ftracelab/tracer/option"
 )
 
-// The kinds of files tracing has, each a tracefile kind under the Ftrace's
-// lock.
+// These are the kinds of files that tracing has. Each is a kind of tracefile that
+// takes the lock of the Ftrace.
 
 // value is a file of one short text. A nil store makes it read only.
 func (tr *Instance) value(name string, mode fs.FileMode, show func() string, store func(string) error) tracefile.Node {
@@ -29,7 +29,7 @@ func (tr *Instance) value(name string, mode fs.FileMode, show func() string, sto
 	return tracefile.Value(name, mode, locked, func(s string) error { return tr.locked(func() error { return store(s) }) })
 }
 
-// seq is a text of the moment at which it is first read.
+// seq is a file whose text is made when it is first read.
 func (tr *Instance) seq(name string, mode fs.FileMode, show func() ([]byte, error)) *tracefile.File {
 	return tracefile.Seq(name, mode, func() (text []byte, err error) {
 		err = tr.locked(func() error { text, err = show(); return err })
@@ -49,7 +49,7 @@ func (tr *Instance) flag(name string, get func() bool, set func(bool) error) tra
 		func(on bool) error { return tr.locked(func() error { return set(on) }) })
 }
 
-// marker is a file of which each write is one record of the task that writes.
+// marker is a file; each write to it is one record of the task that writes.
 func (tr *Instance) marker(name string, write func(by writer, p []byte) (int, error)) tracefile.Node {
 	return tracefile.Marker(name, 0o220, func(ctx context.Context, p []byte) (n int, err error) {
 		err = tr.locked(func() error {
@@ -60,28 +60,30 @@ func (tr *Instance) marker(name string, write func(by writer, p []byte) (int, er
 	})
 }
 
-// clearable is a text that any write empties.
+// clearable is a text that is emptied when it is opened with >; what is written to it
+// is ignored.
 func (tr *Instance) clearable(name string, mode fs.FileMode, show func() string, clear func()) tracefile.Node {
 	empty := func() error { return tr.locked(func() error { clear(); return nil }) }
 	return tr.seq(name, mode, func() ([]byte, error) { return []byte(show()), nil }).
 		OnTrunc(empty).OnWrite(func([]byte) error { return nil })
 }
 
-// wordSize is how long a word of set_event may be.
+// wordSize bounds the length of a word written to set_event.
 //
 // Kernel: EVENT_BUF_SIZE, kernel/trace/trace_events.c.
 const wordSize = 128
 
-// setEventFile is set_event: opening it with > disables all, each word enables
-// or disables some.
+// setEventFile is set_event: opening it with > disables all events, and each word
+// enables or disables some.
 func (tr *Instance) setEventFile() tracefile.Node {
 	return tr.expanding(tr.seq("set_event", 0o640, func() ([]byte, error) { return []byte(tr.showSetEvent()), nil }).
 		OnTrunc(func() error { return tr.locked(func() error { tr.disableAllEvents(); return nil }) }).
 		OnWord(wordSize, func(word string) error { return tr.locked(func() error { return tr.setEventWord(word) }) }))
 }
 
-// traceFile is trace: reading shows the buffer and takes nothing, > empties it.
-// With options/pause-on-trace nothing is recorded while it is open for reading.
+// traceFile is trace: reading shows the buffer and takes nothing out of it, and
+// opening it with > empties it. With options/pause-on-trace nothing is recorded while
+// it is open for reading.
 //
 // Departure: the text is made when trace is opened, so an open trace does not keep the
 // buffer from being resized; in the kernel that is EBUSY.
@@ -116,10 +118,11 @@ func (tr *Instance) stackMapFile() tracefile.Node {
 		OnWrite(func(p []byte) error { return tr.locked(func() error { return tr.resetStackmap(p) }) })
 }
 
-// optionWords bounds a write to trace_options.
+// optionWords bounds the length of a write to trace_options.
 const optionWords = 64
 
-// writeOptions is a write to trace_options: one option, blanks around it allowed.
+// writeOptions handles a write to trace_options: one option; blanks around it are
+// allowed.
 //
 // Kernel: tracing_trace_options_write, kernel/trace/trace.c.
 func (tr *Instance) writeOptions(s string) error {
@@ -129,7 +132,7 @@ func (tr *Instance) writeOptions(s string) error {
 	return tr.writeOption(strings.TrimSpace(s))
 }
 
-// openFile is a handle that says when it is closed.
+// openFile is a handle that calls closed when it is closed.
 type openFile struct {
 	tracefile.Handle
 	closed func()
@@ -143,8 +146,8 @@ func (h *openFile) Close() error {
 	return h.Handle.Close()
 }
 
-// held returns the nodes with the open files of an instance counted: it cannot
-// be removed while there are any.
+// held returns the nodes, changed so that open files of the instance are counted: it
+// cannot be removed while there are any.
 //
 // Kernel: trace_array_get and trace_array_put, kernel/trace/trace.c.
 func (tr *Instance) held(nodes []tracefile.Node) []tracefile.Node {
@@ -178,7 +181,7 @@ func (tr *Instance) heldNode(node tracefile.Node) tracefile.Node {
 	return node
 }
 
-// microseconds is a file with a time in ns that reads and writes microseconds.
+// microseconds is a file that shows and takes microseconds for a time kept in ns.
 //
 // Kernel: tracing_nsecs_read and tracing_nsecs_write, kernel/trace/trace.c.
 func (tr *Instance) microseconds(name string, ns *uint64) tracefile.Node {

@@ -7,8 +7,8 @@ import (
 	"ftracelab/tracer/option"
 )
 
-// newOptions returns what an instance starts with: the top one with the
-// defaults, another with what the top one has.
+// newOptions returns the options with which an instance starts: the top instance with
+// the defaults, any other with those of the top instance.
 //
 // Kernel: trace_array_create_systems and ZEROED_TRACE_FLAGS,
 // kernel/trace/trace.c.
@@ -48,8 +48,8 @@ func (ft *Ftrace) built(o option.Option) bool {
 	return true
 }
 
-// hasFile reports whether options has a file for o: those of every tracer, also
-// of one that is not current.
+// hasFile reports whether the folder options has a file for o. The options of every
+// tracer have files, not only those of the current one.
 func (tr *Instance) hasFile(o option.Option) bool {
 	switch {
 	case !tr.ft.built(o):
@@ -60,8 +60,8 @@ func (tr *Instance) hasFile(o option.Option) bool {
 	return tr.top() || !option.Table[o].Top
 }
 
-// listed reports whether trace_options shows o: tracers' own options are shown
-// while their tracer is current.
+// listed reports whether trace_options shows o. A tracer's own options are shown only
+// while the tracer is current.
 func (tr *Instance) listed(o option.Option) bool {
 	// v4 hides the file in an instance but the text still says nostackmap.
 	return tr.ft.built(o) && (option.Table[o].Tracer == "" || option.Table[o].Tracer == tr.current.Name)
@@ -84,7 +84,7 @@ func (tr *Instance) showOptions() string {
 	return string(text)
 }
 
-// writeOption does what a word written to trace_options says: NAME or noNAME.
+// writeOption carries out a word written to trace_options: NAME or noNAME.
 //
 // Kernel: trace_set_options, kernel/trace/trace.c.
 func (tr *Instance) writeOption(word string) error {
@@ -131,7 +131,7 @@ func (tr *Instance) setOption(o option.Option, on bool) error {
 	}
 	tr.opts.Set(o, on)
 	if option.Table[o].Tracer != "" {
-		// A tracer's options are the kernel's, not an instance's.
+		// A tracer's options belong to the kernel, not to an instance.
 		for other := range tr.ft.all {
 			other.opts.Set(o, on)
 		}

@@ -2,8 +2,8 @@ package tracer
 
 import "ftracelab/tracer/option"
 
-// pause is a reader that opens trace: with options/pause-on-trace nothing is
-// recorded until it is done.
+// pause is called when a reader opens trace. With options/pause-on-trace nothing is
+// recorded until the reader closes it.
 //
 // Kernel: tracing_stop_tr, kernel/trace/trace.c.
 func (tr *Instance) pause() {
@@ -15,8 +15,8 @@ func (tr *Instance) pause() {
 	}
 }
 
-// unpause is a reader that closes trace. Whoever does takes a pause back, though it may
-// be another's: the option was not set when this one opened.
+// unpause is called when a reader closes trace. It takes one pause back, even if that
+// is another reader's, because the option was not set when this one opened.
 //
 // Kernel: tracing_release and tracing_start_tr, kernel/trace/trace.c.
 func (tr *Instance) unpause() {

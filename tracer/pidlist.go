@@ -7,7 +7,7 @@ import (
 	"ftracelab/tracer/pidlist"
 )
 
-// pidFile is a file of pids: > empties it, each write adds.
+// pidFile is a file of pids: opening it with > empties it, and each write adds pids.
 func (tr *Instance) pidFile(name string, l *pidlist.List, none string) *tracefile.File {
 	set := func(next pidlist.List) { *l = next; tr.ft.changed() }
 	return tr.seq(name, 0o640, func() ([]byte, error) { return l.Show(none), nil }).

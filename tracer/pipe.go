@@ -16,27 +16,27 @@ import (
 type pipe struct {
 	tr       *Instance
 	cpu      int  // -1: all CPUs
-	snapshot bool // of the snapshot instead of the buffer
-	nonBlock bool // an empty buffer is EAGAIN, whatever the state
+	snapshot bool // reads the snapshot instead of the buffer
+	nonBlock bool // reading an empty buffer gives EAGAIN, whatever the state
 	took     bool // something was read before
 
-	// of trace_pipe
+	// The following fields are for trace_pipe.
 	printer *output.Printer
-	types   int // their changes, when the printer last heard of them
+	types   int // the count of changes of types that the printer last heard of
 	merge   *output.Merge
 	text    []byte
-	// What the tracer says besides the records, and which tracer.
+	// What the tracer prints besides the records, and which tracer that is.
 	says  func(dst []byte) []byte
 	of    *plugin.Tracer
-	aside bool // text is of no records
+	aside bool // text holds no records
 }
 
-// textPipe is trace_pipe, of which one at a time may be open for each CPU.
+// textPipe is trace_pipe, which can be open only once at a time for each CPU.
 //
 // Kernel: tracing_open_pipe and open_pipe_on_cpu, kernel/trace/trace.c.
 func (tr *Instance) textPipe(cpu int) tracefile.Node {
 	f := pipe{tr: tr, cpu: cpu}.file("trace_pipe", takeText, func() error { return tr.claimPipe(cpu) }, func() { tr.releasePipe(cpu) })
-	f.Holds = func() bool { return true } // no tracer is chosen beside it
+	f.Holds = func() bool { return true } // while it is open, no tracer can be selected
 	f.Live = tr.buf.Recording
 	return f
 }
@@ -56,9 +56,9 @@ func (tr *Instance) rawPipe(cpu int) tracefile.Node {
 	return f
 }
 
-// file is a file that takes what it reads out of the buffer; each open gets a
-// pipe like p. While one is open the tracer cannot be changed. claim and release
-// run under the lock.
+// file is a file whose reads take events out of the buffer; each open gets a pipe
+// like p. While it is open, the tracer cannot be changed. claim and release run under
+// the lock.
 func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, release func()) *tracefile.File {
 	tr := p.tr
 	return &tracefile.File{Name: name, Mode: 0o440, Traits: tracefile.Traits{Consumes: true}, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
@@ -84,7 +84,7 @@ func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, rel
 	}}
 }
 
-// claimPipe takes the trace_pipe of one CPU, or with cpu < 0 of all.
+// claimPipe takes the trace_pipe of one CPU or, with cpu < 0, of all.
 func (tr *Instance) claimPipe(cpu int) error {
 	for n := range tr.piped {
 		if tr.piped[n] && (cpu < 0 || cpu == n) {
@@ -105,11 +105,11 @@ func (tr *Instance) markPipe(cpu int, open bool) {
 	}
 }
 
-// take gives what the buffer has. With tracing off and something read already
-// the pipe is at its end; otherwise its reader waits.
+// take returns what the buffer has. If the buffer is empty, tracing is off and
+// something was read already, the pipe is at its end; otherwise its reader waits.
 //
-// Departure: trace_pipe_raw ends like trace_pipe; the kernel's waits on, as
-// somebody may switch tracing on again.
+// Departure: trace_pipe_raw ends like trace_pipe; in the kernel it goes on waiting,
+// because somebody may switch tracing on again.
 //
 // Kernel: tracing_wait_pipe, kernel/trace/trace.c.
 func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
@@ -123,15 +123,15 @@ func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
 	return data, nil
 }
 
-// idleStep is how far the machine runs at a time while a reader waits; it has
+// idleStep is how far the machine runs at a time while a reader waits; the reader has
 // nothing else to wait for.
 const idleStep = 1_000_000
 
 // wait lets simulated time pass until there may be something to read.
 //
-// Departure: a kernel's time passes by itself. Here a reader that waits moves it
-// on; if other readers or a sleep run beside it, what each of them reads is the
-// same in every run, but how far time has come when one of them ends is not.
+// Departure: in a kernel time passes by itself. Here a reader that waits moves it on.
+// If other readers or a sleep run at the same time, what each of them reads is the
+// same in every run, but the time at which one of them ends is not.
 func (p *pipe) wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return syscall.EINTR
@@ -187,7 +187,7 @@ func (p *pipe) open() {
 	p.printer, p.merge = printer, output.NewLiveMerge(readers...)
 }
 
-// takePage takes one sub-buffer as it lies.
+// takePage takes one sub-buffer, as raw bytes.
 //
 // Kernel: tracing_buffers_read, kernel/trace/trace.c.
 func takePage(p *pipe) []byte {
@@ -205,31 +205,31 @@ func takePage(p *pipe) []byte {
 	return nil
 }
 
-// Stop is echo 0 > tracing_on.
+// Stop switches tracing_on off.
 func (tr *Instance) Stop() {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()
 	tr.buf.SetRecording(false)
 }
 
-// TakePages takes all sub-buffers of cpu as they lie, one behind the other, as
+// TakePages takes all sub-buffers of cpu, as raw bytes one after the other, as
 // reading per_cpu/cpuN/trace_pipe_raw to its end would.
 func (tr *Instance) TakePages(cpu int) []byte { return tr.take(cpu, false) }
 
-// TakeShown is TakePages of the buffer that trace shows. Of a latency tracer that is
-// the one of the longest latency, which no file of a kernel gives as pages.
+// TakeShown is TakePages for the buffer that trace shows. With a latency tracer that
+// is the buffer of the longest latency, which no file of a kernel gives as pages.
 func (tr *Instance) TakeShown(cpu int) []byte { return tr.take(cpu, tr.ShowsLongest()) }
 
-// ShowsLongest says whether trace shows the buffer of a latency tracer's longest
-// latency instead of the one that is written.
+// ShowsLongest reports whether trace shows the buffer of a latency tracer's longest
+// latency instead of the buffer that is written.
 func (tr *Instance) ShowsLongest() bool {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()
 	return tr.shown() != tr.buf
 }
 
-// Moment tells of the buffer that trace shows what only the latency format shows of
-// it: when it begins, and of which latency it is.
+// Moment returns what only the latency format shows of the buffer that trace shows:
+// when it begins, and which latency it holds.
 func (tr *Instance) Moment() (began uint64, latency output.Latency) {
 	tr.ft.mu.Lock()
 	defer tr.ft.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 )
 
 // hold keeps the strings of a module that has been loaded. If it has any, the top
-// buffer gets its size.
+// buffer gets its configured size.
 //
 // Kernel: hold_module_trace_bprintk_format, kernel/trace/trace_printk.c;
 // trace_printk_init_buffers, kernel/trace/trace.c.
@@ -33,7 +33,7 @@ func (ft *Ftrace) formatsFile() tracefile.Node {
 	return ft.top.value("printk_formats", 0o440, ft.formats.Show, nil)
 }
 
-// printkDest is the instance that takes what is written with trace_printk: the
+// printkDest returns the instance that records what is written with trace_printk: the
 // one that has options/trace_printk_dest.
 //
 // Kernel: printk_trace, kernel/trace/trace.c.
@@ -46,8 +46,8 @@ func (ft *Ftrace) printkDest() *Instance {
 	return ft.top
 }
 
-// setPrintkDest is options/trace_printk_dest: some instance always has it, and
-// the top one if no other does.
+// setPrintkDest sets options/trace_printk_dest. Some instance always has it; if no
+// other does, the top one does.
 //
 // Kernel: set_tracer_flag and update_printk_trace, kernel/trace/trace.c.
 func (tr *Instance) setPrintkDest(on bool) error {
@@ -63,7 +63,7 @@ func (tr *Instance) setPrintkDest(on bool) error {
 	return nil
 }
 
-// tracePrintk records a call of trace_printk in the instance that it goes to.
+// tracePrintk records a call of trace_printk in the instance that printkDest returns.
 //
 // Kernel: __trace_array_puts, __trace_bputs and trace_vbprintk, kernel/trace/trace.c.
 func (ft *Ftrace) tracePrintk(c *machine.CPU, p *machine.Printk) {

@@ -1,6 +1,6 @@
 package tracer
 
-// readme is the text of the tracefs's README. Clients look in it for what a
+// readme is the text of the tracefs's README. Clients search it to learn what a
 // kernel can do, so it names what works here and nothing else.
 //
 // Departure: the kernel's README is a mini-HOWTO of all it can do; this one is

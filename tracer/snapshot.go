@@ -12,9 +12,9 @@ import (
 	"ftracelab/tracer/record"
 )
 
-// snapshot is the second buffer of an instance: what it recorded until a moment,
-// kept by exchanging the two. Until it is allocated it has the smallest size
-// there is.
+// snapshot is the second buffer of an instance. Exchanging the two buffers keeps what
+// the instance recorded until that moment. Until the snapshot is allocated it has the
+// smallest possible size.
 //
 // Kernel: max_buffer of struct trace_array, kernel/trace/trace.h.
 type snapshot struct {
@@ -22,7 +22,7 @@ type snapshot struct {
 	rec       *record.Recorder
 	taken     uint64 // how often it was exchanged
 	allocated bool
-	armed     uint32 // triggers, commands and tracers that may take one
+	armed     uint32 // how many triggers, commands and tracers may take one
 }
 
 // longest describes the snapshot of a latency tracer: which section it shows.
@@ -59,7 +59,7 @@ func (tr *Instance) allocSnapshot() error {
 	return nil
 }
 
-// matchSnapshot gives the snapshot of one CPU, or with cpu < 0 of all, the size
+// matchSnapshot gives the snapshot of one CPU or, with cpu < 0, of all CPUs the size
 // of the buffer.
 //
 // Kernel: resize_buffer_duplicate_size, kernel/trace/trace.c.
@@ -91,7 +91,7 @@ func (tr *Instance) freeSnapshot() error {
 }
 
 // armSnapshot makes sure that a snapshot can be taken at any moment from now on,
-// until as many disarmSnapshot follow.
+// until disarmSnapshot has been called as often as armSnapshot.
 //
 // Kernel: tracing_arm_snapshot_locked, kernel/trace/trace.c.
 func (tr *Instance) armSnapshot() error {
@@ -108,19 +108,20 @@ func (tr *Instance) armSnapshot() error {
 // Kernel: tracing_disarm_snapshot, kernel/trace/trace.c.
 func (tr *Instance) disarmSnapshot() { tr.snap.armed-- }
 
-// takeSnapshot exchanges the buffer and the snapshot, for one CPU or with
-// cpu < 0 for all. Nothing happens while none is allocated.
+// takeSnapshot exchanges the buffer and the snapshot, for one CPU or, with cpu < 0,
+// for all. It does nothing while no snapshot is allocated.
 //
-// Departure: the kernel exchanges the buffers whole but for irqsoff and its kin,
-// and an event that is half written then goes to the snapshot; here no event is
-// half written.
+// Departure: except for irqsoff and its kin, the kernel exchanges the buffers as a
+// whole, and an event that is half written then goes to the snapshot; here no event
+// is half written.
 //
 // Kernel: update_max_tr and update_max_tr_single, kernel/trace/trace.c.
 func (tr *Instance) takeSnapshot(cpu int) error {
 	if !tr.snap.allocated {
 		return nil
 	}
-	// A ring that does not record cannot be exchanged alone, a whole buffer can.
+	// One CPU's ring cannot be exchanged while it does not record; a whole buffer
+	// can.
 	if tr.pauses > 0 {
 		tr.enable()
 		defer tr.disable()
@@ -152,8 +153,8 @@ func (tr *Instance) setRecordable(on bool, mask cpumask.Mask) {
 	}
 }
 
-// shown is the buffer that trace shows and empties: the snapshot of a tracer
-// that keeps its longest latency there.
+// shown returns the buffer that trace shows and empties. If the current tracer keeps
+// its longest latency in the snapshot, that is the snapshot.
 func (tr *Instance) shown() *ringbuf.Buffer {
 	if tr.current.MaxBuffer {
 		return tr.snap.buf
@@ -161,8 +162,8 @@ func (tr *Instance) shown() *ringbuf.Buffer {
 	return tr.buf
 }
 
-// emptyShown empties the buffer that trace shows, of one CPU or with cpu < 0 of
-// all, after which its times begin anew.
+// emptyShown empties the buffer that trace shows, on one CPU or, with cpu < 0, on
+// all. If it empties all, the buffer's times begin anew.
 //
 // Kernel: tracing_open, kernel/trace/trace.c.
 func (tr *Instance) emptyShown(cpu int) {
@@ -177,8 +178,8 @@ func (tr *Instance) emptyShown(cpu int) {
 	}
 }
 
-// snapshotFile is snapshot: reading shows it, 0 frees it, 1 takes one, any other
-// number empties it.
+// snapshotFile is snapshot. Reading shows the snapshot; writing 0 frees it, 1 takes
+// one, and any other number empties it.
 func (tr *Instance) snapshotFile(cpu int) tracefile.Node {
 	return tr.seq("snapshot", 0o640, func() ([]byte, error) { return tr.snapshotText(cpu) }).
 		OnWrite(func(p []byte) error { return tr.locked(func() error { return tr.writeSnapshot(cpu, string(p)) }) })
@@ -233,7 +234,8 @@ func (tr *Instance) snapshotNow(cpu int) error {
 	return tr.takeSnapshot(cpu)
 }
 
-// snapshotText is the text of the snapshot, or what can be done with it.
+// snapshotText returns the text of the snapshot or, if it is empty, what can be done
+// with it.
 //
 // Kernel: s_show and print_snapshot_help, kernel/trace/trace.c.
 func (tr *Instance) snapshotText(cpu int) ([]byte, error) {
@@ -277,10 +279,10 @@ const (
 `
 )
 
-// rawSnapshot is snapshot_raw, the snapshot's sub-buffers as they lie.
+// rawSnapshot is snapshot_raw, the snapshot's sub-buffers as raw bytes.
 //
-// Departure: it ends when the snapshot is empty; the kernel's waits for the next
-// one.
+// Departure: snapshot_raw ends when the snapshot is empty; in the kernel it waits for
+// the next snapshot.
 //
 // Kernel: snapshot_raw_open and tracing_buffers_read, kernel/trace/trace.c.
 func (tr *Instance) rawSnapshot(cpu int) tracefile.Node {

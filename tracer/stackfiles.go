@@ -9,7 +9,7 @@ import (
 )
 
 // stackmapFiles are stack_map, stack_map_stat and stack_map_bin. Only the top
-// instance has a map and so the files.
+// instance has a map, and so only it has the files.
 //
 // Kernel: the stackmap patches' trace_stackmap.c; modes as measured.
 func (tr *Instance) stackmapFiles() []tracefile.Node {
@@ -24,14 +24,14 @@ func (tr *Instance) stackmapFiles() []tracefile.Node {
 	}
 }
 
-// madeMap reports whether the boot has come so far that there is a map.
+// madeMap reports whether the boot has come far enough that there is a map.
 func (tr *Instance) madeMap() (made bool) {
 	_ = tr.locked(func() error { made = tr.ft.booted.mapped; return nil })
 	return made
 }
 
-// newStacks is how an instance writes stacks: in full until options/stackmap says
-// otherwise, see setStackMode.
+// newStacks returns how an instance writes stacks: in full until options/stackmap is
+// set; see setStackMode.
 func (ft *Ftrace) newStacks() *record.Stacks {
 	s := &record.Stacks{Kernel: record.FullStack, User: record.FullStack, IDs: record.CatalogueIDs()}
 	if ft.interner != nil {
@@ -62,8 +62,8 @@ func (ft *Ftrace) appendSymbol(dst []byte, addr uint64) []byte {
 	return dst
 }
 
-// resetStackmap does what was written to stack_map. A kernel of the v4 kind
-// empties the buffer first, so that no id in it can outlive its stack.
+// resetStackmap carries out a write to stack_map. A kernel of the v4 kind empties the
+// buffer first, so that no id in the buffer can outlive its stack.
 func (tr *Instance) resetStackmap(p []byte) error {
 	var before func()
 	if tr.ft.cfg.Stackmap.ClearBufferOnReset {

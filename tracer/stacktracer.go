@@ -25,8 +25,8 @@ type stackTracer struct {
 	ops     functions.Ops
 }
 
-// stackTracerFrame is what the tracer's trampoline takes of a stack below the
-// function it was called in.
+// stackTracerFrame is how many bytes the tracer's trampoline takes on the stack,
+// below the function in which it was called.
 //
 // Kernel: seen in every stack of a 6.12 on x86.
 const stackTracerFrame = 48
@@ -37,8 +37,8 @@ func (s *stackTracer) init(ft *Ftrace) {
 	s.ops = functions.Ops{Hash: &s.hash, Call: s.check, Handler: "stack_trace_call"}
 }
 
-// check keeps the stack if it is the deepest. Interrupts have a stack of
-// their own, which is not looked at.
+// check keeps the stack if it is the deepest so far. Interrupts have a stack of their
+// own; it is not looked at.
 //
 // Kernel: check_stack, kernel/trace/trace_stack.c.
 func (s *stackTracer) check(c *machine.CPU, _ *machine.Frame) {
@@ -110,7 +110,7 @@ func (s *stackTracer) files() []tracefile.Node {
 	}
 }
 
-// toggle does what kernel.stack_tracer_enabled says.
+// toggle switches the stack tracer on or off as kernel.stack_tracer_enabled wants it.
 //
 // Kernel: stack_trace_sysctl, kernel/trace/trace_stack.c.
 func (s *stackTracer) toggle() {

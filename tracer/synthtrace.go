@@ -11,22 +11,23 @@ import (
 	"ftracelab/tracer/event/synth"
 )
 
-// What the kernel's own code can do with synthetic events, for Go programs: to
-// define one, to record one, to delete it. Between two runs; a hook that calls them
-// never comes back.
+// With these methods a Go program can do with synthetic events what the kernel's own
+// code can do: define one, record one, delete one. They are for use between two runs;
+// a hook that calls them never comes back.
 
-// SynthField is the type and the name of a field to be.
+// SynthField is the type and the name of a field to define.
 //
 // Kernel: struct synth_field_desc, include/linux/trace_events.h.
 type SynthField struct{ Type, Name string }
 
-// maxSynthCommand is how long a definition may be.
+// maxSynthCommand bounds the length of a definition.
 //
 // Kernel: MAX_DYNEVENT_CMD_LEN, include/linux/trace_events.h.
 const maxSynthCommand = 2048
 
-// CreateSynthEvent defines a synthetic event. Errors are those of synthetic_events,
-// which error_log explains, and E2BIG for a definition that is too long.
+// CreateSynthEvent defines a synthetic event. It returns the errors of
+// synthetic_events, which error_log explains, and E2BIG for a definition that is too
+// long.
 //
 // Kernel: synth_event_create, kernel/trace/trace_events_synth.c.
 func (ft *Ftrace) CreateSynthEvent(name string, fields ...SynthField) error {
@@ -41,20 +42,20 @@ func (ft *Ftrace) CreateSynthEvent(name string, fields ...SynthField) error {
 	return ft.top.locked(func() error { return ft.dyn.SynthCommand(command.String()) })
 }
 
-// DeleteSynthEvent deletes a synthetic event. Errors: ENOENT, or EBUSY while it is
-// enabled or something needs it.
+// DeleteSynthEvent deletes a synthetic event. It returns ENOENT if there is none, and
+// EBUSY while it is enabled or something needs it.
 //
 // Kernel: synth_event_delete, kernel/trace/trace_events_synth.c.
 func (ft *Ftrace) DeleteSynthEvent(name string) error {
 	return ft.top.locked(func() error { return ft.dyn.DeleteSynth(name) })
 }
 
-// TraceSynthEvent records a synthetic event with one value for each field, in their
-// order, as whoever writes to trace_marker. One that is not enabled is not recorded,
-// and that is no error.
+// TraceSynthEvent records a synthetic event with one value for each field, in the
+// order of the fields. Its task is the one that writes to trace_marker from outside.
+// An event that is not enabled is not recorded; that is no error.
 //
-// Errors: EINVAL if there is no such event, or not as many fields; then the record
-// has no values.
+// It returns EINVAL if there is no such event, or if the number of values is not the
+// number of fields; in the second case the record has no values.
 //
 // Kernel: trace_get_event_file, kernel/trace/trace_events.c; synth_event_trace_array,
 // kernel/trace/trace_events_synth.c.

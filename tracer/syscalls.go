@@ -16,7 +16,7 @@ func (ft *Ftrace) enterSyscall(c *machine.CPU, a *machine.SysEnter) {
 	}
 }
 
-// exitSyscall is that on raw_syscalls:sys_exit.
+// exitSyscall is the same for raw_syscalls:sys_exit.
 //
 // Kernel: ftrace_syscall_exit, kernel/trace/trace_syscalls.c.
 func (ft *Ftrace) exitSyscall(c *machine.CPU, a *machine.SysExit) {

@@ -13,7 +13,7 @@ import (
 // Sysctls are the files of /proc/sys/kernel that belong to tracing.
 func (ft *Ftrace) Sysctls() []*tracefile.File {
 	return []*tracefile.File{
-		// With it off no function's entry is seen.
+		// While it is 0, no function's entry is seen.
 		//
 		// Kernel: ftrace_enable_sysctl, kernel/trace/ftrace.c.
 		ft.sysctl("ftrace_enabled", &ft.users.Enabled, anyInt, ft.changed),
@@ -26,12 +26,13 @@ func (ft *Ftrace) DebugSysctls() []*tracefile.File {
 	return []*tracefile.File{ft.sysctl("kprobes-optimization", ft.dyn.Optimization(), intRange{0, 1}, ft.dyn.OptimizeAll)}
 }
 
-// intRange is the numbers that a sysctl takes.
+// intRange is the range of the numbers that a sysctl takes.
 type intRange struct{ least, most int64 }
 
 var anyInt = intRange{math.MinInt32, math.MaxInt32}
 
-// sysctl is a number that switches something on if it is not 0; changed looks at it.
+// sysctl is a number that switches something on if it is not 0; changed runs after
+// each write.
 //
 // Kernel: proc_dointvec and proc_dointvec_minmax, kernel/sysctl.c.
 func (ft *Ftrace) sysctl(name string, value *int32, takes intRange, changed func()) *tracefile.File {

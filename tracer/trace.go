@@ -76,9 +76,10 @@ func (tr *Instance) printer(buf *ringbuf.Buffer) (*output.Printer, error) {
 	})
 }
 
-// userFile is the file that a process has mapped at an address, and where its
-// mapping starts: the first that ends above the address, be it behind it. A process
-// that is gone has none, as in the kernel.
+// userFile returns the file that a process has mapped at an address, and where its
+// mapping starts. It takes the first mapping that ends above the address, even if the
+// mapping also starts above it. A process that is gone has no mappings, as in the
+// kernel.
 //
 // Kernel: trace_user_stack_print and seq_print_user_ip, kernel/trace/trace_output.c.
 func (ft *Ftrace) userFile(tgid int32, ip uint64) (path string, start uint64) {
@@ -93,8 +94,8 @@ func (ft *Ftrace) userFile(tgid int32, ip uint64) (path string, start uint64) {
 	return t.Maps[n].Path, t.Maps[n].Start
 }
 
-// shows says what the latency format tells above a buffer's entries, and since
-// when they belong to it.
+// shows returns what the latency format prints above a buffer's entries, and the time
+// since which entries belong to the buffer.
 //
 // Kernel: print_trace_header, kernel/trace/trace.c.
 func (tr *Instance) shows(buf *ringbuf.Buffer) longest {
@@ -106,7 +107,7 @@ func (tr *Instance) shows(buf *ringbuf.Buffer) longest {
 	return l
 }
 
-// skip takes the entries off that are older than what a buffer shows and says
+// skip passes over the entries that are older than what a buffer shows and returns
 // how many they are: a latency tracer's buffer is not emptied in between.
 //
 // Kernel: tracing_iter_reset, kernel/trace/trace.c.
@@ -121,7 +122,7 @@ func skip(it *ringbuf.Iter, since uint64) (n uint64) {
 	}
 }
 
-// graphOptions are the funcgraph options as the printer wants them.
+// graphOptions returns the funcgraph options as the printer wants them.
 func (tr *Instance) graphOptions() fgraph.Options {
 	var opts fgraph.Options
 	for _, row := range graphPrintOptions {

@@ -6,8 +6,8 @@ import (
 	"ftracelab/tracer/event/events"
 )
 
-// tracepoint runs behind every tracepoint of the machine that anybody listens to: the
-// current tracers see it first, then probes, then the event of that name is made.
+// tracepoint runs at every tracepoint of the machine that anybody listens to. The
+// current tracers see it first, then the probes; then the event of that name is made.
 func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	for tr := range ft.all {
 		if tr.current.Trace != nil {
@@ -22,23 +22,26 @@ func (ft *Ftrace) tracepoint(c *machine.CPU, tp machine.Tracepoint) {
 	ft.rv.Trace(c, tp)
 }
 
-// pointProbe is what an event hangs behind a tracepoint (TP_fast_assign): it makes the
-// record of the arguments and hands it to the instances that have the event enabled. The
-// tracepoint may be about another task than the current one.
+// pointProbe is the function that an event attaches to a tracepoint (TP_fast_assign).
+// It makes the record from the arguments and hands it to the instances that have the
+// event enabled. about is the task besides the current one that the tracepoint is
+// about, or nil.
 type pointProbe func(c *machine.CPU, tp machine.Tracepoint, about *machine.Task)
 
-// point is the probe of an event whose record fill makes of the arguments. Its record
-// is made once, so that a tracepoint allocates nothing.
+// point returns the probe of an event; fill makes the event's record from the
+// arguments. The memory of the record is allocated once, so that a tracepoint
+// allocates nothing.
 func point[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], fill func(r *R, a A)) pointProbe {
 	return classPoint(ft, d, d.Type, fill)
 }
 
-// classPoint is point for an event t whose record is declared with another of its class.
+// classPoint is point for an event t whose record is declared with another event of
+// its class.
 func classPoint[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], t *event.Type, fill func(r *R, a A)) pointProbe {
 	return pointOn(ft, d, t, func(_ *machine.CPU, r *R, a A) { fill(r, a) })
 }
 
-// pointOn is classPoint for a record that holds something of the CPU, too.
+// pointOn is classPoint for a record that also holds something of the CPU.
 func pointOn[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], t *event.Type, fill func(c *machine.CPU, r *R, a A)) pointProbe {
 	r := new(R)
 	return func(c *machine.CPU, tp machine.Tracepoint, about *machine.Task) {
@@ -49,7 +52,8 @@ func pointOn[A machine.Tracepoint, R any](ft *Ftrace, d *event.Def[R], t *event.
 	}
 }
 
-// then is a probe that does something more, whether anybody listens or not.
+// then returns a probe that also calls more, whether anybody listens to the event or
+// not.
 func then[A machine.Tracepoint](fire pointProbe, more func(c *machine.CPU, a A)) pointProbe {
 	return func(c *machine.CPU, tp machine.Tracepoint, about *machine.Task) {
 		fire(c, tp, about)
@@ -57,14 +61,14 @@ func then[A machine.Tracepoint](fire pointProbe, more func(c *machine.CPU, a A))
 	}
 }
 
-// comm16 is a task's name as records hold it.
+// comm16 returns a task's name as records hold it.
 func comm16(comm string) (b [16]byte) {
 	copy(b[:15], comm)
 	return b
 }
 
-// tracepoints are the probes of all events that hang on a tracepoint of the machine, a
-// row each.
+// tracepoints returns the probes of all events that are attached to a tracepoint of
+// the machine, one row each.
 //
 // Kernel: TP_fast_assign in include/trace/events/*.h.
 func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
@@ -241,8 +245,8 @@ func (ft *Ftrace) tracepoints() [machine.NumTracepoints]pointProbe {
 	return points
 }
 
-// preemptIRQPoints are the events of the preemptirq system. Places are offsets from the
-// beginning of the kernel's text.
+// preemptIRQPoints adds the probes of the preemptirq system's events to points. Their
+// records hold places as offsets from the beginning of the kernel's text.
 func (ft *Ftrace) preemptIRQPoints(points *[machine.NumTracepoints]pointProbe) {
 	text, _ := ft.machine.Kallsyms().ByName("_stext")
 	for id, d := range map[machine.Event]*event.Def[events.PreemptIRQRecord]{

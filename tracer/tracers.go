@@ -13,7 +13,7 @@ import (
 	"ftracelab/tracer/sampler"
 )
 
-// newTracers are the tracers in the order of available_tracers.
+// newTracers returns the tracers in the order of available_tracers.
 func (ft *Ftrace) newTracers() []plugin.Tracer {
 	host := (*host)(ft)
 	timerlat, osnoise := sampler.Osnoise(host)
@@ -37,7 +37,8 @@ func (ft *Ftrace) newTracers() []plugin.Tracer {
 	}
 }
 
-// nopTracer is what an instance begins with, and has while another one is chosen.
+// nopTracer is the tracer with which an instance begins, and which it has while it
+// changes to another one.
 const nopTracer = "nop"
 
 func (ft *Ftrace) tracerByName(name string) *plugin.Tracer {
@@ -49,7 +50,8 @@ func (ft *Ftrace) tracerByName(name string) *plugin.Tracer {
 	return nil
 }
 
-// with and initWith make functions of a row of methods of the instance.
+// with and initWith make functions for a row of the table from methods of the
+// instance.
 func with(do func(*Instance)) func(plugin.Trace) {
 	return func(t plugin.Trace) { do(instanceOf(t)) }
 }
@@ -63,8 +65,8 @@ func (ft *Ftrace) hasTracer(t *plugin.Tracer) bool {
 	return t != nil && !(t.Latency && ft.cfg.NoLatencyTracers)
 }
 
-// showTracers is the text of available_tracers, in an instance those that it may
-// select.
+// showTracers returns the text of available_tracers. An instance shows only those
+// that it may select.
 //
 // Kernel: show_traces_open and t_show, kernel/trace/trace.c.
 func (tr *Instance) showTracers() string {
@@ -77,8 +79,9 @@ func (tr *Instance) showTracers() string {
 	return strings.Join(names, " ") + "\n"
 }
 
-// setTracer selects a tracer. A change empties the buffer, as the kernel does;
-// where a design promises that a switch to nop keeps what was traced, it does.
+// setTracer selects a tracer. A change empties the buffer, as in the kernel. If a
+// design promises that a switch to nop keeps what was traced, it does; see
+// keepsBuffer.
 //
 // Kernel: tracing_set_tracer, kernel/trace/trace.c.
 func (tr *Instance) setTracer(name string) error {
@@ -108,7 +111,7 @@ func (tr *Instance) setTracer(name string) error {
 		emptied := slices.Clone(tr.emptied)
 		tr.resetBuffer()
 		if t.Name == nopTracer {
-			tr.emptied = emptied // a reader gets what it has taken
+			tr.emptied = emptied // a reader still gets what was taken for it before
 		}
 	}
 	switch {
@@ -138,8 +141,8 @@ func (tr *Instance) setTracer(name string) error {
 	return nil
 }
 
-// keepsBuffer is the documented preset's promise: with options/stackmap on, a
-// switch to nop leaves the buffer as it is.
+// keepsBuffer reports whether a change of tracer leaves the buffer as it is. The
+// documented preset promises that for a switch to nop with options/stackmap on.
 func (tr *Instance) keepsBuffer(from, to *plugin.Tracer) bool {
 	return to.KeepsBuffer && !from.KeepsBuffer && tr.opts.Has(option.Stackmap) &&
 		tr.ft.cfg.Stackmap.KeepBufferOnNop

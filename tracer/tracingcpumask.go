@@ -4,8 +4,8 @@ import "ftracelab/tracer/cpumask"
 
 func (tr *Instance) showCPUMask() string { return tr.cpumask.String() + "\n" }
 
-// writeCPUMask takes a mask; CPUs that leave it stop recording, those that
-// enter it start.
+// writeCPUMask sets the mask; CPUs that leave it stop recording, and those that enter
+// it start.
 //
 // Kernel: tracing_cpumask_write and tracing_set_cpumask, kernel/trace/trace.c.
 func (tr *Instance) writeCPUMask(s string) error {

@@ -9,8 +9,8 @@ import (
 	"ftracelab/unwind/cookie"
 )
 
-// MaxEntries is how deep a deferred stack can be: what fits into one page with
-// its header.
+// MaxEntries is the greatest depth of a deferred stack: the entries that fit into one
+// page with its header.
 //
 // Kernel: UNWIND_MAX_ENTRIES, kernel/unwind/deferred.c.
 const MaxEntries = 510
@@ -58,9 +58,9 @@ type point uint8
 const (
 	pointCookieChecked point = iota // the task has no cookie yet
 	pointCountChosen                // the count is in the task, not yet in the CPU
-	pointCounted                    // the CPU's count has moved on; no CPU in the cookie
-	pointMaskRead                   // my bit was not set
-	pointMaskSet                    // it is now; the walk is not queued yet
+	pointCounted                    // the CPU's count has moved on; the cookie has no CPU yet
+	pointMaskRead                   // the work's bit was not set
+	pointMaskSet                    // the bit is set now; the walk is not queued yet
 )
 
 func (d *Deferred) pass(p point) {
@@ -153,8 +153,8 @@ const (
 //
 // Kernel: unwind_deferred_request.
 //
-// Departure: a cancelled work is refused, as the kernel means to; its test is
-// of an unsigned number and never true. A work whose bit is above 31 gets
+// Departure: a cancelled work is refused, as the kernel intends; the kernel's own
+// test is of an unsigned number and never true. A work whose bit is above 31 gets
 // Already where the kernel's int would be 0.
 func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, cookie.ID, error) {
 	if t.Machine.Kernel || t.Exiting || w.owns != d {
@@ -189,9 +189,9 @@ func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
 	}
 	count := 1 | (d.counts[cpu] + 2)
 	d.pass(pointCookieChecked)
-	// An NMI may have set the task's count since; then it has also moved the
-	// CPU's count on. If it came between the two lines below, it found the
-	// count that is set there and has not moved the CPU's count on.
+	// An NMI may have set the task's count in the meantime; then it has also moved
+	// the CPU's count on. If an NMI comes between the two assignments below, it finds
+	// the task's count set and does not move the CPU's count on.
 	if t.id.Count() == 0 {
 		t.id = cookie.ID(count) << 32
 		d.pass(pointCountChosen)

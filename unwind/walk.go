@@ -7,7 +7,7 @@ type Stop uint8
 
 const (
 	NoUser         Stop = iota // there is no user stack: a kernel thread
-	Full                       // as many entries as were asked for
+	Full                       // the limit of entries was reached
 	BelowStack                 // the frame pointer lies below the stack pointer
 	WrongDirection             // the next frame would not lie above this one
 	Misaligned                 // the frame is not on a word boundary
