@@ -14,6 +14,9 @@ const tooMuch = "sh: Cannot allocate memory (the limit is 512 MB)\n"
 // What the interpreter would expand is counted before: such a script ends the same
 // way each time, and nothing after it is run.
 func TestWordsAreCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills memory, in one goroutine")
+	}
 	grow := func(size, command string) string {
 		return "x=$(head -c " + size + " /dev/zero | tr '\\0' a); " + command + "; echo after"
 	}
@@ -116,6 +119,9 @@ func TestLeftoverIsQuiet(t *testing.T) {
 // What commands hold of their input is counted: that is the command's own error, and
 // the script goes on.
 func TestHeldIsCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills memory, in one goroutine")
+	}
 	for script, want := range map[string]string{
 		"seq 1 100000000 | sort":                                               "sort: memory exhausted\n",
 		"seq 1 100000000 | tac":                                                "tac: memory exhausted\n",
