@@ -32,13 +32,14 @@ var graphPrintOptions = []struct {
 }
 
 // graphInit registers the instance with the shadow stacks: one record at a
-// function's entry, one at its return.
+// function's entry, one at its return. Whether short calls are left out is decided now: a
+// tracing_thresh that is written later reaches the top instance only, which starts anew.
 //
 // Kernel: graph_trace_init, kernel/trace/trace_functions_graph.c.
 func graphInit(tr *Instance) error {
-	tr.graph = &fgraph.Ops{
-		Entry:  tr.graphEntry,
-		Return: tr.graphReturn,
+	tr.graph = &fgraph.Ops{Entry: tr.graphEntry, Return: tr.graphReturn}
+	if tr.ft.thresh > 0 {
+		tr.graph.Return = tr.graphThreshReturn
 	}
 	if err := tr.ft.users.RegisterGraph(tr.graph, &tr.functions); err != nil {
 		tr.graph = nil
@@ -86,10 +87,20 @@ func (tr *Instance) graphEntry(c *machine.CPU, s *fgraph.Stack, call fgraph.Call
 	return true
 }
 
+// graphThreshReturn records the return of a call that took tracing_thresh or longer.
+//
+// Kernel: trace_graph_thresh_return, kernel/trace/trace_functions_graph.c.
+func (tr *Instance) graphThreshReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
+	if word := s.Var(tr.graph); *word&graphNotrace == 0 && ret.Rettime-ret.Calltime < tr.ft.thresh {
+		graphLeaves(word, ret)
+		return
+	}
+	tr.graphReturn(c, s, ret)
+}
+
 // graphReturn records a return.
 //
-// Kernel: trace_graph_return and trace_graph_thresh_return,
-// kernel/trace/trace_functions_graph.c.
+// Kernel: trace_graph_return, kernel/trace/trace_functions_graph.c.
 func (tr *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret) {
 	word := s.Var(tr.graph)
 	graphLeaves(word, ret)
@@ -97,10 +108,9 @@ func (tr *Instance) graphReturn(c *machine.CPU, s *fgraph.Stack, ret fgraph.Ret)
 		*word &^= graphNotrace
 		return
 	}
-	if ret.Rettime-ret.Calltime < tr.ft.thresh || !tr.records(c) {
-		return
+	if tr.records(c) {
+		tr.recordReturn(c, ret)
 	}
-	tr.recordReturn(c, ret)
 }
 
 // recordCall writes the record of a call's entry, recordReturn that of its return.

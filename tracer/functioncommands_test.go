@@ -220,27 +220,49 @@ func TestGraphFilterWhileOff(t *testing.T) {
 	}
 }
 
-// With a tracing_thresh only returns that took so long are recorded.
+// With a tracing_thresh only returns that took so long are recorded. An instance whose
+// tracer was chosen before the file was written goes on to record each return, and no
+// entry any more.
 func TestGraphThresh(t *testing.T) {
 	l := newLab(t, tracer.Config{BufferSizeKB: 8000})
+	if err := l.fs.Mkdir("instances/before"); err != nil {
+		t.Fatal(err)
+	}
+	l.write("instances/before/current_tracer", "function_graph")
 	l.write("tracing_thresh", "100")
 	l.want("tracing_thresh", "100\n")
 	l.write("current_tracer", "function_graph")
 	l.ft.Run(50 * machine.Millisecond)
-	lines := body(l.read("trace"))
-	if len(lines) == 0 {
-		t.Fatal("nothing took so long")
+	if short, long := durations(t, l.read("trace"), 100); short > 0 || long == 0 {
+		t.Errorf("%d calls took less than the threshold, %d longer", short, long)
 	}
-	for _, line := range lines {
-		if strings.Contains(line, " us ") {
-			fields := strings.Fields(line[strings.Index(line, ")")+1:])
-			at := slices.Index(fields, "us")
-			if us, err := strconv.ParseFloat(fields[at-1], 64); err != nil || us < 100 {
-				t.Fatalf("%q", line)
-			}
-		}
+	before := l.read("instances/before/trace")
+	if short, long := durations(t, before, 100); short == 0 || long == 0 || strings.Contains(before, "{") {
+		t.Errorf("in the other instance %d calls took less than the threshold, %d longer", short, long)
 	}
 	l.write("tracing_thresh", "0")
+}
+
+// durations counts the calls of a graph that took less than some microseconds, and those
+// that did not.
+func durations(t *testing.T, text string, us float64) (short, long int) {
+	t.Helper()
+	for _, line := range body(text) {
+		if !strings.Contains(line, " us ") {
+			continue
+		}
+		fields := strings.Fields(line[strings.Index(line, ")")+1:])
+		took, err := strconv.ParseFloat(fields[slices.Index(fields, "us")-1], 64)
+		switch {
+		case err != nil:
+			t.Fatalf("%q: %v", line, err)
+		case took < us:
+			short++
+		default:
+			long++
+		}
+	}
+	return short, long
 }
 
 // set_ftrace_pid and set_ftrace_notrace_pid; with function-fork children follow
