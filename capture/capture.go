@@ -74,9 +74,9 @@ type Capture struct {
 	dat    *traceDat
 	failed error
 
-	// The last answer of entersKernel, and for which type it was.
-	lastType   *event.Type
-	lastEnters bool
+	// The last answer of borders, and for which type it was.
+	lastType             *event.Type
+	lastEnters, lastCall bool
 }
 
 // importer reads one format of captures.
@@ -286,7 +286,7 @@ func (c *Capture) Next(r *record.Record) error {
 		return err
 	}
 	if r.Kind == record.Event {
-		r.NewEntry = c.entersKernel(r.Type)
+		r.NewEntry, r.Call = c.borders(r.Type)
 	}
 	c.info.count(r)
 	return nil
@@ -317,23 +317,25 @@ func isPipe(r io.Reader) bool {
 	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
 }
 
-// entersKernel reports whether an event of type t always marks the entry into the
-// kernel: the entry of a system call, or a page fault in user space.
-func (c *Capture) entersKernel(t *event.Type) bool {
+// borders reports whether an event of type t always marks the entry into the kernel
+// (the entry of a system call, or a page fault in user space), and whether it is the
+// entry or exit of a system call.
+func (c *Capture) borders(t *event.Type) (enters, call bool) {
 	if t == c.lastType {
-		return c.lastEnters
+		return c.lastEnters, c.lastCall
 	}
-	c.lastType, c.lastEnters = t, false
+	c.lastType, c.lastEnters, c.lastCall = t, false, false
 	if t == nil {
-		return false
+		return false, false
 	}
 	switch t.System {
 	case "raw_syscalls", "syscalls":
 		c.lastEnters = strings.HasPrefix(t.Name, "sys_enter")
+		c.lastCall = c.lastEnters || strings.HasPrefix(t.Name, "sys_exit")
 	case "exceptions":
 		c.lastEnters = t.Name == "page_fault_user"
 	}
-	return c.lastEnters
+	return c.lastEnters, c.lastCall
 }
 
 // Close ends the goroutines of the capture and closes its files.

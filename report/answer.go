@@ -142,7 +142,11 @@ func whatIf(r *Report, saving float64) string {
 	if d == nil || d.SavingPct <= saving {
 		return ""
 	}
-	return fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, percent(d.SavingPct), d.Needs)
+	saves := percent(d.SavingPct)
+	if least, most := d.SavingRange(); least < most {
+		saves = "at most " + percent(most)
+	}
+	return fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, saves, d.Needs)
 }
 
 // join makes the sentence from the parts.

@@ -76,18 +76,35 @@ func (r *run) designCaveats(rep *Report, note func(string, ...any)) {
 		}
 		if u := d.Deferred; u != nil {
 			note("%s: cookie and stack records as proposed for ftrace; a stack has 20 bytes for each address", d.Name)
-			if u.Inferred > 0 {
-				note("%s: %d of %d stays in the kernel were only seen by a change of the user stack: their number is a lower bound", d.Name, u.Inferred, u.Stays)
+			if u.Tied+u.Cut > 0 {
+				note("%s", u.doubt(d.Name))
 			}
 		}
 	}
 	if extrapolated {
 		note("the trace does not fill a buffer of %d KB per CPU in every design: what is retained is extrapolated from the mean events per page", rep.Settings.BufferSizeKB)
 	}
-	if r.census.userStacks > 0 && r.census.deepUser == 0 && userDesign {
-		note("no user stack has more than %d addresses, as ftrace cuts them: deferred ones would be deeper and larger", inlineUserFrames)
-	}
 	if r.census.userStacks > 0 && !userDesign {
 		note("the trace has user stacks, but no design that treats them differently was compared")
 	}
+}
+
+// doubt says between which bounds a design's bytes lie, and why they are not known.
+func (u *DeferredUse) doubt(name string) string {
+	s := name + ": "
+	if u.Tied > 0 {
+		s += fmt.Sprintf("the trace only tells that it takes from %.1f to %.1f bytes per event, which saves from %.1f to %.1f %%: "+
+			"%s events have the same user stack as the task's event before them, so each may belong to the same stay in the kernel, as is counted here, or begin another "+
+			"(raw_syscalls and exceptions:page_fault_user in the trace tell most of them apart)",
+			u.LeastBytesPerEvent, u.MostBytesPerEvent, u.LeastSavingPct, u.MostSavingPct, Group(u.Tied))
+	}
+	if u.Cut > 0 {
+		if u.Tied > 0 {
+			s += "; "
+		}
+		s += fmt.Sprintf("%s events have a user stack of %d addresses, where ftrace cuts them; deferred ones are whole, "+
+			"which takes up to %.1f bytes per event more for each further address (perf script shows all addresses)",
+			Group(u.Cut), inlineUserFrames, u.CutBytesPerEvent)
+	}
+	return s
 }

@@ -21,6 +21,12 @@
 // Start at [Estimate]; [Report] is the schema of the JSON output; the sub-package
 // html draws it.
 //
+// # What a trace does not tell
+//
+// A design with deferred user stacks writes one for each stay in the kernel, but a trace
+// rarely shows where a stay ends. The figures of such a design count the fewest stays
+// that the trace allows; [DeferredUse] has the bounds between which the truth lies.
+//
 // # Words
 //
 // An event is a primary event, to which a stack may belong; the record of the stack is

@@ -25,7 +25,8 @@ type lane struct {
 	ring     record.Ring
 	recorder *record.Recorder
 	now      uint64 // the clock
-	newEntry bool   // the last event was the first of a stay in the kernel
+	newEntry bool   // NewEntry of the last event
+	call     bool   // Call of the last event
 	written  int    // how many bytes, at most, were written since the ring was last emptied
 	page     []byte // shared by the lanes of a design
 	decode   ringbuf.PageReader

@@ -204,6 +204,21 @@ type DeferredUse struct {
 	Basis    Basis  `json:"basis"`
 	Stays    uint64 `json:"stays"`    // stays in the kernel, with a stack record for each
 	Inferred uint64 `json:"inferred"` // stays that were inferred, because the user stack was another one
+	// Tied is how many events count to the stay of the task's event before them only
+	// because their user stacks are equal, and Cut how many have a user stack that the
+	// capture may have cut.
+	Tied uint64 `json:"tied"`
+	Cut  uint64 `json:"cut"`
+	// The bounds of what a kernel would record, whatever is true of Tied, if no stack
+	// was cut. The figures of the design itself count the fewest stays.
+	LeastBytesPerEvent float64 `json:"least_bytes_per_event"`
+	MostBytesPerEvent  float64 `json:"most_bytes_per_event"`
+	LeastSavingPct     float64 `json:"least_saving_pct"`
+	MostSavingPct      float64 `json:"most_saving_pct"`
+	// CutBytesPerEvent comes to MostBytesPerEvent at most for each address that the Cut
+	// stacks have lost. They may have up to CutDepth addresses.
+	CutBytesPerEvent float64 `json:"cut_bytes_per_event"`
+	CutDepth         int     `json:"cut_depth"`
 }
 
 // Net weighs what a design saves in the ring against what its maps take.

@@ -166,13 +166,39 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 	ids := n.IDs + n.UserIDs
 	res.HitRate = ratio(ids-min(ids, inserted), ids+res.Fallbacks)
 	if w.design.User == record.DeferredStack && n.Unwinds > 0 {
-		res.Deferred = &DeferredUse{Basis: Assumed, Stays: n.Unwinds, Inferred: n.InferredStays}
+		res.Deferred = w.deferredUse(c, t)
 	}
 	if w.stacks.UserMap() != nil || res.Deferred != nil {
 		res.Basis = Assumed // no kernel has these records
 	}
 	w.retain(&res, c)
 	return res
+}
+
+// deferredUse says what is known about the stays in the kernel, and between which bounds
+// the bytes lie. If no user stack of the trace has more addresses than a user_stack
+// holds, those that have as many may have been cut.
+func (w *writer) deferredUse(c *census, t *tally) *DeferredUse {
+	n, doubt := &w.stacks.Counts, w.stacks.Doubt()
+	u := &DeferredUse{
+		Basis: Assumed, Stays: n.Unwinds, Inferred: n.InferredStays, Tied: n.Tied,
+		LeastBytesPerEvent: ratio(t.recordBytes()-doubt.Less, t.events()),
+		MostBytesPerEvent:  ratio(t.recordBytes()+doubt.More, t.events()),
+	}
+	if c.deepUser == 0 && n.Brimful > 0 {
+		u.Cut, u.CutDepth = n.Brimful, doubt.Deepest
+		u.CutBytesPerEvent = ratio(doubt.Deeper, t.events())
+	}
+	return u
+}
+
+// SavingRange returns between which bounds SavingPct of a kernel with the design lies;
+// they are equal if the trace tells it.
+func (res *Result) SavingRange() (least, most float64) {
+	if u := res.Deferred; u != nil && u.Tied > 0 {
+		return u.LeastSavingPct, u.MostSavingPct
+	}
+	return res.SavingPct, res.SavingPct
 }
 
 // addMap adds the counters and the memory of a map. The memory is the size of the
@@ -232,6 +258,11 @@ func (w *writer) retain(res *Result, c *census) {
 // page headers and tails.
 func (res *Result) against(base *Result, baseRecords, records uint64, s *Settings) {
 	res.SavingPct = savingPct(baseRecords, records)
+	if d := res.Deferred; d != nil {
+		perEvent := float64(baseRecords) / float64(max(1, base.Events))
+		d.LeastSavingPct = round4(100 * (1 - d.MostBytesPerEvent/perEvent))
+		d.MostSavingPct = round4(100 * (1 - d.LeastBytesPerEvent/perEvent))
+	}
 	res.RetainedTimes = round4(float64(res.RetainedEvents) / float64(max(1, base.RetainedEvents)))
 	saved := int64(base.Bytes) - int64(res.Bytes)
 	buffer := float64(s.NrPages) * float64(s.SubbufSize) * float64(len(res.RetainedCPUs))

@@ -173,8 +173,12 @@ func designRow(d *Result) []string {
 	if d.RetainedSeconds.Known() {
 		seconds = mark + seconds
 	}
+	saving := fmt.Sprintf("%.1f%%", d.SavingPct)
+	if least, most := d.SavingRange(); least < most {
+		saving = fmt.Sprintf("%.0f…%.0f%%", least, most)
+	}
 	return []string{
-		d.Name, Group(d.Bytes), fmt.Sprintf("%.2f", d.BytesPerEvent), fmt.Sprintf("%.1f%%", d.SavingPct),
+		d.Name, Group(d.Bytes), fmt.Sprintf("%.2f", d.BytesPerEvent), saving,
 		mark + Group(d.RetainedEvents), fmt.Sprintf("%.2fx", d.RetainedTimes), seconds,
 		fmt.Sprintf("%.1f%%", d.Fidelity.WholePct), hits, Group(d.Drops), Group(d.Fallbacks),
 	}

@@ -183,7 +183,7 @@ func (w *witness) write(c *witnessCPU, r *record.Record) error {
 	if w.isID(r) {
 		kind = record.Event
 	}
-	stack := stackOf(r, false)
+	stack := stackOf(r)
 	var err error
 	switch kind {
 	case record.KernelStack:

@@ -37,7 +37,7 @@ func recorded(t interface{ Fatal(...any) }, s *records, size int, when func(i in
 	for i := range s.records {
 		r := &s.records[i]
 		now = r.Time
-		switch stack := stackOf(r, false); r.Kind {
+		switch stack := stackOf(r); r.Kind {
 		case record.Event:
 			err = recorder.Event(0, ringbuf.Normal, r.Data)
 		case record.KernelStack:

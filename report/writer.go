@@ -153,7 +153,7 @@ func (w *writer) event(r *record.Record) error {
 		return err
 	}
 	w.counts.primary[w.ids.class(event.ParseCommon(data).Type)]++
-	l.newEntry = r.NewEntry
+	l.newEntry, l.call = r.NewEntry, r.Call
 	return nil
 }
 
@@ -189,14 +189,15 @@ func (w *writer) stackLane(r *record.Record) (*lane, error) {
 
 // offer gives the stack of a record in the form that the recorder takes.
 func (w *writer) offer(l *lane, r *record.Record) *record.Stack {
-	w.stack = stackOf(r, l.newEntry)
+	w.stack = stackOf(r)
+	w.stack.NewEntry, w.stack.Call = l.newEntry, l.call
 	return &w.stack
 }
 
 // stackOf gives the stack of a record. The tgid, and what the page held in the hole,
 // come from the capture's own record.
-func stackOf(r *record.Record, newEntry bool) record.Stack {
-	s := record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), NewEntry: newEntry}
+func stackOf(r *record.Record) record.Stack {
+	s := record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID)}
 	if len(r.Data) >= stackHole+4 {
 		s.Hole = word(r.Data[stackHole:])
 		if r.Kind == record.UserStack {

@@ -107,15 +107,89 @@ func TestPrediction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := estimate(t, "--buffer-size-kb", "90000", oracle(t, "stackmap/v2/savings/a_off/"+c.name))
-			within(t, "bytes per event, off", a.Designs[0].BytesPerEvent, c.off, 0.005)
-			within(t, "bytes per event, on", a.Designs[1].BytesPerEvent, c.on, 0.005)
+			within(t, "bytes per event, off", a.Designs[0].BytesPerEvent, c.off, 0.0005) // c.off is rounded
+			within(t, "bytes per event, on", a.Designs[1].BytesPerEvent, c.on, 0.0005)
 			if a.Input.UniqueStacks != c.unique {
 				t.Errorf("%d unique stacks, the kernel's buffer had %d", a.Input.UniqueStacks, c.unique)
 			}
 			b := estimate(t, "--buffer-size-kb", "1024", oracle(t, "stackmap/v2/savings/b_off/"+c.name))
-			within(t, "pairs kept, off", float64(b.Designs[0].RetainedEvents), c.keptOff, 0.03)
-			within(t, "pairs kept, on", float64(b.Designs[1].RetainedEvents), c.kept, 0.03)
+			within(t, "pairs kept, off", float64(b.Designs[0].RetainedEvents), c.keptOff, 0.002)
+			within(t, "pairs kept, on", float64(b.Designs[1].RetainedEvents), c.kept, 0.002)
 		})
+	}
+}
+
+// TestPredictionFullMap: from the stacks alone comes what a map of 1024 stacks did, on
+// both patched kernels, with the 1,500 that they met: which it refused, and what
+// that cost. The hash has the seed of the kernel's boot, or any other: where the room
+// ends does not depend on it.
+func TestPredictionFullMap(t *testing.T) {
+	for _, c := range []struct {
+		kernel  string
+		seed    string  // of that boot, from SEEDS.txt
+		drops   float64 // full stacks in the buffer; v4 counts one more that did not fit
+		bytes   float64 // of records on the pages
+		fullCPU int     // the CPU whose buffer of 701 KB, which keeps the oldest, was full
+		kept    uint64  // how many events it kept
+	}{
+		{"v2", "0x2344ae27", 2497, 1368344, 0, 12317},
+		{"v4", "0xbd4e2102", 1280, 1229660, 1, 14203},
+	} {
+		for _, seed := range []string{c.seed, "1", "2"} {
+			t.Run(c.kernel+" seed "+seed, func(t *testing.T) {
+				r := estimate(t, "--buffer-size-kb", "701", "--no-overwrite",
+					"--designs", "full-stacks,stackmap-"+c.kernel+":bits=10,seed="+seed,
+					oracle(t, "stackmap/"+c.kernel+"/full/sm_full_start"))
+				d := &r.Designs[1]
+				if r.Input.UniqueStacks <= 1<<10 || d.Maps[0].Entries != 1<<10 {
+					t.Errorf("%d unique stacks, %d entries: the map is not full", r.Input.UniqueStacks, d.Maps[0].Entries)
+				}
+				within(t, "drops", float64(d.Drops), c.drops, 0.005)
+				within(t, "fallbacks", float64(d.Fallbacks), c.drops, 0.005)
+				within(t, "bytes per event", d.BytesPerEvent, c.bytes/float64(r.Input.Events), 0.0025)
+				on := d.RetainedCPUs[c.fullCPU]
+				if on.Basis != report.Replayed {
+					t.Errorf("cpu %d: %s, but the kernel's buffer was full", on.CPU, on.Basis)
+				}
+				within(t, "events kept", float64(on.Events), float64(c.kept), 0.002)
+			})
+		}
+	}
+}
+
+// TestDocumentedClaims: what captures give for the figures in the stackmap's own
+// documentation: about 3,000 unique stacks in two seconds of the function tracer, 84 to
+// 98 % of the stacks found in the map, about 80 % of the stacks' bytes saved.
+func TestDocumentedClaims(t *testing.T) {
+	for _, c := range []struct {
+		path       string
+		unique     uint64
+		seconds    float64
+		hit, saved float64 // percent
+	}{
+		{"savings/a_off/func_stack", 259, 2.02, 99.33, 82.3},
+		{"full/sm_full_start", 1585, 0.45, 93.85, 87.0},
+	} {
+		r := estimate(t, "--bits", "14", oracle(t, "stackmap/v2/"+c.path))
+		full, mapped := &r.Designs[0], &r.Designs[1]
+		if r.Input.UniqueStacks != c.unique {
+			t.Errorf("%s: %d unique stacks", c.path, r.Input.UniqueStacks)
+		}
+		within(t, "seconds", float64(r.Input.Seconds), c.seconds, 0.01)
+		within(t, "hits, percent", 100*mapped.HitRate, c.hit, 0.0001)
+		saved := 1 - float64(mapped.Breakdown.StackRecordBytes)/float64(full.Breakdown.StackRecordBytes)
+		within(t, "stack bytes saved, percent", 100*saved, c.saved, 0.001)
+	}
+	for _, kernel := range []string{"v2", "v4"} {
+		stat, err := os.ReadFile(oracle(t, "stackmap/"+kernel+"/selftest/stackmap-basic-var1-func_stack_trace/stat_after.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"entries:      16384 / 16384\n", "success_rate: 51%\n"} {
+			if !bytes.Contains(stat, []byte(line)) {
+				t.Errorf("%s: all functions for a second: no %q in %s", kernel, line, stat)
+			}
+		}
 	}
 }
 

@@ -168,7 +168,7 @@ func retained(id string, r *report.Report) section {
 		if len(d.Maps) > 0 {
 			hits = fmt.Sprintf("%.2f %%", 100*d.HitRate)
 		}
-		s.Table.add(name, fmt.Sprintf("%.2f", d.BytesPerEvent), percent(d.SavingPct), report.Group(d.RetainedEvents),
+		s.Table.add(name, fmt.Sprintf("%.2f", d.BytesPerEvent), savings(d), report.Group(d.RetainedEvents),
 			fmt.Sprintf("%.2f×", d.RetainedTimes), d.RetainedSeconds.String(), string(d.RetainedBasis),
 			percent(d.Fidelity.WholePct), hits, report.Group(d.Drops), report.Group(d.Fallbacks))
 	}
@@ -318,6 +318,14 @@ func (v *view) top(r *report.Report) {
 }
 
 func (t *table) add(cells ...string) { t.Rows = append(t.Rows, row{Cells: cells}) }
+
+// savings is what a design saves, or the bounds of that.
+func savings(d *report.Result) string {
+	if least, most := d.SavingRange(); least < most {
+		return percent(least) + " to " + percent(most)
+	}
+	return percent(d.SavingPct)
+}
 
 func percent(p float64) string { return fmt.Sprintf("%.1f %%", p) }
 

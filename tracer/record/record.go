@@ -31,6 +31,9 @@ type Record struct {
 	// NewEntry marks an Event known to be the first of a new stay in the
 	// kernel; one stay shares one deferred user stack.
 	NewEntry bool
+	// Call marks an Event known to be the entry of a system call, if it is a
+	// NewEntry, or else its exit. One stay has at most one system call.
+	Call bool
 }
 
 // Source delivers records; the tracers of a simulated machine and a real

@@ -33,8 +33,7 @@ const (
 	kernelStackSize = event.CommonSize + 8 // int size, hole, addresses
 	stackIDSize     = event.CommonSize + 4
 	stackHole       = event.CommonSize + 4 // between a 32-bit field and the addresses
-	unwindSize      = event.CommonSize + 8 + 3*4
-	unwindFrameSize = 8 + 8 + 4 // address, inode, device
+	userStackFrames = 8
 )
 
 // Room returns upper bounds for the records of a stack of that depth: their
@@ -140,7 +139,7 @@ func (r *Recorder) WriteUserStack(cpu int, ctx ringbuf.Context, t *Stack) (Stack
 	case NoStacks:
 		return NoStacks, nil
 	case DeferredStack:
-		return DeferredStack, r.cookie(cpu, ctx, t)
+		return r.deferred(cpu, ctx, t)
 	case StackID:
 		done, drop, err := r.stackID(cpu, ctx, &s.userMap, s.IDs.UserStackID, t)
 		if err != nil {
@@ -175,64 +174,6 @@ func (r *Recorder) userStack(cpu int, ctx ringbuf.Context, t *Stack) error {
 	finishStack(e.Data, t, s.IDs.UserStack)
 	r.ring.Commit(cpu, e)
 	s.Counts.UserFull++
-	return nil
-}
-
-// cookie writes a cookie for the event and, once for each stay in the kernel,
-// the stack that it stands for.
-//
-// Departure: for a capture, the stack is written with the first event of the
-// stay and not when the task returns to user space, because a capture does not
-// show that return; the bytes are the same.
-func (r *Recorder) cookie(cpu int, ctx ringbuf.Context, t *Stack) error {
-	s := r.stacks
-	st, first := s.enter(t)
-	e, err := r.ring.Reserve(cpu, ctx, events.UserUnwindCookie.Size)
-	if err != nil {
-		return err
-	}
-	s.cookieRec.Cookie = st.cookie
-	events.UserUnwindCookie.Append(e.Data[:0], t.Common, &s.cookieRec)
-	retype(e.Data, t.Common, s.IDs.Cookie)
-	r.ring.Commit(cpu, e)
-	s.Counts.Cookies++
-	if !first {
-		return nil
-	}
-	return r.UnwindStack(cpu, ctx, t, st.cookie)
-}
-
-// noInode stands for an address at which no file is known to be mapped.
-const noInode = ^uint64(0)
-
-// noInodes and noDevs are the arrays for a stack without files.
-var (
-	noInodes = func() (a [maxUnwindFrames]uint64) {
-		for i := range a {
-			a[i] = noInode
-		}
-		return a
-	}()
-	noDevs [maxUnwindFrames]uint32
-)
-
-// UnwindStack writes the user stack that a cookie stands for, as far as it fits
-// into a sub-buffer.
-func (r *Recorder) UnwindStack(cpu int, ctx ringbuf.Context, t *Stack, cookie uint64) error {
-	s := r.stacks
-	n := min(len(t.IPs), maxUnwindFrames, (r.ring.MaxEventSize()-unwindSize)/unwindFrameSize)
-	if n < len(t.IPs) {
-		s.Counts.UserCut++
-	}
-	e, err := r.ring.Reserve(cpu, ctx, unwindSize+n*unwindFrameSize)
-	if err != nil {
-		return err
-	}
-	s.unwindRec = events.UserUnwindStackRecord{Cookie: cookie, Stack: t.IPs[:n], Inodes: noInodes[:n], Dev: noDevs[:n]}
-	events.UserUnwindStack.Append(e.Data[:0], t.Common, &s.unwindRec)
-	retype(e.Data, t.Common, s.IDs.UnwindStack)
-	r.ring.Commit(cpu, e)
-	s.Counts.Unwinds++
 	return nil
 }
 

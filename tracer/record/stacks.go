@@ -18,6 +18,8 @@ type Stacks struct {
 	kernelMap, userMap interning
 	stays              map[int32]stay // of DeferredStack: each task's present stay in the kernel
 	cookies            uint64
+	forgotten          uint64 // what the records of stays take that are not in stays any more
+	deepest            int    // how many addresses a record holds
 
 	// Records are made of these, so that none is allocated.
 	kernelRec events.KernelStackRecord
@@ -62,6 +64,9 @@ type StackCounts struct {
 	UserCut           uint64 // user stacks that lost addresses
 	Cookies, Unwinds  uint64 // of DeferredStack: records of each kind
 	InferredStays     uint64 // of Unwinds: NewEntry did not mark the beginning of the stay
+	Tied              uint64 // of Cookies: only an equal user stack puts the event into its stay
+	TiedBytes         uint64 // what the stacks of Tied take, if each has a stay of its own
+	Brimful           uint64 // of Cookies: the stack has as many addresses as a user_stack holds
 }
 
 // NewStacks returns the state of a design, with maps of its own.
@@ -127,53 +132,6 @@ type Stack struct {
 	// Hole is the content of the four bytes before the addresses, which the
 	// kernel does not write; a capture has them.
 	Hole uint32
-	// NewEntry says that the event is the first of a stay in the kernel.
-	NewEntry bool
-}
-
-// stay is a task's time between an entry into the kernel and its return.
-type stay struct {
-	cookie uint64
-	stack  uint64 // a hash of its user stack
-}
-
-const (
-	// maxStays bounds the tasks whose stay in the kernel is remembered.
-	maxStays = 1 << 16
-	// maxUnwindFrames is how many addresses one page of unwind cache holds.
-	//
-	// Kernel: UNWIND_MAX_ENTRIES, kernel/unwind/deferred.c.
-	maxUnwindFrames = 510
-)
-
-// enter returns the stay that an event with this user stack belongs to, and
-// whether the event is the first of that stay. A stay begins with an event that
-// the source marks with NewEntry. Without the mark, only a user stack that
-// differs from the task's last one shows that a new stay has begun.
-func (s *Stacks) enter(t *Stack) (st stay, first bool) {
-	h := hashStack(t.IPs)
-	st, known := s.stays[t.Common.PID]
-	if known && !t.NewEntry && st.stack == h {
-		return st, false
-	}
-	if !known && len(s.stays) >= maxStays {
-		clear(s.stays)
-	}
-	s.cookies++
-	st = stay{cookie: s.cookies, stack: h}
-	s.stays[t.Common.PID] = st
-	if !t.NewEntry {
-		s.Counts.InferredStays++
-	}
-	return st, true
-}
-
-// hashStack tells stacks apart; it need not be the hash of any map.
-func hashStack(ips []uint64) uint64 {
-	h := uint64(len(ips))
-	for _, ip := range ips {
-		h = (h ^ ip) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	return h
+	// NewEntry and Call are those of the event, see [Record].
+	NewEntry, Call bool
 }
