@@ -204,10 +204,14 @@ func TestBadFolder(t *testing.T) {
 		"cut page":       {func(m fstest.MapFS) { f := m["cap/cpu1.raw"]; f.Data = f.Data[:5000] }, "cap/cpu1.raw: offset 4096: bad page: the file ends 904 bytes"},
 		"commit word":    {func(m fstest.MapFS) { m["cap/cpu0.raw"].Data[4096+9] = 0xff }, "cap/cpu0.raw: offset 4096: bad page"},
 		"unknown event":  {func(m fstest.MapFS) { m["cap/cpu0.raw"].Data[16+5] = 0x7f }, "no format has the event id"},
-		"stats":          {func(m fstest.MapFS) { m["cap/stats.cpu0"].Data = []byte("entries: x\n") }, "cap/stats.cpu0: line 1"},
-		"subbuf size":    {func(m fstest.MapFS) { m["cap/state.txt"].Data = []byte("buffer_subbuf_size_kb: 99999999\n") }, "cap/state.txt"},
-		"formats":        {func(m fstest.MapFS) { m["cap/formats_all.txt"].Data = []byte("nonsense\n") }, "cap/formats_all.txt: line 1"},
-		"gzip":           {func(m fstest.MapFS) { m["cap/cpu0.raw"].Data = gzipped(string(m["cap/cpu0.raw"].Data))[:900] }, "ends early"},
+		"some formats": {func(m fstest.MapFS) {
+			m["cap/events/kmem/mm_page_free/format"] = &fstest.MapFile{Data: []byte("name: mm_page_free\nID: 9\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\nprint fmt: \"\"\n")}
+			delete(m, "cap/formats_all.txt")
+		}, "--kernel DIR names the folder of its kernel"},
+		"stats":       {func(m fstest.MapFS) { m["cap/stats.cpu0"].Data = []byte("entries: x\n") }, "cap/stats.cpu0: line 1"},
+		"subbuf size": {func(m fstest.MapFS) { m["cap/state.txt"].Data = []byte("buffer_subbuf_size_kb: 99999999\n") }, "cap/state.txt"},
+		"formats":     {func(m fstest.MapFS) { m["cap/formats_all.txt"].Data = []byte("nonsense\n") }, "cap/formats_all.txt: line 1"},
+		"gzip":        {func(m fstest.MapFS) { m["cap/cpu0.raw"].Data = gzipped(string(m["cap/cpu0.raw"].Data))[:900] }, "ends early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := exampleFS(t)

@@ -65,12 +65,14 @@ type formats struct {
 	list []*format // one for each id
 	byID map[int]*format
 	err  error // why ByID could not read a format: the first such error
+	// partial: there is no formats_all, only the formats that the capture's folder adds.
+	partial bool
 }
 
 // mergeFormats keeps one format for each id: the first one, where those of own come
 // before those of all.
 func mergeFormats(all, own []*format) *formats {
-	f := &formats{byID: make(map[int]*format, len(all)+len(own))}
+	f := &formats{byID: make(map[int]*format, len(all)+len(own)), partial: len(all) == 0}
 	for _, list := range [][]*format{own, all} {
 		for _, n := range list {
 			if f.byID[n.id] == nil {

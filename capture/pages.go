@@ -151,7 +151,11 @@ func (c *cpuPages) decode(e ringbuf.PageEvent) error {
 		k = c.f.kinds[common.Type]
 	}
 	if k.typ == nil {
-		return fmt.Errorf("page offset %d: no format has the event id %d", e.Offset, common.Type)
+		hint := ""
+		if c.f.formats.partial {
+			hint = ": the folder has no formats_all.txt, only formats of its own; --kernel DIR names the folder of its kernel"
+		}
+		return fmt.Errorf("page offset %d: no format has the event id %d%s", e.Offset, common.Type, hint)
 	}
 	c.now = max(c.now, e.Time)
 	c.rec = record.Record{Kind: k.kind, CPU: c.cpu, Time: c.now, Common: common, Type: k.typ, Data: e.Data}

@@ -39,6 +39,8 @@ type Options struct {
 	// stackmap+user and deferred.
 	Designs []record.Design
 
+	Plan Plan // what else is asked, see [Capacity]
+
 	TopStacks int          // how many stacks of each kind to list; 0 means 10, less than 0 none
 	Types     *event.Table // the capture's types, whose ids are used; nil: it has none
 	Symbols   event.Symbols
@@ -115,7 +117,7 @@ func (o *Options) complete() error {
 	case o.Bits != 0 && (o.Bits < stackmap.MinBits || o.Bits > stackmap.MaxBits):
 		return fmt.Errorf("report: %d bits: %w (%d to %d)", o.Bits, errRange, stackmap.MinBits, stackmap.MaxBits)
 	}
-	return nil
+	return o.Plan.validate()
 }
 
 // isSubbufSize reports whether a kernel could have sub-buffers of n bytes.

@@ -42,6 +42,7 @@ type Report struct {
 	Depths         []DepthRow     `json:"depths"`
 	Growth         []GrowthPoint  `json:"growth"`      // for kernel stacks
 	UserGrowth     []GrowthPoint  `json:"user_growth"` // for user stacks
+	Capacity       Capacity       `json:"capacity"`
 	TopStacks      []TopStack     `json:"top_stacks"`
 	Caveats        []string       `json:"caveats"`
 }
@@ -154,6 +155,7 @@ type Result struct {
 	Why             string       `json:"why,omitempty"` // why it takes more than the first design; empty: it does not
 	Deferred        *DeferredUse `json:"deferred,omitempty"`
 	Net             Net          `json:"net"`
+	Work            Work         `json:"work"`
 }
 
 // Retention is what one CPU's buffer still holds at the end.

@@ -34,10 +34,17 @@ func (r *run) report() (*Report, error) {
 		d.against(base, r.writers[0].sum().recordBytes(), w.sum().recordBytes(), &rep.Settings)
 		d.Why = r.why(d, base)
 	}
-	if err := r.sweeps(rep); err != nil {
+	err := r.sweeps(rep)
+	if err != nil {
 		return nil, err
 	}
 	rep.Depths = r.depths()
+	if err := r.countWork(rep); err != nil {
+		return nil, err
+	}
+	if rep.Capacity, err = r.capacity(rep); err != nil {
+		return nil, err
+	}
 	rep.Caveats = r.caveats(rep)
 	rep.Answer = answer(rep, r.condition)
 	return rep, nil

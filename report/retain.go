@@ -76,13 +76,18 @@ func (k *retention) held(start, end uint64) retained {
 	case k.pages >= uint64(k.nrPages):
 		return retained{events: float64(k.kept), seconds: seconds(k.first, k.keptTill), Basis: Replayed}
 	}
-	perPage := float64(k.totalEvents) / float64(k.pages)
-	if k.fullPages > 0 {
-		perPage = float64(k.fullEvents) / float64(k.fullPages)
-	}
-	r := retained{events: perPage * (float64(k.nrPages) - 0.5), Basis: Extrapolated}
+	r := retained{events: k.perPage() * (float64(k.nrPages) - 0.5), Basis: Extrapolated}
 	r.seconds = seconds(start, end) * r.events / float64(k.totalEvents)
 	return r
+}
+
+// perPage is the mean number of events on a page that the writer has left, or on all
+// pages if it has left none.
+func (k *retention) perPage() float64 {
+	if k.fullPages > 0 {
+		return float64(k.fullEvents) / float64(k.fullPages)
+	}
+	return float64(k.totalEvents) / float64(k.pages)
 }
 
 // retained is what a buffer holds of one CPU's trace.

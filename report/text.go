@@ -11,7 +11,8 @@ import (
 
 // TextOptions say how WriteText lays out reports.
 type TextOptions struct {
-	Width int // columns; 0 is 100. Narrower than 60 is treated as 60.
+	Width int  // columns; 0 is 100. Narrower than 60 is treated as 60.
+	Work  bool // also say what the designs cost the CPUs, see [Work]
 }
 
 // WriteText writes reports for people, in plain text without colours. If names from the
@@ -28,7 +29,7 @@ func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
 			t.line("%s", strings.Repeat("=", t.width))
 			t.line("")
 		}
-		t.report(r)
+		t.report(r, opt.Work)
 	}
 	_, err := w.Write(t.b.Bytes())
 	return err
@@ -45,7 +46,7 @@ func (t *text) line(format string, args ...any) {
 	t.b.WriteByte('\n')
 }
 
-func (t *text) report(r *Report) {
+func (t *text) report(r *Report, work bool) {
 	t.input(r)
 	t.designs(r)
 	t.breakdown(r)
@@ -54,6 +55,10 @@ func (t *text) report(r *Report) {
 	t.depths(r)
 	t.growth("Unique kernel stacks", r.Growth)
 	t.growth("Unique user stacks", r.UserGrowth)
+	t.capacity(r)
+	if work {
+		t.work(r)
+	}
 	t.top(r)
 	t.caveats(r)
 }

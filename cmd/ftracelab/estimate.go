@@ -30,6 +30,8 @@ type estimateFlags struct {
 	html      string
 	designs   string
 	top       int
+	cost      bool
+	maxDrops  float64
 	opt       report.Options
 }
 
@@ -49,11 +51,25 @@ ftracelab is used. - is standard input.
 The fields of a design's map, as in --designs full-stacks,stackmap:bits=12,probes=8;
 with user. before the key, those of a map of user stacks:
 
-` + record.MapFields(),
+` + record.MapFields() + `
+
+--target-seconds, --max-drop-rate, --budget-kb, --instances, --unique-factor and
+--rate ask what memory a goal takes, and what if; docs/capacity.md explains the
+answers.`,
 		Example: `  ftracelab estimate
   ftracelab estimate --html report.html perf.txt
-  ftracelab estimate --json --buffer-size-kb 4096 capture/`,
+  ftracelab estimate --json --buffer-size-kb 4096 capture/
+  ftracelab estimate --target-seconds 60 --max-drop-rate 1 capture/
+  ftracelab estimate --budget-kb 32768 --instances 2 --rate 200000 capture/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("max-drop-rate") {
+				f.opt.Plan.MaxDropPct = &f.maxDrops
+			}
+			for _, name := range []string{"target-seconds", "budget-kb", "instances", "unique-factor", "rate"} {
+				if fl := cmd.Flags().Lookup(name); fl.Changed && fl.Value.String() == "0" {
+					return usageError{fmt.Errorf("--%s 0: want more than 0", name)}
+				}
+			}
 			return f.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 		},
 	}
@@ -72,6 +88,14 @@ with user. before the key, those of a map of user stacks:
 	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 0, "bytes of a sub-buffer (default: as the capture has them, else 4096)")
 	fl.BoolVar(&f.opt.NoOverwrite, "no-overwrite", false, "keep the oldest events (nooverwrite)")
 	fl.IntVar(&f.opt.Bits, "bits", 0, "ftrace_stackmap.bits, 10 to 18: the map holds 2^bits stacks (default: as recommended for each map)")
+	plan := &f.opt.Plan
+	fl.Float64Var(&plan.TargetSeconds, "target-seconds", 0, "say how large buffers have to be to look back that far")
+	fl.Float64Var(&f.maxDrops, "max-drop-rate", 0, "percent of the stacks that a map may have no room for: say how many bits it takes")
+	fl.Uint64Var(&plan.BudgetKB, "budget-kb", 0, "say which design and buffer looks back furthest in so much memory, maps included")
+	fl.IntVar(&plan.Instances, "instances", 1, "what if so many instances record this load?")
+	fl.Float64Var(&plan.UniqueFactor, "unique-factor", 1, "what if there were so many times the unique stacks?")
+	fl.Float64Var(&plan.Rate, "rate", 0, "what if there were so many events per second? (default: as in the capture)")
+	fl.BoolVar(&f.cost, "cost", false, "count probes, atomic operations and words copied for each event")
 	fl.Uint32Var(&f.opt.Seed, "seed", 1, "seed of the map's hash")
 	return cmd
 }
@@ -130,7 +154,7 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 	case f.json:
 		err = report.WriteJSON(stdout, reports...)
 	case f.html != stdoutName:
-		err = report.WriteText(stdout, report.TextOptions{Width: columns(stdout)}, reports...)
+		err = report.WriteText(stdout, report.TextOptions{Width: columns(stdout), Work: f.cost}, reports...)
 	}
 	if left := errors.Join(skipped...); err == nil && left != nil {
 		return skippedError{left}

@@ -105,6 +105,9 @@ func newView(n int, r *report.Report) *view {
 	if len(r.UserGrowth) > 0 {
 		v.Sections = append(v.Sections, growth(id("user-growth"), "Unique user stacks", r.UserGrowth))
 	}
+	if r.Capacity.Shown() {
+		v.Sections = append(v.Sections, capacity(&r.Capacity)...)
+	}
 	v.top(r)
 	return v
 }
@@ -297,6 +300,27 @@ func growth(id, title string, points []report.GrowthPoint) section {
 		s.Table.add(report.Group(p.Events), report.Group(p.Stacks), report.Group(p.Unique))
 	}
 	return s
+}
+
+// capacity shows what is known of the trace's future, and what a plan asked.
+func capacity(c *report.Capacity) []section {
+	all := []section{{Title: "Capacity", Basis: "extrapolated", Lead: "At the trace's rate, with its mix of stacks."}}
+	if !c.Asked {
+		all[0].Lead = c.Brief()
+		return all
+	}
+	if c.Rate > 0 {
+		all[0].Lead = fmt.Sprintf("At %s events per second, with the mix of stacks of the trace.", report.Group(uint64(c.Rate+0.5)))
+	}
+	all[0].Notes = c.Lines()
+	for _, g := range c.Tables() {
+		s := section{Title: g.Title, Basis: "extrapolated", Table: table{Head: g.Rows[0]}}
+		for _, cells := range g.Rows[1:] {
+			s.Table.add(cells...)
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // top lists the top stacks. The most frequent one of each kind has the longest bar.
