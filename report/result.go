@@ -37,6 +37,11 @@ func (r *run) report() (*Report, error) {
 	if err := r.sweeps(rep); err != nil {
 		return nil, err
 	}
+	if r.opt.Summary != nil {
+		if err := r.summarize(); err != nil {
+			return nil, err
+		}
+	}
 	rep.Depths = r.depths()
 	rep.Caveats = r.caveats(rep)
 	rep.Answer = answer(rep, r.condition)

@@ -23,6 +23,7 @@ var completions = map[string]cobra.CompletionFunc{
 	"buffer-size-kb": fixed("1408", "4096", "8192", "16384"),
 	"subbuf-size":    fixed("4096", "8192", "16384", "32768", "65536"),
 	"html":           endingIn("html"),
+	"summary":        endingIn("ftls"),
 	"kernel":         folders,
 	"bits":           fixed("10", "11", "12", "13", "14", "15", "16", "17", "18"),
 	"compression":    fixed("zstd", "zlib", "none"),
@@ -46,6 +47,11 @@ func addCompletions(cmd *cobra.Command) {
 	switch cmd.Name() {
 	case "run":
 		cmd.ValidArgsFunction = first(scenarioNames())
+	case "merge":
+		cmd.ValidArgsFunction = endingIn("ftls")
+		if err := cmd.RegisterFlagCompletionFunc("output", endingIn("ftls")); err != nil {
+			panic("ftracelab: invariant: " + err.Error())
+		}
 	case "experiment":
 		cmd.ValidArgsFunction = first(experiment.BuiltinNames())
 	}
