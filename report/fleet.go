@@ -158,6 +158,8 @@ func (f *fleet) add() {
 		}{
 			{&f.sum.Events, m.Events},
 			{&f.sum.CPUless, m.CPUless},
+			{&f.sum.Conditional, m.Conditional},
+			{&f.sum.Partial, m.Partial},
 			{&f.sum.Lost, m.Lost},
 			{&f.sum.Bare, m.Bare},
 			{&f.sum.KernelStacks, m.KernelStacks},

@@ -151,6 +151,34 @@ func TestFleetBitsAndOutliers(t *testing.T) {
 	}
 }
 
+// Whatever figures a summary holds, its answer can be printed.
+func TestFleetOfAnything(t *testing.T) {
+	count := rapid.OneOf(rapid.Uint64Range(0, 3), rapid.Uint64Range(0, summary.MaxCount))
+	rapid.Check(t, func(rt *rapid.T) {
+		s := &summary.Summary{Level: uint(rapid.IntRange(0, 64).Draw(rt, "level"))}
+		for range rapid.IntRange(0, 12).Draw(rt, "machines") {
+			m := summary.Machine{
+				Name: "web", Events: count.Draw(rt, "events"), CPUs: 1, BusiestEvents: count.Draw(rt, "busiest"), Micros: count.Draw(rt, "micros"),
+				KernelStacks: count.Draw(rt, "stacks"), UniqueStacks: count.Draw(rt, "unique"), EventBytes: count.Draw(rt, "bytes"),
+				KernelBytes: count.Draw(rt, "stack bytes"), UserBytes: count.Draw(rt, "user bytes"), Bits: rapid.SampledFrom([]uint64{0, 10, 18}).Draw(rt, "bits"),
+			}
+			for n := range m.Maps {
+				m.Maps[n] = summary.Map{Bytes: count.Draw(rt, "mapped"), Drops: count.Draw(rt, "drops")}
+			}
+			s.Machines = append(s.Machines, m)
+			s.Sizes = append(s.Sizes, summary.Size{Bytes: uint64(4 * len(s.Machines)), Events: m.Events})
+			s.Stacks = append(s.Stacks, summary.Stack{Depth: m.Micros, Count: m.KernelStacks})
+		}
+		d := Document{Fleets: []*Fleet{EstimateFleet(s, FleetOptions{Bits: rapid.SampledFrom([]int{0, 10, 18}).Draw(rt, "asked")})}}
+		if err := d.WriteText(&bytes.Buffer{}, TextOptions{}); err != nil {
+			rt.Error(err)
+		}
+		if err := d.WriteJSON(&bytes.Buffer{}); err != nil {
+			rt.Error(err)
+		}
+	})
+}
+
 // A million machines have an answer.
 func TestMillionMachines(t *testing.T) {
 	if testing.Short() {

@@ -18,6 +18,8 @@ func (f *fleet) caveats() []string {
 	note(uint64(f.lossy), "events are missing on %s (%s known to be lost): they are in no figure", plural(f.lossy, "machine"), Group(s.Lost))
 	note(s.Bare, "%s events came without a binary record and were written as %d bytes of common fields: their size is assumed", Group(s.Bare), bareBytes)
 	note(s.CPUless, "%s of the captures name no CPUs: each of them counts as one CPU's", Group(s.CPUless))
+	note(s.Conditional, "%s of the captures are right only under a condition, which estimate on the capture names", Group(s.Conditional))
+	note(s.Partial, "of %s of the captures damaged parts were left out", Group(s.Partial))
 	untimed, full := 0, 0
 	repeated, last := 0, ""
 	for n := range f.Machines {

@@ -48,6 +48,9 @@ func (r *run) summarize() error {
 	if r.cpuless {
 		m.CPUless = 1
 	}
+	if r.condition != "" {
+		m.Conditional = 1
+	}
 	if c.timed() {
 		m.Micros = min((c.lastTime-c.firstTime)/1000, summary.MaxCount)
 	}

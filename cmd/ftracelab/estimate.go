@@ -160,6 +160,9 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 		}
 	}
 	if kept != nil {
+		if errors.Join(skipped...) != nil {
+			f.opt.Summary.Machines[0].Partial = 1
+		}
 		if err := writeSummary(kept, f.opt.Summary); err != nil {
 			return err
 		}

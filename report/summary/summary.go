@@ -7,10 +7,10 @@ import (
 	"ftracelab/stackmap"
 )
 
-// Limits of a summary. A sum of [MaxMachines] counts of MaxCount fits into 64 bits, so
-// no sum of summaries can overflow.
+// Limits of a summary. A sum of three counts of MaxCount for each of [MaxMachines] fits
+// into 64 bits, so neither a sum of summaries nor what is computed from it can overflow.
 const (
-	MaxCount    = 1 << 43 // of everything that one machine has; 101 days in microseconds
+	MaxCount    = 1 << 42 // of everything that one machine has: 4 TiB, or 50 days in microseconds
 	MaxMachines = 1 << 20
 	MaxStacks   = 1 << 18 // as many as the largest map holds
 	MaxName     = 48      // bytes of the name of a machine
@@ -45,8 +45,10 @@ type Machine struct {
 	Events        uint64 // events that are no stacks
 	CPUs          uint64 // CPUs with events
 	CPUless       uint64 // 1 if the capture names no CPUs, and all events count as one CPU's
+	Conditional   uint64 // 1 if the figures are right only under a condition, which an estimate of the capture names
+	Partial       uint64 // 1 if damaged parts of the capture were left out
 	BusiestEvents uint64 // events of the CPU that has most
-	Micros        uint64 // microseconds between the first and the last event; 0: not known
+	Micros        uint64 // microseconds between the first and the last event, at most MaxCount; 0: not known
 	Lost          uint64 // events that are known to be missing
 	Losses        uint64 // places where events are missing
 	Bare          uint64 // events whose record the capture did not have, so that its size is assumed
@@ -94,14 +96,14 @@ type Stack struct {
 }
 
 // figures are the numbers of a row, in the order of the file.
-func (m *Machine) figures() [17 + 2*Maps]*uint64 {
-	f := [17 + 2*Maps]*uint64{
-		&m.Events, &m.CPUs, &m.CPUless, &m.BusiestEvents, &m.Micros, &m.Lost, &m.Losses, &m.Bare,
+func (m *Machine) figures() [19 + 2*Maps]*uint64 {
+	f := [19 + 2*Maps]*uint64{
+		&m.Events, &m.CPUs, &m.CPUless, &m.Conditional, &m.Partial, &m.BusiestEvents, &m.Micros, &m.Lost, &m.Losses, &m.Bare,
 		&m.KernelStacks, &m.UniqueStacks, &m.Untold, &m.UserStacks, &m.StackIDs,
 		&m.EventBytes, &m.KernelBytes, &m.UserBytes, &m.Bits,
 	}
 	for n := range m.Maps {
-		f[17+2*n], f[18+2*n] = &m.Maps[n].Bytes, &m.Maps[n].Drops
+		f[19+2*n], f[20+2*n] = &m.Maps[n].Bytes, &m.Maps[n].Drops
 	}
 	return f
 }
@@ -132,7 +134,7 @@ func (m *Machine) check() string {
 		return "a name that is too long"
 	case m.CPUs > MaxCPUs:
 		return "too many CPUs"
-	case m.CPUless > 1, m.BusiestEvents > m.Events, m.UniqueStacks > m.KernelStacks,
+	case m.CPUless > 1, m.Conditional > 1, m.Partial > 1, m.BusiestEvents > m.Events, m.UniqueStacks > m.KernelStacks,
 		m.Bits != 0 && (m.Bits < stackmap.MinBits || m.Bits > stackmap.MaxBits):
 		return "figures that contradict each other"
 	}
