@@ -295,6 +295,21 @@ func (f *fleet) answer(rep *Fleet) FleetAnswer {
 	return a
 }
 
+// recommendedFor gives the share of machines, in percent, for which a map of these bits
+// is large enough, by their recommended bits in ascending order.
+func recommendedFor(sorted []uint64, bits int) float64 {
+	n, _ := slices.BinarySearch(sorted, uint64(bits)+1)
+	return pct(uint64(n), uint64(len(sorted)))
+}
+
+// mapMemory is what a documented map takes in a kernel.
+func mapMemory(bits int) uint64 {
+	cfg := stackmap.Documented()
+	cfg.Bits = bits
+	table, pool, _ := cfg.Memory()
+	return uint64(table) + uint64(pool)
+}
+
 // times is how many times as many events fit into the same room.
 func times(full, bytes uint64) float64 {
 	if bytes == 0 {

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ftracelab/report/summary"
 	"ftracelab/ringbuf"
-	"ftracelab/stackmap"
 	"ftracelab/tracer/record"
 )
 
@@ -91,19 +89,4 @@ func machineName(name string) string {
 		name = strings.ToValidUTF8(name[more:], "")
 	}
 	return name
-}
-
-// recommendedFor gives the share of machines, in percent, for which a map of these bits
-// is large enough, by their recommended bits in ascending order.
-func recommendedFor(sorted []uint64, bits int) float64 {
-	n, _ := slices.BinarySearch(sorted, uint64(bits)+1)
-	return pct(uint64(n), uint64(len(sorted)))
-}
-
-// mapMemory is what a documented map takes in a kernel.
-func mapMemory(bits int) uint64 {
-	cfg := stackmap.Documented()
-	cfg.Bits = bits
-	table, pool, _ := cfg.Memory()
-	return uint64(table) + uint64(pool)
 }
