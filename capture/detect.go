@@ -52,6 +52,7 @@ const detectLines = 200
 // foreign are formats that are recognised to say what to do instead.
 var foreign = []struct{ magic, advice string }{
 	{"\x17\x08\x44tracing", "a trace.dat file: it can only be read where it can be sought in, unpacked and not through a pipe"},
+	{"FTLS", "a summary, which only estimate and merge read, from a file or the standard input"},
 	{"PERFILE2", "a perf.data file: give the output of perf script"},
 	{"2ELIFREP", "a perf.data file: give the output of perf script"},
 }

@@ -27,6 +27,7 @@ type census struct {
 	kernel, user             *uniqueSet
 	kernelGrowth, userGrowth growth
 	depth                    [maxDepth + 1]uint64 // how many kernel stacks have each depth
+	sizes                    sizes
 	deferred                 Joined
 	join                     cookie.Join[struct{}]
 	ids                      recordIDs
@@ -99,6 +100,7 @@ func (c *census) event(r *record.Record) {
 		c.bare++
 	}
 	c.eventsOnCPU[r.CPU]++
+	c.sizes.add(len(r.Data))
 	c.events++
 	if r.Type != nil && r.Type.System == "ftrace" {
 		c.joinStack(r)

@@ -18,6 +18,9 @@
 // Every figure has a [Basis], which says whether it is measured in the trace
 // itself, replayed, extrapolated or assumed.
 //
+// A capture can be kept as a small summary ([Options].Summary), and from the summaries
+// of many machines [EstimateFleet] answers for all of them.
+//
 // Start at [Estimate]; [Report] is the schema of the JSON output; the sub-package
 // html draws it.
 //

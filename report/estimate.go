@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"ftracelab/budget"
+	"ftracelab/report/summary"
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
@@ -56,6 +57,11 @@ type Options struct {
 	// Memory limits what is kept for each CPU and for unique stacks; nil is a budget of
 	// the default size.
 	Memory *budget.Budget
+
+	// Summary, if it is not nil, is overwritten with a summary of the source. Machine
+	// names its machine there; empty: the last element of Path does.
+	Summary *summary.Summary
+	Machine string
 
 	// Caveats are what the caller knows about the source and a reader should know as
 	// well.
@@ -114,6 +120,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("report: sub-buffers of %d bytes: %w", o.SubbufSize, errRange)
 	case !isSubbufSize(o.PagesSize):
 		return fmt.Errorf("report: the capture's sub-buffers of %d bytes: %w", o.PagesSize, errRange)
+	case len(o.Machine) > summary.MaxName:
+		return fmt.Errorf("report: the name of a machine has %d bytes, %d are the most", len(o.Machine), summary.MaxName)
 	case o.Bits != 0 && (o.Bits < stackmap.MinBits || o.Bits > stackmap.MaxBits):
 		return fmt.Errorf("report: %d bits: %w (%d to %d)", o.Bits, errRange, stackmap.MinBits, stackmap.MaxBits)
 	}

@@ -455,7 +455,7 @@ func TestUniqueSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.census = c
-	points, _, err := r.sweep(record.Documented(), kernelKind)
+	points, _, _, err := r.sweep(record.Documented(), kernelKind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ type study struct {
 	kind        stackKind
 	points      []SweepPoint
 	costs       []record.Cost // the costs of the maps of the points
+	fates       []fates       // what the maps of the points did with the stacks
 	recommended Recommendation
 }
 
@@ -41,7 +42,7 @@ func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 	}
 	var err error
 	if stacks > 0 {
-		if s.points, s.costs, err = r.sweep(cfg, kind); err != nil {
+		if s.points, s.costs, s.fates, err = r.sweep(cfg, kind); err != nil {
 			return nil, err
 		}
 	}

@@ -21,10 +21,12 @@ const (
 	Assumed Basis = "assumed"
 )
 
-// Document is the JSON output: the reports of one capture or of many.
+// Document is the JSON output: the reports of captures and the answers for summaries,
+// each in the order in which they were given.
 type Document struct {
 	Schema  string    `json:"schema"`
 	Reports []*Report `json:"reports"`
+	Fleets  []*Fleet  `json:"fleets,omitempty"`
 }
 
 // Report is the result of [Estimate], and field by field its JSON. Sizes

@@ -38,6 +38,11 @@ func (r *run) report() (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.opt.Summary != nil {
+		if err := r.summarize(); err != nil {
+			return nil, err
+		}
+	}
 	rep.Depths = r.depths()
 	if err := r.countWork(rep); err != nil {
 		return nil, err

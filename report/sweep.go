@@ -17,7 +17,7 @@ import (
 // the counts give the rest. For a stack whose addresses the census did not keep, a
 // stand-in is made from its hash. It gets some other slot but takes as much room.
 // Stacks that the census could not tell apart count as refused by all maps.
-func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []record.Cost, error) {
+func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []record.Cost, []fates, error) {
 	c, base := r.census, r.writers[0].sum()
 	kernelBytes, userBytes := c.kernelBytes, c.userStacks*userStackBytes
 	fullBytes := base.recordBytes() - base.stackBytes + kernelBytes + userBytes
@@ -28,14 +28,15 @@ func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []recor
 	}
 	var points []SweepPoint
 	var costs []record.Cost
+	var all []fates
 	for b := stackmap.MinBits; b <= stackmap.MaxBits; b++ {
 		if err := r.ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		cfg.Bits = b
 		m, err := cfg.Open()
 		if err != nil {
-			return nil, nil, fmt.Errorf("report: sweep over bits, at %d: %w", b, err)
+			return nil, nil, nil, fmt.Errorf("report: sweep over bits, at %d: %w", b, err)
 		}
 		f := askAll(m, u, refused)
 		if cfg.ReserveFirst {
@@ -53,9 +54,9 @@ func (r *run) sweep(cfg record.MapConfig, kind stackKind) ([]SweepPoint, []recor
 			MapBytes: memory,
 			NetBytes: int64(fullBytes) - int64(bytes) - int64(memory),
 		})
-		costs = append(costs, cost)
+		costs, all = append(costs, cost), append(all, f)
 	}
-	return points, costs, nil
+	return points, costs, all, nil
 }
 
 // fates counts what a map did with all occurrences of all stacks.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -19,17 +20,24 @@ type TextOptions struct {
 // capture hold characters that are not printable, these are shown as escapes
 // (internal/plain).
 func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
-	if opt.Width == 0 {
-		opt.Width = 100
-	}
-	t := &text{width: max(60, opt.Width)}
-	for i, r := range reports {
+	return (&Document{Reports: reports}).WriteText(w, opt)
+}
+
+// WriteText writes the reports and then the answers for summaries, as the function
+// [WriteText] does.
+func (d *Document) WriteText(w io.Writer, opt TextOptions) error {
+	t := &text{width: max(60, cmp.Or(opt.Width, 100))}
+	for i, r := range d.Reports {
 		if i > 0 {
-			t.line("")
-			t.line("%s", strings.Repeat("=", t.width))
-			t.line("")
+			t.rule()
 		}
 		t.report(r, opt.Work)
+	}
+	for i, f := range d.Fleets {
+		if i+len(d.Reports) > 0 {
+			t.rule()
+		}
+		t.fleet(f)
 	}
 	_, err := w.Write(t.b.Bytes())
 	return err
@@ -39,6 +47,13 @@ func WriteText(w io.Writer, opt TextOptions, reports ...*Report) error {
 type text struct {
 	b     bytes.Buffer
 	width int
+}
+
+// rule separates two reports.
+func (t *text) rule() {
+	t.line("")
+	t.line("%s", strings.Repeat("=", t.width))
+	t.line("")
 }
 
 func (t *text) line(format string, args ...any) {
@@ -60,7 +75,7 @@ func (t *text) report(r *Report, work bool) {
 		t.work(r)
 	}
 	t.top(r)
-	t.caveats(r)
+	t.notes(r.Caveats)
 }
 
 // section starts a part with its title, and says where its figures come from.
@@ -335,12 +350,12 @@ func (t *text) top(r *Report) {
 	}
 }
 
-func (t *text) caveats(r *Report) {
-	if len(r.Caveats) == 0 {
+func (t *text) notes(caveats []string) {
+	if len(caveats) == 0 {
 		return
 	}
 	t.section("Bear in mind", "")
-	for _, c := range r.Caveats {
+	for _, c := range caveats {
 		t.wrap("  - ", "    ", c)
 	}
 }

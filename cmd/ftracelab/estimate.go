@@ -14,6 +14,7 @@ import (
 	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/html"
+	"ftracelab/report/summary"
 	"ftracelab/tracer/record"
 )
 
@@ -29,6 +30,8 @@ type estimateFlags struct {
 	json      bool
 	html      string
 	designs   string
+	summary   string
+	machine   string
 	top       int
 	cost      bool
 	maxDrops  float64
@@ -48,6 +51,10 @@ stacks, a trace.dat of trace-cmd, or a folder with per-CPU pages (cpuN.raw) and
 their formats; gzip and zstd are undone, but not of a trace.dat. Without one, a capture of a real kernel that comes with
 ftracelab is used. - is standard input.
 
+--summary keeps of a capture what is needed to answer for full stacks, for a stackmap
+of any size and for none. merge adds such summaries, and estimate answers from them,
+for one machine or for many.
+
 The fields of a design's map, as in --designs full-stacks,stackmap:bits=12,probes=8;
 with user. before the key, those of a map of user stacks:
 
@@ -60,7 +67,8 @@ answers.`,
   ftracelab estimate --html report.html perf.txt
   ftracelab estimate --json --buffer-size-kb 4096 capture/
   ftracelab estimate --target-seconds 60 --max-drop-rate 1 capture/
-  ftracelab estimate --budget-kb 32768 --instances 2 --rate 200000 capture/`,
+  ftracelab estimate --budget-kb 32768 --instances 2 --rate 200000 capture/
+  ftracelab estimate --summary web1.ftls --machine web1 trace.dat`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("max-drop-rate") {
 				f.opt.Plan.MaxDropPct = &f.maxDrops
@@ -82,6 +90,8 @@ answers.`,
 	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", ")+" (default: mixed if any is marked _[k], else taken for kernel)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.html, "html", "", "write a page that opens offline to this file; - prints it in place of the text")
+	fl.StringVar(&f.summary, "summary", "", "write a summary of the capture to this file, for merge; - prints it in place of the text")
+	fl.StringVar(&f.machine, "machine", "", "name of the machine in the summary (default: that of the capture's file or folder)")
 	fl.StringVar(&f.designs, "designs", "", "designs to compare, with commas between, the first is the base: "+strings.Join(record.DesignNames(), ", ")+"; NAME:KEY=VALUE,… changes a field of its map (see below)")
 	fl.IntVar(&f.top, "top", 10, "stacks to list")
 	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
@@ -121,6 +131,9 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 	if len(paths) == 0 {
 		paths = []string{""}
 	}
+	if err := f.checkSummary(len(paths), 0); err != nil {
+		return usageError{err}
+	}
 	if f.html == stdoutName && f.json {
 		return usageError{errors.New("--json and --html - both go to the standard output")}
 	}
@@ -136,25 +149,53 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 		}
 		defer func() { err = errors.Join(err, page.discard()) }()
 	}
-	var reports []*report.Report
+	var kept *outputFile
+	if f.summary != "" {
+		if kept, err = createOutput(ctx, f.summary, stdout, append(paths, f.kernel, f.stackMap)...); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, kept.discard()) }()
+		f.opt.Summary, f.opt.Machine = new(summary.Summary), f.machine
+	}
+	var answers report.Document
 	var skipped []error
+	in := &peekable{in: stdin}
 	for _, path := range paths {
-		r, left, err := f.one(ctx, stdin, stderr, path)
+		if isSummary(path, in) {
+			if err := f.checkSummary(len(paths), 1); err != nil {
+				return usageError{fmt.Errorf("%s: %w", path, err)}
+			}
+			fleet, err := f.fleet(ctx, in, path)
+			if err != nil {
+				return err
+			}
+			answers.Fleets = append(answers.Fleets, fleet)
+			continue
+		}
+		r, left, err := f.one(ctx, in, stderr, path)
 		if err != nil {
 			return err
 		}
-		reports, skipped = append(reports, r), append(skipped, left)
+		answers.Reports, skipped = append(answers.Reports, r), append(skipped, left)
 	}
 	if page != nil {
-		if err := writeOutput(page, func(w *os.File) error { return html.Write(w, reports...) }); err != nil {
+		if err := writeOutput(page, func(w *os.File) error { return html.Write(w, answers.Reports...) }); err != nil {
+			return err
+		}
+	}
+	if kept != nil {
+		if errors.Join(skipped...) != nil {
+			f.opt.Summary.Machines[0].Partial = 1
+		}
+		if err := writeSummary(kept, f.opt.Summary); err != nil {
 			return err
 		}
 	}
 	switch {
 	case f.json:
-		err = report.WriteJSON(stdout, reports...)
-	case f.html != stdoutName:
-		err = report.WriteText(stdout, report.TextOptions{Width: columns(stdout), Work: f.cost}, reports...)
+		err = answers.WriteJSON(stdout)
+	case f.html != stdoutName && f.summary != stdoutName:
+		err = answers.WriteText(stdout, report.TextOptions{Width: columns(stdout), Work: f.cost})
 	}
 	if left := errors.Join(skipped...); err == nil && left != nil {
 		return skippedError{left}

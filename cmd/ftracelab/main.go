@@ -86,6 +86,7 @@ func rootCommand() *cobra.Command {
 
   ftracelab estimate                     what would stackmap save on this capture?
   ftracelab estimate perf.txt            … and on yours
+  ftracelab merge *.ftls                 … and on a fleet, from estimate --summary
   ftracelab report DIR                   a capture's pages as the text of trace
   ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
@@ -111,7 +112,7 @@ what they ran.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	memory := newMemoryFlag(machineMemory())
 	root.PersistentFlags().Var(memory, "memory", "memory that reading a capture may take, as 256M")
-	root.AddCommand(estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(), mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory), stackmapDumpCommand(memory), benchCommand(), manCommand())
+	root.AddCommand(estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(), mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory), mergeCommand(memory), stackmapDumpCommand(memory), benchCommand(), manCommand())
 	root.Version = version()
 	addCompletions(root)
 	return root

@@ -15,9 +15,12 @@ import (
 func TestJSONSchemas(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cap")
 	must(t, "run", "--set", "options/stackmap=1", "--set", "options/stacktrace=1", "--set", "set_event=sched:sched_switch", "--duration", "50ms", "--out", dir)
+	fleet := filepath.Join(t.TempDir(), "fleet.ftls")
+	must(t, "estimate", "--summary", fleet, dir)
 	for name, args := range map[string][]string{
 		"estimate":         {"estimate", "--json"},
 		"estimate/several": {"estimate", "--json", dir, dir},
+		"estimate/fleet":   {"estimate", "--json", fleet, dir},
 		"experiment":       {"experiment", "--capture", dir, "--designs", "full-stacks,stackmap", "--seeds", "2", "--format", "json"},
 		"stackmap-dump":    {"stackmap-dump", "--json", filepath.Join(dir, "stack_map_bin")},
 		"bench":            {"bench", "--json", "--only", "R1"},
