@@ -32,8 +32,8 @@ type Capacity struct {
 }
 
 // Growth is the law that the number of unique kernel stacks follows: U = scale·n^shape
-// ("heaps") or U = scale·n/(n+shape) ("saturating") for n stacks. It is continued from the
-// end of the trace on.
+// ("heaps") or U = scale·n/(n+shape) ("saturating") for n stacks. It is that of the trace,
+// without the factor of a Plan, and is continued from the end of the trace on.
 type Growth struct {
 	Law   string  `json:"law"` // empty: there is none to believe
 	Scale float64 `json:"scale"`

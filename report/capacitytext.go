@@ -20,8 +20,12 @@ func (c *Capacity) Lines() (lines []string) {
 	g := &c.Growth
 	switch {
 	case g.Law != "":
-		lines = append(lines, fmt.Sprintf("Unique kernel stacks follow %v: twice as many stacks have %s unique ones, at worst %s. When half was held out, the law was %.1f %% off.",
-			law{g.Law, g.Scale, g.Shape}, Group(g.Doubled), Group(g.DoubledAtWorst), g.ErrorPct))
+		times := ""
+		if c.UniqueFactor != 1 {
+			times = fmt.Sprintf("%g times ", c.UniqueFactor)
+		}
+		lines = append(lines, fmt.Sprintf("Unique kernel stacks follow %s%v: twice as many stacks have %s unique ones, at worst %s. When half was held out, the law was %.1f %% off.",
+			times, law{g.Law, g.Scale, g.Shape}, Group(g.Doubled), Group(g.DoubledAtWorst), g.ErrorPct))
 	case g.DoubledAtWorst > 0:
 		lines = append(lines, fmt.Sprintf("Growth of unique kernel stacks: %s. Twice as many stacks have at worst %s unique ones.", g.Why, Group(g.DoubledAtWorst)))
 	default:
