@@ -32,10 +32,10 @@ func (c *Capacity) Lines() (lines []string) {
 		lines = append(lines, fmt.Sprintf("Growth of unique kernel stacks: %s.", g.Why))
 	}
 	switch {
-	case c.EnoughOf > 0 && c.MaxDropPct == 0:
-		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops no stack of a trace of this length.", c.EnoughOf))
-	case c.EnoughOf > 0:
-		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops at most %g %% of the stacks of a trace of this length.", c.EnoughOf, c.MaxDropPct))
+	case c.EnoughBits > 0 && c.MaxDropPct == 0:
+		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops no stack of a trace of this length.", c.EnoughBits))
+	case c.EnoughBits > 0:
+		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops at most %g %% of the stacks of a trace of this length.", c.EnoughBits, c.MaxDropPct))
 	case len(c.Maps) > 0:
 		lines = append(lines, fmt.Sprintf("No map drops as little as %g %% of the stacks.", c.MaxDropPct))
 	}
