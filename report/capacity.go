@@ -19,21 +19,21 @@ type Capacity struct {
 	Rate         float64 `json:"events_per_second"` // on all CPUs; 0: the capture has no times, and no rate was given
 	MaxDropPct   float64 `json:"max_drop_pct"`      // of chosen maps
 
-	Growth   Growth        `json:"growth"`
-	Maps     []MapCapacity `json:"maps"`            // a row for each number of bits; empty if there are no kernel stacks
-	EnoughOf int           `json:"enough_bits"`     // the bits of the smallest map that drops no more than max_drop_pct of the trace's stacks; 0: none
-	Pays     *Pays         `json:"pays,omitempty"`  // about the map of the first design that has one; none: it saves nothing
-	Shared   []Sharing     `json:"sharing"`         // of each design with a map
-	Target   float64       `json:"target_seconds"`  // 0: not asked
-	LookBack []Reach       `json:"reach_target"`    // what each design takes to look back target_seconds
-	BudgetKB uint64        `json:"budget_kb"`       // 0: not asked
-	Budget   []Reach       `json:"reach_budget"`    // what each design makes of budget_kb; those for which it is too small are missing
-	Best     string        `json:"best_for_budget"` // of those that keep stacks and exist, the design that looks back furthest
+	Growth     Growth        `json:"growth"`
+	Maps       []MapCapacity `json:"maps"`            // a row for each number of bits; empty if there are no kernel stacks
+	EnoughBits int           `json:"enough_bits"`     // the bits of the smallest map that drops no more than max_drop_pct of the trace's stacks; 0: none
+	Pays       *Pays         `json:"pays,omitempty"`  // about the map of the first design that has one; none: it saves nothing
+	Shared     []Sharing     `json:"sharing"`         // of each design with a map
+	Target     float64       `json:"target_seconds"`  // 0: not asked
+	LookBack   []Reach       `json:"reach_target"`    // what each design takes to look back target_seconds
+	BudgetKB   uint64        `json:"budget_kb"`       // 0: not asked
+	Budget     []Reach       `json:"reach_budget"`    // what each design makes of budget_kb; those for which it is too small are missing
+	Best       string        `json:"best_for_budget"` // of those that keep stacks and exist, the design that looks back furthest
 }
 
 // Growth is the law that the number of unique kernel stacks follows: U = scale·n^shape
-// ("heaps") or U = scale·n/(n+shape) ("saturating") for n stacks. It is continued from the
-// end of the trace on.
+// ("heaps") or U = scale·n/(n+shape) ("saturating") for n stacks. It is that of the trace,
+// without the factor of a Plan, and is continued from the end of the trace on.
 type Growth struct {
 	Law   string  `json:"law"` // empty: there is none to believe
 	Scale float64 `json:"scale"`
@@ -161,8 +161,8 @@ func (r *run) capacity(rep *Report) (Capacity, error) {
 	}
 	for _, s := range rep.Sweep {
 		m := p.lasts(s)
-		if c.EnoughOf == 0 && m.DropsPct <= c.MaxDropPct {
-			c.EnoughOf = m.Bits
+		if c.EnoughBits == 0 && m.DropsPct <= c.MaxDropPct {
+			c.EnoughBits = m.Bits
 		}
 		c.Maps = append(c.Maps, m)
 	}

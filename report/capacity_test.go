@@ -72,13 +72,13 @@ func TestUniqueFactorIsReplayed(t *testing.T) {
 			t.Errorf("bits=%d: %.2f %% dropped, replayed %.2f %%", m.Bits, m.DropsPct, want.Maps[i].DropsPct)
 		}
 	}
-	if want.Maps[0].DropsPct < 30 || got.EnoughOf != 12 {
-		t.Errorf("%+v, enough: %d", want.Maps[0], got.EnoughOf)
+	if want.Maps[0].DropsPct < 30 || got.EnoughBits != 12 {
+		t.Errorf("%+v, enough: %d", want.Maps[0], got.EnoughBits)
 	}
 	// Drops that are allowed make a smaller map enough.
 	most := 40.0
-	if c := mustEstimate(t, &records{records: double.records}, Options{Plan: Plan{MaxDropPct: &most}}).Capacity; c.EnoughOf != 11 {
-		t.Errorf("%d bits drop at most 40 %%: %+v", c.EnoughOf, c.Maps)
+	if c := mustEstimate(t, &records{records: double.records}, Options{Plan: Plan{MaxDropPct: &most}}).Capacity; c.EnoughBits != 11 {
+		t.Errorf("%d bits drop at most 40 %%: %+v", c.EnoughBits, c.Maps)
 	}
 }
 

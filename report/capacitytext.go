@@ -20,18 +20,22 @@ func (c *Capacity) Lines() (lines []string) {
 	g := &c.Growth
 	switch {
 	case g.Law != "":
-		lines = append(lines, fmt.Sprintf("Unique kernel stacks follow %v: twice as many stacks have %s unique ones, at worst %s. When half was held out, the law was %.1f %% off.",
-			law{g.Law, g.Scale, g.Shape}, Group(g.Doubled), Group(g.DoubledAtWorst), g.ErrorPct))
+		times := ""
+		if c.UniqueFactor != 1 {
+			times = fmt.Sprintf("%g times ", c.UniqueFactor)
+		}
+		lines = append(lines, fmt.Sprintf("Unique kernel stacks follow %s%v: twice as many stacks have %s unique ones, at worst %s. When half was held out, the law was %.1f %% off.",
+			times, law{g.Law, g.Scale, g.Shape}, Group(g.Doubled), Group(g.DoubledAtWorst), g.ErrorPct))
 	case g.DoubledAtWorst > 0:
 		lines = append(lines, fmt.Sprintf("Growth of unique kernel stacks: %s. Twice as many stacks have at worst %s unique ones.", g.Why, Group(g.DoubledAtWorst)))
 	default:
 		lines = append(lines, fmt.Sprintf("Growth of unique kernel stacks: %s.", g.Why))
 	}
 	switch {
-	case c.EnoughOf > 0 && c.MaxDropPct == 0:
-		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops no stack of a trace of this length.", c.EnoughOf))
-	case c.EnoughOf > 0:
-		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops at most %g %% of the stacks of a trace of this length.", c.EnoughOf, c.MaxDropPct))
+	case c.EnoughBits > 0 && c.MaxDropPct == 0:
+		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops no stack of a trace of this length.", c.EnoughBits))
+	case c.EnoughBits > 0:
+		lines = append(lines, fmt.Sprintf("bits=%d is the smallest map that drops at most %g %% of the stacks of a trace of this length.", c.EnoughBits, c.MaxDropPct))
 	case len(c.Maps) > 0:
 		lines = append(lines, fmt.Sprintf("No map drops as little as %g %% of the stacks.", c.MaxDropPct))
 	}

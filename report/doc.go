@@ -46,7 +46,7 @@
 //
 // # Left out
 //
-// The report is about room, so it does not say how much time a design takes. Nor does
-// it look at the compression of trace files, which finds much of the same redundancy,
-// but only after the buffer.
+// The report is about room, so it does not say how much time a design takes; [Work] only
+// counts what the CPUs do. Nor does it look at the compression of trace files, which
+// finds much of the same redundancy, but only after the buffer.
 package report

@@ -53,10 +53,14 @@ func fuzzRecords(data []byte) *records {
 // design add up, events are counted once, and the report can be written in all forms.
 func FuzzEstimate(f *testing.F) {
 	f.Add([]byte("\x00\x00\x10\x04\x38\x01\x00\x00\x01\x00\x00\x00\x0a\x01\x00\x00\x00\x00\x10\x04\x38\x01\x00\x00\x02\x00\x00\x00\x0a\x01\x00\x00"), uint8(0))
+	f.Add(bytes.Repeat([]byte("\x00\x00\x10\x04\x38\x01\x00\x00\x01\x00\x00\x00\x0a\x01\x00\x00"), 500), uint8(216))
 	f.Add(bytes.Repeat([]byte("\x00\x01\xff\x3f\xff\x05\x00\x01\x01\x01\x00\x00\xff\x07\x03\x00"), 40), uint8(7))
 	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
 		src := fuzzRecords(data[:min(len(data), 8<<10)])
 		opt := Options{BufferSizeKB: 1 + int(how%16)*20, NoOverwrite: how&16 != 0, Bits: 10 + int(how%3), SubbufSize: 4096 << (how >> 5 & 1)}
+		if how&128 != 0 {
+			opt.Plan = Plan{TargetSeconds: 1, BudgetKB: 1 << (how % 32), Instances: 1 + int(how%3), UniqueFactor: float64(1+how%8) / 2, Rate: float64(how >> 6 & 1)}
+		}
 		for _, name := range record.DesignNames() {
 			d, err := record.NamedDesign(name, opt.Bits, 1)
 			if err != nil {
@@ -91,7 +95,7 @@ func FuzzEstimate(f *testing.F) {
 			}
 		}
 		var text, js bytes.Buffer
-		if err := WriteText(&text, TextOptions{}, r); err != nil {
+		if err := WriteText(&text, TextOptions{Work: true}, r); err != nil {
 			t.Error(err)
 		}
 		if err := WriteJSON(&js, r); err != nil || !json.Valid(js.Bytes()) {
