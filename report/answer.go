@@ -142,7 +142,11 @@ func whatIf(r *Report, saving float64) string {
 	if d == nil || d.SavingPct <= saving {
 		return ""
 	}
-	return fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, percent(d.SavingPct), d.Needs)
+	text := fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, percent(d.SavingPct), d.Needs)
+	if d.Fidelity.Lost > 0 {
+		text += fmt.Sprintf(" At the end it has lost %s stacks.", Group(d.Fidelity.Lost))
+	}
+	return text
 }
 
 // join makes the sentence from the parts.

@@ -65,7 +65,10 @@ func TestParseDesigns(t *testing.T) {
 
 // FuzzParseDesigns: no text makes the parser panic, and what it takes opens.
 func FuzzParseDesigns(f *testing.F) {
-	for _, spec := range []string{"full-stacks,stackmap:bits=12,probes=8", "stackmap+user:user.hash=xxhash64", ":", ",", "stackmap:=", "a=b,stackmap"} {
+	for _, spec := range []string{
+		"full-stacks,stackmap:bits=12,probes=8", "stackmap+user:user.hash=xxhash64", ":", ",", "stackmap:=", "a=b,stackmap",
+		"two-way:probes=3,aging:bits=18,probes=2048,pool=packed", "bpf:depth=1,robin-hood:probes=1,per-cpu:pool=lazy",
+	} {
 		f.Add(spec)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
