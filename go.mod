@@ -3,6 +3,7 @@ module ftracelab
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/dchest/siphash v1.2.3
 	github.com/go-echarts/go-echarts/v2 v2.6.7

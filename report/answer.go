@@ -146,7 +146,11 @@ func whatIf(r *Report, saving float64) string {
 	if least, most := d.SavingRange(); least < most {
 		saves = "at most " + percent(most)
 	}
-	return fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, saves, d.Needs)
+	text := fmt.Sprintf("What if? With %s it would be %s less, but that needs %s.", d.Name, saves, d.Needs)
+	if d.Fidelity.Lost > 0 {
+		text += fmt.Sprintf(" At the end it has lost %s stacks.", Group(d.Fidelity.Lost))
+	}
+	return text
 }
 
 // join makes the sentence from the parts.

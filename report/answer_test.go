@@ -141,30 +141,76 @@ func TestRecommendedIsReplayed(t *testing.T) {
 			s.stack(record.KernelStack, frames(i*7%unique, 1+i%deep)...)
 			s.stack(record.UserStack, frames(i%(unique/2+1), 1+i%9)...)
 		}
-		for _, name := range []string{"stackmap", "stackmap-v2", "stackmap-v4", "stackmap+user"} {
-			full, _ := record.NamedDesign("full-stacks", 0, 3)
-			auto, _ := record.NamedDesign(name, 0, 3)
-			a, err := Estimate(t.Context(), &records{records: s.records}, Options{Seed: 3, Designs: []record.Design{full, auto}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fixed := auto
-			for _, m := range a.Designs[1].Maps {
-				if m.Stacks == "kernel" {
-					fixed.KernelMap.Bits = m.Bits
-				} else {
-					fixed.UserMap.Bits = m.Bits
-				}
-			}
-			b, err := Estimate(t.Context(), &records{records: s.records}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(a, b) {
-				t.Fatalf("%s, %d unique:\n%+v\nat these sizes:\n%+v", name, unique, a.Designs[1], b.Designs[1])
+		name := rapid.SampledFrom(swept(t)).Draw(t, "design")
+		full, _ := record.NamedDesign("full-stacks", 0, 3)
+		auto, _ := record.NamedDesign(name, 0, 3)
+		a, err := Estimate(t.Context(), &records{records: s.records}, Options{Seed: 3, Designs: []record.Design{full, auto}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed := auto
+		for _, m := range a.Designs[1].Maps {
+			if m.Stacks == "kernel" {
+				fixed.KernelMap.Bits = m.Bits
+			} else {
+				fixed.UserMap.Bits = m.Bits
 			}
 		}
+		b, err := Estimate(t.Context(), &records{records: s.records}, Options{Seed: 3, Designs: []record.Design{full, fixed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("%s, %d unique:\n%+v\nat these sizes:\n%+v", name, unique, a.Designs[1], b.Designs[1])
+		}
 	})
+}
+
+// swept are the names of the designs with a map whose size can be recommended.
+func swept(t *rapid.T) (names []string) {
+	for _, name := range record.DesignNames() {
+		d, err := record.NamedDesign(name, 0, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Kernel == record.StackID && d.KernelMap.NoSweep == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestFaults: what a map does to stacks beside refusing them is in the result.
+func TestFaults(t *testing.T) {
+	s := new(records)
+	for i := range 6000 { // each stack on both CPUs, and all of them once more
+		s.add(i%2, uint64(700*(i+1)), 1, 40)
+		s.stack(record.KernelStack, frames(i/2%1500, 9)...)
+	}
+	designs, err := record.ParseDesigns("full-stacks,stackmap,per-cpu,aging:bits=10,bpf-reuse:bits=10", 0, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mustEstimate(t, s, Options{Designs: designs})
+	if m := designNamed(t, r, "stackmap").Maps[0]; m.Entries != 1500 || m.Duplicates != 0 || m.Replaced != 0 {
+		t.Errorf("stackmap: %+v", m)
+	}
+	m := designNamed(t, r, "per-cpu").Maps[0]
+	if m.Bits != stackmap.DefaultBits || m.Entries != 3000 || m.Duplicates != 1500 || m.Recommended.Bits != 0 || m.Recommended.Why == "" {
+		t.Errorf("per-cpu: %+v", m)
+	}
+	for _, name := range []string{"aging:bits=10", "bpf-reuse:bits=10"} {
+		d := designNamed(t, r, name)
+		if m := d.Maps[0]; m.Replaced == 0 || d.Fidelity.Lost == 0 || m.Entries > 1024 {
+			t.Errorf("%s: %+v, %+v", name, m, d.Fidelity)
+		}
+		if want := pct(6000-d.Fidelity.Lost, 6000); d.Fidelity.WholePct != want {
+			t.Errorf("%s: %v %% of the stacks are whole, want %v", name, d.Fidelity.WholePct, want)
+		}
+		if inserted := d.Maps[0].Entries + d.Maps[0].Replaced; d.HitRate != ratio(d.Maps[0].Successes-inserted, 6000) {
+			t.Errorf("%s: %v hits, %+v", name, d.HitRate, d.Maps[0])
+		}
+	}
 }
 
 // TestFidelity counts what each design loses.

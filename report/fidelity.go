@@ -12,6 +12,7 @@ type Fidelity struct {
 	WholePct float64 `json:"whole_pct"`      // the share of the trace's stacks that are whole
 	Cut      uint64  `json:"cut"`            // stacks that lost their outer addresses
 	Missing  uint64  `json:"missing"`        // stacks that were not written at all
+	Lost     uint64  `json:"lost"`           // stacks whose id stands for another stack at the end, or for none
 	Merged   uint64  `json:"merged_stacks"`  // unique stacks that became one with another
 	Within   uint64  `json:"merged_uniques"` // how many unique stacks those became
 }
@@ -27,14 +28,23 @@ func (w *writer) fidelity(c *census) Fidelity {
 		f.Missing += c.userStacks
 	}
 	f.Missing += w.counts.stackTooBig
+	f.Lost = faults(w.stacks.KernelMap()).Lost + faults(w.stacks.UserMap()).Lost
 	f.look(w.stacks.KernelMap(), c.kernel)
 	f.look(w.stacks.UserMap(), c.user)
 	all := c.kernelStacks + c.userStacks
-	f.WholePct = pct(all-min(all, f.Cut+f.Missing), all)
+	f.WholePct = pct(all-min(all, f.Cut+f.Missing+f.Lost), all)
 	if all == 0 {
 		f.WholePct = 100
 	}
 	return f
+}
+
+// faults returns what m counts about its ids.
+func faults(m record.Interner) record.Faults {
+	if m, ok := m.(record.Faulty); ok {
+		return m.Faults()
+	}
+	return record.Faults{}
 }
 
 // look compares each unique stack with the stack that its id stands for. It

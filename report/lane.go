@@ -48,7 +48,7 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
 	}
-	l.ring, l.recorder = ring, record.NewRecorder(ring, w.stacks)
+	l.ring, l.recorder = ring, record.NewRecorderOf(cpu, ring, w.stacks)
 	return l, nil
 }
 

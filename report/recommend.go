@@ -36,6 +36,10 @@ func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 		}
 	}
 	s := &study{cfg: cfg, kind: kind}
+	if cfg.NoSweep != "" {
+		s.recommended.Why = "no size is recommended: " + cfg.NoSweep
+		return s, nil
+	}
 	stacks, least := r.census.kernelStacks, r.census.kernel.forgotten > 0
 	if kind == userKind {
 		stacks, least = r.census.userStacks, r.census.user.forgotten > 0

@@ -201,6 +201,8 @@ type MapUse struct {
 	TableBytes  uint64         `json:"table_bytes"`
 	PoolBytes   uint64         `json:"pool_bytes"`
 	ExportBytes uint64         `json:"export_bytes"` // while stack_map_bin is open
+	Duplicates  uint64         `json:"duplicates"`   // of the entries: stacks that have another id already
+	Replaced    uint64         `json:"replaced"`     // stacks that the map gave up for others
 }
 
 // DeferredUse says on what the figures for deferred user stacks are based.

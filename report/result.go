@@ -173,7 +173,7 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 	res.Fidelity = w.fidelity(c)
 	var inserted uint64
 	for _, m := range res.Maps {
-		inserted += m.Entries
+		inserted += m.Entries + m.Replaced
 	}
 	ids := n.IDs + n.UserIDs
 	res.HitRate = ratio(ids-min(ids, inserted), ids+res.Fallbacks)
@@ -220,7 +220,7 @@ func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s 
 	if m == nil {
 		return
 	}
-	cost := m.Cost()
+	cost, fault := m.Cost(), faults(m)
 	if cfg.Bits == 0 && s.recommended.Bits > 0 {
 		cfg.Bits = s.recommended.Bits
 		cost = s.costs[cfg.Bits-stackmap.MinBits]
@@ -230,6 +230,7 @@ func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s 
 		Entries: cost.Entries, Capacity: cost.Capacity, TableSize: cost.Slots,
 		Successes: ids, Drops: drops,
 		TableBytes: cost.Table, PoolBytes: cost.Pool, ExportBytes: cost.Export,
+		Duplicates: fault.Duplicates, Replaced: fault.Replaced,
 	})
 	res.MapBytes += cost.Table + cost.Pool
 }

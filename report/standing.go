@@ -43,8 +43,12 @@ func standing(d record.Design) (exists bool, needs string) {
 func unposted(c record.MapConfig) string {
 	posted := record.Documented()
 	switch {
+	case c.New != nil && c.Preset != "":
+		return "a map of another kind, " + c.Preset
 	case c.New != nil:
 		return "a map of another kind"
+	case c.Pool != posted.Pool:
+		return fmt.Sprintf("a pool that is %v", c.Pool)
 	case c.Hash != posted.Hash:
 		return fmt.Sprintf("hash %v", c.Hash)
 	case cmp.Or(c.Probes, posted.Probes) != posted.Probes:

@@ -97,9 +97,9 @@ type standIns struct {
 }
 
 // keepsFixed is the depth up to which all stacks take the same room in m. The elements
-// of a stackmap all have the same size.
+// of a stackmap all have the same size, unless they are packed.
 func keepsFixed(m record.Interner) int {
-	if m, ok := m.(record.Stackmap); ok {
+	if m, ok := m.(record.Stackmap); ok && m.Config().Pool != stackmap.PackedPool {
 		return m.Config().MaxDepth
 	}
 	return 0

@@ -177,6 +177,15 @@ func (t *text) designs(r *Report) {
 		if f := d.Fidelity; f.Merged > 0 {
 			t.wrap("  ", "    ", fmt.Sprintf("%s cannot tell %s different stacks apart: they became %s", d.Name, Group(f.Merged), Group(f.Within)))
 		}
+		if lost := d.Fidelity.Lost; lost > 0 {
+			t.wrap("  ", "    ", fmt.Sprintf("%s lost %s stacks: at the end their ids stand for another stack, or for none", d.Name, Group(lost)))
+		}
+		for _, m := range d.Maps {
+			if m.Duplicates > 0 {
+				t.wrap("  ", "    ", fmt.Sprintf("%s: %s of %s entries of its %s map are stacks that have another id already",
+					d.Name, Group(m.Duplicates), Group(m.Entries), m.Stacks))
+			}
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ type Config struct {
 	Hash     Hash   // default JHash2
 	Probes   int    // slots tried for one stack; 0 is 64
 	MaxDepth int    // addresses stored of one stack; 0 is 64, at most 1024
+	Pool     Pool   // how the memory for the stacks is had; default EagerPool
 
 	TruncateDeep bool // cut a deeper stack to MaxDepth (v2); otherwise it is ErrTooDeep
 	SaturateRefs bool // ref_count stops at 2^31-1 and counters at 2^63-1 instead of wrapping
@@ -112,6 +113,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("stackmap: Config.MaxDepth %d is not 1…%d: %w", c.MaxDepth, MaxDepth, ErrInvalid)
 	case c.Hash != JHash2 && c.Hash != XXHash64:
 		return fmt.Errorf("stackmap: Config.Hash: unknown %v: %w", c.Hash, ErrInvalid)
+	case c.Pool > PackedPool:
+		return fmt.Errorf("stackmap: Config.Pool: unknown %v: %w", c.Pool, ErrInvalid)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package tracer
 
-import "ftracelab/tracer/output"
+import (
+	"ftracelab/tracer/output"
+	"ftracelab/tracer/record"
+)
 
 // Render is the text of raw sub-buffers, one image for each CPU, as the
 // instance's trace would show them, without the header.
@@ -27,3 +30,6 @@ func (tr *Instance) Render(images [][]byte) (string, error) {
 
 // ShadowStacks is how many tasks have a shadow stack.
 func (ft *Ftrace) ShadowStacks() int { return ft.graph.Stacks() }
+
+// Interner is the map of the option stackmap, of whatever kind.
+func (ft *Ftrace) Interner() record.Interner { return ft.interner }

@@ -30,7 +30,7 @@ func resolved(t *testing.T, cfg tracer.Config, on bool, most int) []string {
 		switch int(event.ParseCommon(r.data).Type) {
 		case events.StackID.ID:
 			id := uint32(r.data[8]) | uint32(r.data[9])<<8 | uint32(r.data[10])<<16 | uint32(r.data[11])<<24
-			ips, ok := l.ft.Stackmap().Stack(id, nil)
+			ips, ok := l.ft.Interner().Stack(id, nil)
 			if !ok {
 				t.Fatalf("the id %d stands for nothing", id)
 			}
@@ -77,6 +77,13 @@ func TestAnyMapSameTrace(t *testing.T) {
 				FunctionStacks:     rapid.Bool().Draw(rt, "function"), KeepBufferOnNop: rapid.Bool().Draw(rt, "keep"),
 			},
 		}
+		// Of the maps of other designs, those that keep what they have.
+		of := rapid.SampledFrom([]string{"stackmap", "strict", "insertion-order", "robin-hood", "two-way", "per-cpu", "bpf"}).Draw(rt, "map")
+		d, err := record.NamedDesign(of, 0, 0)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		c.New, c.Pool = d.KernelMap.New, rapid.SampledFrom([]stackmap.Pool{stackmap.EagerPool, stackmap.LazyPool, stackmap.PackedPool}).Draw(rt, "pool")
 		want := full
 		if c.TruncateDeep = c.MaxDepth == most; c.TruncateDeep {
 			want = cut

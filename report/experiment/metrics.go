@@ -21,6 +21,8 @@ var metrics = []Metric{
 	}},
 	{"map_bytes", "B", "table and pool of the design's maps", figure(func(d *report.Result) float64 { return float64(d.MapBytes) })},
 	{"entries", "", "stacks in the design's maps at the end", figure(func(d *report.Result) float64 { return float64(entries(d)) })},
+	{"duplicates", "", "of these, stacks that have another id already", figure(func(d *report.Result) float64 { return float64(duplicates(d)) })},
+	{"whole_pct", "%", "of the stacks, those of which all addresses can be read at the end", figure(func(d *report.Result) float64 { return d.Fidelity.WholePct })},
 	{"hit_rate_pct", "%", "of the stacks, those that the map had already", figure(func(d *report.Result) float64 { return 100 * d.HitRate })},
 	{"drops", "", "stacks that the map had no room for", figure(func(d *report.Result) float64 { return float64(d.Drops) })},
 	{"drop_rate_pct", "%", "the same, of all stacks", func(r *report.Report, d *report.Result) (float64, bool) {
@@ -52,6 +54,13 @@ func figure(get func(*report.Result) float64) func(*report.Report, *report.Resul
 func entries(d *report.Result) (n uint64) {
 	for _, m := range d.Maps {
 		n += m.Entries
+	}
+	return n
+}
+
+func duplicates(d *report.Result) (n uint64) {
+	for _, m := range d.Maps {
+		n += m.Duplicates
 	}
 	return n
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ftracelab/stackmap"
 )
 
 // named are the designs that have a name, in the order of a report.
@@ -20,6 +22,17 @@ var named = []struct {
 	{name: "stackmap", kernel: StackID, kernelMap: Documented, user: FullStack},
 	{name: "stackmap-v2", kernel: StackID, kernelMap: V2, user: FullStack},
 	{name: "stackmap-v4", kernel: StackID, kernelMap: V4, user: FullStack},
+	// The stackmap with other memory for its stacks, and maps of other kinds.
+	{name: "lazy-pool", kernel: StackID, kernelMap: lazyPool, user: FullStack},
+	{name: "variable-depth", kernel: StackID, kernelMap: variableDepth, user: FullStack},
+	{name: "strict", kernel: StackID, kernelMap: strict, user: FullStack},
+	{name: "insertion-order", kernel: StackID, kernelMap: insertionOrder, user: FullStack},
+	{name: "robin-hood", kernel: StackID, kernelMap: robinHood, user: FullStack},
+	{name: "two-way", kernel: StackID, kernelMap: twoWay, user: FullStack},
+	{name: "per-cpu", kernel: StackID, kernelMap: perCPU, user: FullStack},
+	{name: "aging", kernel: StackID, kernelMap: aging, user: FullStack},
+	{name: "bpf", kernel: StackID, kernelMap: bpf, user: FullStack},
+	{name: "bpf-reuse", kernel: StackID, kernelMap: bpfReuse, user: FullStack},
 	// A second map, for user stacks.
 	{name: "stackmap+user", kernel: StackID, kernelMap: Documented, user: StackID, userMap: Documented},
 	// User stacks deferred, kernel stacks in full and by id.
@@ -40,11 +53,20 @@ func DesignNames() []string {
 
 // NamedDesign returns the design of that name, with maps of the given bits and
 // seed. If bits is 0, the size is left open, and the code that writes the design
-// chooses it.
+// chooses it, except for maps for which nobody can: those have [stackmap.DefaultBits].
 //
 //	full-stacks        what ftrace writes today: the base of all comparisons
 //	stackmap           kernel stacks by id, as the stackmap documentation promises
 //	stackmap-v2, -v4   the same as measured on kernels with that revision
+//	lazy-pool          a stackmap whose memory grows with use
+//	variable-depth     the same, and a stack takes room for its own addresses only
+//	strict             a stackmap without duplicates
+//	insertion-order    the same, whose ids are numbers in the order of coming
+//	robin-hood         the same with Robin Hood hashing
+//	two-way            a stackmap without duplicates, of sets of two slots
+//	per-cpu            a stackmap for each CPU
+//	aging              a map that forgets the stacks that nobody uses
+//	bpf, bpf-reuse     BPF_MAP_TYPE_STACK_TRACE, and with BPF_F_REUSE_STACKID
 //	stackmap+user      a second map for user stacks
 //	deferred           kernel stacks in full, user stacks deferred
 //	stackmap+deferred  kernel stacks by id, user stacks deferred
@@ -62,6 +84,9 @@ func NamedDesign(name string, bits int, seed uint32) (Design, error) {
 			if m.make != nil {
 				*m.to = m.make()
 				m.to.Bits, m.to.Seed = bits, seed
+				if bits == 0 && m.to.NoSweep != "" {
+					m.to.Bits = stackmap.DefaultBits
+				}
 			}
 		}
 		return d, nil

@@ -39,9 +39,10 @@ func TestParseDesigns(t *testing.T) {
 		"stackmap:bits=9":            "bits=9: want 10 to 18",
 		"stackmap:bits=-1":           "bits=-1: want 10 to 18",
 		"stackmap:hash=md5":          "hash=md5: want jhash2 or xxhash64",
+		"stackmap:pool=deep":         "pool=deep: want eager, lazy or packed",
 		"stackmap:truncate=1":        "truncate=1: want yes or no",
 		"stackmap:depth=1025":        "depth=1025: want 1 to 1024",
-		"stackmap:colour=red":        `no field "colour"; there are bits, probes, hash, depth, truncate, saturate, reserve-first, seed`,
+		"stackmap:colour=red":        `no field "colour"; there are bits, probes, hash, depth, pool, truncate, saturate, reserve-first, seed`,
 		"full-stacks:bits=12":        "it has no map of kernel stacks to have bits",
 		"stackmap:user.bits=12":      "it has no map of user stacks to have user.bits",
 		"bits=12":                    `no design "bits=12"`,
@@ -64,7 +65,10 @@ func TestParseDesigns(t *testing.T) {
 
 // FuzzParseDesigns: no text makes the parser panic, and what it takes opens.
 func FuzzParseDesigns(f *testing.F) {
-	for _, spec := range []string{"full-stacks,stackmap:bits=12,probes=8", "stackmap+user:user.hash=xxhash64", ":", ",", "stackmap:=", "a=b,stackmap"} {
+	for _, spec := range []string{
+		"full-stacks,stackmap:bits=12,probes=8", "stackmap+user:user.hash=xxhash64", ":", ",", "stackmap:=", "a=b,stackmap",
+		"two-way:probes=3,aging:bits=18,probes=2048,pool=packed", "bpf:depth=1,robin-hood:probes=1,per-cpu:pool=lazy",
+	} {
 		f.Add(spec)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
@@ -143,6 +147,8 @@ func TestEveryFieldActs(t *testing.T) {
 		"Preset": func(c *record.MapConfig) { c.Preset = "v4" },
 		// Shows after 2^31 events; stackmap's own tests get there.
 		"SaturateRefs": func(c *record.MapConfig) { c.SaturateRefs = true },
+		// Shows in what the map costs; see TestPools.
+		"Pool": func(c *record.MapConfig) { c.Pool = stackmap.LazyPool },
 	}
 	for f := range reflect.TypeFor[stackmap.Config]().Fields() {
 		var c record.MapConfig

@@ -33,6 +33,8 @@
 //	d.KernelMap.New = func(c record.MapConfig) (record.Interner, error) { return newMine(c.Bits), nil }
 //	r, err := report.Estimate(ctx, source, report.Options{Designs: []record.Design{full, d}})
 //
+// Package variant has several; docs/variants.md compares them.
+//
 // testdata/stranger is a whole program that does so from a module of its own;
 // its ids are given out in the order in which stacks come, without slots. It
 // prints

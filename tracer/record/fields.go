@@ -41,6 +41,18 @@ var mapFields = []mapField{
 		"depth", "addresses stored of one stack", span(1, stackmap.MaxDepth),
 		number(1, stackmap.MaxDepth, func(c *MapConfig, n uint64) { c.MaxDepth = int(n) }),
 	},
+	{
+		"pool", "when the memory for stacks is taken, and whether all take the same", "eager, lazy or packed",
+		func(c *MapConfig, value string) bool {
+			for _, p := range []stackmap.Pool{stackmap.EagerPool, stackmap.LazyPool, stackmap.PackedPool} {
+				if p.String() == value {
+					c.Pool = p
+					return true
+				}
+			}
+			return false
+		},
+	},
 	{"truncate", "a deeper stack is cut, not recorded in full", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.TruncateDeep })},
 	{"saturate", "counters stop at their end instead of wrapping", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.SaturateRefs })},
 	{"reserve-first", "the ring slot is reserved before the map is asked", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.ReserveFirst })},

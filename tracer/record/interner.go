@@ -4,15 +4,16 @@ import (
 	"fmt"
 
 	"ftracelab/stackmap"
+	"ftracelab/tracer/record/variant"
 )
 
 // Interner gives stacks ids: the same id for the same addresses, as long as
-// nobody resets it. It is called from the recording path of every CPU, so its
+// nobody resets it. One that does otherwise is [Faulty] and counts it. It is called from the recording path of every CPU, so its
 // methods must be safe for concurrent use, and Intern must not allocate for a
 // stack that is known.
 type Interner interface {
 	// Intern returns the id of ips, innermost address first, on behalf of a
-	// CPU. It may keep a copy of ips, never ips itself. On an error the stack
+	// CPU of the traced machine. It may keep a copy of ips, never ips itself. On an error the stack
 	// is recorded in full. An error that wraps [ErrNoSpace] is counted as a
 	// drop: it says that there is no room, while other errors say that this
 	// kind of stack gets no id.
@@ -29,12 +30,14 @@ var ErrNoSpace = stackmap.ErrNoSpace
 
 // Cost says how much of a kernel's memory an Interner takes, in bytes, and how
 // much of that is in use.
-type Cost struct {
-	Entries, Capacity uint64 // stacks that it holds, and that it can hold
-	Slots             uint64 // places in which it looks for them
-	Table, Pool       uint64 // bytes of the places and of the stacks
-	Export            uint64 // bytes more while it is exported
-}
+type Cost = stackmap.Cost
+
+// Faulty is an Interner that counts where its ids are not what one expects. One
+// without this method has no faults.
+type Faulty interface{ Faults() Faults }
+
+// Faults counts what a map does to stacks beside refusing them.
+type Faults = variant.Faults
 
 // MapConfig says how stacks get ids: which map there is, and what the recorder
 // and the tracefs do around it. The zero value is a stackmap.Config with its
@@ -44,6 +47,9 @@ type MapConfig struct {
 	Policy
 	// New makes the Interner; if it is nil, that is a stackmap of Config.
 	New func(MapConfig) (Interner, error)
+	// NoSweep, if it is not empty, says why no size of the map can be recommended. That
+	// is so if the first answer for a stack is not the answer for good.
+	NoSweep string
 }
 
 // Policy says what the recorder and the tracefs do around a map; no map does
@@ -94,7 +100,7 @@ func (c MapConfig) Open() (Interner, error) {
 
 // IsZero reports whether nothing of c is set.
 func (c MapConfig) IsZero() bool {
-	return c.New == nil && c.Config == stackmap.Config{} && c.Policy == Policy{}
+	return c.New == nil && c.NoSweep == "" && c.Config == stackmap.Config{} && c.Policy == Policy{}
 }
 
 // Stackmap is a stack map as an Interner. Its ids are the map's slots.
@@ -103,12 +109,6 @@ type Stackmap struct{ *stackmap.Map }
 // Intern implements [Interner].
 func (m Stackmap) Intern(cpu int, ips []uint64) (uint32, error) { return m.GetID(cpu, ips) }
 
-// Cost implements [Interner]. It counts the bytes of a 64-bit kernel's structures.
-func (m Stackmap) Cost() Cost {
-	st := m.Stats()
-	table, pool, export := m.Config().Memory()
-	return Cost{
-		Entries: st.Entries, Capacity: st.Capacity, Slots: st.TableSize,
-		Table: uint64(table), Pool: uint64(pool), Export: uint64(export),
-	}
-}
+// Faults implements [Faulty]: CPUs that store the same new stack at the same moment may
+// both give it an id.
+func (m Stackmap) Faults() Faults { return Faults{Duplicates: stackmap.Duplicates(m.Map)} }

@@ -16,6 +16,7 @@ import (
 type Recorder struct {
 	ring   Ring
 	stacks *Stacks
+	cpu    int // of the machine that CPU 0 of the ring is
 	// scratch is where Write makes records.
 	scratch []byte
 }
@@ -23,6 +24,12 @@ type Recorder struct {
 // NewRecorder returns a recorder into a ring.
 func NewRecorder(ring Ring, stacks *Stacks) *Recorder {
 	return &Recorder{ring: ring, stacks: stacks}
+}
+
+// NewRecorderOf returns a recorder into a ring that is one CPU's alone: for the maps,
+// CPU 0 of that ring is this one.
+func NewRecorderOf(cpu int, ring Ring, stacks *Stacks) *Recorder {
+	return &Recorder{ring: ring, stacks: stacks, cpu: cpu}
 }
 
 // Stacks returns how stacks are written.
@@ -111,7 +118,7 @@ func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16
 	}
 	var slot uint32
 	if !m.reserveFirst {
-		if slot, err = m.Intern(cpu, t.IPs); err != nil {
+		if slot, err = m.Intern(r.cpu+cpu, t.IPs); err != nil {
 			return false, errors.Is(err, ErrNoSpace), nil
 		}
 	}
@@ -120,7 +127,7 @@ func (r *Recorder) stackID(cpu int, ctx ringbuf.Context, m *interning, id uint16
 		return false, false, err
 	}
 	if m.reserveFirst {
-		if slot, err = m.Intern(cpu, t.IPs); err != nil {
+		if slot, err = m.Intern(r.cpu+cpu, t.IPs); err != nil {
 			r.ring.Discard(cpu, e)
 			return false, errors.Is(err, ErrNoSpace), nil
 		}
