@@ -30,6 +30,7 @@ var completions = map[string]cobra.CompletionFunc{
 	"subbuf-size":    fixed("4096", "8192", "16384", "32768", "65536"),
 	"html":           endingIn("html"),
 	"summary":        endingIn("ftls"),
+	"model":          endingIn("yaml"),
 	"kernel":         folders,
 	"bits":           fixed("10", "11", "12", "13", "14", "15", "16", "17", "18"),
 	"compression":    fixed("zstd", "zlib", "none"),

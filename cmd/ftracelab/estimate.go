@@ -14,6 +14,7 @@ import (
 	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/html"
+	"ftracelab/report/model"
 	"ftracelab/report/summary"
 	"ftracelab/tracer/record"
 )
@@ -49,7 +50,8 @@ with full stacks and once through a stackmap, and counts the bytes on the pages.
 A capture is the text of trace or trace_pipe, the output of perf script, folded
 stacks, a trace.dat of trace-cmd, or a folder with per-CPU pages (cpuN.raw) and
 their formats; gzip and zstd are undone, but not of a trace.dat. Without one, a capture of a real kernel that comes with
-ftracelab is used. - is standard input.
+ftracelab is used. - is standard input. A FILE.yaml is a model of a capture, see
+ftracelab model; --seed is then also that of what is drawn from it.
 
 --summary keeps of a capture what is needed to answer for full stacks, for a stackmap
 of any size and for none. merge adds such summaries, and estimate answers from them,
@@ -203,9 +205,24 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 	return err
 }
 
+// ofModel makes the estimate for as many events as a model was learned from.
+func (f *estimateFlags) ofModel(ctx context.Context, path string) (*report.Report, error) {
+	src, err := openModel(path, model.RunOptions{Seed: uint64(f.opt.Seed)})
+	if err != nil {
+		return nil, err
+	}
+	o := f.opt
+	o.Memory, o.Path, o.Format = f.memory.budget(), path, "model"
+	return report.Estimate(ctx, src, o)
+}
+
 // one makes the estimate for one capture; an empty path stands for the embedded
 // example. skipped tells what was left out with --keep-going.
 func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, stderr io.Writer, path string) (r *report.Report, skipped, err error) {
+	if isModel(path) && f.format == "" {
+		r, err := f.ofModel(ctx, path)
+		return r, nil, err
+	}
 	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget(), Read: new(atomic.Int64)}
 	var c *capture.Capture
 	switch path {

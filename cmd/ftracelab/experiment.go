@@ -19,6 +19,7 @@ import (
 	"ftracelab/machine"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
+	"ftracelab/report/model"
 	"ftracelab/tracer/record"
 )
 
@@ -28,6 +29,7 @@ type experimentFlags struct {
 
 	list      bool
 	captures  []string
+	models    []string
 	scenarios []string
 	set       []string
 	duration  time.Duration
@@ -58,7 +60,8 @@ SPEC they say it all:
   title: kmem on two machines
   workloads:
     - {name: web, capture: web/}
-    - {name: model, scenario: mix, set: [set_event=kmem, options/stacktrace=1], duration: 2s}
+    - {name: web later, model: web.yaml, duration: 10s}
+    - {name: simulated, scenario: mix, set: [set_event=kmem, options/stacktrace=1], duration: 2s}
   designs: [full-stacks, "stackmap:bits=10", "stackmap:bits=14"]
   seeds: [1, 2, 3]
   buffer-size-kb: [1408, 8192]
@@ -85,9 +88,10 @@ was interrupted goes on where it was.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab")
 	fl.StringArrayVar(&f.captures, "capture", nil, `a capture as a workload; "example" is the one that comes with ftracelab`)
+	fl.StringArrayVar(&f.models, "model", nil, "a model of a capture as a workload, see ftracelab model")
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "a scenario of the simulated machine as a workload")
 	fl.StringArrayVar(&f.set, "set", nil, "of the scenarios: write VALUE to a tracefs file before the run: FILE=VALUE")
-	fl.DurationVar(&f.duration, "duration", 0, "of the scenarios: simulated time to run (default 1s)")
+	fl.DurationVar(&f.duration, "duration", 0, "of the scenarios and models: simulated time to run (default 1s; for a model, as many events as it was learned from)")
 	fl.StringVar(&f.designs, "designs", "", "designs to compare, with commas between, the first is the base: "+strings.Join(record.DesignNames(), ", ")+"; see estimate --help")
 	fl.IntVar(&f.seeds, "seeds", 0, "how many seeds, from 1 on")
 	fl.IntSliceVar(&f.bufferKB, "buffer-size-kb", nil, "sizes of the buffer of each CPU")
@@ -140,8 +144,11 @@ func (f *experimentFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	r := experiment.Runner{Jobs: f.jobs, Progress: progressOf(cmd.ErrOrStderr())}
 	r.Open = func(ctx context.Context, w experiment.Workload, seed uint32) (*experiment.Source, error) {
-		if w.Scenario != "" {
+		switch {
+		case w.Scenario != "":
 			return f.openScenario(ctx, w, seed)
+		case w.Model != "":
+			return f.openModel(w, dir, seed)
 		}
 		return f.openCapture(ctx, w, dir)
 	}
@@ -190,8 +197,8 @@ func (f *experimentFlags) writer() (func(*experiment.Table, io.Writer) error, er
 // spec reads the spec and puts the flags in. dir is where its paths begin.
 func (f *experimentFlags) spec(args []string) (s experiment.Spec, dir string, err error) {
 	switch {
-	case len(args) == 0 && len(f.captures)+len(f.scenarios) == 0:
-		return s, "", fmt.Errorf("want a SPEC, or --capture or --scenario; SPEC is a file or one of %s", strings.Join(experiment.BuiltinNames(), ", "))
+	case len(args) == 0 && len(f.captures)+len(f.models)+len(f.scenarios) == 0:
+		return s, "", fmt.Errorf("want a SPEC, or --capture, --model or --scenario; SPEC is a file or one of %s", strings.Join(experiment.BuiltinNames(), ", "))
 	case len(args) == 0:
 		s.Title = "designs over workloads"
 		s.Designs = []string{"full-stacks", "stackmap", "no-stacks"}
@@ -235,11 +242,14 @@ func readSpec(name string) ([]byte, error) {
 
 // override puts the flags in the place of what the spec says.
 func (f *experimentFlags) override(s experiment.Spec, dir string) (experiment.Spec, string, error) {
-	if len(f.captures)+len(f.scenarios) > 0 {
+	if len(f.captures)+len(f.models)+len(f.scenarios) > 0 {
 		s.Workloads, s.Answer, dir = nil, "", ""
 	}
 	for _, name := range f.captures {
 		s.Workloads = append(s.Workloads, experiment.Workload{Capture: name})
+	}
+	for _, name := range f.models {
+		s.Workloads = append(s.Workloads, experiment.Workload{Model: name, Duration: experiment.Duration(f.duration)})
 	}
 	for _, name := range f.scenarios {
 		s.Workloads = append(s.Workloads, experiment.Workload{Scenario: name, Set: f.set, Duration: experiment.Duration(f.duration)})
@@ -247,8 +257,8 @@ func (f *experimentFlags) override(s experiment.Spec, dir string) (experiment.Sp
 	switch {
 	case len(f.scenarios) == 0 && len(f.set) > 0:
 		return s, "", errors.New("--set is for --scenario")
-	case len(f.scenarios) == 0 && f.duration != 0:
-		return s, "", errors.New("--duration is for --scenario")
+	case len(f.models)+len(f.scenarios) == 0 && f.duration != 0:
+		return s, "", errors.New("--duration is for --scenario and --model")
 	case f.seeds < 0:
 		return s, "", fmt.Errorf("--seeds %d is negative", f.seeds)
 	}
@@ -289,12 +299,29 @@ func (f *experimentFlags) openCapture(ctx context.Context, w experiment.Workload
 		c, err := capture.OpenExample(opt)
 		return sourceOf(c, opt, err)
 	}
-	path := w.Capture
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	c, err := capture.Open(path, opt)
+	c, err := capture.Open(from(dir, w.Capture), opt)
 	return sourceOf(c, opt, err)
+}
+
+// from is a path that a spec in dir names.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// openModel draws records from a model.
+func (f *experimentFlags) openModel(w experiment.Workload, dir string, seed uint32) (*experiment.Source, error) {
+	path := from(dir, w.Model)
+	src, err := openModel(path, model.RunOptions{Seed: uint64(seed), Duration: uint64(w.Duration)})
+	if err != nil {
+		return nil, err
+	}
+	return &experiment.Source{
+		Source: src, Close: func() error { return nil },
+		Options: report.Options{Path: path, Format: "model", Memory: f.memory.budget()},
+	}, nil
 }
 
 func sourceOf(c *capture.Capture, opt capture.Options, err error) (*experiment.Source, error) {

@@ -1,16 +1,13 @@
 package experiment
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"ftracelab/internal/strictyaml"
 	"ftracelab/report"
 	"ftracelab/tracer/record"
 )
@@ -35,13 +32,17 @@ type Spec struct {
 	Answer string `yaml:"answer" json:"-"`
 }
 
-// Workload is a capture, or a scenario of the simulated machine.
+// Workload is a capture, a model of one, or a scenario of the simulated machine.
 type Workload struct {
-	Name string `yaml:"name" json:"name"` // for the table; if it is empty, the capture's or scenario's
+	Name string `yaml:"name" json:"name"` // for the table; if it is empty, the capture's, model's or scenario's
 
 	// Capture is a file or folder, or "example" for the capture that comes with the
 	// program. Its records are the same for every seed.
 	Capture string `yaml:"capture" json:"capture,omitempty"`
+
+	// Model is a file that ftracelab model has written. Duration is how long records are
+	// drawn from it; 0: as many records as it was learned from.
+	Model string `yaml:"model" json:"model,omitempty"`
 
 	// Scenario is the name of one. Set are writes to tracefs files before it runs,
 	// FILE=VALUE, Duration is how much simulated time it runs for, and CPUs how many it
@@ -77,34 +78,10 @@ const (
 // Parse reads a spec from YAML. The error names the line and what is allowed there.
 func Parse(text []byte) (Spec, error) {
 	var s Spec
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&s); err != nil && err != io.EOF { // EOF: there is nothing
-		return Spec{}, readable(err)
+	if err := strictyaml.Decode(text, &s); err != nil {
+		return Spec{}, err
 	}
 	return s, nil
-}
-
-// The keys that there are, for the error that tells of another one.
-var keysOf = map[string]string{
-	"experiment.Spec":     "title, question, workloads, designs, seeds, buffer-size-kb, subbuf-size, metrics, answer",
-	"experiment.Workload": "name, capture, scenario, set, duration, cpus",
-}
-
-// readable makes an error of the library speak of keys and not of Go's types.
-func readable(err error) error {
-	var types *yaml.TypeError
-	if !errors.As(err, &types) {
-		return err
-	}
-	var lines []string
-	for _, line := range types.Errors {
-		if what, typ, ok := strings.Cut(line, " not found in type "); ok {
-			line = strings.Replace(what, "field ", "no key ", 1) + "; there are " + keysOf[typ]
-		}
-		lines = append(lines, line)
-	}
-	return errors.New(strings.Join(lines, "\n"))
 }
 
 // Validate returns an error that names what of s cannot be run, or nil.
@@ -172,11 +149,19 @@ func (s *Spec) complete() error {
 }
 
 func (w *Workload) complete() error {
+	kinds := 0
+	for _, kind := range []string{w.Capture, w.Model, w.Scenario} {
+		if kind != "" {
+			kinds++
+		}
+	}
 	switch {
-	case (w.Capture == "") == (w.Scenario == ""):
-		return errors.New("want either capture or scenario")
-	case w.Capture != "" && (len(w.Set) > 0 || w.Duration != 0 || w.CPUs != 0):
-		return errors.New("set, duration and cpus are for a scenario, not for a capture")
+	case kinds != 1:
+		return errors.New("want one of capture, model and scenario")
+	case w.Capture != "" && w.Duration != 0:
+		return errors.New("duration is for a scenario or a model, not for a capture")
+	case w.Scenario == "" && (len(w.Set) > 0 || w.CPUs != 0):
+		return errors.New("set and cpus are for a scenario")
 	case w.Duration < 0:
 		return fmt.Errorf("duration %v is negative", time.Duration(w.Duration))
 	}
@@ -184,7 +169,7 @@ func (w *Workload) complete() error {
 		w.Duration = Duration(time.Second)
 	}
 	if w.Name == "" {
-		w.Name = w.Capture + w.Scenario
+		w.Name = w.Capture + w.Model + w.Scenario
 	}
 	return nil
 }

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/capture"
+	"ftracelab/report"
+	"ftracelab/report/model"
+	"ftracelab/tracer/event"
+	"ftracelab/tracer/record"
+)
+
+// modelFlags are the flags of model.
+type modelFlags struct {
+	memory   *memoryFlag
+	output   string
+	kernel   string
+	format   string
+	instance string
+	frames   string
+}
+
+func modelCommand(memory *memoryFlag) *cobra.Command {
+	f := modelFlags{memory: memory}
+	cmd := &cobra.Command{
+		Use:   "model [CAPTURE]",
+		Short: "Learn a compact model of a capture",
+		Long: `model counts what a capture holds (how often each stack came and how many addresses
+it has, how new stacks appeared, sizes of records by type of event, times between
+events and tasks of each CPU) and writes that as YAML. The model holds no addresses,
+no symbols and no content of records; names of tasks and of types of events it does.
+
+estimate reads a model like a capture, and experiments take it as a workload:
+
+  workloads:
+    - {model: model.yaml, duration: 10s}
+
+The records that are drawn from it are the same for the same seed.
+
+Unless the capture comes from standard input, model also learns from its first half and
+lets that predict the second. What comes out is in the file under held-out; a model that
+is more than 5 % off in bytes per event, or 10 % in different stacks, is warned of. Without
+a CAPTURE, the one that comes with ftracelab is used.`,
+		Example: `  ftracelab model -o model.yaml capture/
+  ftracelab estimate model.yaml`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := ""
+			if len(args) > 0 {
+				path = args[0]
+			}
+			if err := f.run(cmd, path); err != nil {
+				return fmt.Errorf("model: %w", err)
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", stdoutName, "file to write; - is the standard output")
+	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
+	fl.StringVar(&f.format, "format", "", "what the file is: "+strings.Join(capture.Formats(), ", ")+" (default: found out)")
+	fl.StringVar(&f.instance, "instance", "", "of a trace.dat: the instance whose buffer is read")
+	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", "))
+	return cmd
+}
+
+func (f *modelFlags) run(cmd *cobra.Command, path string) (err error) {
+	ctx := cmd.Context()
+	if isModel(path) {
+		return usageError{fmt.Errorf("%s is a model already; want a capture", path)}
+	}
+	defer f.memory.limit()()
+	out, err := createOutput(ctx, f.output, cmd.OutOrStdout(), path, f.kernel)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.discard()) }()
+	m, err := f.learn(ctx, cmd.InOrStdin(), path)
+	if err != nil {
+		return err
+	}
+	if path != "-" {
+		if err := f.holdOut(ctx, cmd.ErrOrStderr(), m, path); err != nil {
+			return err
+		}
+	}
+	if err := writeOutput(out, func(w *os.File) error { return m.Write(w) }); err != nil {
+		return err
+	}
+	if f.output == stdoutName {
+		return nil
+	}
+	return describe(cmd.OutOrStdout(), m)
+}
+
+func (f *modelFlags) learn(ctx context.Context, stdin io.Reader, path string) (m *model.Model, err error) {
+	c, err := f.open(ctx, stdin, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return model.Learn(ctx, c, model.LearnOptions{From: filepath.Base(c.Info().Path), Comm: c.Comm, Memory: f.memory.budget()})
+}
+
+// holdOut notes in m how well the halves of its capture agree, and warns if they do not.
+func (f *modelFlags) holdOut(ctx context.Context, stderr io.Writer, m *model.Model, path string) error {
+	h, err := m.HoldOut(ctx, 2, func() (record.Source, *event.Table, func() error, error) {
+		c, err := f.open(ctx, nil, path)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return c, c.Types(), c.Close, nil
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		complain(stderr, "model: how well it predicts is not known: %v", err)
+		return nil
+	}
+	misses := h.Misses()
+	m.Learned.HeldOut = &misses
+	for _, doubt := range misses.Doubts() {
+		complain(stderr, "model: %s", doubt)
+	}
+	return nil
+}
+
+// open opens the capture; an empty path stands for the embedded example.
+func (f *modelFlags) open(ctx context.Context, stdin io.Reader, path string) (*capture.Capture, error) {
+	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, Instance: f.instance, Frames: f.frames, Memory: f.memory.budget()}
+	switch path {
+	case "":
+		return capture.OpenExample(opt)
+	case "-":
+		return capture.OpenReader(underContext(ctx, stdin), "standard input", opt)
+	}
+	return capture.Open(path, opt)
+}
+
+// describe says in a few lines what a model was learned from.
+func describe(w io.Writer, m *model.Model) error {
+	_, err := fmt.Fprintf(w, "a model of %s events on %d CPUs, %s different stacks\n",
+		report.Group(m.Learned.Events), len(m.CPUs), report.Group(m.Kernel.Unique()+m.User.Unique()))
+	if h := m.Learned.HeldOut; err == nil && h != nil {
+		_, err = fmt.Fprintf(w, "its first half predicts the second: bytes per event %+.1f %% off with full stacks, %+.1f %% with a stackmap; different stacks %+.1f %%\n",
+			h.FullStacks, h.Stackmap, h.Unique)
+	}
+	return err
+}
+
+// isModel reports whether a path is that of a model. It goes by the name, so that a
+// mistake in the file is told as one in a model.
+func isModel(path string) bool {
+	ext := filepath.Ext(path)
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// readModel reads the file of a model.
+func readModel(path string) (*model.Model, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, model.MaxBytes+1))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	m, err := model.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// openModel begins to draw from the model in a file.
+func openModel(path string, opt model.RunOptions) (*model.Source, error) {
+	m, err := readModel(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.Open(opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,146 @@
+package model
+
+import (
+	"fmt"
+	"io"
+
+	"go.yaml.in/yaml/v3"
+
+	"ftracelab/internal/strictyaml"
+)
+
+// Schema is the value of the key schema. Another one is refused.
+const Schema = "ftracelab/model/1"
+
+// Model is what was learned of a trace.
+type Model struct {
+	Schema  string  `yaml:"schema"`
+	Learned Learned `yaml:"learned"`
+	CPUs    []CPU   `yaml:"cpus"`
+	Events  []Event `yaml:"events"`
+	Kernel  *Stacks `yaml:"kernel-stacks,omitempty"` // nil: there were none
+	User    *Stacks `yaml:"user-stacks,omitempty"`
+}
+
+// Learned says what a model was learned from.
+type Learned struct {
+	From    string  `yaml:"from"`
+	Events  uint64  `yaml:"events"`
+	Lost    uint64  `yaml:"lost"`    // events that are known to be missing
+	Seconds float64 `yaml:"seconds"` // 0: the trace had no times
+	// HeldOut is how well the first half of the trace predicted the second; nil: nobody
+	// has tried.
+	HeldOut *Misses `yaml:"held-out,omitempty"`
+
+	first, last uint64 // the times of the trace, for [Model.HoldOut]
+}
+
+// Pair and Triple are rows of numbers. They take one line in the file.
+type (
+	Pair   [2]uint64
+	Triple [3]uint64
+)
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (p *Pair) UnmarshalYAML(n *yaml.Node) error { return row(p[:], n) }
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (t *Triple) UnmarshalYAML(n *yaml.Node) error { return row(t[:], n) }
+
+func row(to []uint64, n *yaml.Node) error {
+	var numbers []uint64
+	if err := n.Decode(&numbers); err != nil {
+		return err
+	}
+	if len(numbers) != len(to) {
+		return fmt.Errorf("line %d: a row of %d numbers: want %d", n.Line, len(numbers), len(to))
+	}
+	copy(to, numbers)
+	return nil
+}
+
+// CPU is what one CPU recorded.
+type CPU struct {
+	CPU    int    `yaml:"cpu"`
+	Events uint64 `yaml:"events"`
+	// Gaps are times between one event and the next: nanoseconds, and how often. Each row
+	// is the mean of the gaps that have as many binary digits. The time before the CPU's
+	// first event and after its last is a gap, too, so that all of them add up to the
+	// length of the trace.
+	Gaps []Pair `yaml:"gaps,flow,omitempty"`
+	// Again is the probability that an event is of the same task as the one before it
+	// because that one goes on running.
+	Again float64 `yaml:"again"`
+	// Tasks are those with the most events, and Others the number and the events of all
+	// others.
+	Tasks  []Task `yaml:"tasks,flow,omitempty"`
+	Others Pair   `yaml:"others,flow"`
+}
+
+// Task is a task's part of a CPU's events.
+type Task struct {
+	PID    int32  `yaml:"pid"`
+	Comm   string `yaml:"comm,omitempty"`
+	Events uint64 `yaml:"events"`
+}
+
+// Event is a type of events.
+type Event struct {
+	Name   string `yaml:"name"` // SYSTEM:NAME
+	Events uint64 `yaml:"events"`
+	Kernel uint64 `yaml:"with-kernel-stack"` // of Events
+	User   uint64 `yaml:"with-user-stack"`
+	// Sizes are bytes of a record, common header included, and how many have them.
+	Sizes []Pair `yaml:"sizes,flow"`
+}
+
+// Stacks is how often stacks came.
+type Stacks struct {
+	// Ranked are the stacks, from the most common to the rarest: how often a stack came,
+	// how many addresses it has, and how many different stacks are like that.
+	Ranked []Triple `yaml:"ranked,flow"`
+	// Growth is how many of the first stacks were different: points of a curve.
+	Growth []Pair `yaml:"growth,flow"`
+	// Exponent of Heaps' law, by which the curve goes on behind its last point. nil: there
+	// were too few stacks for a law.
+	Exponent *float64 `yaml:"exponent,omitempty"`
+}
+
+// Bounds of a model: they limit what drawing from it takes.
+const (
+	maxCPUs   = 1024
+	maxTypes  = 4096
+	maxRecord = 1 << 16
+	maxDepth  = 4096
+	maxStacks = 1 << 18
+	maxCount  = 1 << 40
+)
+
+// MaxBytes is how long the text of a model may be.
+const MaxBytes = 4 << 20
+
+// Parse reads a model from YAML and checks it. The error names the line and what is
+// allowed there.
+func Parse(text []byte) (*Model, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("a model has %d bytes at most", MaxBytes)
+	}
+	m := new(Model)
+	if err := strictyaml.Decode(text, m); err != nil {
+		return nil, err
+	}
+	if err := m.Validate(); err != nil {
+		return nil, locate(text, err)
+	}
+	return m, nil
+}
+
+// Write writes m as YAML.
+func (m *Model) Write(w io.Writer) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(m); err != nil {
+		return err
+	}
+	return e.Close()
+}
