@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ was interrupted goes on where it was.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab")
+	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab, and what they ask")
 	fl.StringArrayVar(&f.captures, "capture", nil, `a capture as a workload; "example" is the one that comes with ftracelab`)
 	fl.StringArrayVar(&f.models, "model", nil, "a model of a capture as a workload, see ftracelab model")
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "a scenario of the simulated machine as a workload")
@@ -112,17 +113,29 @@ func metricsHelp() string {
 	return b.String()
 }
 
+// listExperiments writes the title of each experiment, and below it its question.
 func listExperiments(w io.Writer) error {
+	const indent = 17
+	width := min(cmp.Or(columns(w), 100), 100)
+	var b strings.Builder
 	for _, name := range experiment.BuiltinNames() {
 		s, err := experiment.Builtin(name)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "%-16s %s\n", name, s.Title); err != nil {
-			return err
+		fmt.Fprintf(&b, "%-*s%s\n", indent, name, s.Title)
+		line := ""
+		for word := range strings.FieldsSeq(s.Question) {
+			if line != "" && indent+len(line)+1+len(word) > width {
+				fmt.Fprintf(&b, "%*s%s\n", indent, "", line)
+				line = ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
 		}
+		fmt.Fprintf(&b, "%*s%s\n", indent, "", line)
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func (f *experimentFlags) run(cmd *cobra.Command, args []string) (err error) {

@@ -36,6 +36,9 @@ var metrics = []Metric{
 	{"pays_after_events", "", "events that pay for the maps", func(_ *report.Report, d *report.Result) (float64, bool) {
 		return float64(d.Net.BreakEvenEvents), d.Net.BreakEvenEvents > 0
 	}},
+	{"probes_per_lookup", "", "slots of a map looked at for one stack, at most", perLookup(func(w *report.Work) uint64 { return w.Probes })},
+	{"loads_per_lookup", "", "words loaded from a map for one stack, at most", perLookup(func(w *report.Work) uint64 { return w.Loads })},
+	{"rmws_per_lookup", "", "atomic read-modify-writes of a map for one stack", perLookup(func(w *report.Work) uint64 { return w.RMWs })},
 	{"pages", "", "sub-buffers written", figure(func(d *report.Result) float64 { return float64(d.Breakdown.Pages) })},
 	{"bytes", "B", "whole pages, with headers and tails", figure(func(d *report.Result) float64 { return float64(d.Bytes) })},
 	{"tail_pct", "%", "of the pages, what nothing was written to", figure(func(d *report.Result) float64 {
@@ -49,6 +52,16 @@ var metrics = []Metric{
 
 func figure(get func(*report.Result) float64) func(*report.Report, *report.Result) (float64, bool) {
 	return func(_ *report.Report, d *report.Result) (float64, bool) { return get(d), true }
+}
+
+// perLookup is a count of report.Work for each stack that a map was asked for.
+func perLookup(count func(*report.Work) uint64) func(*report.Report, *report.Result) (float64, bool) {
+	return func(_ *report.Report, d *report.Result) (float64, bool) {
+		if !d.Work.Counted || d.Work.Lookups == 0 {
+			return 0, false
+		}
+		return float64(count(&d.Work)) / float64(d.Work.Lookups), true
+	}
 }
 
 func entries(d *report.Result) (n uint64) {
