@@ -11,7 +11,7 @@ import (
 )
 
 // elements are those that a page has of itself.
-var elements = regexp.MustCompile(`^/?(?:!DOCTYPE|html|head|meta|title|style|body|header|nav|main|article|section|details|summary|footer|script|h1|h2|h3|p|a|label|input|output|button|div|b|span|bdi|table|caption|thead|tbody|tr|th|td|ol|ul|li|svg|rect|text|code)(?:[ />]|$)`)
+var elements = regexp.MustCompile(`^/?(?:!DOCTYPE|html|head|meta|title|style|body|header|nav|main|article|section|details|summary|footer|script|h1|h2|h3|p|a|label|input|output|button|div|b|strong|span|bdi|table|caption|thead|tbody|tr|th|td|ol|ul|li|svg|rect|text|code)(?:[ />]|$)`)
 
 // FuzzHostile writes a page of a report with any strings: they are no markup, end no
 // string and no script, and the charts' options stay JSON. The number of tags is that

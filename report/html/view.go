@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"ftracelab/report"
 )
@@ -10,7 +11,7 @@ import (
 // view is a report in the form that the page shows.
 type view struct {
 	ID, Name, Summary, Verified string
-	Answer                      string
+	Before, Verdict, After      string   // the answer; the verdict says what the map costs
 	Assumed                     []string // what the answer depends on
 	Facts                       []fact
 	WhatIf                      *whatIf
@@ -127,7 +128,8 @@ func newView(n int, r *report.Report) *view {
 // facts are the figures at the top: those of the answer.
 func (v *view) facts(r *report.Report) {
 	a := &r.Answer
-	v.Answer = a.Sentence
+	v.Verdict = a.Verdict
+	v.Before, v.After, _ = strings.Cut(a.Sentence, a.Verdict)
 	if a.SavingPct > 0 {
 		with := a.Design
 		if a.Bits > 0 {
