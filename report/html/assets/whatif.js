@@ -58,6 +58,7 @@ function whatIf(box) {
 			setting += ", bits=" + size;
 		}
 		box.querySelector("caption").textContent = "With " + setting;
+		box.querySelector(".scroll").setAttribute("aria-label", "With " + setting);
 		var rows = box.querySelectorAll("tbody tr");
 		recompute(model, kb, size).forEach(function (row, r) {
 			cells(row).forEach(function (text, c) { rows[r].children[c].textContent = text; });
