@@ -24,6 +24,7 @@ type Capacity struct {
 	EnoughBits int           `json:"enough_bits"`     // the bits of the smallest map that drops no more than max_drop_pct of the trace's stacks; 0: none
 	Pays       *Pays         `json:"pays,omitempty"`  // about the map of the first design that has one; none: it saves nothing
 	Shared     []Sharing     `json:"sharing"`         // of each design with a map
+	Sizes      []Size        `json:"sizes"`           // of each design, with each size of map that may be chosen, see [Report.At]
 	Target     float64       `json:"target_seconds"`  // 0: not asked
 	LookBack   []Reach       `json:"reach_target"`    // what each design takes to look back target_seconds
 	BudgetKB   uint64        `json:"budget_kb"`       // 0: not asked
@@ -131,7 +132,7 @@ func (r *run) capacity(rep *Report) (Capacity, error) {
 	}
 	c := Capacity{
 		Basis: Extrapolated, Asked: r.opt.Plan.asked(), Instances: p.plan.Instances, UniqueFactor: p.plan.UniqueFactor,
-		Rate: round4(p.rate), MaxDropPct: 100 * p.plan.maxDrops(), Maps: []MapCapacity{}, Shared: []Sharing{},
+		Rate: round4(p.rate), MaxDropPct: 100 * p.plan.maxDrops(), Maps: []MapCapacity{}, Shared: []Sharing{}, Sizes: []Size{},
 		Target: p.plan.TargetSeconds, LookBack: []Reach{}, BudgetKB: p.plan.BudgetKB, Budget: []Reach{},
 	}
 	c.Growth = p.growth()
@@ -143,6 +144,9 @@ func (r *run) capacity(rep *Report) (Capacity, error) {
 		options, err := p.options(i)
 		if err != nil {
 			return c, err
+		}
+		for j := range options {
+			c.Sizes = append(c.Sizes, options[j].size())
 		}
 		chosen := p.choose(options)
 		if chosen.bits > 0 {
@@ -319,6 +323,10 @@ func (p *planner) options(n int) ([]option, error) {
 		all = append(all, b)
 	}
 	return all, nil
+}
+
+func (o *option) size() Size {
+	return Size{Design: o.Name, Exists: o.Exists, Bits: o.bits, MapBytes: o.maps, DropsPct: round4(100 * o.drops), PagesPerEvent: o.pages}
 }
 
 // choose takes the smallest map that drops no more than the plan allows. If the plan does

@@ -128,6 +128,10 @@ func fitLaw(points []GrowthPoint) (f fitted, why string) {
 	return f, ""
 }
 
+// Unique is how many of n stacks are different, by the law. The factor of a Plan is not in
+// it.
+func (g *Growth) Unique(n float64) float64 { return law{g.Law, g.Scale, g.Shape}.unique(n) }
+
 func continued(l law, p GrowthPoint) fitted {
 	return fitted{law: l, n: float64(p.Stacks), u: float64(p.Unique)}
 }

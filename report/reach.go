@@ -21,9 +21,9 @@ func (p *planner) bufferKB(pages uint64) uint64 {
 	return (pages-1)*uint64(p.opt.SubbufSize-ringbuf.PageHeaderSize)/1024 + 1
 }
 
-// pagesOf is the inverse of bufferKB.
-func (p *planner) pagesOf(kb uint64) uint64 {
-	room := uint64(p.opt.SubbufSize - ringbuf.PageHeaderSize)
+// pagesOf is the inverse of bufferKB, for sub-buffers of that many bytes.
+func pagesOf(kb, subbuf uint64) uint64 {
+	room := subbuf - ringbuf.PageHeaderSize
 	return max(2, (kb*1024+room-1)/room)
 }
 
@@ -35,7 +35,7 @@ func (p *planner) memory(pages uint64) uint64 {
 // lookBack says what it takes to look back as far as the plan asks.
 func (p *planner) lookBack(o *option) Reach {
 	r := o.reach()
-	most := p.pagesOf(MaxBufferSizeKB)
+	most := pagesOf(MaxBufferSizeKB, uint64(p.opt.SubbufSize))
 	need := func(perEvent float64) uint64 {
 		return atMost(max(2, p.plan.TargetSeconds*p.rate*perEvent+0.5), most)
 	}
@@ -73,7 +73,7 @@ func (p *planner) fill(options []option) (best *Reach) {
 		if each < 2 {
 			continue
 		}
-		pages := min(uint64(each), p.pagesOf(MaxBufferSizeKB))
+		pages := min(uint64(each), pagesOf(MaxBufferSizeKB, uint64(p.opt.SubbufSize)))
 		if events := float64(pages) / o.pages; events > most {
 			r := o.reach()
 			p.hold(&r, o, pages, pages)

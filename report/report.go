@@ -296,6 +296,7 @@ type TopStack struct {
 	SharePct float64  `json:"share_pct"` // its share of the stacks of its kind
 	Depth    int      `json:"depth"`
 	Bytes    uint64   `json:"bytes"`  // what its records take in full
+	Saved    uint64   `json:"saved"`  // how many of Bytes ids in their place save, if a map has room for the stack
 	Frames   []string `json:"frames"` // the innermost first; empty if they were not kept
 }
 

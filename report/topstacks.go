@@ -25,6 +25,7 @@ func (r *run) appendTop(out []TopStack, kind string, u *uniqueSet, stacks uint64
 		} else {
 			t.Bytes = s.count * userStackBytes
 		}
+		t.Saved = t.Bytes - min(t.Bytes, s.count*stackIDBytes)
 		for _, ip := range u.addresses(s) {
 			t.Frames = append(t.Frames, r.frame(kind, ip))
 		}

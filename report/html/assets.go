@@ -20,17 +20,24 @@ var echartsGz []byte
 //go:embed assets/style.css
 var styleCSS string
 
-// chartsJS puts the options of a page's charts into their places.
-//
-//go:embed assets/charts.js
-var chartsJS string
+// The scripts of a page: its charts, flame graphs and sliders, and what calls them.
+var (
+	//go:embed assets/charts.js
+	chartsJS string
+	//go:embed assets/flame.js
+	flameJS string
+	//go:embed assets/whatif.js
+	whatIfJS string
+	//go:embed assets/page.js
+	pageJS string
+)
 
 // pageTmpl is the page.
 //
 //go:embed assets/page.tmpl
 var pageTmpl string
 
-// echarts unpacks the charts' script.
+// echarts unpacks the charts' script, as the page does when it is opened.
 func echarts() (string, error) {
 	z, err := gzip.NewReader(bytes.NewReader(echartsGz))
 	if err != nil {

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"math"
 	"strings"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
@@ -73,62 +74,97 @@ func bytesChart(id string, r *report.Report) chart {
 	return newChart(id, "Bytes per event of each design by what they are; the same figures are in the table below", false, bar)
 }
 
-// retainedChart shows how far back the same buffer reaches.
+// retainedChart shows how far back the same buffer reaches. What is beyond the length of
+// the trace is extrapolated, and drawn pale.
 func retainedChart(id string, r *report.Report) chart {
 	bar := charts.NewBar()
 	bar.SetGlobalOptions(frame(id, forLabels)...)
 	var names []string
-	var data []opts.BarData
-	what := "seconds" // for a capture without times, events are counted instead
-	for i := len(r.Designs) - 1; i >= 0; i-- {
-		names = append(names, label(r.Designs[i].Name))
-		d := &r.Designs[i]
-		if d.RetainedSeconds.Known() {
-			data = append(data, opts.BarData{Value: float64(d.RetainedSeconds)})
-		} else {
-			what, data = "events", append(data, opts.BarData{Value: d.RetainedEvents})
-		}
+	var seen, beyond []opts.BarData
+	what, length := "seconds", float64(r.Input.Seconds)
+	if !r.Input.Seconds.Known() { // events are counted instead
+		what, length = "events", float64(r.Input.Events)
 	}
-	bar.SetXAxis(names).AddSeries(what, data)
+	for i := len(r.Designs) - 1; i >= 0; i-- {
+		d := &r.Designs[i]
+		names = append(names, label(d.Name))
+		back := float64(d.RetainedSeconds)
+		if !r.Input.Seconds.Known() {
+			back = float64(d.RetainedEvents)
+		}
+		more := 0.0
+		if d.RetainedBasis == report.Extrapolated {
+			more = max(0, back-length)
+		}
+		seen = append(seen, opts.BarData{Value: back - more})
+		beyond = append(beyond, opts.BarData{Value: more})
+	}
+	bar.SetXAxis(names).
+		AddSeries(what+" of the trace", seen, charts.WithBarChartOpts(opts.BarChart{Stack: what})).
+		AddSeries("extrapolated", beyond, charts.WithBarChartOpts(opts.BarChart{Stack: what}),
+			charts.WithItemStyleOpts(opts.ItemStyle{Color: "#5470c6", Opacity: opts.Float(0.35), BorderColor: "#888", BorderWidth: 1}))
 	bar.XYReversal()
 	return newChart(id, what+" that the same buffer holds with each design; the same figures are in the table below", true, bar)
 }
 
-// sweepChart shows what is saved and what the map takes, by the size of the map.
-func sweepChart(id string, points []report.SweepPoint) chart {
-	line := charts.NewLine()
-	line.SetGlobalOptions(frame(id, forName,
+// sweepChart shows by the size of the map what share of the stacks it drops, what is
+// saved, and what memory it takes.
+func sweepChart(id string, points []report.SweepPoint, stacks uint64) chart {
+	bar := charts.NewBar()
+	bar.SetGlobalOptions(frame(id, forName,
 		charts.WithXAxisOpts(opts.XAxis{Name: "bits", NameLocation: "middle", NameGap: 28}),
-		charts.WithYAxisOpts(opts.YAxis{Name: "KiB", Type: "log"}),
+		charts.WithYAxisOpts(opts.YAxis{Name: "%", Max: 100}),
 	)...)
+	bar.ExtendYAxis(opts.YAxis{Name: "KiB", Type: "log", SplitLine: &opts.SplitLine{Show: opts.Bool(false)}})
 	var bits []int
+	var drops []opts.BarData
 	var saved, mem []opts.LineData
 	for _, p := range points {
 		bits = append(bits, p.Bits)
-		s := opts.LineData{Value: "-"} // negative values have no place on a logarithmic axis
-		if n := p.NetBytes + int64(p.MapBytes); n > 0 {
-			s.Value = kib(uint64(n))
-		}
-		saved = append(saved, s)
+		drops = append(drops, opts.BarData{Value: round2(100 * float64(p.Drops) / float64(max(1, stacks)))})
+		saved = append(saved, opts.LineData{Value: round2(p.SavingPct)})
 		mem = append(mem, opts.LineData{Value: kib(p.MapBytes)})
 	}
-	line.SetXAxis(bits).AddSeries("saved in this trace", saved).AddSeries("memory of the map", mem)
-	return newChart(id, "Bytes saved in this trace and memory of the map for each number of bits; the same figures are in the table below", false, line)
+	bar.SetXAxis(bits).AddSeries("stacks dropped %", drops)
+	line := charts.NewLine()
+	line.SetXAxis(bits).AddSeries("bytes saved %", saved).
+		AddSeries("memory of the map, KiB", mem, charts.WithLineChartOpts(opts.LineChart{YAxisIndex: 1}))
+	bar.Overlap(line)
+	return newChart(id, "Stacks dropped, bytes saved and memory of the map for each number of bits; the same figures are in the table below", false, bar)
 }
 
-// growthChart shows how the number of unique stacks grew during the trace.
-func growthChart(id string, points []report.GrowthPoint) chart {
+// growthChart shows how the number of unique stacks grew during the trace. With a law, it
+// also shows how that goes on until there are twice as many stacks.
+func growthChart(id string, points []report.GrowthPoint, law *report.Growth) chart {
 	line := charts.NewLine()
 	line.SetGlobalOptions(frame(id, forName,
 		charts.WithXAxisOpts(opts.XAxis{Name: "stacks seen", Type: "value", NameLocation: "middle", NameGap: 28}),
 		charts.WithYAxisOpts(opts.YAxis{Name: "unique"}),
 	)...)
-	data := []opts.LineData{{Value: []uint64{0, 0}}}
-	for _, p := range points {
-		data = append(data, opts.LineData{Value: []uint64{p.Stacks, p.Unique}})
+	plot := func(name string, data []opts.LineData, style opts.LineStyle) {
+		line.AddSeries(name, data, charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}), charts.WithLineStyleOpts(style))
 	}
-	line.AddSeries("unique stacks", data, charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}))
-	return newChart(id, "Unique stacks against stacks seen; the same figures are in the table below", true, line)
+	data := []opts.LineData{{Value: []float64{0, 0}}}
+	for _, p := range points {
+		data = append(data, opts.LineData{Value: []float64{float64(p.Stacks), float64(p.Unique)}})
+	}
+	plot("unique stacks", data, opts.LineStyle{})
+	if law == nil || law.Law == "" {
+		return newChart(id, "Unique stacks against stacks seen; the same figures are in the table below", true, line)
+	}
+	last := points[len(points)-1]
+	n, u := float64(last.Stacks), float64(last.Unique)
+	var fitted, goesOn []opts.LineData
+	const steps = 24
+	for i := 1; i <= steps; i++ {
+		part := float64(i) / steps
+		fitted = append(fitted, opts.LineData{Value: []float64{math.Round(n * part), round2(law.Unique(n * part))}})
+		more := law.Unique(n*(1+part)) - law.Unique(n)
+		goesOn = append(goesOn, opts.LineData{Value: []float64{math.Round(n * (1 + part)), round2(u + more)}})
+	}
+	plot("law fitted", fitted, opts.LineStyle{Type: "dotted"})
+	plot("extrapolated", goesOn, opts.LineStyle{Type: "dashed"})
+	return newChart(id, "Unique stacks against stacks seen, the law fitted to them, and how it goes on to twice as many stacks; what was seen is in the table below", false, line)
 }
 
 // depthChart shows how deep the stacks are and what is saved at each depth.

@@ -11,17 +11,13 @@ import (
 )
 
 // elements are those that a page has of itself.
-var elements = regexp.MustCompile(`^/?(?:!DOCTYPE|html|head|meta|title|style|body|main|article|section|details|summary|footer|script|h1|h2|p|div|b|span|bdi|table|caption|thead|tbody|tr|th|td|ol|ul|li|svg|rect|code)(?:[ />]|$)`)
+var elements = regexp.MustCompile(`^/?(?:!DOCTYPE|html|head|meta|title|style|body|header|nav|main|article|section|details|summary|footer|script|h1|h2|h3|p|a|label|input|output|button|div|b|strong|span|bdi|table|caption|thead|tbody|tr|th|td|ol|ul|li|svg|rect|text|code)(?:[ />]|$)`)
 
 // FuzzHostile writes a page of a report with any strings: they are no markup, end no
 // string and no script, and the charts' options stay JSON. The number of tags is that
 // of a page with harmless names.
 func FuzzHostile(f *testing.F) {
 	r, err := report.Estimate(context.Background(), &trace{n: 60, user: true}, report.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	lib, err := echarts()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -40,7 +36,7 @@ func FuzzHostile(f *testing.F) {
 		if err := Write(&b, &r); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Replace(b.String(), lib, "", 1)
+		return strings.NewReplacer(flameJS, "", whatIfJS, "").Replace(b.String()) // they compare with <
 	}
 	tags := strings.Count(page(f, "x", "x", "x"), "<")
 	f.Add("</script><script>alert(1)</script>", `&#34;,x:alert(2),"`, "\x1b[31m\u202e")

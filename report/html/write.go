@@ -29,7 +29,10 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	if err != nil {
 		return err
 	}
-	p := page{Title: "ftracelab estimate", Schema: report.Schema, Style: template.CSS(styleCSS), ECharts: template.JS(lib)}
+	p := page{
+		Title: "ftracelab estimate", Schema: report.Schema, Style: template.CSS(styleCSS),
+		ECharts: template.HTML(base64.StdEncoding.EncodeToString(echartsGz)),
+	}
 	var options strings.Builder
 	options.WriteString("var options = {")
 	for i, r := range reports {
@@ -45,8 +48,8 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	if len(reports) == 1 {
 		p.Title += ": " + p.Reports[0].Name
 	}
-	p.Charts = template.JS(options.String() + chartsJS)
-	p.Policy = policy(string(p.ECharts), string(p.Charts))
+	script := options.String() + chartsJS + flameJS + whatIfJS + pageJS
+	p.Script, p.Policy = template.JS(script), policy(lib, script)
 
 	var b bytes.Buffer
 	clean := plain.NewWriter(&b) // it changes nothing in the scripts
@@ -60,8 +63,9 @@ func Write(w io.Writer, reports ...*report.Report) error {
 // page is what the template shows.
 type page struct {
 	Title, Schema, Policy string
+	ECharts               template.HTML // packed; base64, in which nothing is markup
 	Style                 template.CSS
-	ECharts, Charts       template.JS
+	Script                template.JS
 	Reports               []*view
 }
 
