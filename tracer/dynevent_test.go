@@ -9,11 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/tracer/dynevent"
-
 	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/workload"
 )

@@ -13,12 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/tracer/dynevent"
-
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
+	"ftracelab/tracer/dynevent"
 )
 
 // An errorCase is one command of the captured error cases: what was opened how

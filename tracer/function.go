@@ -4,14 +4,13 @@ import (
 	"math"
 
 	"ftracelab/fgraph"
-	"ftracelab/tracer/functions"
-	"ftracelab/tracer/record"
-
 	"ftracelab/machine"
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/functions"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/record"
 )
 
 // functionInit registers the function tracer of the instance.

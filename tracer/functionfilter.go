@@ -6,12 +6,10 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/tracer/glob"
-
-	"ftracelab/tracer/functions"
-
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/functions"
+	"ftracelab/tracer/glob"
 )
 
 // functionMatch is what a word of a filter file selects. If the word begins with a

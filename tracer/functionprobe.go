@@ -6,12 +6,10 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/tracer/glob"
-
-	"ftracelab/tracer/functions"
-
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/functions"
+	"ftracelab/tracer/glob"
 )
 
 // A function command makes something happen at a function's entry:

@@ -5,11 +5,10 @@ import (
 	"strconv"
 	"syscall"
 
-	"ftracelab/tracer/functions"
-
 	"ftracelab/fgraph"
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/functions"
 )
 
 // graphFilters select the calls that function_graph shows: set_graph_function,

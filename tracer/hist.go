@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"syscall"
 
-	"ftracelab/tracer/dynevent"
-
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/event/filter"

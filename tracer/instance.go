@@ -3,17 +3,16 @@ package tracer
 import (
 	"fmt"
 
-	"ftracelab/tracer/clock"
-	"ftracelab/tracer/functions"
-	"ftracelab/tracer/pidlist"
-
 	"ftracelab/fgraph"
 	"ftracelab/machine"
 	"ftracelab/ringbuf"
+	"ftracelab/tracer/clock"
 	"ftracelab/tracer/cpumask"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/hist"
+	"ftracelab/tracer/functions"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/pidlist"
 	"ftracelab/tracer/plugin"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"

@@ -5,13 +5,12 @@ import (
 	"slices"
 	"syscall"
 
-	"ftracelab/tracer/printk"
-
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/option"
+	"ftracelab/tracer/printk"
 )
 
 // hold keeps the strings of a module that has been loaded. If it has any, the top

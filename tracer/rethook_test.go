@@ -4,11 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"ftracelab/tracer/functions"
-
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
 	"ftracelab/machine"
+	"ftracelab/tracer/functions"
 )
 
 // TestRethookBesideGraph hooks returns in both ways at once, of all functions, in

@@ -3,10 +3,9 @@ package tracer
 import (
 	"fmt"
 
-	"ftracelab/tracer/functions"
-
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/functions"
 )
 
 // stackTracer looks at the kernel stack at every function's entry and keeps the

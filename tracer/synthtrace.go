@@ -6,7 +6,6 @@ import (
 	"syscall"
 
 	"ftracelab/tracer/dynevent"
-
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/synth"
 )

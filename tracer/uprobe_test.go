@@ -6,10 +6,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer/dynevent"
-
-	"ftracelab/machine"
 )
 
 // Simulated tasks come by the places of their user stacks when a system call returns:

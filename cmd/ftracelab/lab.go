@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"ftracelab/tracer/dynevent"
-
 	"github.com/spf13/pflag"
 
 	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/record"
 	"ftracelab/workload"
 )

@@ -3,12 +3,11 @@ package main
 import (
 	"fmt"
 
-	"ftracelab/tracer/dynevent"
-
 	"golang.org/x/sys/unix"
 
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/workload/program"
 )
 

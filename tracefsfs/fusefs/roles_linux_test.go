@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 
-	"ftracelab/tracer/dynevent"
-
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
@@ -27,6 +25,7 @@ import (
 	"ftracelab/tracefsfs/fusefs/bridge"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
+	"ftracelab/tracer/dynevent"
 	"ftracelab/workload"
 )
 

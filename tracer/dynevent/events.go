@@ -9,9 +9,8 @@ import (
 
 	"ftracelab/machine"
 	"ftracelab/machine/memory"
-	"ftracelab/tracer/event"
-
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/event"
 )
 
 // Events are the dynamic events of a machine.

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"syscall"
 
-	"ftracelab/tracer/functions"
-
 	"ftracelab/fgraph/rethook"
 	"ftracelab/machine"
 	"ftracelab/tracer/event/probe"
+	"ftracelab/tracer/functions"
 )
 
 // callSize is how long the patched call at a function's entry is.

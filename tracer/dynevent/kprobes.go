@@ -5,9 +5,8 @@ import (
 	"slices"
 	"syscall"
 
-	"ftracelab/tracer/functions"
-
 	"ftracelab/machine"
+	"ftracelab/tracer/functions"
 )
 
 // kprobe is a probe at an address of the kernel. A probe on the patched call of a
