@@ -53,6 +53,9 @@ func TestRetainedChart(t *testing.T) {
 		}
 		if more > 0 {
 			beyond++
+			if math.Abs(seen-float64(r.Input.Seconds)) > 1e-9 {
+				t.Errorf("%s: %g s of a trace of %v are drawn as seen", d.Name, seen, r.Input.Seconds)
+			}
 		}
 		if more > 0 != (d.RetainedBasis == report.Extrapolated) {
 			t.Errorf("%s: %g s are extrapolated, its basis is %s", d.Name, more, d.RetainedBasis)
