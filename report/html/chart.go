@@ -154,7 +154,8 @@ func growthChart(id string, points []report.GrowthPoint, law *report.Growth) cha
 	}
 	last := points[len(points)-1]
 	n, u := float64(last.Stacks), float64(last.Unique)
-	var fitted, goesOn []opts.LineData
+	var fitted []opts.LineData
+	goesOn := []opts.LineData{{Value: []float64{n, u}}}
 	const steps = 24
 	for i := 1; i <= steps; i++ {
 		part := float64(i) / steps

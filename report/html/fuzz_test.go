@@ -36,7 +36,9 @@ func FuzzHostile(f *testing.F) {
 		if err := Write(&b, &r); err != nil {
 			t.Fatal(err)
 		}
-		return strings.NewReplacer(flameJS, "", whatIfJS, "").Replace(b.String()) // they compare with <
+		own, _, _ := strings.Cut(b.String(), `<script type="text/plain"`)
+		_, script, _ := strings.Cut(b.String(), "<script>")
+		return own + strings.NewReplacer(flameJS, "", whatIfJS, "").Replace(script) // these compare with <
 	}
 	tags := strings.Count(page(f, "x", "x", "x"), "<")
 	f.Add("</script><script>alert(1)</script>", `&#34;,x:alert(2),"`, "\x1b[31m\u202e")
