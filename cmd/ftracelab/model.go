@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ftracelab/budget"
 	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/model"
@@ -177,7 +178,7 @@ func isModel(path string) bool {
 }
 
 // readModel reads the file of a model.
-func readModel(path string) (*model.Model, error) {
+func readModel(path string, memory *budget.Budget) (*model.Model, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -186,7 +187,7 @@ func readModel(path string) (*model.Model, error) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	m, err := model.Parse(text)
+	m, err := model.Parse(text, memory)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -194,8 +195,8 @@ func readModel(path string) (*model.Model, error) {
 }
 
 // openModel begins to draw from the model in a file.
-func openModel(path string, opt model.RunOptions) (*model.Source, error) {
-	m, err := readModel(path)
+func openModel(path string, opt model.RunOptions, memory *budget.Budget) (*model.Source, error) {
+	m, err := readModel(path, memory)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ftracelab/budget"
 	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/model"
@@ -60,7 +61,7 @@ user-stacks:
 
 func parse(t testing.TB, text string) *model.Model {
 	t.Helper()
-	m, err := model.Parse([]byte(text))
+	m, err := model.Parse([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,9 +368,29 @@ func TestMistakes(t *testing.T) {
 		if text == small {
 			t.Fatalf("%q is not there", c.old)
 		}
-		if _, err := model.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := model.Parse([]byte(text), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %q", c.new, err, c.want)
 		}
+	}
+}
+
+func TestSizeIsBounded(t *testing.T) {
+	long := append([]byte(small), bytes.Repeat([]byte("#"), model.MaxBytes)...)
+	if _, err := model.Parse(long, nil); err == nil || !strings.Contains(err.Error(), "bytes at most") {
+		t.Error(err)
+	}
+	spent := budget.New(1)
+	for spent.Take(1<<10, "all there is") == nil {
+		continue
+	}
+	if _, err := model.Parse([]byte(small), spent); !errors.As(err, new(*budget.Error)) {
+		t.Error(err)
+	}
+	m := parse(t, small)
+	m.Learned.From = strings.Repeat("x", model.MaxBytes)
+	var out bytes.Buffer
+	if err := m.Write(&out); err == nil || out.Len() > 0 {
+		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
 
@@ -390,7 +411,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("schema: ftracelab/model/1"))
 	f.Add([]byte(strings.Replace(small, "[[1, 1], ", "[[7, 1], ", 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := model.Parse(text)
+		m, err := model.Parse(text, nil)
 		if err != nil {
 			return
 		}
@@ -398,7 +419,7 @@ func FuzzParse(f *testing.F) {
 		if err := m.Write(&out); err != nil {
 			t.Fatal(err)
 		}
-		again, err := model.Parse(out.Bytes())
+		again, err := model.Parse(out.Bytes(), nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out.Bytes())
 		}
