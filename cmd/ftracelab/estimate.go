@@ -207,12 +207,13 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 
 // ofModel makes the estimate for as many events as a model was learned from.
 func (f *estimateFlags) ofModel(ctx context.Context, path string) (*report.Report, error) {
-	src, err := openModel(path, model.RunOptions{Seed: uint64(f.opt.Seed)})
+	memory := f.memory.budget()
+	src, err := openModel(path, model.RunOptions{Seed: uint64(f.opt.Seed)}, memory)
 	if err != nil {
 		return nil, err
 	}
 	o := f.opt
-	o.Memory, o.Path, o.Format = f.memory.budget(), path, "model"
+	o.Memory, o.Path, o.Format = memory, path, "model"
 	return report.Estimate(ctx, src, o)
 }
 

@@ -327,13 +327,14 @@ func from(dir, path string) string {
 // openModel draws records from a model.
 func (f *experimentFlags) openModel(w experiment.Workload, dir string, seed uint32) (*experiment.Source, error) {
 	path := from(dir, w.Model)
-	src, err := openModel(path, model.RunOptions{Seed: uint64(seed), Duration: uint64(w.Duration)})
+	memory := f.memory.budget()
+	src, err := openModel(path, model.RunOptions{Seed: uint64(seed), Duration: uint64(w.Duration)}, memory)
 	if err != nil {
 		return nil, err
 	}
 	return &experiment.Source{
 		Source: src, Close: func() error { return nil },
-		Options: report.Options{Path: path, Format: "model", Memory: f.memory.budget()},
+		Options: report.Options{Path: path, Format: "model", Memory: memory},
 	}, nil
 }
 

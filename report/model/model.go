@@ -1,11 +1,14 @@
 package model
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
 	"go.yaml.in/yaml/v3"
 
+	"ftracelab/budget"
 	"ftracelab/internal/strictyaml"
 )
 
@@ -117,13 +120,20 @@ const (
 )
 
 // MaxBytes is how long the text of a model may be.
-const MaxBytes = 4 << 20
+const MaxBytes = 1 << 20
+
+// parseCost is the memory that reading takes for each byte of the text.
+const parseCost = 100
 
 // Parse reads a model from YAML and checks it. The error names the line and what is
-// allowed there.
-func Parse(text []byte) (*Model, error) {
+// allowed there. The memory that it takes is taken from memory; nil is a budget of the
+// default size.
+func Parse(text []byte, memory *budget.Budget) (*Model, error) {
 	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("a model has %d bytes at most", MaxBytes)
+		return nil, errTooLong
+	}
+	if err := budget.OrDefault(memory).Take(parseCost*int64(len(text)), "the text of a model"); err != nil {
+		return nil, err
 	}
 	m := new(Model)
 	if err := strictyaml.Decode(text, m); err != nil {
@@ -135,12 +145,19 @@ func Parse(text []byte) (*Model, error) {
 	return m, nil
 }
 
-// Write writes m as YAML.
+var errTooLong = fmt.Errorf("the text of a model has %d bytes at most", MaxBytes)
+
+// Write writes m as YAML. It writes nothing if the text would be longer than Parse reads.
 func (m *Model) Write(w io.Writer) error {
-	e := yaml.NewEncoder(w)
+	var text bytes.Buffer
+	e := yaml.NewEncoder(&text)
 	e.SetIndent(2)
-	if err := e.Encode(m); err != nil {
+	if err := errors.Join(e.Encode(m), e.Close()); err != nil {
 		return err
 	}
-	return e.Close()
+	if text.Len() > MaxBytes {
+		return errTooLong
+	}
+	_, err := w.Write(text.Bytes())
+	return err
 }

@@ -27,6 +27,10 @@ func heldOut(t *testing.T) []heldOutCapture {
 	for _, name := range []string{"kmem_stack", "sched_stack", "user_stack"} {
 		list = append(list, heldOutCapture{name, filepath.Join(oracle, "debian/stacks", name), ""})
 	}
+	captures := testutil.FromEnv(t, "FTRACELAB_CAPTURES", "the folder with the captures of perf script")
+	for _, name := range []string{"go-build", "tools"} {
+		list = append(list, heldOutCapture{"perf, " + name, filepath.Join(captures, "perf-script-"+name+".txt.gz"), ""})
+	}
 	return append(list, heldOutCapture{"the example", "", ""})
 }
 
