@@ -87,6 +87,9 @@ func rootCommand() *cobra.Command {
   ftracelab estimate                     what would stackmap save on this capture?
   ftracelab estimate perf.txt            … and on yours
   ftracelab merge *.ftls                 … and on a fleet, from estimate --summary
+  ftracelab experiment variants          designs compared, over workloads and seeds
+  ftracelab model DIR -o m.yaml          a model of a capture, without its addresses
+  ftracelab merge -o fleet.ftls *.ftls   one answer for many machines
   ftracelab report DIR                   a capture's pages as the text of trace
   ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
