@@ -51,6 +51,7 @@ type lab struct {
 	machine *machine.Machine
 	ft      *tracer.Ftrace
 	fs      *tracefsfs.FS
+	cmdline string // of the kernel
 }
 
 // check refuses what no machine and no map can have.
@@ -61,8 +62,8 @@ func (f *labFlags) check() error {
 	if f.bits == "" {
 		return nil
 	}
-	// A kernel clamps the value, or goes on with the default; who types it here wants to know.
-	if n, err := strconv.ParseUint(f.bits, 0, 32); err != nil || n < stackmap.MinBits || n > stackmap.MaxBits {
+	// A kernel clamps such a number. Who types it here wants to know.
+	if n, err := strconv.ParseInt(f.bits, 0, 64); err == nil && n >= 0 && (n < stackmap.MinBits || n > stackmap.MaxBits) {
 		return fmt.Errorf("--ftrace_stackmap.bits %s: want %d to %d", f.bits, stackmap.MinBits, stackmap.MaxBits)
 	}
 	return nil
@@ -84,8 +85,8 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	if f.bits != "" {
 		bits, err := stackmap.ParseBits(f.bits)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("--ftrace_stackmap.bits: %w", err)}
+		if err != nil && f.console != nil {
+			fmt.Fprintln(f.console, "Malformed early option 'ftrace_stackmap.bits'") // and the kernel boots with the default
 		}
 		cfg.Stackmap.Bits = bits
 	}
@@ -107,7 +108,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err := ft.Ignored(); err != nil { // a kernel would log it, but nobody reads the log of a simulated boot
 		return nil, usageError{fmt.Errorf("--%w", err)}
 	}
-	l := &lab{m, ft, tracefsfs.New(ft.Root())}
+	l := &lab{m, ft, tracefsfs.New(ft.Root()), f.cmdline()}
 	for _, name := range f.instance {
 		if err := l.fs.Mkdir("instances/" + name); err != nil {
 			return nil, fmt.Errorf("--instance %s: %w", name, err)
@@ -123,6 +124,18 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 		}
 	}
 	return l, nil
+}
+
+// cmdline is the kernel's command line: the boot parameters among the flags.
+func (f *labFlags) cmdline() string {
+	words := []string{"BOOT_IMAGE=/boot/vmlinuz-" + machine.Release}
+	if f.bits != "" {
+		words = append(words, "ftrace_stackmap.bits="+f.bits)
+	}
+	if f.options != "" {
+		words = append(words, "trace_options="+f.options)
+	}
+	return strings.Join(words, " ") + "\n"
 }
 
 // runStep is the simulated time after which a long run checks again whether it was

@@ -177,7 +177,7 @@ func (l *lab) shellConfig(cpus int) shell.Config {
 		},
 		Now:     func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
 		CPUs:    cpus,
-		Proc:    map[string]func() string{"/proc/kallsyms": kallsyms},
+		Proc:    map[string]func() string{"/proc/kallsyms": kallsyms, "/proc/cmdline": func() string { return l.cmdline }},
 		Files:   l.hostFiles(),
 		Machine: guest{l},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -11,7 +12,7 @@ import (
 
 func stackmapDumpCommand(memory *memoryFlag) *cobra.Command {
 	var opt stackmap.DumpOptions
-	var vmlinux string
+	var vmlinux, kallsyms string
 	cmd := &cobra.Command{
 		Use:   "stackmap-dump FILE",
 		Short: "Read a stack_map_bin: either format, either byte order",
@@ -22,6 +23,21 @@ tool does. - is standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer memory.limit()()
 			opt.Memory = memory.budget()
+			if vmlinux != "" && kallsyms != "" {
+				return usageError{errors.New("stackmap-dump: --vmlinux and --kallsyms both name symbols")}
+			}
+			if kallsyms != "" {
+				f, err := openRegular(kallsyms)
+				if err != nil {
+					return fmt.Errorf("stackmap-dump: %w", err)
+				}
+				defer f.Close()
+				k, err := stackmap.ReadKallsyms(underContext(cmd.Context(), f), opt.Memory)
+				if err != nil {
+					return fmt.Errorf("stackmap-dump: %s: %w", kallsyms, err)
+				}
+				opt.Symbols = k.Symbol
+			}
 			if vmlinux != "" {
 				f, err := openRegular(vmlinux)
 				if err != nil {
@@ -60,6 +76,7 @@ tool does. - is standard input.`,
 	fl.BoolVar(&opt.JSON, "json", false, "print JSON")
 	fl.IntVar(&opt.Top, "top", 0, "only so many stacks, those seen most often")
 	fl.StringVar(&vmlinux, "vmlinux", "", "ELF file with the kernel's symbols")
+	fl.StringVar(&kallsyms, "kallsyms", "", "text of /proc/kallsyms of the kernel that made the map")
 	fl.BoolVar(&opt.KeepGoing, "keep-going", false, "print what could be read of a damaged file")
 	return cmd
 }
