@@ -63,11 +63,11 @@ func (ft *Ftrace) appendSymbol(dst []byte, addr uint64) []byte {
 }
 
 // resetStackmap carries out a write to stack_map. A kernel of the v4 kind empties the
-// buffer first, so that no id in the buffer can outlive its stack.
+// buffer and the snapshot first, so that no id in them can outlive its stack.
 func (tr *Instance) resetStackmap(p []byte) error {
 	var before func()
 	if tr.ft.cfg.Stackmap.ClearBufferOnReset {
-		before = tr.resetBuffer
+		before = func() { tr.resetBuffer(); tr.resetSnapshot() }
 	}
 	return tr.ft.stackmap.ResetWrite(p, tr.buf.Recording(), before)
 }

@@ -136,6 +136,30 @@ func TestResetThroughOtherOpens(t *testing.T) {
 	}
 }
 
+// On v4 a reset empties the snapshot as well, and leaves it allocated; on v2 the snapshot
+// keeps ids whose stacks are gone.
+func TestResetEmptiesSnapshot(t *testing.T) {
+	after := oracle(t, "stackmap/v4/pairs/sm_snapshot/snapshot_after_reset.txt")
+	for version, cfg := range presets() {
+		l := newLab(t, tracer.Config{Stackmap: cfg})
+		l.write("options/stackmap", "1")
+		l.write("options/stacktrace", "1")
+		l.write("set_event", "sched:sched_switch")
+		l.recordIDs()
+		l.write("snapshot", "1")
+		if ids, _ := stacks(l.read("snapshot")); ids == 0 {
+			t.Fatalf("%s: the snapshot has no ids", version)
+		}
+		l.write("tracing_on", "0")
+		l.write("stack_map", "0")
+		if text := l.read("snapshot"); cfg.ClearBufferOnReset && text != after {
+			t.Errorf("%s: after the reset the snapshot is\n%swant\n%s", version, text, after)
+		} else if ids, _ := stacks(text); !cfg.ClearBufferOnReset && ids == 0 {
+			t.Errorf("%s: after the reset the snapshot has no ids", version)
+		}
+	}
+}
+
 // The same stacks get the same ids again after a reset, and every id of the
 // trace is in the map.
 func TestIDsAfterReset(t *testing.T) {
