@@ -12,7 +12,6 @@ import (
 	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs/tracefile"
-	"ftracelab/tracer/blk"
 	"ftracelab/tracer/cmdlines"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
@@ -94,7 +93,6 @@ type Ftrace struct {
 	users        *functions.Users // of function entries
 	graphFilters graphFilters
 	tracers      []plugin.Tracer // the rows of available_tracers
-	blk          *blk.Blk
 	rv           *rv.RV
 	profiler     *profiler.Profiler
 	stackTracer  stackTracer
@@ -146,7 +144,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		}
 	}
 	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files)
-	ft.blk, ft.rv = blk.New((*host)(ft)), rv.New((*host)(ft))
+	ft.rv = rv.New((*host)(ft))
 	ft.tracers = ft.newTracers()
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = events.NewSyscallTypes(types)
@@ -294,4 +292,11 @@ func (ft *Ftrace) all(yield func(*Instance) bool) {
 
 // BlockFiles returns the files of the folder trace in the sysfs folder of a block
 // device with that many sectors.
-func (ft *Ftrace) BlockFiles(sectors uint64) []*tracefile.File { return ft.blk.Files(sectors) }
+func (ft *Ftrace) BlockFiles(sectors uint64) (files []*tracefile.File) {
+	for n := range ft.tracers {
+		if of := ft.tracers[n].DiskFiles; of != nil {
+			files = append(files, of(sectors)...)
+		}
+	}
+	return files
+}

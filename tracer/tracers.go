@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracer/blk"
 	"ftracelab/tracer/latency"
 	"ftracelab/tracer/mmiotrace"
 	"ftracelab/tracer/option"
@@ -23,7 +24,7 @@ func (ft *Ftrace) newTracers() []plugin.Tracer {
 		timerlat,
 		osnoise,
 		sampler.Hwlat(host),
-		ft.blk.Tracer(),
+		blk.New(host).Tracer(),
 		mmiotrace.Tracer(host),
 		{Name: "function_graph", Instances: true, Init: initWith(graphInit), Reset: with(graphReset)},
 		wakeupDL,

@@ -50,7 +50,7 @@ func New(ft plugin.Ftrace) *Blk { return &Blk{ft: ft} }
 // Tracer gives the row of the tracer blk.
 func (b *Blk) Tracer() plugin.Tracer {
 	return plugin.Tracer{
-		Name: "blk", Trace: b.traced,
+		Name: "blk", Trace: b.traced, DiskFiles: b.Files,
 		// The driver is unloaded, so the trace of the device ends (blk_trace_shutdown).
 		ModuleGoes: func(mod *machine.Module) {
 			if mod.Block {

@@ -67,6 +67,9 @@ type Tracer struct {
 	Hook func(*machine.Hooks)
 	// Files are its files and folders in the root of the tree.
 	Files func() []tracefile.Node
+	// DiskFiles are its files in the folder of a disk in sysfs, for a disk of so many
+	// sectors.
+	DiskFiles func(sectors uint64) []*tracefile.File
 }
 
 // Trace is an instance: the buffer into which the tracer records, and its settings. Two
