@@ -126,7 +126,7 @@ func TestKallsymsOrder(t *testing.T) {
 		[]byte("ffffffffc0000000 t in_module\t[mod]\n"), true)
 	for addr, want := range map[uint64]string{
 		0xffffffff81000000: "_stext+0/16", 0xffffffff8100001f: "b+15/16", 0xffffffff81000021: "c+1/1056964576",
-		0xffffffffc0000004: "in_module[mod]+4/0", 0xffffffff80ffffff: "",
+		0xffffffffc0000004: "in_module[mod]+4/4096", 0xffffffff80ffffff: "",
 	} {
 		got := ""
 		if name, module, offset, size, ok := k.Lookup(addr); ok {
@@ -134,6 +134,27 @@ func TestKallsymsOrder(t *testing.T) {
 				module = "[" + module + "]"
 			}
 			got = fmt.Sprintf("%s%s+%d/%d", name, module, offset, size)
+		}
+		if got != want {
+			t.Errorf("%#x: %q, want %q", addr, got, want)
+		}
+	}
+}
+
+// TestModuleSymbols: a function of a module may be longer than a page. The code ends with
+// the page of the last function, which data may follow, or another module's memory.
+func TestModuleSymbols(t *testing.T) {
+	k := &kallsyms{}
+	k.once.Do(func() {})
+	k.set([]byte("ffffffff81000000 T _stext\nffffffff82000000 T _end\n"), []byte("ffffffffc0000000 t long\t[mod]\n"+
+		"ffffffffc0002100 t last\t[mod]\nffffffffc0004000 d data\t[mod]\nffffffffc0008010 t init_mod\t[mod]\nffffffffc0009000 t other\t[next]\n"), true)
+	for addr, want := range map[uint64]string{
+		0xffffffffc0001fff: "long+0x1fff/0x2100", 0xffffffffc0002fff: "last+0xeff/0xf00", 0xffffffffc0003000: "",
+		0xffffffffc0008010: "init_mod+0x0/0xff0", 0xffffffffc000a000: "",
+	} {
+		got := ""
+		if name, _, offset, size, ok := k.Lookup(addr); ok {
+			got = fmt.Sprintf("%s+%#x/%#x", name, offset, size)
 		}
 		if got != want {
 			t.Errorf("%#x: %q, want %q", addr, got, want)

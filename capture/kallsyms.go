@@ -41,10 +41,6 @@ type symbol struct {
 	at   uint32 // where the name begins in it
 }
 
-// maxModuleSymbol is how far the last symbol of a module reaches at most. No file tells
-// where a module ends.
-const maxModuleSymbol = 4096
-
 // Lookup implements event.Symbols. The size is the distance to the next symbol.
 func (k *kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
 	k.once.Do(k.load)
@@ -54,26 +50,50 @@ func (k *kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 	}
 	s := k.syms[i]
 	name, module = k.name(s)
-	offset = addr - s.addr
-	if k.end != 0 && addr >= k.end && (module == "" || offset > maxModuleSymbol) {
+	offset, size = addr-s.addr, k.size(i, module)
+	if module != "" && offset >= size || module == "" && k.end != 0 && addr >= k.end {
 		return "", "", 0, 0, false
 	}
-	if i+1 < len(k.syms) {
-		size = k.syms[i+1].addr - s.addr
-	}
 	return name, module, offset, size, true
+}
+
+// size is the distance of a symbol to the next one; 0 for the kernel's last. The code of
+// a module ends with a page: behind its last function lies other memory, such as the init
+// section of a module that is long gone.
+//
+// Kernel: find_kallsyms_symbol, kernel/module/kallsyms.c.
+func (k *kallsyms) size(i int, module string) uint64 {
+	s, last := k.syms[i], i+1 == len(k.syms)
+	if module != "" {
+		if !last {
+			_, next := k.name(k.syms[i+1])
+			last = next != module || k.isCode(k.syms[i+1]) != k.isCode(s)
+		}
+		if last {
+			return pageSize - s.addr%pageSize
+		}
+	}
+	if last {
+		return 0
+	}
+	return k.syms[i+1].addr - s.addr
+}
+
+// pageSize is that of x86.
+const pageSize = 4096
+
+// isCode reports whether a symbol is a function or a label.
+func (k *symbolIndex) isCode(s symbol) bool {
+	kind := k.text[s.file][s.at-2]
+	return kind|0x20 == 't' || kind|0x20 == 'w'
 }
 
 // each calls f for every symbol. The size is the distance to the next symbol.
 func (k *kallsyms) each(f func(addr, size uint64, name, module string)) {
 	k.once.Do(k.load)
 	for i, s := range k.syms {
-		size := uint64(0)
-		if i+1 < len(k.syms) {
-			size = k.syms[i+1].addr - s.addr
-		}
 		name, module := k.name(s)
-		f(s.addr, size, name, module)
+		f(s.addr, k.size(i, module), name, module)
 	}
 }
 
