@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"ftracelab/tracer/event"
@@ -190,4 +192,25 @@ func ownFormats(l location, dir string) ([]*format, error) {
 		list = append(list, n)
 	}
 	return list, nil
+}
+
+// perSecond finds HZ in a format: a time in jiffies is divided by it to give seconds.
+var perSecond = regexp.MustCompile(`\(jiffies - REC->[a-z_]+\) / ([0-9]{1,5})\b`)
+
+// hz is how many jiffies a second has in the kernel that wrote the formats; 0 if they do
+// not tell. No file of the tracefs says it, but the print format of an event does that
+// shows in seconds how long ago something was (writeback:writeback_single_inode).
+func (f *formats) hz() uint64 {
+	for _, n := range f.list {
+		if n.System != "writeback" {
+			continue
+		}
+		if m := perSecond.FindSubmatch(n.Text); m != nil {
+			hz, err := strconv.ParseUint(string(m[1]), 10, 32)
+			if err == nil {
+				return hz
+			}
+		}
+	}
+	return 0
 }

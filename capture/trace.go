@@ -158,6 +158,7 @@ func (t *Trace) Config() output.Config {
 		PossibleCPUs: t.cpus,
 		CounterClock: countsOther(t.state["trace_clock"]),
 		Latency:      t.latency,
+		HZ:           t.folder.formats.hz(),
 	}
 	if t.kallsyms != nil {
 		cfg.Symbols = frameSymbols{t.frames, t.kallsyms}

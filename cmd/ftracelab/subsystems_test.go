@@ -51,7 +51,7 @@ func TestSubsystemTexts(t *testing.T) {
 			for n := range want {
 				switch {
 				case bytes.Equal(got[n], want[n]):
-				case bytes.Contains(got[n], []byte("[unknown jiffies")):
+				case bytes.Contains(got[n], []byte("[unknown jiffies]")):
 					unknown++
 				case bareFrame.Match(want[n]):
 					named++

@@ -36,6 +36,7 @@ type Config struct {
 	// or "": the type is no eprobe.
 	ProbedEvent func(t *event.Type) string
 
+	HZ           uint64 // jiffies in a second; 0: not known
 	CPUs         int    // how many CPUs are online: the header's #P
 	PossibleCPUs int    // nr_cpu_ids; 0: as many as CPUs
 	CounterClock bool   // times are not nanoseconds (trace_clock counter, uptime, x86-tsc)
@@ -94,7 +95,7 @@ func New(cfg Config) (*Printer, error) {
 		cfg.TrampolineText = "[FTRACE TRAMPOLINE]"
 	}
 	p := &Printer{cfg: cfg, form: forms[cfg.Tracer], index: -1}
-	p.env = event.Env{Strings: cfg.String, Symbols: cfg.Symbols, AppendSymbol: p.appendSymbolText}
+	p.env = event.Env{HZ: cfg.HZ, Strings: cfg.String, Symbols: cfg.Symbols, AppendSymbol: p.appendSymbolText}
 	if cfg.Options&HashPtr != 0 {
 		p.env.HashPtr, p.env.NoPtrKey = cfg.HashPtr, cfg.NoPtrKey
 	}

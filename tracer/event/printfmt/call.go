@@ -43,6 +43,8 @@ func known(name string, args []*node) *node {
 			return &node{op: opBinary, bin: binDiv, a: args[0], b: second}
 		case "__print_ns_without_secs":
 			return &node{op: opBinary, bin: binMod, a: args[0], b: second}
+		case "jiffies_to_msecs":
+			return &node{op: opMsecs, name: name, a: args[0]}
 		case "pte_val", "pmd_val", "pud_val", "p4d_val", "pgd_val",
 			"native_make_pte", "native_make_pmd", "native_make_pud", "native_make_p4d", "native_make_pgd":
 			return &node{op: opCast, typ: ulongType, a: args[0]} // structs of one word

@@ -142,6 +142,14 @@ func evalAny(n *node, data []byte, env *Env) value {
 		return eval(n.b, data, env)
 	case opFlags, opSymbolic, opHex, opArray, opBitmask:
 		return value{kind: vText, node: n}
+	case opMsecs:
+		v := eval(n.a, data, env)
+		if v.kind == vUnknown {
+			return v
+		}
+		if env != nil && env.HZ > 0 {
+			return integer((v.num()*1000+env.HZ-1)/env.HZ, 4, false)
+		}
 	case opSymbol:
 		if addr, ok := env.address(n.name); ok {
 			return integer(addr, 8, false)

@@ -8,6 +8,7 @@ const (
 	opString             // str
 	opUnknown            // name: only the kernel knows
 	opSymbol             // name: an address if Env's symbols know it, otherwise unknown
+	opMsecs              // name(a): the milliseconds of a jiffies if Env knows HZ, otherwise unknown
 	opRec                // REC itself
 	opField              // field
 	opLoc                // a part of what the location word of field tells: what says which

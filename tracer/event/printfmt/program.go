@@ -20,6 +20,9 @@ type Env struct {
 	// Strings gives the kernel's constant text at an address, for %s of a pointer
 	// (printk_formats); nil, or not ok, prints the address.
 	Strings func(addr uint64) (s string, ok bool)
+	// HZ is how many jiffies a second has in the kernel (CONFIG_HZ), for
+	// jiffies_to_msecs; 0: not known, and the call prints as unknown.
+	HZ uint64
 	// AppendSymbol appends the text that %pS and its kin print for an address; how is
 	// the letter. A caller that caches such texts sets it; nil: the text is made with
 	// Symbols each time.
