@@ -224,16 +224,11 @@ func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, stderr io.Writ
 		r, err := f.ofModel(ctx, path)
 		return r, nil, err
 	}
-	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget(), Read: new(atomic.Int64)}
-	var c *capture.Capture
-	switch path {
-	case "":
-		c, err = capture.OpenExample(opt)
-	case "-":
-		c, err = capture.OpenReader(countingReader{underContext(ctx, stdin), opt.Read}, "standard input", opt)
-	default:
-		c, err = capture.Open(path, opt)
+	opt := capture.Options{
+		Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance,
+		StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget(), Read: new(atomic.Int64),
 	}
+	c, err := openCapture(ctx, stdin, path, opt)
 	if err != nil {
 		return nil, nil, err
 	}

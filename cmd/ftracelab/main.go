@@ -115,7 +115,12 @@ what they ran.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	memory := newMemoryFlag(machineMemory())
 	root.PersistentFlags().Var(memory, "memory", "memory that reading a capture may take, as 256M")
-	root.AddCommand(estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(), mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory), mergeCommand(memory), modelCommand(memory), stackmapDumpCommand(memory), benchCommand(), manCommand())
+	root.AddCommand(
+		estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(),
+		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
+		mergeCommand(memory), modelCommand(memory), stackmapDumpCommand(memory), benchCommand(),
+		manCommand(),
+	)
 	root.Version = version()
 	addCompletions(root)
 	return root

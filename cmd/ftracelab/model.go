@@ -142,17 +142,11 @@ func (f *modelFlags) holdOut(ctx context.Context, stderr io.Writer, m *model.Mod
 
 // open opens the capture; an empty path stands for the embedded example.
 func (f *modelFlags) open(ctx context.Context, stdin io.Reader, path string) (*watched, error) {
-	opt := capture.Options{Context: ctx, Kernel: f.kernel, Format: f.format, Instance: f.instance, Frames: f.frames, Memory: f.memory.budget(), Read: new(atomic.Int64)}
-	var c *capture.Capture
-	var err error
-	switch path {
-	case "":
-		c, err = capture.OpenExample(opt)
-	case "-":
-		c, err = capture.OpenReader(countingReader{underContext(ctx, stdin), opt.Read}, "standard input", opt)
-	default:
-		c, err = capture.Open(path, opt)
+	opt := capture.Options{
+		Context: ctx, Kernel: f.kernel, Format: f.format, Instance: f.instance, Frames: f.frames,
+		Memory: f.memory.budget(), Read: new(atomic.Int64),
 	}
+	c, err := openCapture(ctx, stdin, path, opt)
 	if err != nil {
 		return nil, err
 	}

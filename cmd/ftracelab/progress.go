@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -138,4 +139,16 @@ func (c countingReader) Read(p []byte) (int, error) {
 	n, err := c.contextReader.Read(p)
 	c.read.Add(int64(n))
 	return n, err
+}
+
+// openCapture opens the capture that a command line names: "" is the embedded example,
+// and - is standard input. What is read of it is counted in opt.Read.
+func openCapture(ctx context.Context, stdin io.Reader, path string, opt capture.Options) (*capture.Capture, error) {
+	switch path {
+	case "":
+		return capture.OpenExample(opt)
+	case "-":
+		return capture.OpenReader(countingReader{underContext(ctx, stdin), opt.Read}, "standard input", opt)
+	}
+	return capture.Open(path, opt)
 }
