@@ -129,9 +129,8 @@ const idleStep = 1_000_000
 
 // wait lets simulated time pass until there may be something to read.
 //
-// Departure: in a kernel time passes by itself. Here a reader that waits moves it on.
-// If other readers or a sleep run at the same time, what each of them reads is the
-// same in every run, but the time at which one of them ends is not.
+// Departure: in a kernel time passes by itself. Here a reader that waits moves it on,
+// unless Config.Wait says otherwise.
 func (p *pipe) wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return syscall.EINTR

@@ -12,18 +12,19 @@ import (
 // scheduled.
 type Process struct {
 	Comm  string
-	Sleep machine.Time // the program sleeps once for that long; 0: it reads and writes a little instead
+	Sleep machine.Time // the program sleeps once for that long
+	Work  machine.Time // … or it computes for that long; if both are 0, it reads and writes a little
 	machine.SchedAttr
 }
 
-// RunProcess runs p from its start to its exit, and lets simulated time pass until
-// then.
+// StartProcess starts p, which runs as simulated time passes. exited tells whether it
+// has come to its end; it may be called from any goroutine.
 //
 // Errors are those of machine.CheckScheduling. It is also an error if the machine does
 // not run a workload of this package.
-func RunProcess(lab Lab, p Process) error {
+func StartProcess(lab Lab, p Process) (exited func() bool, err error) {
 	var done func() bool
-	err := lab.Do(func(m *machine.Machine) (err error) {
+	err = lab.Do(func(m *machine.Machine) (err error) {
 		w, ok := m.Workload().(*mix)
 		if !ok {
 			return errors.New("workload: the machine runs no scenario")
@@ -31,10 +32,10 @@ func RunProcess(lab Lab, p Process) error {
 		done, err = w.process(p)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return await(lab, p.Comm, p.Sleep+moduleTimeout, done)
+	return func() (is bool) {
+		_ = lab.Do(func(*machine.Machine) error { is = done(); return nil }) // returns no error
+		return is
+	}, err
 }
 
 func (w *mix) process(p Process) (done func() bool, err error) {
@@ -42,15 +43,18 @@ func (w *mix) process(p Process) (done func() bool, err error) {
 		return nil, err
 	}
 	calls := []int32{sysRead, sysWrite, sysExitGroup}
-	if p.Sleep > 0 {
+	switch {
+	case p.Sleep > 0:
 		calls = []int32{sysClockNanosleep, sysExitGroup}
+	case p.Work > 0:
+		calls = []int32{sysExitGroup}
 	}
 	rng, round := w.m.Rand("sleeper"), 0
 	t := w.m.Spawn(machine.TaskConfig{Comm: p.Comm, Memory: newUserStack(), Next: func(_ *machine.CPU, t *machine.Task) machine.Stay {
 		round++
 		nr := calls[min(round, len(calls))-1]
 		key := sleeps(int64(nr))
-		stay := machine.Stay{Kind: machine.Syscall, After: 100 * machine.Microsecond, NR: int64(nr)}
+		stay := machine.Stay{Kind: machine.Syscall, After: max(p.Work, 100*machine.Microsecond), NR: int64(nr)}
 		switch nr {
 		case sysClockNanosleep:
 			stay.Wait = machine.Wait{Timeout: p.Sleep, By: machine.Sleep}

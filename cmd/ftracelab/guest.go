@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 	"syscall"
 	"time"
 
@@ -25,8 +26,37 @@ func (g guest) Modules() (names []string) {
 	return names
 }
 
-func (g guest) Run(comm string, d time.Duration, s shell.Scheduling) error {
-	return workload.RunProcess(g.ft, workload.Process{Comm: comm, Sleep: machine.Time(d.Nanoseconds()), SchedAttr: attrOf(s)})
+func (g guest) Start(comm string, sleep, work time.Duration, s shell.Scheduling) (exited func() bool, err error) {
+	return workload.StartProcess(g.ft, workload.Process{
+		Comm: comm, Sleep: machine.Time(sleep.Nanoseconds()), Work: machine.Time(work.Nanoseconds()), SchedAttr: attrOf(s),
+	})
+}
+
+func (g guest) Tasks() (list []shell.Task) {
+	_ = g.ft.Do(func(m *machine.Machine) error { // returns no error
+		for _, t := range m.Tasks() {
+			row := shell.Task{
+				PID: t.PID, Comm: t.Comm, State: stateLetter(t.State()), Kernel: t.Kernel, CPU: t.CPU().ID,
+				Runtime: time.Duration(t.Runtime()), Started: time.Duration(t.StartTime()), Scheduling: schedulingOf(t.SchedAttr()),
+			}
+			if t.Parent != nil {
+				row.PPID = t.Parent.PID
+			}
+			list = append(list, row)
+		}
+		return nil
+	})
+	return list
+}
+
+// stateLetter is a task's state as ps writes it.
+//
+// Kernel: task_index_to_char, include/linux/sched.h.
+func stateLetter(state int64) byte {
+	if state&machine.StateIdle == machine.StateIdle {
+		return 'I'
+	}
+	return "RSDTtXZP"[bits.Len64(uint64(state)&0x7f)]
 }
 
 func (g guest) Ring(instance string, cpu int) (drawing string, err error) {
@@ -44,10 +74,14 @@ func (g guest) Ring(instance string, cpu int) (drawing string, err error) {
 
 func (g guest) Scheduling(pid int) (shell.Scheduling, error) {
 	attr, err := workload.Scheduling(g.ft, pid)
+	return schedulingOf(attr), err
+}
+
+func schedulingOf(attr machine.SchedAttr) shell.Scheduling {
 	return shell.Scheduling{
 		Policy: int(attr.Policy), Nice: attr.Nice, Priority: attr.Priority,
 		Runtime: attr.Runtime, Deadline: attr.Deadline, Period: attr.Period,
-	}, err
+	}
 }
 
 func (g guest) SetScheduling(pid int, s shell.Scheduling) error {

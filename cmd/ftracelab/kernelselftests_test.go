@@ -136,7 +136,7 @@ func TestKernelSelftests(t *testing.T) {
 
 func runKernelSelftests(t *testing.T, script string) (transcript string) {
 	t.Helper()
-	l, err := (&labFlags{cpus: 2, seed: 1, preset: "none"}).build("")
+	l, err := (&labFlags{cpus: 2, seed: 1, preset: "none", wait: shell.WaitForTime}).build("")
 	if err != nil {
 		t.Fatal(err)
 	}

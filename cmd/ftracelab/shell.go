@@ -59,6 +59,7 @@ escapes (\x1b), a printf of your own too; files and pipes get the bytes.`,
 
 func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	f.lab.console = cmd.ErrOrStderr()
+	f.lab.wait = shell.WaitForTime
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err
@@ -175,7 +176,10 @@ func (l *lab) shellConfig(cpus int) shell.Config {
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			return l.run(ctx, machine.Time(d.Nanoseconds()))
 		},
-		Now:     func() time.Time { return time.Unix(0, int64(l.machine.Now())).UTC() },
+		Now: func() (now time.Time) {
+			_ = l.ft.Do(func(m *machine.Machine) error { now = time.Unix(0, int64(m.Now())).UTC(); return nil }) // returns no error
+			return now
+		},
 		CPUs:    cpus,
 		Proc:    map[string]func() string{"/proc/kallsyms": kallsyms, "/proc/cmdline": func() string { return l.cmdline }},
 		Files:   l.hostFiles(),

@@ -42,7 +42,7 @@ type call struct {
 }
 
 func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name string, args []string) *call {
-	ctx = context.WithValue(ctx, programKey{}, name)
+	ctx = context.WithValue(sh.withTime(ctx, hc), programKey{}, name)
 	c := &call{sh: sh, dir: hc.Dir, env: hc.Env}
 	c.Call = tool.Call{Ctx: ctx, World: world{sh, hc.Dir}, Name: name, Args: args, Stderr: hc.Stderr}
 	c.Stdout = blocks(unwrapped(hc.Stdout))
@@ -106,7 +106,12 @@ func (c *call) run(cmd command) int {
 		return status
 	}
 	if c.Ctx.Err() == nil {
-		fmt.Fprintf(c.Stderr, "%s: write error: %s\n", c.Name, tool.Reason(err))
+		said := tool.Reason(err)
+		var h hinted
+		if errors.As(err, &h) {
+			said = fmt.Sprintf("%s (%s)", tool.Reason(h.error), h.hint)
+		}
+		fmt.Fprintf(c.Stderr, "%s: write error: %s\n", c.Name, said)
 	}
 	return max(status, 1)
 }
@@ -126,7 +131,11 @@ func (c *call) script(name string, args []string) int {
 
 // shell runs text in a new shell process.
 func (c *call) shell(text, name string, args []string) int {
-	p := process{stdin: c.rawIn, stdout: c.Stdout.W, stderr: c.Stderr, dir: c.dir, env: append(c.environ(), jobCount+"=0")}
+	c.sh.mu.Lock()
+	c.sh.nextID++
+	job := fmt.Sprintf("%s:%d", c.env.Get(jobName).String(), c.sh.nextID) // see job.go
+	c.sh.mu.Unlock()
+	p := process{stdin: c.rawIn, stdout: c.Stdout.W, stderr: c.Stderr, dir: c.dir, env: append(c.environ(), jobName+"="+job, jobCount+"=0")}
 	status, err := c.sh.runText(c.Ctx, p, text, name, args)
 	if err != nil && c.Ctx.Err() == nil {
 		fmt.Fprintf(c.Stderr, "sh: %v\n", err)

@@ -46,9 +46,12 @@
 // Departure: a trap on EXIT runs when a script ends or the shell, not at the end
 // of a ( ) subshell; traps on signals are accepted and never fire.
 //
-// Departure: background jobs are goroutines. "kill $!", "kill %1" and "wait"
-// know them; a killed job stops at its next command. File descriptors above 2
-// and process substitution do not exist.
+// Background jobs share the simulated time with the foreground, which alone moves it
+// on (see timeline): "sleep 1 & sleep 1 & wait" takes one second, and at the prompt
+// time stands still for all. A job that never waits gets 64 commands a millisecond.
+//
+// Departure: "kill $!", "kill %1" and "wait" know background jobs; a killed job stops
+// at its next command. File descriptors above 2 and process substitution do not exist.
 //
 // Departure: "read x < trace_pipe" may take more from the pipe than the line.
 //

@@ -97,9 +97,9 @@ func rm(c *call) int {
 	})
 }
 
-// removeAll removes a folder in memory with all it holds.
+// removeAll removes a folder with all it holds, but none of the tracefs.
 func (c *call) removeAll(target string) error {
-	if !isMemory(target) {
+	if resolved := c.sh.ns.mounts.resolve(target); isVirtual(resolved) {
 		return syscall.EPERM
 	}
 	list, err := c.sh.ns.readDir(target)
@@ -175,7 +175,9 @@ func (c *call) transferFile(from, to string, move bool) error {
 	if c.path(from) == c.path(to) {
 		return errors.New("is the same file")
 	}
-	if move && !isMemory(c.path(from)) {
+	if source := c.sh.ns.mounts.resolve(c.path(from)); move && !c.sh.ns.inMemory(source) && !c.sh.ns.hostWrite {
+		return syscall.EPERM
+	} else if move && isVirtual(source) {
 		return syscall.EPERM
 	}
 	if err := c.copyFile(from, to); err != nil || !move {

@@ -54,8 +54,10 @@ func (sh *Shell) guard(ctx context.Context, name string) (io.ReadWriteCloser, er
 		if _, err := sh.limit.fork(ctx); err != nil {
 			return nil, err
 		}
+		sh.timeline.begin(ctx, nextJob(hc.Env))
 	case name == guardExit:
-		return &standIn{Writer: unwrapped(hc.Stdout), closed: sh.limit.exit()}, nil
+		exited, job := sh.limit.exit(), sh.timeline.job(lastJob(hc.Env))
+		return &standIn{Writer: unwrapped(hc.Stdout), closed: func() { exited(); sh.timeline.end(job) }}, nil
 	case name == guardPipe:
 		exited, err := sh.limit.fork(ctx)
 		if err != nil {

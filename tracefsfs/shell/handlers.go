@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -32,10 +33,23 @@ type strerror struct{ syscall.Errno }
 func (e strerror) Error() string { return tracefile.Strerror(e.Errno) }
 func (e strerror) Unwrap() error { return e.Errno }
 
+// hinted is an error with a sentence that helps; see hints.go.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
 // pathError is the one kind of error the interpreter prints instead of giving
 // up: "sh: NAME: Permission denied".
 func pathError(name string, err error) error {
-	return &os.PathError{Op: "sh:", Path: name, Err: strerror{tracefile.Errno(err)}}
+	said := strerror{tracefile.Errno(err)}
+	var h hinted
+	if errors.As(err, &h) {
+		return &os.PathError{Op: "sh:", Path: name, Err: fmt.Errorf("%w (%s)", said, h.hint)}
+	}
+	return &os.PathError{Op: "sh:", Path: name, Err: said}
 }
 
 // open is the interpreter's way to files: redirections, $(<f) and sourcing.
@@ -53,8 +67,13 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, perm fs.FileMo
 	if strings.HasPrefix(name, ownPrefix) {
 		return sh.guard(ctx, name)
 	}
-	f, err := sh.ns.open(ctx, absolute(interp.HandlerCtx(ctx).Dir, name), flag, perm)
+	hc := interp.HandlerCtx(ctx)
+	at := absolute(hc.Dir, name)
+	f, err := sh.ns.open(sh.withTime(ctx, hc), at, flag, perm)
 	if err != nil {
+		if hint := fileHint(sh.ns.mounts.resolve(at)); hint != "" {
+			err = hinted{err, hint}
+		}
 		return nil, pathError(name, err)
 	}
 	return f, nil
@@ -105,6 +124,7 @@ func (sh *Shell) call(ctx context.Context, args []string) ([]string, error) {
 		fmt.Fprintf(hc.Stderr, "sh: %s: called too deeply\n", args[0])
 		return []string{"exit", "2"}, nil
 	}
+	sh.timeline.command(ctx, hc.Env)
 	if sh.cfg.Command != nil {
 		sh.cfg.Command(args)
 	}
@@ -115,6 +135,8 @@ func (sh *Shell) call(ctx context.Context, args []string) ([]string, error) {
 		return args, nil
 	}
 	switch args[0] {
+	case "wait":
+		sh.timeline.wait(ctx, hc.Env, args[1:])
 	case "pwd":
 		return args[:1], nil // -P would ask the host
 	case ".", "source":
@@ -265,7 +287,7 @@ func withoutOwner(args []string) []string {
 func (sh *Shell) exec(ctx context.Context, args []string) error {
 	hc := interp.HandlerCtx(ctx)
 	outer := ctx
-	ctx, done := sh.jobContext(ctx, hc.Env)
+	ctx, done := within(ctx, sh.timeline.jobOf(hc.Env))
 	defer done()
 	status := sh.execCommand(ctx, hc, args)
 	if err := outer.Err(); err != nil {
@@ -281,18 +303,32 @@ func (sh *Shell) exec(ctx context.Context, args []string) error {
 }
 
 func (sh *Shell) execCommand(ctx context.Context, hc interp.HandlerContext, args []string) int {
-	name := strings.TrimPrefix(args[0], ownPrefix)
+	return newCall(ctx, sh, hc, strings.TrimPrefix(args[0], ownPrefix), args[1:]).dispatch()
+}
+
+// dispatch runs the command, or the script, of the call's name.
+func (c *call) dispatch() int {
+	if name, ok := c.sh.program(c.Name); ok {
+		c.Name = name
+		return c.run(c.sh.commands[name])
+	}
+	if strings.Contains(c.Name, "/") {
+		return c.script(c.Name, c.Args)
+	}
+	fmt.Fprintf(c.Stderr, "sh: %s: not found%s\n", c.Name, instead(c.Name))
+	return 127
+}
+
+// program finds one of the lab's commands by a name or a path. The worker stands for a
+// program that somebody has compiled, so it is in each folder.
+func (sh *Shell) program(name string) (string, bool) {
 	switch path.Dir(name) {
 	case "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin":
 		name = path.Base(name)
 	}
-	c := newCall(ctx, sh, hc, name, args[1:])
-	if cmd, ok := sh.commands[name]; ok {
-		return c.run(cmd)
+	if path.Base(name) == worker {
+		name = worker
 	}
-	if strings.Contains(name, "/") {
-		return c.script(name, args[1:])
-	}
-	fmt.Fprintf(hc.Stderr, "sh: %s: not found (the lab has commands of its own: try help)\n", name)
-	return 127
+	_, ok := sh.commands[name]
+	return name, ok
 }

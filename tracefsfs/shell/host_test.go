@@ -48,6 +48,13 @@ func (h *recordingHost) Stat(name string) (fs.FileInfo, error) {
 	return memoryInfo{name: name, mode: 0o644, size: int64(len(text))}, nil
 }
 
+func (h *recordingHost) Mkdir(name string, _ fs.FileMode) error {
+	h.note(name)
+	return errors.New("the host was written")
+}
+
+func (h *recordingHost) Remove(name string) error { return h.Mkdir(name, 0) }
+
 func (h *recordingHost) ReadDir(name string) ([]fs.DirEntry, error) {
 	h.note(name)
 	return nil, syscall.ENOENT

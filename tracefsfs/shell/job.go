@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -12,47 +11,27 @@ import (
 
 // The variables by which a command knows which background job it belongs to.
 // A job's name is the way to it from the first shell: /2/1 is the first job of
-// its second job. The interpreter numbers the jobs of each shell the same way
-// ($! is g1, g2 …) and has no other identity for them.
+// its second job. A shell that another one starts (sh -c) has a number of its own:
+// /2:7/1 is the first job of the shell 7 in the job /2. The interpreter numbers the
+// jobs of each shell the same way ($! is g1, g2 …) and has no other identity for them.
 const (
 	jobName  = "_ftracelab_job"
 	jobCount = "_ftracelab_jobs"
 )
 
-// job is a background job. It is made when first named, be it by kill or by one
-// of its own commands.
-type job struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-}
+// nextJob is the name of the job that a shell with env begins next, and lastJob that
+// of the one which it began last.
+func nextJob(env expand.Environ) string { return numberedJob(env, 1) }
+func lastJob(env expand.Environ) string { return numberedJob(env, 0) }
 
-func (sh *Shell) job(name string) *job {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	j, ok := sh.jobs[name]
-	if !ok {
-		j = &job{}
-		j.ctx, j.cancel = context.WithCancel(context.Background())
-		sh.jobs[name] = j
-	}
-	return j
-}
-
-// jobContext is ctx, ending also when the command's job is killed.
-func (sh *Shell) jobContext(ctx context.Context, env expand.Environ) (context.Context, func()) {
-	name := env.Get(jobName).String()
-	if name == "" {
-		return ctx, func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(sh.job(name).ctx, cancel)
-	return ctx, func() { stop(); cancel() }
+func numberedJob(env expand.Environ, more int) string {
+	return fmt.Sprintf("%s/%d", env.Get(jobName).String(), tool.ToInt(env.Get(jobCount).String())+more)
 }
 
 // killed: was the job that env belongs to killed?
 func (sh *Shell) killed(env expand.Environ) bool {
-	name := env.Get(jobName).String()
-	return name != "" && sh.job(name).ctx.Err() != nil
+	j := sh.timeline.jobOf(env)
+	return j != nil && j.ctx.Err() != nil
 }
 
 // kill is the command: it ends background jobs of this shell.
@@ -82,7 +61,7 @@ func kill(c *call) int {
 			status = 1
 			continue
 		}
-		c.sh.job(c.env.Get(jobName).String() + "/" + n).cancel()
+		c.sh.timeline.job(c.env.Get(jobName).String() + "/" + n).cancel()
 	}
 	return status
 }

@@ -16,8 +16,11 @@ type Machine interface {
 	Modprobe(name string, params []string) error
 	Rmmod(name string) error
 	Modules() []string
-	// Run runs a process named comm, which sleeps for d, as a task of the machine.
-	Run(comm string, d time.Duration, s Scheduling) error
+	// Start starts a process named comm as a task of the machine. It sleeps for sleep, or
+	// computes for work, or else does a little. exited tells whether it has ended.
+	Start(comm string, sleep, work time.Duration, s Scheduling) (exited func() bool, err error)
+	// Tasks gives the tasks of the machine in the order of their pids.
+	Tasks() []Task
 	// Scheduling and SetScheduling are about any task of the machine, by its pid.
 	Scheduling(pid int) (Scheduling, error)
 	SetScheduling(pid int, s Scheduling) error

@@ -35,6 +35,7 @@ type memoryNode struct {
 
 func newMemory() *memory {
 	m := &memory{nodes: map[string]*memoryNode{}}
+	m.nodes["/"] = &memoryNode{name: "/", mode: fs.ModeDir | 0o755} // mount points are made in it
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
 		m.nodes[dir] = &memoryNode{name: path.Base(dir), mode: fs.ModeDir | fs.ModeSticky | 0o777}
 	}
@@ -65,6 +66,15 @@ func (m *memory) open(name string, flag int, perm fs.FileMode) (io.ReadWriteClos
 		node.data = nil
 	}
 	return &memoryFile{m: m, node: node, write: write, append: flag&os.O_APPEND != 0}, nil
+}
+
+// holds: was name, or the folder of / that it lies in, made in memory?
+func (m *memory) holds(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	_, ok := m.nodes["/"+first]
+	return ok && first != "" && first != "tmp"
 }
 
 // owns: is name, or the folder of /tmp or /var/tmp it lies in, in memory? What is

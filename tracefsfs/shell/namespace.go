@@ -25,15 +25,18 @@ type HostFiles interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error)
 	Stat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
+	Mkdir(name string, perm fs.FileMode) error
+	Remove(name string) error // of a file or an empty folder
 }
 
 // namespace is every path the shell can name. Paths given to it are absolute
 // and clean.
 type namespace struct {
 	virtual   *tracefsfs.FS // /sys, /proc and /dev
-	memory    *memory       // /tmp and /var/tmp
+	memory    *memory       // /tmp and /var/tmp, unless the host's are written, and mount points
 	host      HostFiles
 	hostWrite bool
+	mounts    *mounts
 }
 
 // absolute is name as seen from dir, clean.
@@ -55,14 +58,22 @@ func below(name string, folders ...string) bool {
 }
 
 func isVirtual(name string) bool { return name == "/" || below(name, "/sys", "/proc", "/dev") }
-func isMemory(name string) bool  { return below(name, "/tmp", "/var/tmp") }
+
+// inMemory: is name in memory, or would it be if it were made?
+func (ns *namespace) inMemory(name string) bool {
+	if below(name, "/tmp", "/var/tmp") {
+		return !ns.hostWrite
+	}
+	return ns.memory.holds(name)
+}
 
 // open opens name as open(2) does with the flags of package os.
 func (ns *namespace) open(ctx context.Context, name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+	name = ns.mounts.resolve(name)
 	switch {
 	case isVirtual(name):
 		return ns.openVirtual(ctx, name, flag)
-	case isMemory(name):
+	case ns.inMemory(name):
 		if flag&(os.O_WRONLY|os.O_RDWR) == 0 && !ns.memory.owns(name) {
 			return ns.host.OpenFile(name, flag, perm)
 		}
@@ -96,24 +107,26 @@ func (ns *namespace) openVirtual(ctx context.Context, name string, flag int) (io
 	if err != nil {
 		return nil, err
 	}
-	return newVirtualFile(ctx, h), nil
+	return newVirtualFile(ctx, h, name), nil
 }
 
 func (ns *namespace) stat(name string) (fs.FileInfo, error) {
+	name = ns.mounts.resolve(name)
 	switch {
 	case isVirtual(name):
 		return ns.virtual.Stat(ioPath(name))
-	case isMemory(name) && ns.memory.owns(name):
+	case ns.inMemory(name) && ns.memory.owns(name):
 		return ns.memory.stat(name)
 	}
 	return ns.host.Stat(name)
 }
 
 func (ns *namespace) readDir(name string) ([]fs.DirEntry, error) {
+	name = ns.mounts.resolve(name)
 	switch {
 	case isVirtual(name):
 		return ns.virtual.ReadDir(ioPath(name))
-	case isMemory(name) && ns.memory.owns(name):
+	case ns.inMemory(name) && ns.memory.owns(name):
 		return ns.memory.readDir(name)
 	}
 	return ns.host.ReadDir(name)
@@ -128,34 +141,65 @@ func (ns *namespace) access(name string, exec bool) error {
 	return err
 }
 
+// mkdir makes a folder. One that is to be a mount point may be made below /, in
+// memory.
 func (ns *namespace) mkdir(name string) error {
+	name = ns.mounts.resolve(name)
 	switch {
 	case isVirtual(name):
 		return ns.virtual.Mkdir(name)
-	case isMemory(name):
+	case ns.inMemory(name):
+		return ns.memory.mkdir(name)
+	case ns.hostWrite:
+		return ns.host.Mkdir(name, 0o777)
+	case path.Dir(name) == "/":
+		if _, err := ns.host.Stat(name); err == nil {
+			return syscall.EEXIST
+		}
 		return ns.memory.mkdir(name)
 	}
 	return syscall.EROFS
 }
 
 func (ns *namespace) rmdir(name string) error {
+	if ns.mounts.at(name) {
+		return syscall.EBUSY
+	}
+	name = ns.mounts.resolve(name)
 	switch {
 	case isVirtual(name):
 		return ns.virtual.Rmdir(name)
-	case isMemory(name):
+	case ns.inMemory(name):
 		return ns.memory.rmdir(name)
 	}
-	return syscall.EROFS
+	return ns.removeFromHost(name, true)
 }
 
 func (ns *namespace) remove(name string) error {
+	name = ns.mounts.resolve(name)
 	switch {
 	case isVirtual(name):
 		return ns.virtual.Remove(name)
-	case isMemory(name):
+	case ns.inMemory(name):
 		return ns.memory.remove(name)
 	}
-	return syscall.EROFS
+	return ns.removeFromHost(name, false)
+}
+
+func (ns *namespace) removeFromHost(name string, folder bool) error {
+	if !ns.hostWrite {
+		return syscall.EROFS
+	}
+	info, err := ns.host.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case folder && !info.IsDir():
+		return syscall.ENOTDIR
+	case !folder && info.IsDir():
+		return syscall.EISDIR
+	}
+	return ns.host.Remove(name)
 }
 
 // ioPath is name as io/fs writes it.
@@ -176,6 +220,12 @@ func (osFiles) OpenFile(name string, flag int, perm fs.FileMode) (io.ReadWriteCl
 	}
 	return f, nil
 }
+
+func (osFiles) Mkdir(name string, perm fs.FileMode) error {
+	return os.Mkdir(filepath.FromSlash(name), perm)
+}
+
+func (osFiles) Remove(name string) error { return os.Remove(filepath.FromSlash(name)) }
 
 func (osFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(filepath.FromSlash(name)) }
 

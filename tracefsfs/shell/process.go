@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"fmt"
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -117,14 +117,17 @@ func xargs(c *call) int {
 // child runs another of the lab's commands with this one's streams, its input
 // being empty.
 func (c *call) child(argv []string) int {
-	cmd, ok := c.sh.commands[argv[0]]
-	if !ok {
-		fmt.Fprintf(c.Stderr, "%s: %s: not a command of the lab\n", c.Name, argv[0])
-		return 127
-	}
-	c.Stdout.Flush()
 	child := *c
-	child.Name, child.Args, child.Stdin, child.rawIn = argv[0], argv[1:], strings.NewReader(""), nil
-	child.Stdout = blocks(c.Stdout.W)
-	return child.run(cmd)
+	child.Stdin, child.rawIn = strings.NewReader(""), nil
+	return child.onward(argv)
+}
+
+// onward runs another command, or a script, in place of this one.
+func (c *call) onward(argv []string) int {
+	c.Stdout.Flush()
+	next := *c
+	next.Name, next.Args = argv[0], argv[1:]
+	next.Ctx = context.WithValue(c.Ctx, programKey{}, argv[0])
+	next.Stdout = blocks(c.Stdout.W)
+	return next.dispatch()
 }

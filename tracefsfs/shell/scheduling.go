@@ -146,29 +146,78 @@ func (c *call) showScheduling(word string) int {
 // runAs runs a command of the lab as a task.
 func (c *call) runAs(argv []string, s Scheduling) int {
 	c.Stdout.Flush()
-	var d time.Duration
-	sleeps := argv[0] == "sleep" && len(argv) == 2
-	if sleeps {
-		var ok bool
-		if d, ok = sleepTime(argv[1], false); !ok {
-			return c.Usage("invalid time interval '%s'", argv[1])
-		}
-	}
-	if _, ok := c.sh.commands[argv[0]]; !ok {
+	name := argv[0]
+	if own, ok := c.sh.program(name); ok {
+		name = own
+	} else {
 		fmt.Fprintf(c.Stderr, "%s: failed to execute %s: No such file or directory\n", c.Name, argv[0])
 		return 127
 	}
-	err := errNoMachine
-	if m := c.sh.cfg.Machine; m != nil {
-		err = m.Run(argv[0], d, s)
-	}
+	var sleeps, works time.Duration
 	switch {
-	case err != nil:
+	case name == "sleep" && len(argv) == 2:
+		d, ok := sleepTime(argv[1], false)
+		if !ok {
+			return c.Usage("invalid time interval '%s'", argv[1])
+		}
+		sleeps = d
+	case name == worker:
+		d, ok := workTime(argv[1:])
+		if !ok {
+			return c.Usage("invalid time interval '%s'", argv[1])
+		}
+		works = d
+	}
+	if err := c.task(name, sleeps, works, s); err != nil {
 		return c.noPolicy(0, err)
-	case sleeps:
+	}
+	if sleeps > 0 || works > 0 {
 		return 0
 	}
-	return c.child(argv)
+	return c.onward(argv)
+}
+
+// task starts a task of the machine and waits for its end.
+func (c *call) task(name string, sleeps, works time.Duration, s Scheduling) error {
+	m := c.sh.cfg.Machine
+	if m == nil {
+		return errNoMachine
+	}
+	exited, err := m.Start(name, sleeps, works, s)
+	if err != nil {
+		return err
+	}
+	// If this process is killed, it waits no longer; the task runs to its end.
+	_ = c.sh.timeline.until(c.Ctx, c.sh.timeline.jobOf(c.env), 0, exited)
+	return nil
+}
+
+// worker is the program that computes.
+const worker = "matrix_mul"
+
+// workTime is for how long the worker computes.
+func workTime(args []string) (d time.Duration, ok bool) {
+	switch len(args) {
+	case 0:
+		return 100 * time.Millisecond, true
+	case 1:
+		return sleepTime(args[0], false)
+	}
+	return 0, false
+}
+
+// work is the worker as a command: it keeps a CPU of the machine busy.
+func work(c *call) int {
+	d, ok := workTime(c.Args)
+	if !ok {
+		return c.Usage("want for how many seconds")
+	}
+	c.Stdout.Flush()
+	if err := c.task(c.Name, 0, d, Scheduling{}); err != nil {
+		c.Fail("task", err)
+		return 1
+	}
+	return 0
 }
 
 // nice runs a command as a task with another nice value than 0.
@@ -249,5 +298,5 @@ func taskset(c *call) int {
 	}
 	pinned := *c
 	pinned.Ctx = tracefile.WithCaller(c.Ctx, tracefile.Caller{Comm: c.Args[2], CPU: cpu})
-	return pinned.child(c.Args[2:])
+	return pinned.onward(c.Args[2:])
 }

@@ -93,12 +93,12 @@ type Shell struct {
 	ns       *namespace
 	commands map[string]command
 	limit    *limit
+	timeline *timeline
 
 	mu        sync.Mutex        // guards what follows: pipelines run beside each other
 	sources   map[string]string // rewritten scripts waiting to be sourced
 	nextID    int
 	functions map[string]bool // every name a script defined as a function
-	jobs      map[string]*job
 	random    *rand.Rand
 }
 
@@ -117,15 +117,16 @@ func New(cfg Config) (*Shell, error) {
 	for name, file := range cfg.Files {
 		files[name] = file
 	}
+	m := new(mounts)
 	sh := &Shell{
 		cfg:       cfg,
-		ns:        &namespace{virtual: virtualTree(cfg.FS, files), memory: newMemory(), host: cfg.Host, hostWrite: cfg.HostWrite},
+		ns:        &namespace{virtual: virtualTree(cfg.FS, m, files), memory: newMemory(), host: cfg.Host, hostWrite: cfg.HostWrite, mounts: m},
 		commands:  map[string]command{},
 		sources:   map[string]string{},
 		functions: map[string]bool{},
-		jobs:      map[string]*job{},
 		random:    rand.New(rand.NewPCG(cfg.Seed, 0)),
 	}
+	sh.timeline = newTimeline(&sh.cfg)
 	for _, c := range commands() {
 		sh.commands[c.name] = c
 	}

@@ -25,10 +25,7 @@ func sleep(c *call) int {
 		total += d
 	}
 	c.Stdout.Flush()
-	if c.sh.cfg.Sleep == nil {
-		return 0
-	}
-	if err := c.sh.cfg.Sleep(c.Ctx, total); err != nil {
+	if err := c.sh.timeline.sleepFor(c.Ctx, c.sh.timeline.jobOf(c.env), total); err != nil {
 		if c.Ctx.Err() == nil {
 			fmt.Fprintf(c.Stderr, "%s: %v\n", c.Name, err)
 		}
@@ -156,14 +153,6 @@ func umask(c *call) int {
 	if len(c.Args) == 0 {
 		c.Printf("0022\n")
 	}
-	return 0
-}
-
-func mount(c *call) int {
-	if len(c.Args) > 0 {
-		return c.Usage("mounting is not in the lab")
-	}
-	c.Printf("tracefs on %s type tracefs (rw,nosuid,nodev,noexec,relatime)\ntmpfs on /tmp type tmpfs (rw)\n", tracing)
 	return 0
 }
 

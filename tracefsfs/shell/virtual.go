@@ -2,7 +2,7 @@ package shell
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"path"
 	"slices"
@@ -19,14 +19,15 @@ import (
 // handle sees one call at a time.
 type virtualFile struct {
 	h      tracefile.Handle
+	name   string
 	ctx    context.Context
 	cancel context.CancelFunc
 	mu     sync.Mutex // held while the handle works
 	closed bool
 }
 
-func newVirtualFile(ctx context.Context, h tracefile.Handle) *virtualFile {
-	f := &virtualFile{h: h}
+func newVirtualFile(ctx context.Context, h tracefile.Handle, name string) *virtualFile {
+	f := &virtualFile{h: h, name: name}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	return f
 }
@@ -47,7 +48,11 @@ func (f *virtualFile) Write(p []byte) (int, error) {
 	if f.closed {
 		return 0, syscall.EBADF
 	}
-	return tracefsfs.WriteAll(f.ctx, f.h, p)
+	n, err := tracefsfs.WriteAll(f.ctx, f.h, p)
+	if hint := writeHint(f.name, p); err != nil && hint != "" {
+		err = hinted{err, hint}
+	}
+	return n, err
 }
 
 func (f *virtualFile) Close() error {
@@ -67,9 +72,9 @@ func (f *virtualFile) Close() error {
 
 // virtualTree hangs the tracefs, the files given by their paths, and the
 // shell's own /dev and /proc into one tree.
-func virtualTree(tracefs *tracefsfs.FS, files map[string]tracefile.Node) *tracefsfs.FS {
+func virtualTree(tracefs *tracefsfs.FS, m *mounts, files map[string]tracefile.Node) *tracefsfs.FS {
 	root := newFolder("")
-	for name, file := range builtinFiles() {
+	for name, file := range builtinFiles(m) {
 		root.put(name, file)
 	}
 	for _, name := range sortedKeys(files) {
@@ -84,19 +89,19 @@ func virtualTree(tracefs *tracefsfs.FS, files map[string]tracefile.Node) *tracef
 }
 
 // builtinFiles are the virtual files that every shell has.
-func builtinFiles() map[string]tracefile.Node {
+func builtinFiles(m *mounts) map[string]tracefile.Node {
 	text := func(s string) *tracefile.File {
 		return tracefile.Value("", 0o444, func() string { return s }, nil)
 	}
-	device := func(h tracefile.Handle) *tracefile.File {
-		return &tracefile.File{Mode: 0o666, Open: func(context.Context, tracefile.Flags) (tracefile.Handle, error) { return h, nil }}
+	device := func(open func() tracefile.Handle) *tracefile.File {
+		return &tracefile.File{Mode: 0o666, Open: func(context.Context, tracefile.Flags) (tracefile.Handle, error) { return open(), nil }}
 	}
-	mounts := fmt.Sprintf("tracefs %s tracefs rw,nosuid,nodev,noexec,relatime 0 0\ntmpfs /tmp tmpfs rw 0 0\n", tracing)
+	mounts := tracefile.Value("", 0o444, m.table, nil)
 	return map[string]tracefile.Node{
-		"/dev/null":         device(nullHandle{}),
-		"/dev/zero":         device(zeroHandle{}),
-		"/proc/mounts":      text(mounts),
-		"/proc/self/mounts": text(mounts),
+		"/dev/null":         device(func() tracefile.Handle { return nullHandle{} }),
+		"/dev/zero":         device(func() tracefile.Handle { return new(zeroHandle) }),
+		"/proc/mounts":      mounts,
+		"/proc/self/mounts": mounts,
 		"/proc/self/comm":   text("sh\n"),
 		"/proc/self/stat":   text(shellPID + " (sh) R " + parentPID + strings.Repeat(" 0", 48) + "\n"),
 		"/proc/version":     text(KernelVersion + "\n"),
@@ -111,10 +116,22 @@ func (nullHandle) Write(_ context.Context, p []byte) (int, error) { return len(p
 func (nullHandle) Flush() error                                   { return nil }
 func (nullHandle) Close() error                                   { return nil }
 
-// zeroHandle is /dev/zero.
-type zeroHandle struct{ nullHandle }
+// zeroHandle is /dev/zero. It gives zeroSpeed bytes per millisecond of simulated time,
+// so that a program which copies them for ever can be ended.
+type zeroHandle struct {
+	nullHandle
+	given int
+}
 
-func (zeroHandle) Read(_ context.Context, p []byte) (int, error) {
+const zeroSpeed = 4 << 20
+
+func (z *zeroHandle) Read(ctx context.Context, p []byte) (int, error) {
+	z.given += len(p)
+	for ; z.given >= zeroSpeed; z.given -= zeroSpeed {
+		if err := WaitForTime(ctx); err != nil && !errors.Is(err, ErrNoProcess) {
+			return 0, err
+		}
+	}
 	clear(p)
 	return len(p), nil
 }
