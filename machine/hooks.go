@@ -48,6 +48,11 @@ type Hooks struct {
 	NMI func(c *CPU, enter bool)
 	// Printk runs where code calls trace_printk; p belongs to the machine.
 	Printk func(c *CPU, p *Printk)
+	// Exiting runs when the current task exits, after sched_process_exit. It still has
+	// its address space.
+	//
+	// Kernel: do_exit, kernel/exit.c, before exit_mm.
+	Exiting func(c *CPU)
 	// Exit runs when a task has left its CPU for good.
 	Exit func(t *Task)
 }

@@ -48,6 +48,9 @@ func (c *CPU) performExit(t *Task, _ *activation, op *Op) {
 	t.exiting = true
 	c.m.kernel.Workload.Event(c, t, op.Event, op.Arg)
 	c.reportProcess(op.Event, t, t.PID)
+	if c.m.Hooks.Exiting != nil {
+		c.m.Hooks.Exiting(c)
+	}
 }
 
 func (c *CPU) performFree(_ *Task, _ *activation, op *Op) {

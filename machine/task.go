@@ -154,6 +154,9 @@ func (t *Task) Runtime() Time { return t.runtime }
 // State is the task's state, one of State….
 func (t *Task) State() int64 { return t.state }
 
+// Exiting says that the task is on its way out (PF_EXITING).
+func (t *Task) Exiting() bool { return t.exiting }
+
 // CPU is where the task runs or last ran; nil before it first does.
 func (t *Task) CPU() *CPU { return t.cpu }
 

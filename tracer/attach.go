@@ -34,7 +34,7 @@ func (ft *Ftrace) setHooks() {
 		h.User = ft.runsUser
 	}
 	if ft.unwind != nil {
-		h.UserExit = ft.userExit
+		h.UserExit, h.Exiting = ft.userExit, ft.exiting
 	}
 }
 
@@ -75,7 +75,11 @@ func (ft *Ftrace) taskExit(t *machine.Task) {
 	if d.graph != nil {
 		ft.graph.Forget(d.graph)
 	}
-	if d.unwind != nil {
+}
+
+// exiting runs when c's task exits: it has its address space for the last time.
+func (ft *Ftrace) exiting(c *machine.CPU) {
+	if d := ft.data(c.Current); d.unwind != nil {
 		ft.unwind.Exit(d.unwind)
 	}
 }

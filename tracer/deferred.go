@@ -50,9 +50,6 @@ func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Com
 // memory without one.
 func (tr *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) {
 	c := t.Machine.CPU()
-	if c == nil || c.Current != t.Machine {
-		return // it has left its CPU for good
-	}
 	tr.stack.Common, tr.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(tr.stack.IPs[:0], stack...)
 	_ = tr.rec.UnwindStack(c.ID, ringbuf.Normal, &tr.stack, uint64(id))
 }
@@ -69,5 +66,6 @@ func (ft *Ftrace) unwindTask(t *machine.Task) *unwind.Task {
 	if d.unwind == nil {
 		d.unwind = ft.unwind.NewTask(t)
 	}
+	d.unwind.Exiting = t.Exiting()
 	return d.unwind
 }

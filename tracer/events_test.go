@@ -306,3 +306,39 @@ func TestCPUMask(t *testing.T) {
 		t.Errorf("CPUs that recorded: %v", seen)
 	}
 }
+
+// A task that exits delivers its stack while it still has one. Its events from
+// sched_process_exit on have no cookie, because nobody could deliver theirs.
+func TestDeferredStacksOfExitingTasks(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 16000, DeferredUnwind: true})
+	l.write("options/userstacktrace_delay", "1")
+	l.write("set_event", "raw_syscalls:sys_enter sched")
+	l.ft.Run(machine.Second)
+	l.write("tracing_on", "0")
+	waiting, exited, delivered := map[int32]bool{}, map[int32]bool{}, 0
+	for _, r := range l.records() {
+		common := event.ParseCommon(r.data)
+		switch int(common.Type) {
+		case events.UserUnwindCookie.ID:
+			if exited[common.PID] {
+				t.Fatalf("task %d has a cookie after its exit", common.PID)
+			}
+			waiting[common.PID] = true
+		case events.UserUnwindStack.ID:
+			delete(waiting, common.PID)
+			if exited[common.PID] {
+				delivered++
+			}
+		case events.SchedProcessExit.ID:
+			exited[common.PID] = true
+		}
+	}
+	for pid := range exited {
+		if waiting[pid] {
+			t.Errorf("task %d left without its stack", pid)
+		}
+	}
+	if len(exited) < 5 || delivered != len(exited) {
+		t.Errorf("%d of %d tasks delivered a stack when they exited", delivered, len(exited))
+	}
+}
