@@ -162,8 +162,11 @@ func (m *Machine) SetScheduling(t *Task, attr SchedAttr) error {
 	case c.Current == t:
 		c.NeedResched = c.NeedResched || len(c.rq) > 0 && c.rq[0].before(t)
 	case queued:
-		c.enqueue(t)
-		c.kick(c)
+		if t.class() != fairClass { // another CPU may run it at once (push_rt_task)
+			t.cpu = c.target(t)
+		}
+		t.cpu.enqueue(t)
+		t.cpu.kick(c)
 	}
 	return nil
 }

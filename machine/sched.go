@@ -108,7 +108,7 @@ func (c *CPU) target(t *Task) *CPU {
 	if t.bound && t.home != nil {
 		return t.home
 	}
-	if t.bound || t.cpu.presence == present && (t.cpu.idleNow() || t.class() != fairClass && t.before(t.cpu.Current)) {
+	if t.bound || t.cpu.presence == present && (t.cpu.idleNow() || t.class() != fairClass && t.first(t.cpu)) {
 		return t.cpu
 	}
 	for _, o := range c.m.cpus {
@@ -118,7 +118,7 @@ func (c *CPU) target(t *Task) *CPU {
 	}
 	if t.class() != fairClass {
 		for _, o := range c.m.cpus {
-			if o.presence == present && t.before(o.Current) {
+			if o.presence == present && t.first(o) {
 				return o
 			}
 		}
@@ -127,6 +127,11 @@ func (c *CPU) target(t *Task) *CPU {
 		return c.m.cpus[0] // CPU 0 never goes offline
 	}
 	return t.cpu
+}
+
+// first: would t run on c before all that run or wait there?
+func (t *Task) first(c *CPU) bool {
+	return t.before(c.Current) && (len(c.rq) == 0 || t.before(c.rq[0]))
 }
 
 // Runnable is the number of tasks that wait for the CPU.
