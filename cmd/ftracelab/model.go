@@ -195,17 +195,32 @@ func (f *modelFlags) open(ctx context.Context, stdin io.Reader, path string) (*w
 func describe(w io.Writer, m *model.Model) error {
 	_, err := fmt.Fprintf(w, "a model of %s events on %d CPUs, %s different stacks\n",
 		report.Group(m.Learned.Events), len(m.CPUs), report.Group(m.Kernel.Unique()+m.User.Unique()))
-	for _, tried := range []struct {
-		how string
-		*model.Misses
-	}{
-		{"its first half predicts the second", m.Learned.HeldOut},
-		{"every second of 1,000 slices predicts the others", m.Learned.Slices},
-	} {
-		if h := tried.Misses; err == nil && h != nil {
-			_, err = fmt.Fprintf(w, "%s: bytes per event %+.1f %% off with full stacks, %+.1f %% with a stackmap; different stacks %+.1f %%\n",
-				tried.how, h.FullStacks, h.Stackmap, h.Unique)
+	for _, line := range predictions(&m.Learned) {
+		if err == nil {
+			_, err = fmt.Fprintln(w, line)
 		}
 	}
 	return err
+}
+
+// percent is a miss without a sign before a zero that was rounded.
+func percent(miss float64) string {
+	return strings.Replace(fmt.Sprintf("%+.1f %%", miss), "-0.0", "+0.0", 1)
+}
+
+// predictions says how well parts of a capture have predicted others.
+func predictions(l *model.Learned) (lines []string) {
+	for _, tried := range []struct {
+		what string
+		*model.Misses
+	}{
+		{"its first half predicts the second", l.HeldOut},
+		{fmt.Sprintf("every second of %s slices predicts the others", report.Group(model.Slices)), l.Slices},
+	} {
+		if h := tried.Misses; h != nil {
+			lines = append(lines, fmt.Sprintf("%s: bytes per event %s off with full stacks, %s with a stackmap; different stacks %s",
+				tried.what, percent(h.FullStacks), percent(h.Stackmap), percent(h.Unique)))
+		}
+	}
+	return lines
 }

@@ -141,10 +141,11 @@ func modelFacts(m *model.Model) []string {
 	a, l := m.About, &m.Learned
 	facts := []string{
 		fmt.Sprintf("from %s", a.Source),
-		fmt.Sprintf("kernel %s; date %s; %s events in %.1f s, %s different stacks", a.Kernel, a.Date, report.Group(l.Events), l.Seconds, report.Group(m.Kernel.Unique()+m.User.Unique())),
+		fmt.Sprintf("%s events in %.1f s, %s different stacks; date: %s; kernel: %s",
+			report.Group(l.Events), l.Seconds, report.Group(m.Kernel.Unique()+m.User.Unique()), a.Date, a.Kernel),
 		"lacks " + a.Lacks,
 	}
-	return append(facts, l.Doubts()...)
+	return append(facts, predictions(l)...)
 }
 
 // writeFolded writes a text in lines of a width, indented.

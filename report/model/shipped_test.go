@@ -163,6 +163,7 @@ func TestAbout(t *testing.T) {
 		"titel: x": "line 1: no key titel; there are title, source, kernel, date, lacks",
 		"title: a\nsource: b\nkernel: |\n  c\n  d\ndate: e\nlacks: f": "line 3: kernel: 4 bytes: want one line of 1 to 1000",
 		"title: a": "source: 0 bytes: want one line",
+		"a text":   "line 1: cannot unmarshal !!str `a text`; want the keys title, source, kernel, date, lacks",
 	} {
 		if _, err := model.ParseAbout([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
