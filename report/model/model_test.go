@@ -285,7 +285,7 @@ func TestLearn(t *testing.T) {
 		t.Errorf("%+v: %d bytes", e, sum)
 	}
 	if want := (&model.Stacks{
-		Own: []model.Pair{{1, 6}, {2, 1}},
+		Own:    []model.Pair{{1, 6}, {2, 1}},
 		Ranked: []model.Triple{{8, 2, 1}, {7, 2, 6}},
 		Growth: m.Kernel.Growth,
 	}); !reflect.DeepEqual(m.Kernel, want) || m.Kernel.Unique() != 7 {

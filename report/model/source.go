@@ -245,8 +245,8 @@ func (w *weights) at(x uint64) int {
 type pool struct {
 	growth   curve
 	exponent *float64
-	learned  uint64    // stacks
-	depths   []uint16  // by stack
+	learned  uint64   // stacks
+	depths   []uint16 // by stack
 	family   *family
 	sums     []float64 // of how often the stacks up to each one came
 	rare     []uint16  // numbers of addresses of the rarest stacks, for those beyond the learned ones
