@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/capture"
 	"ftracelab/report/experiment"
+	"ftracelab/report/model/scenarios"
 	"ftracelab/tracer/record"
 	"ftracelab/workload"
 )
@@ -30,7 +31,9 @@ var completions = map[string]cobra.CompletionFunc{
 	"subbuf-size":    fixed("4096", "8192", "16384", "32768", "65536"),
 	"html":           endingIn("html"),
 	"summary":        endingIn("ftls"),
-	"model":          endingIn("yaml"),
+	"model":          completeModels,
+	"print":          fixed(scenarios.Names()...),
+	"about":          endingIn("yaml"),
 	"kernel":         folders,
 	"bits":           fixed("10", "11", "12", "13", "14", "15", "16", "17", "18"),
 	"compression":    fixed("zstd", "zlib", "none"),
@@ -73,6 +76,19 @@ func fixed(values ...string) cobra.CompletionFunc {
 
 func endingIn(ending string) cobra.CompletionFunc {
 	return cobra.FixedCompletions([]string{ending}, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+// completeModels offers the names of models, and once no name can be meant, files.
+func completeModels(cmd *cobra.Command, args []string, typed string) (list []string, _ cobra.ShellCompDirective) {
+	for _, name := range scenarios.Names() {
+		if strings.HasPrefix(name, typed) {
+			list = append(list, name)
+		}
+	}
+	if len(list) == 0 {
+		return endingIn("yaml")(cmd, args, typed)
+	}
+	return list, cobra.ShellCompDirectiveDefault
 }
 
 func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

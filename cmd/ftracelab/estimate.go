@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -31,6 +32,7 @@ type estimateFlags struct {
 	json      bool
 	html      string
 	designs   string
+	models    []string
 	summary   string
 	machine   string
 	top       int
@@ -51,7 +53,8 @@ A capture is the text of trace or trace_pipe, the output of perf script, folded
 stacks, a trace.dat of trace-cmd, or a folder with per-CPU pages (cpuN.raw) and
 their formats; gzip and zstd are undone, but not of a trace.dat. Without one, a capture of a real kernel that comes with
 ftracelab is used. - is standard input. A FILE.yaml is a model of a capture, see
-ftracelab model; --seed is then also that of what is drawn from it.
+ftracelab model; --seed is then also that of what is drawn from it. --model NAME takes one of
+the models of common loads that come with ftracelab, see ftracelab model --list.
 
 --summary keeps of a capture what is needed to answer for full stacks, for a stackmap
 of any size and for none. merge adds such summaries, and estimate answers from them,
@@ -67,6 +70,7 @@ with user. before the key, those of a map of user stacks:
 answers.`,
 		Example: `  ftracelab estimate
   ftracelab estimate --html report.html perf.txt
+  ftracelab estimate --model scheduler-storm
   ftracelab estimate --json --buffer-size-kb 4096 capture/
   ftracelab estimate --target-seconds 60 --max-drop-rate 1 capture/
   ftracelab estimate --budget-kb 32768 --instances 2 --rate 200000 capture/
@@ -95,6 +99,7 @@ answers.`,
 	fl.StringVar(&f.summary, "summary", "", "write a summary of the capture to this file, for merge; - prints it in place of the text")
 	fl.StringVar(&f.machine, "machine", "", "name of the machine in the summary (default: that of the capture's file or folder)")
 	fl.StringVar(&f.designs, "designs", "", "designs to compare, with commas between, the first is the base: "+strings.Join(record.DesignNames(), ", ")+"; NAME:KEY=VALUE,… changes a field of its map (see below)")
+	fl.StringArrayVar(&f.models, "model", nil, "a model in the place of a capture: a file, or a name of ftracelab model --list")
 	fl.IntVar(&f.top, "top", 10, "stacks to list")
 	fl.IntVar(&f.opt.BufferSizeKB, "buffer-size-kb", 1408, "buffer_size_kb: the buffer of each CPU")
 	fl.IntVar(&f.opt.SubbufSize, "subbuf-size", 0, "bytes of a sub-buffer (default: as the capture has them, else 4096)")
@@ -130,9 +135,11 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 	if err := f.opt.Validate(); err != nil {
 		return usageError{err}
 	}
-	if len(paths) == 0 {
+	if len(paths)+len(f.models) == 0 {
 		paths = []string{""}
 	}
+	captures := len(paths)
+	paths = append(slices.Clone(paths), f.models...)
 	if err := f.checkSummary(len(paths), 0); err != nil {
 		return usageError{err}
 	}
@@ -162,7 +169,15 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 	var answers report.Document
 	var skipped []error
 	in := &peekable{in: stdin}
-	for _, path := range paths {
+	for n, path := range paths {
+		if n >= captures {
+			r, err := f.ofModel(ctx, path)
+			if err != nil {
+				return err
+			}
+			answers.Reports = append(answers.Reports, r)
+			continue
+		}
 		if isSummary(path, in) {
 			if err := f.checkSummary(len(paths), 1); err != nil {
 				return usageError{fmt.Errorf("%s: %w", path, err)}

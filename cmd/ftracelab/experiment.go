@@ -62,6 +62,7 @@ SPEC they say it all:
   workloads:
     - {name: web, capture: web/}
     - {name: web later, model: web.yaml, duration: 10s}
+    - {model: network-server}
     - {name: simulated, scenario: mix, set: [set_event=kmem, options/stacktrace=1], duration: 2s}
   designs: [full-stacks, "stackmap:bits=10", "stackmap:bits=14"]
   seeds: [1, 2, 3]
@@ -89,7 +90,7 @@ was interrupted goes on where it was.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab, and what they ask")
 	fl.StringArrayVar(&f.captures, "capture", nil, `a capture as a workload; "example" is the one that comes with ftracelab`)
-	fl.StringArrayVar(&f.models, "model", nil, "a model of a capture as a workload, see ftracelab model")
+	fl.StringArrayVar(&f.models, "model", nil, "a model of a capture as a workload: a file, or a name of ftracelab model --list")
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "a scenario of the simulated machine as a workload")
 	fl.StringArrayVar(&f.set, "set", nil, "of the scenarios: write VALUE to a tracefs file before the run: FILE=VALUE")
 	fl.DurationVar(&f.duration, "duration", 0, "of the scenarios and models: simulated time to run (default 1s; for a model, as many events as it was learned from)")
@@ -124,15 +125,7 @@ func listExperiments(w io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(&b, "%-*s%s\n", indent, name, s.Title)
-		line := ""
-		for word := range strings.FieldsSeq(s.Question) {
-			if line != "" && indent+len(line)+1+len(word) > width {
-				fmt.Fprintf(&b, "%*s%s\n", indent, "", line)
-				line = ""
-			}
-			line = strings.TrimPrefix(line+" "+word, " ")
-		}
-		fmt.Fprintf(&b, "%*s%s\n", indent, "", line)
+		writeFolded(&b, s.Question, indent, width)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -236,21 +229,11 @@ func (f *experimentFlags) spec(args []string) (s experiment.Spec, dir string, er
 const maxSpec = 1 << 20
 
 func readSpec(name string) ([]byte, error) {
-	file, err := os.Open(name)
+	text, err := readText(name, "a spec", maxSpec)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w, and no experiment of that name; there are %s", err, strings.Join(experiment.BuiltinNames(), ", "))
 	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSpec+1))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, err
-	}
-	if len(text) > maxSpec {
-		return nil, fmt.Errorf("%s: a spec has %d bytes at most", name, maxSpec)
-	}
-	return text, nil
+	return text, err
 }
 
 // override puts the flags in the place of what the spec says.
@@ -326,7 +309,10 @@ func from(dir, path string) string {
 
 // openModel draws records from a model.
 func (f *experimentFlags) openModel(w experiment.Workload, dir string, seed uint32) (*experiment.Source, error) {
-	path := from(dir, w.Model)
+	path := w.Model
+	if !isShipped(path) {
+		path = from(dir, path)
+	}
 	memory := f.memory.budget()
 	src, err := openModel(path, model.RunOptions{Seed: uint64(seed), Duration: uint64(w.Duration)}, memory)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ftracelab/budget"
 	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/model"
@@ -28,6 +27,9 @@ type modelFlags struct {
 	format   string
 	instance string
 	frames   string
+	about    string
+	list     bool
+	print    string
 	progress *progress
 }
 
@@ -50,12 +52,27 @@ The records that are drawn from it are the same for the same seed.
 
 Unless the capture comes from standard input, model reads it twice more, learns from its
 first half, and lets that predict the second. What comes out is in the file under held-out; a model that
-is more than 5 % off in bytes per event, or 10 % in different stacks, is warned of. Without
-a CAPTURE, the one that comes with ftracelab is used.`,
+is more than 5 % off in bytes per event, or 10 % in different stacks, is warned of, and then
+every second of 1,000 slices predicts the others, which tells whether the load changes with
+time. Without a CAPTURE, the one that comes with ftracelab is used.
+
+Models of common loads come with ftracelab: --list shows them, --print writes one. Their
+names stand where the file of a model may stand: estimate --model NAME.`,
 		Example: `  ftracelab model -o model.yaml capture/
-  ftracelab estimate model.yaml`,
+  ftracelab estimate model.yaml
+  ftracelab model --list
+  ftracelab estimate --model scheduler-storm`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list || f.print != "" {
+				if len(args) > 0 || f.list && f.print != "" {
+					return usageError{errors.New("model: --list, --print and a CAPTURE exclude each other")}
+				}
+				if f.list {
+					return listModels(cmd.OutOrStdout())
+				}
+				return f.printModel(cmd)
+			}
 			path := ""
 			if len(args) > 0 {
 				path = args[0]
@@ -71,6 +88,9 @@ a CAPTURE, the one that comes with ftracelab is used.`,
 	fl.StringVar(&f.kernel, "kernel", "", "folder with the kernel's formats_all, kallsyms and header_page")
 	fl.StringVar(&f.format, "format", "", "what the file is: "+strings.Join(capture.Formats(), ", ")+" (default: found out)")
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat: the instance whose buffer is read")
+	fl.BoolVar(&f.list, "list", false, "list the models that come with ftracelab")
+	fl.StringVar(&f.print, "print", "", "write the model of that name that comes with ftracelab")
+	fl.StringVar(&f.about, "about", "", "YAML file with title, source, kernel, date and lacks, to put into the model")
 	fl.StringVar(&f.frames, "frames", "", "of folded stacks: whose the frames are, "+strings.Join(capture.FrameKinds(), ", "))
 	return cmd
 }
@@ -81,9 +101,13 @@ func (f *modelFlags) run(cmd *cobra.Command, path string) (err error) {
 		return usageError{fmt.Errorf("%s is a model already; want a capture", path)}
 	}
 	defer f.memory.limit()()
+	about, err := f.readAbout()
+	if err != nil {
+		return err
+	}
 	f.progress = newProgress(cmd.ErrOrStderr())
 	defer f.progress.end()
-	out, err := createOutput(ctx, f.output, cmd.OutOrStdout(), path, f.kernel)
+	out, err := createOutput(ctx, f.output, cmd.OutOrStdout(), path, f.kernel, f.about)
 	if err != nil {
 		return err
 	}
@@ -91,6 +115,11 @@ func (f *modelFlags) run(cmd *cobra.Command, path string) (err error) {
 	m, err := f.learn(ctx, cmd.InOrStdin(), path)
 	if err != nil {
 		return err
+	}
+	m.About = about
+	f.progress.end()
+	for _, short := range m.Short() {
+		complain(cmd.ErrOrStderr(), "model: %s", short)
 	}
 	if path != "-" {
 		if err := f.holdOut(ctx, cmd.ErrOrStderr(), m, path); err != nil {
@@ -117,24 +146,33 @@ func (f *modelFlags) learn(ctx context.Context, stdin io.Reader, path string) (m
 
 // holdOut notes in m how well the halves of its capture agree, and warns if they do not.
 func (f *modelFlags) holdOut(ctx context.Context, stderr io.Writer, m *model.Model, path string) error {
-	h, err := m.HoldOut(ctx, 2, func() (record.Source, *event.Table, func() error, error) {
-		c, err := f.open(ctx, nil, path)
+	try := func(slices int) (*model.Misses, error) {
+		h, err := m.HoldOut(ctx, slices, func() (record.Source, *event.Table, func() error, error) {
+			c, err := f.open(ctx, nil, path)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			return c, c.Types(), c.Close, nil
+		})
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
-		return c, c.Types(), c.Close, nil
-	})
+		misses := h.Misses()
+		return &misses, nil
+	}
+	var err error
+	l := &m.Learned
+	if l.HeldOut, err = try(2); err == nil && len(l.Doubts()) > 0 {
+		l.Slices, err = try(model.Slices)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	f.progress.end()
 	if err != nil {
 		complain(stderr, "model: how well it predicts is not known: %v", err)
-		return nil
 	}
-	misses := h.Misses()
-	m.Learned.HeldOut = &misses
-	for _, doubt := range misses.Doubts() {
+	for _, doubt := range l.Doubts() {
 		complain(stderr, "model: %s", doubt)
 	}
 	return nil
@@ -157,46 +195,32 @@ func (f *modelFlags) open(ctx context.Context, stdin io.Reader, path string) (*w
 func describe(w io.Writer, m *model.Model) error {
 	_, err := fmt.Fprintf(w, "a model of %s events on %d CPUs, %s different stacks\n",
 		report.Group(m.Learned.Events), len(m.CPUs), report.Group(m.Kernel.Unique()+m.User.Unique()))
-	if h := m.Learned.HeldOut; err == nil && h != nil {
-		_, err = fmt.Fprintf(w, "its first half predicts the second: bytes per event %+.1f %% off with full stacks, %+.1f %% with a stackmap; different stacks %+.1f %%\n",
-			h.FullStacks, h.Stackmap, h.Unique)
+	for _, line := range predictions(&m.Learned) {
+		if err == nil {
+			_, err = fmt.Fprintln(w, line)
+		}
 	}
 	return err
 }
 
-// isModel reports whether a path is that of a model. It goes by the name, so that a
-// mistake in the file is told as one in a model.
-func isModel(path string) bool {
-	ext := filepath.Ext(path)
-	return ext == ".yaml" || ext == ".yml"
+// percent is a miss without a sign before a zero that was rounded.
+func percent(miss float64) string {
+	return strings.Replace(fmt.Sprintf("%+.1f %%", miss), "-0.0", "+0.0", 1)
 }
 
-// readModel reads the file of a model.
-func readModel(path string, memory *budget.Budget) (*model.Model, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// predictions says how well parts of a capture have predicted others.
+func predictions(l *model.Learned) (lines []string) {
+	for _, tried := range []struct {
+		what string
+		*model.Misses
+	}{
+		{"its first half predicts the second", l.HeldOut},
+		{fmt.Sprintf("every second of %s slices predicts the others", report.Group(model.Slices)), l.Slices},
+	} {
+		if h := tried.Misses; h != nil {
+			lines = append(lines, fmt.Sprintf("%s: bytes per event %s off with full stacks, %s with a stackmap; different stacks %s",
+				tried.what, percent(h.FullStacks), percent(h.Stackmap), percent(h.Unique)))
+		}
 	}
-	text, err := io.ReadAll(io.LimitReader(file, model.MaxBytes+1))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, err
-	}
-	m, err := model.Parse(text, memory)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
-
-// openModel begins to draw from the model in a file.
-func openModel(path string, opt model.RunOptions, memory *budget.Budget) (*model.Source, error) {
-	m, err := readModel(path, memory)
-	if err != nil {
-		return nil, err
-	}
-	s, err := m.Open(opt)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
+	return lines
 }

@@ -31,6 +31,8 @@ func Decode(text []byte, into any) error {
 	for _, line := range types.Errors {
 		if what, typ, ok := strings.Cut(line, " not found in type "); ok {
 			line = strings.Replace(what, "field ", "no key ", 1) + "; there are " + keys[typ]
+		} else if what, typ, ok := strings.Cut(line, " into "); ok && keys[typ] != "" {
+			line = what + "; want the keys " + keys[typ]
 		}
 		lines = append(lines, line)
 	}

@@ -40,7 +40,8 @@ type Workload struct {
 	// program. Its records are the same for every seed.
 	Capture string `yaml:"capture" json:"capture,omitempty"`
 
-	// Model is a file that ftracelab model has written. Duration is how long records are
+	// Model is a file that ftracelab model has written, or the name of a model that comes
+	// with the program. Duration is how long records are
 	// drawn from it; 0: as many records as it was learned from.
 	Model string `yaml:"model" json:"model,omitempty"`
 

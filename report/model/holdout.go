@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"ftracelab/budget"
 	"ftracelab/report"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
@@ -46,10 +47,34 @@ func (m *Misses) Doubts() (doubts []string) {
 type Figures struct {
 	Events, Stacks, Unique uint64
 	FullStacks, Stackmap   float64 // bytes per event
+	// Frames are those of the call tree that the different stacks make from the root on, the
+	// boxes of a flame graph. Only the first stacks count, as in [Stacks.Own].
+	Frames uint64
 }
 
-// HeldOut compares the part of a trace that a model has not learned from with what the
-// model says of it.
+// Slices is how many slices a trace is cut into to see whether a wrong prediction is the
+// model's fault.
+const Slices = 1000
+
+// Doubts says why what is drawn from the model may be wrong, one sentence each: nothing if
+// the halves of the trace agree or were not compared.
+func (l *Learned) Doubts() []string {
+	if l.HeldOut == nil {
+		return nil
+	}
+	doubts := l.HeldOut.Doubts()
+	switch {
+	case len(doubts) == 0 || l.Slices == nil:
+	case len(l.Slices.Doubts()) == 0:
+		doubts = append(doubts, fmt.Sprintf("learned from every second of %s slices, the model predicts the others within the limits: the load changes in the course of the trace, and a model does not know when", report.Group(Slices)))
+	default:
+		doubts = append(doubts, fmt.Sprintf("nor does every second of %s slices predict the others (%+.1f %% and %+.1f %% of the bytes per event, %+.1f %% of the different stacks): the trace is too short for what is in it", report.Group(Slices), l.Slices.FullStacks, l.Slices.Stackmap, l.Slices.Unique))
+	}
+	return doubts
+}
+
+// HeldOut compares a trace, or a part of one, that a model has not learned from with what
+// the model says of it.
 type HeldOut struct {
 	Predicted, Measured Figures
 }
@@ -85,7 +110,6 @@ func (m *Model) HoldOut(ctx context.Context, slices int, open func() (src record
 		return errors.Join(use(&partSource{src: src, learned: m.Learned, slices: slices, held: held}, types), done())
 	}
 	var learned *Model
-	h = new(HeldOut)
 	err = part(false, func(src record.Source, _ *event.Table) (err error) {
 		learned, err = Learn(ctx, src, LearnOptions{})
 		return err
@@ -94,20 +118,27 @@ func (m *Model) HoldOut(ctx context.Context, slices int, open func() (src record
 		return nil, err
 	}
 	err = part(true, func(src record.Source, types *event.Table) (err error) {
-		h.Measured, err = measure(ctx, src, types)
+		h, err = learned.Try(ctx, src, types)
 		return err
 	})
-	if err != nil {
+	return h, err
+}
+
+// Try compares a trace with what m says of one with as many events. types are those of
+// report.Options.
+func (m *Model) Try(ctx context.Context, src record.Source, types *event.Table) (h *HeldOut, err error) {
+	h = new(HeldOut)
+	if h.Measured, err = measure(ctx, src, types); err != nil {
 		return nil, err
 	}
 	if h.Measured.Events == 0 {
-		return nil, errors.New("there is no event in what is held out")
+		return nil, errors.New("there is no event to compare with")
 	}
-	src, err := learned.Open(RunOptions{Seed: 1, Events: h.Measured.Events})
+	drawn, err := m.Open(RunOptions{Seed: 1, Events: h.Measured.Events})
 	if err != nil {
 		return nil, err
 	}
-	h.Predicted, err = measure(ctx, src, nil)
+	h.Predicted, err = measure(ctx, drawn, nil)
 	return h, err
 }
 
@@ -120,14 +151,34 @@ func measure(ctx context.Context, src record.Source, types *event.Table) (Figure
 		}
 		opt.Designs = append(opt.Designs, d)
 	}
-	r, err := report.Estimate(ctx, src, opt)
+	seen := &treeSource{Source: src, memory: budget.OrDefault(nil)}
+	r, err := report.Estimate(ctx, seen, opt)
 	if err != nil {
 		return Figures{}, err
 	}
 	return Figures{
+		Frames: uint64(len(seen.kernel.tree) + len(seen.user.tree)),
 		Events: r.Input.Events, Stacks: r.Input.Stacks, Unique: r.Input.UniqueStacks,
 		FullStacks: r.Designs[0].BytesPerEvent, Stackmap: r.Designs[1].BytesPerEvent,
 	}, nil
+}
+
+// treeSource notes the frames of the stacks that pass.
+type treeSource struct {
+	record.Source
+	memory       *budget.Budget
+	kernel, user learnedStacks
+}
+
+func (s *treeSource) Next(r *record.Record) error {
+	err := s.Source.Next(r)
+	switch {
+	case err == nil && r.Kind == record.KernelStack:
+		return s.kernel.add(r.Stack, s.memory)
+	case err == nil && r.Kind == record.UserStack:
+		return s.user.add(r.Stack, s.memory)
+	}
+	return err
 }
 
 // partSource delivers every second slice of a trace. A stack is in the slice of its event.

@@ -32,6 +32,7 @@ const growthStep = 1.1
 // LearnOptions say what a Model is to tell of its trace.
 type LearnOptions struct {
 	From   string                 // [Learned.From]
+	About  *About                 // [Model.About]
 	Comm   func(pid int32) string // names of tasks; nil: none
 	Memory *budget.Budget         // limits what is kept of tasks and different stacks; nil: the default size
 }
@@ -194,7 +195,7 @@ func (c *learnedCPU) gap(ns uint64) {
 // model makes the tables.
 func (l *learner) model(opt LearnOptions) *Model {
 	m := &Model{
-		Schema: Schema,
+		Schema: Schema, About: opt.About,
 		Learned: Learned{
 			From: opt.From, Events: l.events, Lost: l.lost, Seconds: float64(l.last-l.first) / 1e9,
 			first: l.first, last: l.last,

@@ -10,19 +10,33 @@ import (
 
 	"ftracelab/budget"
 	"ftracelab/internal/strictyaml"
+	"ftracelab/report"
 )
 
-// Schema is the value of the key schema. Another one is refused.
-const Schema = "ftracelab/model/1"
+// Schema is the value of the key schema.
+const Schema = "ftracelab/model/2"
+
+// schema1 is that of older files, which are read, too: their stacks have no Own.
+const schema1 = "ftracelab/model/1"
 
 // Model is what was learned of a trace.
 type Model struct {
 	Schema  string  `yaml:"schema"`
+	About   *About  `yaml:"about,omitempty"` // nil: nobody has said anything
 	Learned Learned `yaml:"learned"`
 	CPUs    []CPU   `yaml:"cpus"`
 	Events  []Event `yaml:"events"`
 	Kernel  *Stacks `yaml:"kernel-stacks,omitempty"` // nil: there were none
 	User    *Stacks `yaml:"user-stacks,omitempty"`
+}
+
+// About is what a person says of a model to those who get it.
+type About struct {
+	Title  string `yaml:"title"`  // one line
+	Source string `yaml:"source"` // what ran, and what was recorded of it
+	Kernel string `yaml:"kernel"`
+	Date   string `yaml:"date"`  // of the capture
+	Lacks  string `yaml:"lacks"` // what the model does not hold
 }
 
 // Learned says what a model was learned from.
@@ -34,6 +48,9 @@ type Learned struct {
 	// HeldOut is how well the first half of the trace predicted the second; nil: nobody
 	// has tried.
 	HeldOut *Misses `yaml:"held-out,omitempty"`
+	// Slices is how well every second of [Slices] slices predicted the others; nil: nobody
+	// has tried.
+	Slices *Misses `yaml:"held-out-slices,omitempty"`
 
 	first, last uint64 // the times of the trace, for [Model.HoldOut]
 }
@@ -104,6 +121,10 @@ type Stacks struct {
 	Ranked []Triple `yaml:"ranked,flow"`
 	// Growth is how many of the first stacks were different: points of a curve.
 	Growth []Pair `yaml:"growth,flow"`
+	// Own says of the different stacks how many addresses, on the leaf's side, each had for
+	// itself when it first came: those behind the callers that it shared with a stack before
+	// it. A row is a number of addresses, and how many stacks have so many.
+	Own []Pair `yaml:"own,flow,omitempty"`
 	// Exponent of Heaps' law, by which the curve goes on behind its last point. nil: there
 	// were too few stacks for a law.
 	Exponent *float64 `yaml:"exponent,omitempty"`
@@ -146,6 +167,33 @@ func Parse(text []byte, memory *budget.Budget) (*Model, error) {
 }
 
 var errTooLong = fmt.Errorf("the text of a model has %d bytes at most", MaxBytes)
+
+// ParseAbout reads an About from YAML, as Parse reads a model.
+func ParseAbout(text []byte) (*About, error) {
+	a := new(About)
+	if err := strictyaml.Decode(text, a); err != nil {
+		return nil, err
+	}
+	if err := a.validate(); err != nil {
+		return nil, locate(text, err)
+	}
+	return a, nil
+}
+
+// Short says, one sentence each, for what m was learned from too little.
+func (m *Model) Short() (short []string) {
+	for _, s := range []struct {
+		whose string
+		*Stacks
+	}{{"kernel", m.Kernel}, {"user", m.User}} {
+		if s.Stacks == nil || s.Exponent != nil {
+			continue
+		}
+		short = append(short, fmt.Sprintf("the trace has %s %s stacks, too few for a law of new ones (%s): no more than that can be drawn",
+			report.Group(s.Growth[len(s.Growth)-1][0]), s.whose, report.Group(lawStacks)))
+	}
+	return short
+}
 
 // Write writes m as YAML. It writes nothing if the text would be longer than Parse reads.
 func (m *Model) Write(w io.Writer) error {

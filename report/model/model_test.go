@@ -19,7 +19,7 @@ import (
 )
 
 // small is a model with everything in it, and a law.
-const small = `schema: ftracelab/model/1
+const small = `schema: ftracelab/model/2
 learned:
   from: a machine
   events: 10000
@@ -52,10 +52,12 @@ events:
 kernel-stacks:
   ranked: [[5000, 10, 1], [100, 20, 25], [5, 30, 100]]
   growth: [[1, 1], [4000, 90], [8000, 126]]
+  own: [[1, 26], [3, 100]]
   exponent: 0.5
 user-stacks:
   ranked: [[10, 4, 100]]
   growth: [[1000, 100]]
+  own: [[4, 100]]
   exponent: 0
 `
 
@@ -283,6 +285,7 @@ func TestLearn(t *testing.T) {
 		t.Errorf("%+v: %d bytes", e, sum)
 	}
 	if want := (&model.Stacks{
+		Own:    []model.Pair{{1, 6}, {2, 1}},
 		Ranked: []model.Triple{{8, 2, 1}, {7, 2, 6}},
 		Growth: m.Kernel.Growth,
 	}); !reflect.DeepEqual(m.Kernel, want) || m.Kernel.Unique() != 7 {
@@ -343,8 +346,11 @@ func TestModelPredictsItsOwnCapture(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"schema: ftracelab/model/1", "schema: ftracelab/model/2", `line 1: schema: "ftracelab/model/2": want ftracelab/model/1`},
-		{"  lost: 3", "  lots: 3", "line 5: no key lots; there are from, events, lost, seconds, held-out"},
+		{"schema: ftracelab/model/2", "schema: ftracelab/model/3", `line 1: schema: "ftracelab/model/3": want ftracelab/model/2 or ftracelab/model/1`},
+		{"schema: ftracelab/model/2", "schema: ftracelab/model/1", "line 34: kernel-stacks.own: ftracelab/model/1 has none"},
+		{"  own: [[4, 100]]\n", "", "user-stacks.own: none"},
+		{"[3, 100]]", "[3, 0]]", "line 34: kernel-stacks.own[1]: [3 0]: want [addresses, stacks]"},
+		{"  lost: 3", "  lots: 3", "line 5: no key lots; there are from, events, lost, seconds, held-out, held-out-slices"},
 		{"  events: 10000", "  events: 0", "line 4: learned.events: 0: want 1 to "},
 		{"  seconds: 1", "  seconds: .nan", "line 6: learned.seconds: NaN: want 0 to 1e9"},
 		{"  - cpu: 2", "  - cpu: 0", "line 14: cpus[1].cpu: CPU 0 is there twice"},
@@ -360,9 +366,9 @@ func TestMistakes(t *testing.T) {
 		{"[100, 20, 25]", "[100, 20, 900000]", "line 32: kernel-stacks.ranked[1]: "},
 		{"[4000, 90]", "[4000, 5000]", "line 33: kernel-stacks.growth[1]: [4000 5000] after [1 1]"},
 		{"[8000, 126]", "[8000, 127]", "line 33: kernel-stacks.growth: ends with 127 different stacks: want 1 to the 126 of ranked"},
-		{"exponent: 0.5", "exponent: 2", "line 34: kernel-stacks.exponent: 2: want 0 to 1"},
+		{"exponent: 0.5", "exponent: 2", "line 35: kernel-stacks.exponent: 2: want 0 to 1"},
 		{small[strings.Index(small, "user-stacks:\n"):], "", "user-stacks: none, but events have them"},
-		{small, "", "schema: \"\": want ftracelab/model/1"},
+		{small, "", "schema: \"\": want ftracelab/model/2"},
 	} {
 		text := strings.Replace(small, c.old, c.new, 1)
 		if text == small {
@@ -409,6 +415,7 @@ func TestNothingToLearnFrom(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("schema: ftracelab/model/1"))
+	f.Add([]byte(strings.NewReplacer("model/2", "model/1", "  own: [[1, 26], [3, 100]]\n", "", "  own: [[4, 100]]\n", "").Replace(small)))
 	f.Add([]byte(strings.Replace(small, "[[1, 1], ", "[[7, 1], ", 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := model.Parse(text, nil)

@@ -1,10 +1,12 @@
 package model_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,35 +68,79 @@ func (c *heldOutCapture) try(t *testing.T, slices int) *model.HeldOut {
 	return h
 }
 
-// A model predicts what it has not learned from within the bounds, or the row in
-// docs/models.md says in bold by how much it does not. A row has the figures of this run.
-func TestHeldOut(t *testing.T) {
-	text, err := os.ReadFile("../../docs/models.md")
+var update = flag.Bool("update", false, "write the tables of docs/models.md anew")
+
+// table compares the rows of the n-th table with that header in docs/models.md.
+func table(t *testing.T, header string, n int, rows []string) {
+	t.Helper()
+	const name = "../../docs/models.md"
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, slices := range []int{2, 1000} {
-		for _, c := range heldOut(t) {
-			if row := row(c.name, c.try(t, slices)); !strings.Contains(string(text), row+"\n") {
-				t.Errorf("%d slices: docs/models.md does not have the row\n%s", slices, row)
-			}
+	lines := strings.Split(string(text), "\n")
+	at := -1
+	for ; n >= 0; n-- {
+		next := slices.Index(lines[at+1:], header)
+		if next < 0 {
+			t.Fatalf("docs/models.md has no table\n%s", header)
 		}
+		at += 1 + next
+	}
+	begin := at + 2
+	end := begin
+	for strings.HasPrefix(lines[end], "|") {
+		end++
+	}
+	if slices.Equal(lines[begin:end], rows) {
+		return
+	}
+	if !*update {
+		t.Errorf("docs/models.md has\n%s\nwant\n%s", strings.Join(lines[begin:end], "\n"), strings.Join(rows, "\n"))
+		return
+	}
+	lines = slices.Replace(lines, begin, end, rows...)
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
-func row(name string, h *model.HeldOut) string {
+// A model predicts what it has not learned from within the bounds, or the row in
+// docs/models.md says in bold by how much it does not. A row has the figures of this run.
+func TestHeldOut(t *testing.T) {
+	for n, slices := range []int{2, 1000} {
+		var rows []string
+		for _, c := range heldOut(t) {
+			rows = append(rows, fmt.Sprintf("| %s |", c.name)+cells(c.try(t, slices)))
+		}
+		table(t, "| capture | events predicted | full stacks, B/event | stackmap, B/event | different stacks | frames of the call tree |", n, rows)
+	}
+}
+
+// cells are the cells of a row about a prediction.
+func cells(h *model.HeldOut) string {
 	m := h.Misses()
 	cell := func(predicted, measured string, miss, bound float64) string {
-		percent := strings.Replace(fmt.Sprintf("%+.1f %%", miss), "-0.0", "+0.0", 1)
-		if math.Abs(miss) > bound {
-			percent = "**" + percent + "**"
-		}
-		return fmt.Sprintf(" %s / %s, %s |", predicted, measured, percent)
+		return fmt.Sprintf(" %s / %s, %s |", predicted, measured, percent(miss, bound))
 	}
 	b := func(v float64) string { return fmt.Sprintf("%.2f", v) }
 	n := func(v uint64) string { return fmt.Sprint(v) }
-	return fmt.Sprintf("| %s | %d |", name, h.Measured.Events) +
+	frames := 0.0
+	if h.Measured.Frames > 0 {
+		frames = 100 * (float64(h.Predicted.Frames)/float64(h.Measured.Frames) - 1)
+	}
+	return fmt.Sprintf(" %d |", h.Measured.Events) +
 		cell(b(h.Predicted.FullStacks), b(h.Measured.FullStacks), m.FullStacks, model.MaxBytesMiss) +
 		cell(b(h.Predicted.Stackmap), b(h.Measured.Stackmap), m.Stackmap, model.MaxBytesMiss) +
-		cell(n(h.Predicted.Unique), n(h.Measured.Unique), m.Unique, model.MaxUniqueMiss)
+		cell(n(h.Predicted.Unique), n(h.Measured.Unique), m.Unique, model.MaxUniqueMiss) +
+		cell(n(h.Predicted.Frames), n(h.Measured.Frames), frames, math.Inf(1))
+}
+
+// percent is a miss, in bold if it is beyond the bound.
+func percent(miss, bound float64) string {
+	text := strings.Replace(fmt.Sprintf("%+.1f %%", miss), "-0.0", "+0.0", 1)
+	if math.Abs(miss) > bound {
+		return "**" + text + "**"
+	}
+	return text
 }

@@ -208,9 +208,10 @@ func (s *Source) Caveats() []string {
 	if l.Lost > 0 {
 		out = append(out, fmt.Sprintf("the trace that the model was learned from had lost %s events", report.Group(l.Lost)))
 	}
-	if l.HeldOut != nil {
-		out = append(out, l.HeldOut.Doubts()...)
+	if a := s.model.About; a != nil {
+		out = append(out, "not in the model: "+a.Lacks)
 	}
+	out = append(out, l.Doubts()...)
 	for _, p := range []*pool{s.kernel, s.user} {
 		if p != nil && p.isBeyond() {
 			out = append(out, fmt.Sprintf("%s stacks are more than the %s that the model was learned from; new ones among them follow Heaps' law with exponent %.3g", report.Group(p.n), report.Group(p.learned), *p.exponent))
@@ -230,7 +231,13 @@ func (w *weights) add(weight uint64) {
 }
 
 func (w *weights) draw(rng *rand.Rand) int {
-	x := rng.Uint64N(w.sums[len(w.sums)-1])
+	return w.at(rng.Uint64N(w.sum()))
+}
+
+func (w *weights) sum() uint64 { return w.sums[len(w.sums)-1] }
+
+// at is the index that a number below the sum stands for.
+func (w *weights) at(x uint64) int {
 	return sort.Search(len(w.sums), func(n int) bool { return w.sums[n] > x })
 }
 
@@ -238,8 +245,9 @@ func (w *weights) draw(rng *rand.Rand) int {
 type pool struct {
 	growth   curve
 	exponent *float64
-	learned  uint64    // stacks
-	depths   []uint16  // by stack
+	learned  uint64   // stacks
+	depths   []uint16 // by stack
+	family   *family
 	sums     []float64 // of how often the stacks up to each one came
 	rare     []uint16  // numbers of addresses of the rarest stacks, for those beyond the learned ones
 	salt     uint64
@@ -288,6 +296,7 @@ func newPool(s *Stacks, seed, base uint64) *pool {
 		sum += e.weight
 		p.depths, p.sums = append(p.depths, e.depth), append(p.sums, sum)
 	}
+	p.family = newFamily(s.Own, p.depths, p.salt)
 	return p
 }
 
@@ -307,12 +316,7 @@ func (p *pool) draw(rng *rand.Rand, dst []uint64) ([]uint64, error) {
 	if id < uint64(len(p.depths)) {
 		depth = p.depths[id]
 	}
-	h := mix(p.salt + id)
-	for range depth {
-		h = mix(h)
-		dst = append(dst, p.base|h>>18)
-	}
-	return dst, nil
+	return p.family.append(dst, p.base, id, p.depths, depth), nil
 }
 
 // isBeyond reports whether more stacks were drawn than learned, by more than chance makes

@@ -24,6 +24,8 @@ type learnedStacks struct {
 	seen   uint64
 	growth []Pair
 	next   uint64 // when the growth has its next point
+	tree   callTree
+	own    map[int]uint64
 }
 
 type stackCount struct {
@@ -36,7 +38,7 @@ const stackCost = 80
 
 func (s *learnedStacks) add(ips []uint64, memory *budget.Budget) error {
 	if s.count == nil {
-		s.count = map[uint64]stackCount{}
+		s.count, s.tree, s.own = map[uint64]stackCount{}, callTree{}, map[int]uint64{}
 	}
 	h := mix(uint64(len(ips)))
 	for _, ip := range ips {
@@ -51,6 +53,13 @@ func (s *learnedStacks) add(ips []uint64, memory *budget.Budget) error {
 			return err
 		}
 		c.depth = min(len(ips), maxDepth)
+		if len(s.count) < treeStacks {
+			own := min(s.tree.add(ips), maxDepth)
+			if err := memory.Take(int64(own)*frameCost, "the call tree of a model"); err != nil {
+				return err
+			}
+			s.own[own]++
+		}
 	}
 	c.count++
 	s.count[h] = c
@@ -87,6 +96,9 @@ func (s *learnedStacks) model() *Stacks {
 		out.Ranked = append(out.Ranked, Triple{c.count, uint64(c.depth), alike[c]})
 	}
 	out.Ranked = shortened(out.Ranked, keptRanked)
+	for _, own := range slices.Sorted(maps.Keys(s.own)) {
+		out.Own = append(out.Own, Pair{uint64(own), s.own[own]})
+	}
 	if s.seen >= lawStacks {
 		c := curve{points: out.Growth}
 		late := math.Log2(c.at(float64(s.seen)) / c.at(float64(s.seen)/2))

@@ -81,8 +81,8 @@ func child(n *yaml.Node, step any) *yaml.Node {
 // Validate returns an error that names a value from which nothing can be drawn, or nil.
 func (m *Model) Validate() error {
 	switch {
-	case m.Schema != Schema:
-		return wrong(fmt.Sprintf("%q: want %s", m.Schema, Schema), "schema")
+	case m.Schema != Schema && m.Schema != schema1:
+		return wrong(fmt.Sprintf("%q: want %s or %s", m.Schema, Schema, schema1), "schema")
 	case m.Learned.Events < 1 || m.Learned.Events > maxCount:
 		return wrong(fmt.Sprintf("%d: want 1 to %d", m.Learned.Events, uint64(maxCount)), "learned", "events")
 	case !(m.Learned.Seconds >= 0 && m.Learned.Seconds <= 1e9):
@@ -91,6 +91,9 @@ func (m *Model) Validate() error {
 		return wrong(fmt.Sprintf("%d of them: want 1 to %d", len(m.CPUs), maxCPUs), "cpus")
 	case len(m.Events) < 1 || len(m.Events) > maxTypes:
 		return wrong(fmt.Sprintf("%d of them: want 1 to %d", len(m.Events), maxTypes), "events")
+	}
+	if err := m.About.validate(); err != nil {
+		return within(err, "about")
 	}
 	seen := map[int]bool{}
 	for n := range m.CPUs {
@@ -111,11 +114,32 @@ func (m *Model) Validate() error {
 		}
 		kernel, user = kernel || e.Kernel > 0, user || e.User > 0
 	}
-	if err := m.Kernel.validate(kernel); err != nil {
+	if err := m.Kernel.validate(kernel, m.Schema); err != nil {
 		return within(err, "kernel-stacks")
 	}
-	if err := m.User.validate(user); err != nil {
+	if err := m.User.validate(user, m.Schema); err != nil {
 		return within(err, "user-stacks")
+	}
+	return nil
+}
+
+// maxAbout bounds each text of an About.
+const maxAbout = 1000
+
+func (a *About) validate() error {
+	if a == nil {
+		return nil
+	}
+	for _, f := range []struct{ key, text string }{
+		{"title", a.Title},
+		{"source", a.Source},
+		{"kernel", a.Kernel},
+		{"date", a.Date},
+		{"lacks", a.Lacks},
+	} {
+		if f.text == "" || len(f.text) > maxAbout || strings.Contains(f.text, "\n") {
+			return wrong(fmt.Sprintf("%d bytes: want one line of 1 to %d", len(f.text), maxAbout), f.key)
+		}
 	}
 	return nil
 }
@@ -180,7 +204,7 @@ func (e *Event) validate() error {
 	return nil
 }
 
-func (s *Stacks) validate(wanted bool) error {
+func (s *Stacks) validate(wanted bool, schema string) error {
 	switch {
 	case s == nil && wanted:
 		return wrong("none, but events have them")
@@ -192,6 +216,15 @@ func (s *Stacks) validate(wanted bool) error {
 		return wrong("none", "ranked")
 	case len(s.Growth) == 0:
 		return wrong("none", "growth")
+	case len(s.Own) > 0 && schema == schema1:
+		return wrong(schema1+" has none", "own")
+	case len(s.Own) == 0 && schema != schema1:
+		return wrong("none", "own")
+	}
+	for n, o := range s.Own {
+		if o[0] > maxDepth || o[1] < 1 || o[1] > maxStacks {
+			return wrong(fmt.Sprintf("%v: want [addresses, stacks], %d addresses and %d stacks at most", o, maxDepth, maxStacks), "own", n)
+		}
 	}
 	all := uint64(0)
 	for n, r := range s.Ranked {
