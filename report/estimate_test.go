@@ -71,6 +71,26 @@ func small() *records {
 	return s
 }
 
+// TestEntriesBeyondTheCensus: the census has no memory for all stacks, the map of the
+// design has.
+func TestEntriesBeyondTheCensus(t *testing.T) {
+	s := new(records)
+	for i := range 40_000 {
+		s.add(0, uint64(i)*1000, 7, 56)
+		s.stack(record.KernelStack, frames(i, 20)...)
+	}
+	r, err := Estimate(t.Context(), s, Options{Memory: budget.New(32 << 20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Input.KernelAtLeast {
+		t.Fatal("the census knew all stacks")
+	}
+	if m := r.Designs[1].Maps[0]; m.Entries != 40_000 || m.Successes != 40_000 || m.Drops != 0 {
+		t.Errorf("%d entries, %d successes, %d drops", m.Entries, m.Successes, m.Drops)
+	}
+}
+
 func TestBytesByHand(t *testing.T) {
 	r, err := Estimate(t.Context(), small(), Options{})
 	if err != nil {

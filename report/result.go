@@ -223,7 +223,10 @@ func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s 
 	cost, fault := m.Cost(), faults(m)
 	if cfg.Bits == 0 && s.recommended.Bits > 0 {
 		cfg.Bits = s.recommended.Bits
+		// The sweep may not know all stacks: see uniqueSet. m had them all.
+		entries := cost.Entries
 		cost = s.costs[cfg.Bits-stackmap.MinBits]
+		cost.Entries = min(entries, cost.Capacity)
 	}
 	res.Maps = append(res.Maps, MapUse{
 		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.recommended,
