@@ -59,6 +59,35 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestManyFiles: five hundred captures in one run.
+func TestManyFiles(t *testing.T) {
+	dir, f, m := t.TempDir(), &summarizeFn{Memory: budget.Default}, summary.NewMerger(nil)
+	for n := range 500 {
+		name := filepath.Join(dir, fmt.Sprintf("web%d.txt", n))
+		if err := os.WriteFile(name, fmt.Appendf(nil, "schedule;fn_%d;do_syscall_64 %d\n", n%70, n+1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.read(context.Background(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Read(bytes.NewReader(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want bytes.Buffer
+	if err := summary.Encode(&want, m.Sum()); err != nil {
+		t.Fatal(err)
+	}
+	o := options{Output: filepath.Join(dir, "sum"), Memory: budget.Default}
+	p, s := beam.NewPipelineWithRoot()
+	build(s, []string{filepath.Join(dir, "*.txt")}, o)
+	if err := beamx.Run(context.Background(), p); err != nil {
+		t.Fatal(err)
+	}
+	same(t, o.Output, want.Bytes())
+}
+
 // drawn is what became of a file.
 func drawn(t *rapid.T) Outcome {
 	o := Outcome{Path: rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(t, "path")}

@@ -133,6 +133,15 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestDataflow: Dataflow's runner makes a job of the pipeline. It is not submitted.
+func TestDataflow(t *testing.T) {
+	c := command(t, "fleet", "-runner", "dataflow", "-dry_run", "-async", "-log-level", "info", "-project", "p", "-region", "europe-west1",
+		"-staging_location", "gs://bucket/staging", "-worker_binary", "go.mod", "-output", "gs://bucket/sum.ftls", "gs://bucket/*.dat")
+	if text, err := c.CombinedOutput(); err != nil || !bytes.Contains(text, []byte("Dry-run: not submitting job!")) {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
 // blocked puts a FIFO among the captures and waits until a worker reads it, which then
 // has one bundle begun and not done. done makes a capture of the FIFO.
 func blocked(t *testing.T, dir string, c *exec.Cmd) (done func()) {
