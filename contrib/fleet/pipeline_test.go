@@ -219,4 +219,12 @@ func TestManyMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, o.Output, want.Bytes())
+
+	// If the memory is too little for them, the error says how much is needed.
+	o.Memory, o.bufferSizeKB, o.logLevel = budget.Least, 1408, "error"
+	var out, diag bytes.Buffer
+	got := run(context.Background(), o, []string{filepath.Join(dir, "*.ftls")}, &out, &diag)
+	if want := []byte("more than --memory 64M allows: at least --memory "); got != exitFailed || !bytes.Contains(diag.Bytes(), want) {
+		t.Errorf("status %d: %s", got, &diag)
+	}
 }
