@@ -47,7 +47,7 @@ func (s source) imports() map[string]string {
 	return names
 }
 
-// sources gives all Go files of the tree except those in testdata, for all systems.
+// sources gives all Go files of the module except those in testdata, for all systems.
 // They are read once.
 func sources(t *testing.T) []source {
 	t.Helper()
@@ -63,7 +63,7 @@ var readSources = sync.OnceValues(func() (all []source, err error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || file != root && isModule(file)) {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(file) != ".go" {
@@ -83,6 +83,12 @@ var readSources = sync.OnceValues(func() (all []source, err error) {
 	})
 	return all, err
 })
+
+// isModule reports whether a folder below the root is a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
 
 // product leaves out tests and everything outside the layers, that is, tools and test
 // helpers.
