@@ -11,7 +11,7 @@ import (
 )
 
 // storeVersion changes when an older outcome must not be used again.
-const storeVersion = 2
+const storeVersion = 3
 
 // Store keeps the outcomes of finished trials in a folder, one file for each, so that an
 // interrupted experiment goes on where it was. The zero value keeps nothing.

@@ -25,6 +25,9 @@ function charts() {
 			var option = options[id];
 			option.animation = false;
 			option.backgroundColor = "transparent";
+			option.xAxis.forEach(function (axis) { // it has to be a number, which go-echarts cannot write
+				axis.axisLabel = Object.assign({ lineHeight: 14 }, axis.axisLabel);
+			});
 			chart.setOption(option);
 			drawn.push(chart);
 		});
