@@ -55,13 +55,13 @@ func newExperiment(t *experiment.Table) *view {
 	if len(blocks) > mostCharts {
 		v.Caveats = append(v.Caveats, fmt.Sprintf("the first %d of %s workloads and sizes have charts, the others a table only", mostCharts, report.Group(uint64(len(blocks)))))
 	}
-	what := section{Title: "What the columns are", Table: table{Head: []string{"column", "unit", "what it is"}}}
+	what := section{Title: "What the columns are"}
 	for _, m := range t.Columns() {
-		unit := m.Unit
-		if unit == "" {
-			unit = "–"
+		note := m.Name + ": " + m.What
+		if m.Unit != "" {
+			note += " (" + m.Unit + ")"
 		}
-		what.Table.add(m.Name, unit, m.What)
+		what.Notes = append(what.Notes, note+".")
 	}
 	v.Sections = append(v.Sections, what)
 	return v

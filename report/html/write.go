@@ -29,12 +29,15 @@ func Write(w io.Writer, d *report.Document) error {
 	for _, f := range d.Fleets {
 		p.Views = append(p.Views, newFleet(len(p.Views), f))
 	}
+	if len(p.Views) == 1 {
+		p.Title += ": " + p.Views[0].Name
+	}
 	return p.write(w)
 }
 
 // WriteExperiment writes the table of an experiment as a page of the same kind.
 func WriteExperiment(w io.Writer, t *experiment.Table) error {
-	p := page{Title: "ftracelab experiment", Heading: "An experiment with designs", Schema: experiment.Schema}
+	p := page{Title: t.Spec.Title + ": ftracelab experiment", Heading: "An experiment with designs", Schema: experiment.Schema}
 	p.Views = []*view{newExperiment(t)}
 	return p.write(w)
 }
@@ -60,9 +63,6 @@ func (p *page) write(w io.Writer) error {
 		}
 	}
 	options.WriteString("\n};\n")
-	if len(p.Views) == 1 {
-		p.Title += ": " + p.Views[0].Name
-	}
 	script := options.String() + chartsJS + flameJS + whatIfJS + pageJS
 	p.Script, p.Policy = template.JS(script), policy(lib, script)
 
