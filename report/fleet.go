@@ -201,11 +201,11 @@ func with(m *summary.Machine, bits int) uint64 {
 	return full(m) - m.KernelBytes + m.Of(bits).Bytes
 }
 
-// net is what a map is worth on a machine whose buffer of kb KB for each CPU is full: the
-// room that full stacks would need for the events in it, less the buffer and the map.
-func (f *fleet) net(m *summary.Machine, bits int, kb uint64) float64 {
-	buffer := float64(kb) * 1024 * float64(m.CPUs)
-	return buffer*(times(full(m), with(m, bits))-1) - float64(mapMemory(bits))
+// gain is what a map is worth on a machine, in bytes for each KB of a CPU's buffer that is
+// full: the room that full stacks would need for the events in it, less that KB. It pays if
+// it is worth more than its memory.
+func gain(m *summary.Machine, bits int) float64 {
+	return (times(full(m), with(m, bits)) - 1) * 1024 * float64(m.CPUs)
 }
 
 // seconds is how far the buffer of the busiest CPU reaches back.
@@ -260,7 +260,7 @@ func (f *fleet) sweep(bits int) FleetBits {
 		if f.Machines[n].Of(bits).Drops > 0 {
 			b.Dropping++
 		}
-		if f.net(&f.Machines[n], bits, uint64(f.opt.BufferSizeKB)) > 0 {
+		if gain(&f.Machines[n], bits)*float64(f.opt.BufferSizeKB) > float64(b.MapBytes) {
 			b.Pays++
 		}
 	}

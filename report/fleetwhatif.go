@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 
-	"ftracelab/report/summary"
 	"ftracelab/stackmap"
 )
 
@@ -53,29 +51,34 @@ func (f *fleet) whatIf() FleetWhatIf {
 
 func (f *fleet) size(bits int, buffers []uint64) FleetSize {
 	s := FleetSize{Bits: bits, Pays: make([]int, len(buffers))}
-	var seconds []sample
+	memory := 0.0
+	if bits > 0 {
+		memory = float64(mapMemory(bits))
+	}
+	var seconds []float64
 	for n := range f.Machines {
 		m := &f.Machines[n]
 		if m.Events > 0 && m.Micros > 0 && (bits == 0 || m.KernelStacks > 0) {
-			seconds = append(seconds, sample{value: f.seconds(m, with(m, bits)) / float64(f.opt.BufferSizeKB), count: 1})
+			seconds = append(seconds, f.seconds(m, with(m, bits))/float64(f.opt.BufferSizeKB))
 		}
-		if bits > 0 {
-			s.pays(f, m, buffers)
+		if bits == 0 {
+			continue
+		}
+		gain := gain(m, bits)
+		for i, kb := range buffers {
+			if gain*float64(kb) > memory {
+				s.Pays[i]++
+			}
 		}
 	}
-	slices.SortFunc(seconds, func(a, b sample) int { return cmp.Compare(a.value, b.value) })
+	slices.Sort(seconds)
 	s.SecondsPerKB = Percentiles{Basis: Extrapolated, What: "seconds back for each KB", Over: "machines"}
 	if len(seconds) > 0 {
-		s.SecondsPerKB = spread(Extrapolated, s.SecondsPerKB.What, s.SecondsPerKB.Over, seconds)
+		all := make([]sample, len(seconds))
+		for i, v := range seconds {
+			all[i] = sample{value: v, count: 1}
+		}
+		s.SecondsPerKB = spread(Extrapolated, s.SecondsPerKB.What, s.SecondsPerKB.Over, all)
 	}
 	return s
-}
-
-// pays counts a machine at the buffers with which the map pays there.
-func (s *FleetSize) pays(f *fleet, m *summary.Machine, buffers []uint64) {
-	for i, kb := range buffers {
-		if f.net(m, s.Bits, kb) > 0 {
-			s.Pays[i]++
-		}
-	}
 }
