@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ftracelab/report"
@@ -113,7 +114,12 @@ func sweep(id, title string, r *report.Report, points []report.SweepPoint, recom
 	if len(points) == 0 {
 		return s
 	}
-	s.Lead += " The bars are the stacks that a map of so many bits drops. The line is what it is worth: how many times the events of full stacks are held, if these have the memory of the map for a larger buffer. Below 1 it does not pay."
+	if slices.ContainsFunc(points, func(p report.SweepPoint) bool { return p.Drops > 0 }) {
+		s.Lead += " The bars are the stacks that a map of so many bits drops."
+	} else {
+		s.Lead += " None of these maps drops a stack of the trace, so there are no bars."
+	}
+	s.Lead += " The line is what it is worth: how many times the events of full stacks are held, if these have the memory of the map for a larger buffer. Below 1 it does not pay."
 	s.Charts = []chart{sweepChart(id, r, points, stacks)}
 	for _, p := range points {
 		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
