@@ -211,5 +211,3 @@ func perEvent(bytes, events uint64) float64 { return round2(float64(bytes) / flo
 func round4(x float64) float64 { return math.Round(1e4*x) / 1e4 }
 
 func round2(x float64) float64 { return math.Round(100*x) / 100 }
-
-func kib(n uint64) float64 { return math.Round(10*float64(n)/1024) / 10 }
