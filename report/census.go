@@ -63,7 +63,7 @@ func (c *census) consume(b *batch) error {
 			c.kernelBytes += kernelStackBytes(len(r.Stack))
 			c.depth[min(len(r.Stack), maxDepth)]++
 			c.kernel.see(r.Stack)
-			c.kernelGrowth.add(c.events, c.kernel)
+			c.kernelGrowth.add(c, c.kernel)
 		case record.UserStack:
 			c.userStacks++
 			c.userWords += uint64(len(r.Stack))
@@ -71,7 +71,7 @@ func (c *census) consume(b *batch) error {
 				c.deepUser++
 			}
 			c.user.see(r.Stack)
-			c.userGrowth.add(c.events, c.user)
+			c.userGrowth.add(c, c.user)
 		case record.Lost:
 			c.losses++
 			if r.Count != record.LostUnknown {
@@ -146,7 +146,7 @@ type growth struct {
 	points       []GrowthPoint
 }
 
-func (g *growth) add(events uint64, u *uniqueSet) {
+func (g *growth) add(c *census, u *uniqueSet) {
 	if g.stride == 0 {
 		g.stride = 1
 	}
@@ -154,7 +154,7 @@ func (g *growth) add(events uint64, u *uniqueSet) {
 	if g.seen%g.stride != 0 {
 		return
 	}
-	g.points = append(g.points, GrowthPoint{Events: events, Stacks: g.seen, Unique: uint64(len(u.stacks))})
+	g.points = append(g.points, g.point(c, u))
 	if len(g.points) < growthPoints {
 		return
 	}
@@ -166,9 +166,14 @@ func (g *growth) add(events uint64, u *uniqueSet) {
 	g.stride *= 2
 }
 
+// point is where the curve is now.
+func (g *growth) point(c *census, u *uniqueSet) GrowthPoint {
+	return GrowthPoint{Events: c.events, Stacks: g.seen, Unique: uint64(len(u.stacks)), Seconds: c.seconds()}
+}
+
 // curve returns the points. The last one is at the end of the trace.
-func (g *growth) curve(events uint64, u *uniqueSet) []GrowthPoint {
-	last := GrowthPoint{Events: events, Stacks: g.seen, Unique: uint64(len(u.stacks))}
+func (g *growth) curve(c *census, u *uniqueSet) []GrowthPoint {
+	last := g.point(c, u)
 	if n := len(g.points); n > 0 && g.points[n-1].Stacks == g.seen {
 		g.points[n-1] = last
 		return g.points

@@ -22,7 +22,9 @@ type Fleet struct {
 	Outliers    []Outlier     `json:"outliers"`
 	Outlying    int           `json:"outlying"` // all outliers, of which Outliers are the farthest
 	CPUs        []FleetCPU    `json:"cpus"`
+	WhatIf      FleetWhatIf   `json:"what_if"`
 	Caveats     []string      `json:"caveats"`
+	Assumed     []string      `json:"assumed"` // those of the Caveats that not every summary has
 }
 
 // FleetInput says what the summary is about.
@@ -132,7 +134,9 @@ func EstimateFleet(s *summary.Summary, opt FleetOptions) *Fleet {
 	}
 	rep.Percentiles = f.percentiles()
 	rep.Outliers, rep.Outlying = f.outliers()
-	rep.Caveats = f.caveats()
+	rep.WhatIf = f.whatIf()
+	rep.Assumed = f.assumed()
+	rep.Caveats = append(f.limits(), rep.Assumed...)
 	rep.Answer = f.answer(rep)
 	return rep
 }
@@ -197,11 +201,11 @@ func with(m *summary.Machine, bits int) uint64 {
 	return full(m) - m.KernelBytes + m.Of(bits).Bytes
 }
 
-// net is what a map is worth on a machine whose buffer is full: the room that full
-// stacks would need for the events in the buffer, less the buffer and the map.
-func (f *fleet) net(m *summary.Machine, bits int) float64 {
-	buffer := float64(f.opt.BufferSizeKB) * 1024 * float64(m.CPUs)
-	return buffer*(times(full(m), with(m, bits))-1) - float64(mapMemory(bits))
+// gain is what a map is worth on a machine, in bytes for each KB of a CPU's buffer that is
+// full: the room that full stacks would need for the events in it, less that KB. It pays if
+// it is worth more than its memory.
+func gain(m *summary.Machine, bits int) float64 {
+	return (times(full(m), with(m, bits)) - 1) * 1024 * float64(m.CPUs)
 }
 
 // seconds is how far the buffer of the busiest CPU reaches back.
@@ -256,7 +260,7 @@ func (f *fleet) sweep(bits int) FleetBits {
 		if f.Machines[n].Of(bits).Drops > 0 {
 			b.Dropping++
 		}
-		if f.net(&f.Machines[n], bits) > 0 {
+		if gain(&f.Machines[n], bits)*float64(f.opt.BufferSizeKB) > float64(b.MapBytes) {
 			b.Pays++
 		}
 	}

@@ -2,13 +2,18 @@ package report
 
 import "fmt"
 
-// caveats says what a summary cannot tell, and then what its captures lacked.
-func (f *fleet) caveats() []string {
-	out := []string{
+// limits says what no summary can tell.
+func (f *fleet) limits() []string {
+	return []string{
 		"a summary holds no records: it cannot tell which addresses a stack has, how the number of stacks grew, what a map of user stacks or another design would save, nor compare pages with those of the kernel; estimate on a capture does",
 		"what the buffers hold is extrapolated from the mean bytes of an event, without the tails of pages; estimate on a capture counts it",
 		"stacks are told apart by their addresses: the same stack counts once for each address that kernels were loaded at, so stacks of different machines are seldom the same (maps are not affected, each machine has its own)",
 	}
+}
+
+// assumed says what the captures of this summary lacked.
+func (f *fleet) assumed() []string {
+	out := []string{}
 	note := func(n uint64, format string, args ...any) {
 		if n > 0 {
 			out = append(out, fmt.Sprintf(format, args...))

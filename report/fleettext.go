@@ -70,7 +70,7 @@ func (t *text) percentiles(f *Fleet) {
 	t.section("How machines, events and stacks differ", "least, percentiles, most; seconds extrapolated, for the busiest CPU's buffer")
 	tab := newTable("", "of", "least", "10%", "50%", "90%", "99%", "most")
 	for _, p := range f.Percentiles {
-		tab.row(p.What, Group(p.Count)+" "+p.Over, figureText(p.Least), figureText(p.P10), figureText(p.P50), figureText(p.P90), figureText(p.P99), figureText(p.Most))
+		tab.row(p.What, Group(p.Count)+" "+p.Over, Figure(p.Least), Figure(p.P10), Figure(p.P50), Figure(p.P90), Figure(p.P99), Figure(p.Most))
 	}
 	t.table(tab)
 }
@@ -86,7 +86,7 @@ func (t *text) outliers(f *Fleet) {
 	t.section(title, "measured and replayed")
 	tab := newTable("machine", "figure", "value", "median")
 	for _, o := range f.Outliers {
-		tab.row(o.Machine, o.What, figureText(o.Value), figureText(o.Median))
+		tab.row(o.Machine, o.What, Figure(o.Value), Figure(o.Median))
 	}
 	t.table(tab)
 }
@@ -101,7 +101,7 @@ func (t *text) fleetCPUs(f *Fleet) {
 	t.section("CPUs", "measured")
 	tab := newTable("cpu", "machines", "events", "events/s each")
 	for _, c := range f.CPUs[:min(len(f.CPUs), mostCPUs)] {
-		tab.row(strconv.Itoa(c.CPU), Group(c.Machines), Group(c.Events), figureText(c.PerSecond))
+		tab.row(strconv.Itoa(c.CPU), Group(c.Machines), Group(c.Events), Figure(c.PerSecond))
 	}
 	t.table(tab)
 	if more := len(f.CPUs) - mostCPUs; more > 0 {
@@ -109,11 +109,11 @@ func (t *text) fleetCPUs(f *Fleet) {
 	}
 }
 
-// figureText prints a figure with as many decimals as its size deserves.
-func figureText(v float64) string {
+// Figure prints a figure with as many decimals as its size deserves: 0.123, 123.4, 12,345.
+func Figure(v float64) string {
 	switch {
 	case v < 0:
-		return "-" + figureText(-v)
+		return "-" + Figure(-v)
 	case v == float64(int64(v)) || v >= 10000:
 		return Group(uint64(v + 0.5))
 	case v >= 100:

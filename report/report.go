@@ -286,6 +286,8 @@ type GrowthPoint struct {
 	Events uint64 `json:"events"`
 	Stacks uint64 `json:"stacks"`
 	Unique uint64 `json:"unique"`
+	// Seconds is the span of the times until then.
+	Seconds Seconds `json:"seconds"`
 }
 
 // TopStack is one of the most frequent stacks.

@@ -17,8 +17,8 @@ func (r *run) report() (*Report, error) {
 			Overwrite: !opt.NoOverwrite, Bits: opt.Bits, Seed: opt.Seed,
 		},
 		Verification: r.verification(),
-		Growth:       c.kernelGrowth.curve(c.events, c.kernel),
-		UserGrowth:   c.userGrowth.curve(c.events, c.user),
+		Growth:       c.kernelGrowth.curve(c, c.kernel),
+		UserGrowth:   c.userGrowth.curve(c, c.user),
 		TopStacks:    r.topStacks(),
 	}
 	for _, w := range r.writers {

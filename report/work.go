@@ -20,6 +20,9 @@ type Work struct {
 	Lookups uint64 `json:"lookups"` // stacks for which a map was asked
 	Hashed  uint64 `json:"hashed"`  // words that went through the hash
 	Probes  uint64 `json:"probes"`  // slots that were looked at
+	// ProbeLengths says how many of the lookups looked at one slot, at two, at three, and so
+	// on up to the longest.
+	ProbeLengths []uint64 `json:"probe_lengths,omitempty"`
 	// RMWs are the read-modify-writes: of the ref_count at a hit, of the key of a slot and
 	// the number of elements at an insertion, and in v2 of a counter at both. Later
 	// revisions have counters for each CPU.
@@ -119,6 +122,12 @@ func (c *lookupWork) look(probes, depth, times uint64) {
 	c.Lookups += times
 	c.Hashed += depth * times
 	c.Probes += probes * times
+	if times > 0 {
+		for uint64(len(c.ProbeLengths)) < probes {
+			c.ProbeLengths = append(c.ProbeLengths, 0)
+		}
+		c.ProbeLengths[probes-1] += times
+	}
 	c.Loads += (1 + probes) * times // the flag of a reset, the keys
 	c.RMWs += c.counter * times
 }

@@ -5,6 +5,7 @@ import (
 
 	"ftracelab/tracer/record"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -32,11 +33,12 @@ func TestWorkIsThatOfEachLookup(t *testing.T) {
 		got := r.Designs[1].Work
 		want := Work{Basis: Replayed, Counted: true, Copied: (r.Designs[1].Breakdown.Stack + 7) / 8}
 		model(rt, &want, ds[1].KernelMap, order)
-		if got != want {
-			rt.Errorf("%s, %d unique:\n got %+v\nwant %+v", name, unique, got, want)
+		if d := cmp.Diff(want, got); d != "" {
+			rt.Errorf("%s, %d unique: %s", name, unique, d)
 		}
-		if w := r.Designs[0].Work; w != (Work{Basis: Replayed, Counted: true, Copied: (r.Designs[0].Breakdown.Stack + 7) / 8}) {
-			rt.Errorf("full stacks: %+v", w)
+		full := Work{Basis: Replayed, Counted: true, Copied: (r.Designs[0].Breakdown.Stack + 7) / 8}
+		if d := cmp.Diff(full, r.Designs[0].Work); d != "" {
+			rt.Errorf("full stacks: %s", d)
 		}
 	})
 }
@@ -82,8 +84,10 @@ func model(t *rapid.T, k *Work, cfg record.MapConfig, order [][]uint64) {
 		if !cfg.SaturateRefs {
 			k.RMWs++ // atomic64_inc of successes
 		}
+		length := 0
 		for id := home[stack]; ; id = (id + 1) % 2048 {
 			k.Probes++
+			length++
 			k.Loads++ // key
 			if at, taken := table[id]; !taken {
 				table[id] = stack
@@ -100,5 +104,7 @@ func model(t *rapid.T, k *Work, cfg record.MapConfig, order [][]uint64) {
 				break
 			}
 		}
+		k.ProbeLengths = append(k.ProbeLengths, make([]uint64, max(0, length-len(k.ProbeLengths)))...)
+		k.ProbeLengths[length-1]++
 	}
 }

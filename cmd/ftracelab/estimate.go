@@ -196,7 +196,7 @@ func (f *estimateFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr
 		answers.Reports, skipped = append(answers.Reports, r), append(skipped, left)
 	}
 	if page != nil {
-		if err := writeOutput(page, func(w *os.File) error { return html.Write(w, answers.Reports...) }); err != nil {
+		if err := writeOutput(page, func(w *os.File) error { return html.Write(w, &answers) }); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"ftracelab/machine"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
+	"ftracelab/report/html"
 	"ftracelab/report/model"
 	"ftracelab/tracer/record"
 )
@@ -109,7 +110,7 @@ was interrupted goes on where it was.`,
 func metricsHelp() string {
 	var b strings.Builder
 	for _, m := range experiment.Metrics() {
-		fmt.Fprintf(&b, "  %-18s %s\n", m.Name, m.What)
+		fmt.Fprintf(&b, "  %-21s %s\n", m.Name, m.What)
 	}
 	return b.String()
 }
@@ -180,7 +181,7 @@ func (f *experimentFlags) run(cmd *cobra.Command, args []string) (err error) {
 		}
 	}
 	if page != nil {
-		if err := writeOutput(page, func(w *os.File) error { return table.WriteHTML(w) }); err != nil {
+		if err := writeOutput(page, func(w *os.File) error { return html.WriteExperiment(w, table) }); err != nil {
 			return err
 		}
 	}

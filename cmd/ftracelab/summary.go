@@ -59,8 +59,6 @@ func (f *estimateFlags) checkSummary(inputs, summaries int) error {
 		return errors.New("--summary - and --json or --html - all go to the standard output")
 	case summaries > 0 && f.designs != "":
 		return errors.New("--designs: a summary is about full-stacks, stackmap and no-stacks, and has no records to try others on")
-	case summaries > 0 && f.html != "":
-		return errors.New("--html: there is no page for a summary yet; the text and --json have its answer")
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ type Metric struct {
 // metrics lists them all.
 var metrics = []Metric{
 	{"bytes_per_event", "B", "records and stacks, without page headers and tails", figure(func(d *report.Result) float64 { return d.BytesPerEvent })},
+	{"stack_bytes_per_event", "B", "of these, the records of stacks, ids and cookies", func(_ *report.Report, d *report.Result) (float64, bool) {
+		return float64(d.Breakdown.StackRecordBytes) / float64(max(1, d.Events)), true
+	}},
 	{"saving_pct", "%", "of bytes per event against the first design", figure(func(d *report.Result) float64 { return d.SavingPct })},
 	{"retained_events", "", "events that the buffer holds at the end", figure(func(d *report.Result) float64 { return float64(d.RetainedEvents) })},
 	{"retained_times", "×", "the same as a multiple of the first design's", figure(func(d *report.Result) float64 { return d.RetainedTimes })},

@@ -112,6 +112,46 @@ func (t *Table) Explain() error {
 	return nil
 }
 
+// Block is the rows of one workload and size, a row for each design.
+type Block struct {
+	Caption string
+	Rows    []Row
+}
+
+// Blocks are the rows of each workload and size.
+func (t *Table) Blocks() (blocks []Block) {
+	n := len(t.Spec.Designs)
+	for at := 0; at+n <= len(t.Rows); at += n {
+		r := &t.Rows[at]
+		blocks = append(blocks, Block{
+			Caption: fmt.Sprintf("%s, %d KB per CPU, sub-buffers of %d bytes, %s", r.Workload, r.BufferSizeKB, r.SubbufSize, seeds(len(t.Spec.Seeds))),
+			Rows:    t.Rows[at : at+n],
+		})
+	}
+	return blocks
+}
+
+// Columns are the metrics of the spec, in its order.
+func (t *Table) Columns() (ms []Metric) {
+	for _, name := range t.Spec.Metrics {
+		m, _ := metricByName(name) // the spec was complete
+		ms = append(ms, m)
+	}
+	return ms
+}
+
+// Cells are the figures of a row as they are printed, one for each of the Columns.
+func (t *Table) Cells(r *Row) (cells []string) {
+	for _, m := range t.Columns() {
+		if f, ok := r.Figures[m.Name]; ok {
+			cells = append(cells, m.show(f))
+		} else {
+			cells = append(cells, "–")
+		}
+	}
+	return cells
+}
+
 // show prints a figure with its unit and, if there is one, its interval.
 func (m *Metric) show(f Figure) string {
 	digits := 2

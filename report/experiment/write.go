@@ -23,12 +23,12 @@ func (t *Table) WriteText(w io.Writer) error {
 	if t.Answer != "" {
 		fmt.Fprintf(&b, "\n%s\n", plain.String(t.Answer))
 	}
-	for _, block := range t.blocks() {
-		fmt.Fprintf(&b, "\n%s, %d KB per CPU, sub-buffers of %d bytes, %s\n",
-			plain.String(block[0].Workload), block[0].BufferSizeKB, block[0].SubbufSize, seeds(len(t.Spec.Seeds)))
+	for _, block := range t.Blocks() {
+		fmt.Fprintf(&b, "\n%s\n", plain.String(block.Caption))
 		cells := [][]string{append([]string{"design"}, t.Spec.Metrics...)}
-		for _, r := range block {
-			cells = append(cells, append([]string{plain.String(r.Design)}, t.figures(&r)...))
+		for i := range block.Rows {
+			r := &block.Rows[i]
+			cells = append(cells, append([]string{plain.String(r.Design)}, t.Cells(r)...))
 		}
 		writeColumns(&b, cells)
 	}
@@ -44,28 +44,6 @@ func seeds(n int) string {
 		return "1 seed"
 	}
 	return fmt.Sprintf("%d seeds: mean ± half of the 95 %% confidence interval", n)
-}
-
-// blocks are the rows of each workload and size.
-func (t *Table) blocks() (blocks [][]Row) {
-	n := len(t.Spec.Designs)
-	for at := 0; at+n <= len(t.Rows); at += n {
-		blocks = append(blocks, t.Rows[at:at+n])
-	}
-	return blocks
-}
-
-// figures are the cells of a row, one for each metric of the spec.
-func (t *Table) figures(r *Row) (cells []string) {
-	for _, name := range t.Spec.Metrics {
-		m, _ := metricByName(name)
-		if f, ok := r.Figures[name]; ok {
-			cells = append(cells, m.show(f))
-		} else {
-			cells = append(cells, "–")
-		}
-	}
-	return cells
 }
 
 // writeColumns writes cells in columns: the first to the left, the others to the right.

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -49,7 +50,7 @@ func frame(id, bottom string, more ...charts.GlobalOpts) []charts.GlobalOpts {
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
 		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Type: "scroll"}),
-		charts.WithGridOpts(opts.Grid{Left: "8", Right: "32", Top: "56", Bottom: bottom, ContainLabel: opts.Bool(true)}),
+		charts.WithGridOpts(opts.Grid{Left: "8", Right: "40", Top: "56", Bottom: bottom, ContainLabel: opts.Bool(true)}),
 	}, more...)
 }
 
@@ -107,65 +108,127 @@ func retainedChart(id string, r *report.Report) chart {
 	return newChart(id, what+" that the same buffer holds with each design; the same figures are in the table below", true, bar)
 }
 
-// sweepChart shows by the size of the map what share of the stacks it drops, what is
-// saved, and what memory it takes.
-func sweepChart(id string, points []report.SweepPoint, stacks uint64) chart {
+// sweepChart shows by the size of the map what share of the stacks it drops, and what it
+// is worth with its memory counted in. What it takes is written below its bits.
+func sweepChart(id string, r *report.Report, points []report.SweepPoint, stacks uint64) chart {
 	bar := charts.NewBar()
 	bar.SetGlobalOptions(frame(id, forName,
-		charts.WithXAxisOpts(opts.XAxis{Name: "bits", NameLocation: "middle", NameGap: 28}),
+		charts.WithXAxisOpts(bitsAxis()),
 		charts.WithYAxisOpts(opts.YAxis{Name: "%", Max: 100}),
 	)...)
-	bar.ExtendYAxis(opts.YAxis{Name: "KiB", Type: "log", SplitLine: &opts.SplitLine{Show: opts.Bool(false)}})
-	var bits []int
+	bar.ExtendYAxis(opts.YAxis{Name: "×", Min: 0, SplitLine: &opts.SplitLine{Show: opts.Bool(false)}})
+	buffers := float64(r.Settings.BufferSizeKB) * 1024 * float64(max(1, r.Input.CPUs))
+	var bits []string
 	var drops []opts.BarData
-	var saved, mem []opts.LineData
+	var worth, even []opts.LineData
 	for _, p := range points {
-		bits = append(bits, p.Bits)
+		bits = append(bits, fmt.Sprintf("%d\n%s", p.Bits, short(p.MapBytes)))
 		drops = append(drops, opts.BarData{Value: round2(100 * float64(p.Drops) / float64(max(1, stacks)))})
-		saved = append(saved, opts.LineData{Value: round2(p.SavingPct)})
-		mem = append(mem, opts.LineData{Value: kib(p.MapBytes)})
+		worth = append(worth, opts.LineData{Value: round2(buffers / (buffers + float64(p.MapBytes)) / (1 - p.SavingPct/100))})
+		even = append(even, opts.LineData{Value: 1})
 	}
 	bar.SetXAxis(bits).AddSeries("stacks dropped %", drops)
 	line := charts.NewLine()
-	line.SetXAxis(bits).AddSeries("bytes saved %", saved).
-		AddSeries("memory of the map, KiB", mem, charts.WithLineChartOpts(opts.LineChart{YAxisIndex: 1}))
+	line.SetXAxis(bits).
+		AddSeries("events held, × those of full stacks in as much memory", worth, charts.WithLineChartOpts(opts.LineChart{YAxisIndex: 1})).
+		AddSeries("as many", even, charts.WithLineChartOpts(opts.LineChart{YAxisIndex: 1, ShowSymbol: opts.Bool(false)}),
+			charts.WithLineStyleOpts(opts.LineStyle{Type: "dashed"}))
 	bar.Overlap(line)
-	return newChart(id, "Stacks dropped, bytes saved and memory of the map for each number of bits; the same figures are in the table below", false, bar)
+	return newChart(id, "For each number of bits the stacks dropped, and how many times the events of full stacks are held if both have the same memory; the table below has what it is computed from", false, bar)
 }
 
-// growthChart shows how the number of unique stacks grew during the trace. With a law, it
-// also shows how that goes on until there are twice as many stacks.
+// bitsAxis has room for the memory of a map below its bits.
+func bitsAxis() opts.XAxis {
+	return opts.XAxis{
+		Name: "bits, and the memory of the map", NameLocation: "middle", NameGap: 42,
+		AxisLabel: &opts.AxisLabel{Interval: "0", FontSize: 10},
+	}
+}
+
+// short prints a size in a few characters.
+func short(bytes uint64) string {
+	switch mib := float64(bytes) / (1 << 20); {
+	case mib < 1:
+		return fmt.Sprintf("%.0fK", 1024*mib)
+	case mib < 10:
+		return fmt.Sprintf("%.1fM", mib)
+	default:
+		return fmt.Sprintf("%.0fM", mib)
+	}
+}
+
+// curve are the points of a line.
+type curve []opts.LineData
+
+func (c *curve) add(x, y float64) {
+	*c = append(*c, opts.LineData{Value: []float64{math.Round(1e6*x) / 1e6, round2(y)}})
+}
+
+// growthChart shows how the number of unique stacks grew during the trace: over time, or
+// over the stacks if there are no times. With a law, it also shows how that goes on until
+// there are twice as many stacks, at the mean rate.
 func growthChart(id string, points []report.GrowthPoint, law *report.Growth) chart {
+	along, over := func(p report.GrowthPoint) float64 { return float64(p.Seconds) }, "seconds"
+	last := points[len(points)-1]
+	if last.Seconds <= 0 {
+		along, over = func(p report.GrowthPoint) float64 { return float64(p.Stacks) }, "stacks seen"
+	}
 	line := charts.NewLine()
 	line.SetGlobalOptions(frame(id, forName,
-		charts.WithXAxisOpts(opts.XAxis{Name: "stacks seen", Type: "value", NameLocation: "middle", NameGap: 28}),
+		charts.WithXAxisOpts(opts.XAxis{Name: over, Type: "value", NameLocation: "middle", NameGap: 28}),
 		charts.WithYAxisOpts(opts.YAxis{Name: "unique"}),
 	)...)
-	plot := func(name string, data []opts.LineData, style opts.LineStyle) {
+	plot := func(name string, data curve, style opts.LineStyle) {
 		line.AddSeries(name, data, charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}), charts.WithLineStyleOpts(style))
 	}
-	data := []opts.LineData{{Value: []float64{0, 0}}}
+	seen, fitted := curve{}, curve{}
+	seen.add(0, 0)
 	for _, p := range points {
-		data = append(data, opts.LineData{Value: []float64{float64(p.Stacks), float64(p.Unique)}})
+		if x := along(p); x >= 0 {
+			seen.add(x, float64(p.Unique))
+		}
 	}
-	plot("unique stacks", data, opts.LineStyle{})
+	plot("unique stacks", seen, opts.LineStyle{})
 	if law == nil || law.Law == "" {
-		return newChart(id, "Unique stacks against stacks seen; the same figures are in the table below", true, line)
+		return newChart(id, "Unique stacks over "+over+"; the same figures are in the table below", true, line)
 	}
-	last := points[len(points)-1]
-	n, u := float64(last.Stacks), float64(last.Unique)
-	var fitted []opts.LineData
-	goesOn := []opts.LineData{{Value: []float64{n, u}}}
+	for _, p := range points {
+		if x := along(p); x >= 0 {
+			fitted.add(x, law.Unique(float64(p.Stacks)))
+		}
+	}
 	const steps = 24
-	for i := 1; i <= steps; i++ {
-		part := float64(i) / steps
-		fitted = append(fitted, opts.LineData{Value: []float64{math.Round(n * part), round2(law.Unique(n * part))}})
-		more := law.Unique(n*(1+part)) - law.Unique(n)
-		goesOn = append(goesOn, opts.LineData{Value: []float64{math.Round(n * (1 + part)), round2(u + more)}})
+	n, u := float64(last.Stacks), float64(last.Unique)
+	goesOn := curve{}
+	for i := range steps + 1 {
+		times := 1 + float64(i)/steps
+		goesOn.add(along(last)*times, u+law.Unique(n*times)-law.Unique(n))
 	}
 	plot("law fitted", fitted, opts.LineStyle{Type: "dotted"})
 	plot("extrapolated", goesOn, opts.LineStyle{Type: "dashed"})
-	return newChart(id, "Unique stacks against stacks seen, the law fitted to them, and how it goes on to twice as many stacks; what was seen is in the table below", false, line)
+	return newChart(id, "Unique stacks over "+over+", the law fitted to them, and how it goes on to twice as many stacks; what was seen is in the table below", false, line)
+}
+
+// probesChart shows how many slots the lookups of each map looked at.
+func probesChart(id string, of []*report.Result, longest int) chart {
+	bar := charts.NewBar()
+	bar.SetGlobalOptions(frame(id, forName,
+		charts.WithXAxisOpts(opts.XAxis{Name: "slots looked at", NameLocation: "middle", NameGap: 28}),
+		charts.WithYAxisOpts(opts.YAxis{Name: "%", Max: 100}),
+	)...)
+	var slots []int
+	for n := range longest {
+		slots = append(slots, n+1)
+	}
+	bar.SetXAxis(slots)
+	for _, d := range of {
+		var data []opts.BarData
+		for _, count := range d.Work.ProbeLengths {
+			data = append(data, opts.BarData{Value: round2(100 * float64(count) / float64(d.Work.Lookups))})
+		}
+		bar.AddSeries("% of the lookups of "+label(d.Name), data)
+	}
+	return newChart(id, "Share of the lookups of each map by the slots that they looked at; the same figures are in the table below", true, bar)
 }
 
 // depthChart shows how deep the stacks are and what is saved at each depth.

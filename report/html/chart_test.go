@@ -80,10 +80,21 @@ func TestGrowthChart(t *testing.T) {
 	points := series(t, growthChart("x", r.Growth, law))["extrapolated"]
 	last := r.Growth[len(r.Growth)-1]
 	first, end := decode[[2]float64](t, points[0]), decode[[2]float64](t, points[len(points)-1])
-	if first != [2]float64{float64(last.Stacks), float64(last.Unique)} {
-		t.Errorf("it goes on from %v, want %+v", first, last)
+	at := math.Round(1e6*float64(last.Seconds)) / 1e6
+	if last.Seconds != r.Input.Seconds || at == 0 {
+		t.Errorf("the curve ends after %v of %v", last.Seconds, r.Input.Seconds)
 	}
-	if want := [2]float64{2 * float64(last.Stacks), float64(law.Doubled)}; end[0] != want[0] || math.Abs(end[1]-want[1]) > 0.51 {
+	if want := [2]float64{at, float64(last.Unique)}; first != want {
+		t.Errorf("it goes on from %v, want %v", first, want)
+	}
+	if want := [2]float64{2 * at, float64(law.Doubled)}; math.Abs(end[0]-want[0]) > 2e-6 || math.Abs(end[1]-want[1]) > 0.51 {
 		t.Errorf("it ends at %v, want %v", end, want)
+	}
+	for i := range r.Growth {
+		r.Growth[i].Seconds = report.Unknown
+	}
+	points = series(t, growthChart("x", r.Growth, law))["extrapolated"]
+	if end := decode[[2]float64](t, points[len(points)-1]); end[0] != 2*float64(last.Stacks) {
+		t.Errorf("without times it ends at %v", end)
 	}
 }

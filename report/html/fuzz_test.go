@@ -33,7 +33,7 @@ func FuzzHostile(f *testing.F) {
 			r.TopStacks[i].Frames = []string{name, path, text}
 		}
 		var b strings.Builder
-		if err := Write(&b, &r); err != nil {
+		if err := Write(&b, &report.Document{Reports: []*report.Report{&r}}); err != nil {
 			t.Fatal(err)
 		}
 		own, _, _ := strings.Cut(b.String(), `<script type="text/plain"`)

@@ -14,9 +14,17 @@ import (
 // largest is how many bytes a page of one report may have.
 const largest = 1_200_000
 
-// TestPage reads a page as a browser and a screen reader do.
+// TestPage reads the pages as a browser and a screen reader do.
 func TestPage(t *testing.T) {
-	text := write(t, estimate(t, true, report.Options{Path: "a.dat"}), estimate(t, false, report.Options{Path: "b.dat", Bits: 12}))
+	two := write(t, estimate(t, true, report.Options{Path: "a.dat"}), estimate(t, false, report.Options{Path: "b.dat", Bits: 12}))
+	t.Run("captures", func(t *testing.T) { checkPage(t, two, 2) })
+	t.Run("fleet", func(t *testing.T) { checkPage(t, writeFleet(t, fleet(t, 9)), 1) })
+	t.Run("experiment", func(t *testing.T) { checkPage(t, writeExperiment(t, outcome(t)), 1) })
+}
+
+// checkPage looks at a page with so many articles.
+func checkPage(t *testing.T, text string, articles int) {
+	t.Helper()
 	if len(text) > largest {
 		t.Errorf("the page has %d bytes", len(text))
 	}
@@ -34,7 +42,7 @@ func TestPage(t *testing.T) {
 			ids[id] = true
 		}
 	}
-	for a, want := range map[atom.Atom]int{atom.H1: 1, atom.Header: 1, atom.Main: 1, atom.Footer: 1, atom.Article: 2, atom.Nav: 2} {
+	for a, want := range map[atom.Atom]int{atom.H1: 1, atom.Header: 1, atom.Main: 1, atom.Footer: 1, atom.Article: articles, atom.Nav: articles} {
 		if count[a] != want {
 			t.Errorf("%d <%s> on the page, want %d", count[a], a, want)
 		}

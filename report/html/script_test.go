@@ -56,7 +56,7 @@ func TestSliders(t *testing.T) {
 			Rate: 12.5, UniqueFactor: 40,
 		}, SubbufSize: 65536}),
 	} {
-		m := newWhatIf("x", r).Model
+		m := newModel(r)
 		for _, kb := range m.Buffers {
 			for n, bits := range m.Bits {
 				var rows []map[string]any

@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ftracelab/report"
@@ -13,8 +14,8 @@ func retained(id string, r *report.Report) section {
 		Basis: "replayed",
 		Lead: fmt.Sprintf("buffer_size_kb %d: %d sub-buffers of %d bytes for each CPU. Seconds back to where every CPU is complete. Kept whole are the stacks of which all addresses are kept.",
 			r.Settings.BufferSizeKB, r.Settings.NrPages, r.Settings.SubbufSize),
-		Chart: retainedChart(id, r),
-		Table: table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "kept whole", "hit rate", "drops", "fallbacks"}},
+		Charts: []chart{retainedChart(id, r)},
+		Table:  table{Head: []string{"design", "bytes per event", "saving", "events retained", "times", "seconds", "basis", "kept whole", "hit rate", "drops", "fallbacks"}},
 	}
 	for _, d := range existingFirst(r) {
 		if d.Needs != "" {
@@ -57,9 +58,9 @@ func existingFirst(r *report.Report) []*report.Result {
 func where(id string, r *report.Report) section {
 	s := section{
 		Title: "Where the bytes lie", Basis: "replayed",
-		Lead:  "Bytes per event, counted on decoded pages.",
-		Chart: bytesChart(id, r),
-		Table: table{Caption: "Bytes over the whole trace", Head: []string{"part"}},
+		Lead:   "Bytes per event, counted on decoded pages.",
+		Charts: []chart{bytesChart(id, r)},
+		Table:  table{Caption: "Bytes over the whole trace", Head: []string{"part"}},
 	}
 	for i := range r.Designs {
 		s.Table.Head = append(s.Table.Head, r.Designs[i].Name)
@@ -104,7 +105,7 @@ func costs(r *report.Report) (section, bool) {
 	return s, len(s.Table.Rows) > 0
 }
 
-func sweep(id, title string, points []report.SweepPoint, recommended report.Recommendation, stacks uint64) section {
+func sweep(id, title string, r *report.Report, points []report.SweepPoint, recommended report.Recommendation, stacks uint64) section {
 	s := section{Title: title, Basis: "replayed", Lead: strings.ToUpper(recommended.Why[:1]) + recommended.Why[1:] + "."}
 	if recommended.Bits > 0 {
 		s.Lead = fmt.Sprintf("Recommended: bits=%d, the %s.", recommended.Bits, recommended.Why)
@@ -113,7 +114,13 @@ func sweep(id, title string, points []report.SweepPoint, recommended report.Reco
 	if len(points) == 0 {
 		return s
 	}
-	s.Chart = sweepChart(id, points, stacks)
+	if slices.ContainsFunc(points, func(p report.SweepPoint) bool { return p.Drops > 0 }) {
+		s.Lead += " The bars are the stacks that a map of so many bits drops."
+	} else {
+		s.Lead += " None of these maps drops a stack of the trace, so there are no bars."
+	}
+	s.Lead += " The line is what it is worth: how many times the events of full stacks are held, if these have the memory of the map for a larger buffer. Below 1 it does not pay."
+	s.Charts = []chart{sweepChart(id, r, points, stacks)}
 	for _, p := range points {
 		s.Table.add(fmt.Sprint(p.Bits), report.Group(p.Entries), percent(p.PoolPct), fmt.Sprintf("%.2f %%", 100*p.HitRate),
 			report.Group(p.Drops), report.Group(p.Fallbacks), fmt.Sprintf("%.2f", p.BytesPerEvent), percent(p.SavingPct),
@@ -135,12 +142,55 @@ func userMap(r *report.Report) report.Recommendation {
 	return report.Recommendation{}
 }
 
+// probes shows how many slots the maps looked at for a stack.
+func probes(id string, r *report.Report) (section, bool) {
+	s := section{
+		Title: "How far the maps search", Basis: "counted in the replay", Folded: true,
+		Lead:  "The slots that were looked at for a stack. The more of a map is in use, the longer it searches.",
+		Table: table{Head: []string{"slots"}},
+	}
+	var of []*report.Result
+	longest := 0
+	for i := range r.Designs {
+		d := &r.Designs[i]
+		if len(d.Work.ProbeLengths) == 0 {
+			continue
+		}
+		of, longest = append(of, d), max(longest, len(d.Work.ProbeLengths))
+		s.Table.Head = append(s.Table.Head, d.Name, "of its lookups")
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: %.2f slots for a lookup on average, %s at most.", d.Name,
+			float64(d.Work.Probes)/float64(d.Work.Lookups), report.Group(uint64(len(d.Work.ProbeLengths)))))
+		if d.Work.AtMost {
+			s.Notes = append(s.Notes, d.Name+" dropped stacks: each of them counts with all the slots that may be looked at.")
+		}
+	}
+	if len(of) == 0 {
+		return s, false
+	}
+	s.Charts = []chart{probesChart(id, of, longest)}
+	for n := range longest {
+		cells, any := []string{fmt.Sprint(n + 1)}, false
+		for _, d := range of {
+			count := uint64(0)
+			if n < len(d.Work.ProbeLengths) {
+				count = d.Work.ProbeLengths[n]
+			}
+			any = any || count > 0
+			cells = append(cells, report.Group(count), fmt.Sprintf("%.2f %%", 100*float64(count)/float64(d.Work.Lookups)))
+		}
+		if any {
+			s.Table.add(cells...)
+		}
+	}
+	return s, true
+}
+
 func depths(id string, r *report.Report) section {
 	s := section{
 		Title: "Saving by depth of the stack", Basis: "replayed", Folded: true,
-		Lead:  "Bytes of a stack's record in full and with a stackmap.",
-		Chart: depthChart(id, r.Depths),
-		Table: table{Head: []string{"addresses", "stacks", "in full", "mapped", "saving", "of all that is saved"}},
+		Lead:   "Bytes of a stack's record in full and with a stackmap.",
+		Charts: []chart{depthChart(id, r.Depths)},
+		Table:  table{Head: []string{"addresses", "stacks", "in full", "mapped", "saving", "of all that is saved"}},
 	}
 	for _, d := range r.Depths {
 		name := fmt.Sprint(d.Depth)
@@ -156,16 +206,20 @@ func depths(id string, r *report.Report) section {
 func growth(id, title string, points []report.GrowthPoint, law *report.Growth) section {
 	s := section{
 		Title: title, Basis: "measured", Folded: true,
-		Lead:  "A curve that goes flat has seen what there is; one that still climbs asks for a larger map.",
-		Chart: growthChart(id, points, law),
-		Table: table{Head: []string{"events", "stacks", "unique"}},
+		Lead:   "A curve that goes flat has seen what there is; one that still climbs asks for a larger map.",
+		Charts: []chart{growthChart(id, points, law)},
+		Table:  table{Head: []string{"events", "stacks", "unique", "seconds"}},
 	}
-	if law != nil && law.Law != "" {
+	switch {
+	case law == nil:
+	case law.Law == "":
+		s.Lead += fmt.Sprintf(" No law continues it: %s.", law.Why)
+	default:
 		s.Basis = "measured, the dashed part extrapolated"
 		s.Lead += fmt.Sprintf(" The law was %.1f %% off, at most, on the second half of the trace when it was fitted to the first.", law.ErrorPct)
 	}
 	for _, p := range points {
-		s.Table.add(report.Group(p.Events), report.Group(p.Stacks), report.Group(p.Unique))
+		s.Table.add(report.Group(p.Events), report.Group(p.Stacks), report.Group(p.Unique), p.Seconds.String())
 	}
 	return s
 }

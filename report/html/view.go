@@ -8,7 +8,7 @@ import (
 	"ftracelab/report"
 )
 
-// view is a report in the form that the page shows.
+// view is what the page shows of one report, fleet or experiment.
 type view struct {
 	ID, Name, Summary, Verified string
 	Before, Verdict, After      string   // the answer; the verdict says what the map costs
@@ -28,7 +28,7 @@ type fact struct {
 
 type section struct {
 	ID, Title, Basis, Lead string
-	Chart                  chart
+	Charts                 []chart
 	Table                  table
 	Notes                  []string // what stands below the table
 	Folded                 bool
@@ -72,7 +72,18 @@ func parts() []part {
 	}
 }
 
-// newView prepares report number n of a page.
+// name gives each section of the page its id and each table its caption.
+func (v *view) name() {
+	for i := range v.Sections {
+		s := &v.Sections[i]
+		s.ID = fmt.Sprintf("%s-section-%d", v.ID, i)
+		if s.Table.Caption == "" {
+			s.Table.Caption, s.Table.Unseen = s.Title, true
+		}
+	}
+}
+
+// newView prepares the view of a report, which is number n of its page.
 func newView(n int, r *report.Report) *view {
 	id := func(name string) string { return fmt.Sprintf("chart-%d-%s", n, name) }
 	in := &r.Input
@@ -96,9 +107,12 @@ func newView(n int, r *report.Report) *view {
 	if s, ok := costs(r); ok {
 		v.Sections = append(v.Sections, s)
 	}
-	v.Sections = append(v.Sections, sweep(id("sweep"), "ftrace_stackmap.bits", r.Sweep, r.Recommendation, r.Input.KernelStacks))
+	v.Sections = append(v.Sections, sweep(id("sweep"), "ftrace_stackmap.bits", r, r.Sweep, r.Recommendation, r.Input.KernelStacks))
 	if recommended := userMap(r); len(r.UserSweep) > 0 {
-		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r.UserSweep, recommended, r.Input.UserStacks))
+		v.Sections = append(v.Sections, sweep(id("user-sweep"), "bits of a map for user stacks", r, r.UserSweep, recommended, r.Input.UserStacks))
+	}
+	if s, ok := probes(id("probes"), r); ok {
+		v.Sections = append(v.Sections, s)
 	}
 	if len(r.Depths) > 0 {
 		v.Sections = append(v.Sections, depths(id("depths"), r))
@@ -111,13 +125,6 @@ func newView(n int, r *report.Report) *view {
 	}
 	if r.Capacity.Shown() {
 		v.Sections = append(v.Sections, capacity(&r.Capacity)...)
-	}
-	for i := range v.Sections {
-		s := &v.Sections[i]
-		s.ID = fmt.Sprintf("%s-section-%d", v.ID, i)
-		if s.Table.Caption == "" {
-			s.Table.Caption, s.Table.Unseen = s.Title, true
-		}
 	}
 	v.WhatIf = newWhatIf(fmt.Sprintf("whatif-%d", n), r)
 	v.Flame = newFlame(fmt.Sprintf("flame-%d", n), r.TopStacks)
@@ -201,6 +208,6 @@ func orNever(n uint64) string {
 
 func perEvent(bytes, events uint64) float64 { return round2(float64(bytes) / float64(max(1, events))) }
 
-func round2(x float64) float64 { return math.Round(100*x) / 100 }
+func round4(x float64) float64 { return math.Round(1e4*x) / 1e4 }
 
-func kib(n uint64) float64 { return math.Round(10*float64(n)/1024) / 10 }
+func round2(x float64) float64 { return math.Round(100*x) / 100 }

@@ -14,56 +14,37 @@ import (
 // settings of the report.
 type whatIf struct {
 	ID, Lead string
-	Model    model
+	Stops    stops
+	Model    any // what the script recomputes from, a model or a fleetModel
 	Table    table
+}
+
+// stops are where the sliders can stand, and where they stand at first.
+type stops struct {
+	Buffers []uint64 `json:"buffers"` // KB per CPU
+	Buffer  int      `json:"buffer"`  // the one of the report, an index
+	Bits    []int    `json:"bits"`    // of the map
+	Chosen  int      `json:"chosen"`  // the one of the report, an index
 }
 
 // model is what the script recomputes from (recompute in whatif.js), in the form in which
 // it is embedded.
 type model struct {
+	stops
 	CPUs       int           `json:"cpus"`
 	Subbuf     int           `json:"subbuf"`
 	PageHeader int           `json:"pageHeader"`
-	Rate       float64       `json:"rate"`    // events per second; 0: unknown
-	Buffers    []uint64      `json:"buffers"` // the KB per CPU at which the slider stops
-	Buffer     int           `json:"buffer"`  // the one of the report, an index
-	Bits       []int         `json:"bits"`    // the sizes of maps at which the slider stops
-	Chosen     int           `json:"chosen"`  // the one of the report, an index
+	Rate       float64       `json:"rate"` // events per second; 0: unknown
 	Sizes      []report.Size `json:"sizes"`
 }
-
-// The buffers that can be chosen besides that of the report.
-const (
-	leastBufferKB = 64
-	mostBufferKB  = 1 << 20
-)
 
 // newWhatIf is nil if there is nothing to compute.
 func newWhatIf(id string, r *report.Report) *whatIf {
 	if len(r.Capacity.Sizes) == 0 {
 		return nil
 	}
-	m := model{CPUs: r.Input.CPUs, Subbuf: r.Settings.SubbufSize, PageHeader: ringbuf.PageHeaderSize, Rate: r.Capacity.Rate}
-	own := uint64(r.Settings.BufferSizeKB)
-	m.Buffers = []uint64{own}
-	for kb := uint64(leastBufferKB); kb <= mostBufferKB; kb *= 2 {
-		m.Buffers = append(m.Buffers, kb)
-	}
-	slices.Sort(m.Buffers)
-	m.Buffers = slices.Compact(m.Buffers)
-	m.Buffer = slices.Index(m.Buffers, own)
-	for _, s := range r.Capacity.Sizes {
-		s.Design = plain.String(s.Design)
-		m.Sizes = append(m.Sizes, s)
-		if s.Bits > 0 {
-			m.Bits = append(m.Bits, s.Bits)
-		}
-	}
-	slices.Sort(m.Bits)
-	m.Bits = slices.Compact(m.Bits)
-	m.Chosen = max(0, slices.Index(m.Bits, cmp.Or(r.Answer.Bits, r.Recommendation.Bits)))
-
-	w := &whatIf{ID: id, Model: m, Lead: "From the mean number of events on a page, for one instance"}
+	m := newModel(r)
+	w := &whatIf{ID: id, Stops: m.stops, Model: m, Lead: "From the mean number of events on a page, for one instance"}
 	if m.Rate > 0 {
 		w.Lead += fmt.Sprintf(", at %s events per second", report.Group(uint64(m.Rate+0.5)))
 	}
@@ -76,22 +57,40 @@ func newWhatIf(id string, r *report.Report) *whatIf {
 		Head:    []string{"design", "bits", "events", "seconds", "stacks dropped", "maps", "all memory"},
 	}
 	for _, s := range m.at() {
-		w.Table.add(whatIfCells(s, r.At(s, own))...)
+		w.Table.add(whatIfCells(s, r.At(s, m.Buffers[m.Buffer]))...)
 	}
 	return w
 }
 
+func newModel(r *report.Report) model {
+	m := model{CPUs: r.Input.CPUs, Subbuf: r.Settings.SubbufSize, PageHeader: ringbuf.PageHeaderSize, Rate: r.Capacity.Rate}
+	own := uint64(r.Settings.BufferSizeKB)
+	m.Buffers = report.BuffersKB(own)
+	m.Buffer = slices.Index(m.Buffers, own)
+	for _, s := range r.Capacity.Sizes {
+		s.Design = plain.String(s.Design)
+		m.Sizes = append(m.Sizes, s)
+		if s.Bits > 0 {
+			m.Bits = append(m.Bits, s.Bits)
+		}
+	}
+	slices.Sort(m.Bits)
+	m.Bits = slices.Compact(m.Bits)
+	m.Chosen = max(0, slices.Index(m.Bits, cmp.Or(r.Answer.Bits, r.Recommendation.Bits)))
+	return m
+}
+
 // LastBuffer and LastBits are where the sliders end.
-func (m model) LastBuffer() int { return len(m.Buffers) - 1 }
-func (m model) LastBits() int   { return len(m.Bits) - 1 }
+func (s stops) LastBuffer() int { return len(s.Buffers) - 1 }
+func (s stops) LastBits() int   { return len(s.Bits) - 1 }
 
 // setting says what the sliders are set to at first.
-func (m *model) setting() string {
-	s := fmt.Sprintf("%s KB per CPU", report.Group(m.Buffers[m.Buffer]))
-	if len(m.Bits) > 0 {
-		s += fmt.Sprintf(", bits=%d", m.Bits[m.Chosen])
+func (s stops) setting() string {
+	text := fmt.Sprintf("%s KB per CPU", report.Group(s.Buffers[s.Buffer]))
+	if len(s.Bits) > 0 {
+		text += fmt.Sprintf(", bits=%d", s.Bits[s.Chosen])
 	}
-	return s
+	return text
 }
 
 // at gives the size of each design at the chosen bits. The sizes of a design follow each

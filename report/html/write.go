@@ -12,15 +12,37 @@ import (
 
 	"ftracelab/internal/plain"
 	"ftracelab/report"
+	"ftracelab/report/experiment"
 )
 
-// Write writes the reports as one HTML page. Nothing is written if the page
-// cannot be made.
+// Write writes the reports and fleets of d as one HTML page. Nothing is written if the
+// page cannot be made.
 //
 // Names from a capture are text on the page, never markup or script. Characters that
 // are not printable are shown as escapes (internal/plain). The names of the capture and
 // of frames are isolated from the text direction of their neighbours.
-func Write(w io.Writer, reports ...*report.Report) error {
+func Write(w io.Writer, d *report.Document) error {
+	p := page{Title: "ftracelab estimate", Heading: "What would a stackmap save?", Schema: report.Schema}
+	for _, r := range d.Reports {
+		p.Views = append(p.Views, newView(len(p.Views), r))
+	}
+	for _, f := range d.Fleets {
+		p.Views = append(p.Views, newFleet(len(p.Views), f))
+	}
+	if len(p.Views) == 1 {
+		p.Title += ": " + p.Views[0].Name
+	}
+	return p.write(w)
+}
+
+// WriteExperiment writes the table of an experiment as a page of the same kind.
+func WriteExperiment(w io.Writer, t *experiment.Table) error {
+	p := page{Title: t.Spec.Title + ": ftracelab experiment", Heading: "An experiment with designs", Schema: experiment.Schema}
+	p.Views = []*view{newExperiment(t)}
+	return p.write(w)
+}
+
+func (p *page) write(w io.Writer) error {
 	t, err := template.New("page").Parse(pageTmpl)
 	if err != nil {
 		return fmt.Errorf("html: page template: %w", err)
@@ -29,25 +51,18 @@ func Write(w io.Writer, reports ...*report.Report) error {
 	if err != nil {
 		return err
 	}
-	p := page{
-		Title: "ftracelab estimate", Schema: report.Schema, Style: template.CSS(styleCSS),
-		ECharts: template.HTML(base64.StdEncoding.EncodeToString(echartsGz)),
-	}
+	p.Style, p.ECharts = template.CSS(styleCSS), template.HTML(base64.StdEncoding.EncodeToString(echartsGz))
 	var options strings.Builder
 	options.WriteString("var options = {")
-	for i, r := range reports {
-		v := newView(i, r)
+	for _, v := range p.Views {
+		v.name()
 		for _, s := range v.Sections {
-			if s.Chart.ID != "" {
-				fmt.Fprintf(&options, "\n%q: %s,", s.Chart.ID, s.Chart.option)
+			for _, c := range s.Charts {
+				fmt.Fprintf(&options, "\n%q: %s,", c.ID, c.option)
 			}
 		}
-		p.Reports = append(p.Reports, v)
 	}
 	options.WriteString("\n};\n")
-	if len(reports) == 1 {
-		p.Title += ": " + p.Reports[0].Name
-	}
 	script := options.String() + chartsJS + flameJS + whatIfJS + pageJS
 	p.Script, p.Policy = template.JS(script), policy(lib, script)
 
@@ -62,11 +77,11 @@ func Write(w io.Writer, reports ...*report.Report) error {
 
 // page is what the template shows.
 type page struct {
-	Title, Schema, Policy string
-	ECharts               template.HTML // packed; base64, in which nothing is markup
-	Style                 template.CSS
-	Script                template.JS
-	Reports               []*view
+	Title, Heading, Schema, Policy string
+	ECharts                        template.HTML // packed; base64, in which nothing is markup
+	Style                          template.CSS
+	Script                         template.JS
+	Views                          []*view
 }
 
 // policy allows the page its own two scripts, which it recognizes by their hashes, and

@@ -62,7 +62,7 @@ func estimate(t *testing.T, user bool, opt report.Options) *report.Report {
 func write(t *testing.T, reports ...*report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, reports...); err != nil {
+	if err := Write(&b, &report.Document{Reports: reports}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

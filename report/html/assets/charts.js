@@ -25,6 +25,9 @@ function charts() {
 			var option = options[id];
 			option.animation = false;
 			option.backgroundColor = "transparent";
+			option.xAxis.forEach(function (axis) { // go-echarts cannot write a lineHeight that is a number
+				axis.axisLabel = Object.assign({ lineHeight: 14, hideOverlap: true }, axis.axisLabel);
+			});
 			chart.setOption(option);
 			drawn.push(chart);
 		});

@@ -42,6 +42,27 @@ function cells(row) {
 	];
 }
 
+// figure prints a number with as many decimals as its size deserves. It is report.Figure.
+function figure(v) {
+	"use strict";
+	v = Math.round(1e4 * v) / 1e4;
+	return v === Math.floor(v) || v >= 10000 ? group(Math.floor(v + 0.5)) : v.toFixed(v >= 100 ? 1 : 3);
+}
+
+// fleetCells are the rows of the table of a fleet, for the buffer at that stop of the slider
+// and a map of that many bits.
+function fleetCells(model, buffer, bits) {
+	"use strict";
+	var kb = model.buffers[buffer];
+	return model.sizes.filter(function (size) { return size.bits === 0 || size.bits === bits; }).map(function (size) {
+		var mapped = size.bits > 0;
+		return [mapped ? "stackmap" : "full-stacks", mapped ? String(size.bits) : "–"].concat(
+			size.per_kb.map(function (s) { return figure(kb * s); }), size.per_kb.length ? [] : ["–", "–", "–"],
+			mapped ? [group(size.drops), group(size.dropping), group(Math.floor(size.map_bytes / 1024)) + " KiB", group(size.pays[buffer])] : ["–", "–", "–", "–"]
+		);
+	});
+}
+
 // whatIf brings the sliders of one report to life.
 function whatIf(box) {
 	"use strict";
@@ -60,8 +81,9 @@ function whatIf(box) {
 		box.querySelector("caption").textContent = "With " + setting;
 		box.querySelector(".scroll").setAttribute("aria-label", "With " + setting);
 		var rows = box.querySelectorAll("tbody tr");
-		recompute(model, kb, size).forEach(function (row, r) {
-			cells(row).forEach(function (text, c) { rows[r].children[c].textContent = text; });
+		var now = model.fleet ? fleetCells(model, buffer.value, size) : recompute(model, kb, size).map(cells);
+		now.forEach(function (row, r) {
+			row.forEach(function (text, c) { rows[r].children[c].textContent = text; });
 		});
 	}
 	[buffer, bits].forEach(function (slider) {
