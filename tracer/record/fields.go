@@ -72,8 +72,18 @@ func MapFields() string {
 	return b.String()
 }
 
-// MapKeys lists the keys of these fields.
-func MapKeys() (keys []string) {
+// DesignKeys lists the keys of the fields that the design of that name has.
+func DesignKeys(name string) []string {
+	switch d, _ := NamedDesign(name, 0, 0); d.Kernel {
+	case StackID:
+		return mapKeys()
+	case CodedStack:
+		return []string{codeKey}
+	}
+	return nil
+}
+
+func mapKeys() (keys []string) {
 	for _, f := range mapFields {
 		keys = append(keys, f.key)
 	}
@@ -92,7 +102,7 @@ func (c *MapConfig) Set(key, value string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no field %q; there are %s", key, strings.Join(MapKeys(), ", "))
+	return fmt.Errorf("no field %q; there are %s", key, strings.Join(mapKeys(), ", "))
 }
 
 func span(from, to uint64) string { return fmt.Sprintf("%d to %d", from, to) }
