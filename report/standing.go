@@ -50,6 +50,8 @@ func unposted(c record.MapConfig) string {
 		return "a map of another kind, " + c.Preset
 	case c.New != nil:
 		return "a map of another kind"
+	case c.PerInstance:
+		return "a map for each instance"
 	case c.Pool != posted.Pool:
 		return fmt.Sprintf("a pool that is %v", c.Pool)
 	case c.Hash != posted.Hash:

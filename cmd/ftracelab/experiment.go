@@ -355,8 +355,12 @@ const scenarioBufferKB = 65536
 
 // openScenario runs the simulated machine and reads what it traced as a capture.
 func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workload, seed uint32) (*experiment.Source, error) {
-	set := append([]string{fmt.Sprintf("buffer_size_kb=%d", scenarioBufferKB)}, w.Set...)
-	flags := labFlags{cpus: w.CPUs, seed: uint64(seed), preset: "none", set: set}
+	size := fmt.Sprintf("buffer_size_kb=%d", scenarioBufferKB)
+	set := []string{size}
+	for _, name := range w.Instances {
+		set = append(set, "instances/"+name+"/"+size)
+	}
+	flags := labFlags{cpus: w.CPUs, seed: uint64(seed), preset: cmp.Or(w.Stackmap, "none"), instance: w.Instances, set: append(set, w.Set...)}
 	if flags.cpus == 0 {
 		flags.cpus = defaultCPUs
 	}
@@ -367,8 +371,14 @@ func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workloa
 	if err := l.run(ctx, machine.Time(time.Duration(w.Duration).Nanoseconds())); err != nil {
 		return nil, err
 	}
-	l.ft.Top().Stop()
-	files, err := l.captureFiles("")
+	of := l.ft.Top()
+	for _, tr := range l.ft.Instances() {
+		tr.Stop()
+		if tr.Name() == w.Instance {
+			of = tr
+		}
+	}
+	files, err := l.captureFilesOf(of, "")
 	if err != nil {
 		return nil, err
 	}

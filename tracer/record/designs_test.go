@@ -43,7 +43,7 @@ func TestParseDesigns(t *testing.T) {
 		"stackmap:pool=deep":         "pool=deep: want eager, lazy or packed",
 		"stackmap:truncate=1":        "truncate=1: want yes or no",
 		"stackmap:depth=1025":        "depth=1025: want 1 to 1024",
-		"stackmap:colour=red":        `no field "colour"; there are bits, probes, hash, depth, pool, truncate, saturate, reserve-first, seed`,
+		"stackmap:colour=red":        `no field "colour"; there are bits, probes, hash, depth, pool, truncate, saturate, per-instance, reserve-first, seed`,
 		"full-stacks:bits=12":        "it has no map of kernel stacks to have bits",
 		"stackmap:user.bits=12":      "it has no map of user stacks to have user.bits",
 		"coded:bits=12":              "it has no map of kernel stacks to have bits; there is code",
@@ -74,7 +74,7 @@ func TestParseDesigns(t *testing.T) {
 			t.Errorf("%+v: %v, want …%s…", d, err, want)
 		}
 	}
-	if c, err := record.ParseMap("v4:bits=12,reserve-first=no"); err != nil || c.Preset != "v4" || c.Bits != 12 || c.ReserveFirst || !c.TopLevelOnly {
+	if c, err := record.ParseMap("v4:bits=12,reserve-first=no,per-instance=yes"); err != nil || c.Preset != "v4" || c.Bits != 12 || c.ReserveFirst || !c.TopLevelOnly || !c.PerInstance {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for spec, want := range map[string]string{"v3": "there are documented, v2, v4", "v4:bits=x": "map v4:bits=x: bits=x"} {

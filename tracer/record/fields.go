@@ -55,6 +55,7 @@ var mapFields = []mapField{
 	},
 	{"truncate", "a deeper stack is cut, not recorded in full", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.TruncateDeep })},
 	{"saturate", "counters stop at their end instead of wrapping", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.SaturateRefs })},
+	{"per-instance", "of a machine's kernel: each instance has a map of its own", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.PerInstance })},
 	{"reserve-first", "the ring slot is reserved before the map is asked", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.ReserveFirst })},
 	{
 		"seed", "of the hash", span(0, 1<<32-1),

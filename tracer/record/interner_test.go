@@ -127,7 +127,7 @@ func drawMap(t *rapid.T, name string) record.MapConfig {
 			ABI: rapid.SampledFrom([]stackmap.ABI{{}, stackmap.ABIv2, stackmap.ABIv4}).Draw(t, name+" abi"),
 		},
 		Policy: record.Policy{
-			ReserveFirst: bit("reserve first"), ClearBufferOnReset: bit("clear"), TopLevelOnly: bit("top"),
+			ReserveFirst: bit("reserve first"), ClearBufferOnReset: bit("clear"), TopLevelOnly: bit("top"), PerInstance: bit("per instance"),
 			FunctionStacks: bit("function"), KeepBufferOnNop: bit("keep"),
 		},
 	}
