@@ -26,9 +26,9 @@ var mapFields = []mapField{
 		number(1, 2<<stackmap.MinBits, func(c *MapConfig, n uint64) { c.Probes = int(n) }),
 	},
 	{
-		"hash", "the function that makes a stack's key", stackmap.JHash2.String() + " or " + stackmap.XXHash64.String(),
+		"hash", "the function that makes a stack's key", hashes(),
 		func(c *MapConfig, value string) bool {
-			for _, h := range []stackmap.Hash{stackmap.JHash2, stackmap.XXHash64} {
+			for _, h := range stackmap.Hashes() {
 				if h.String() == value {
 					c.Hash = h
 					return true
@@ -104,6 +104,16 @@ func (c *MapConfig) Set(key, value string) error {
 		return nil
 	}
 	return fmt.Errorf("no field %q; there are %s", key, strings.Join(mapKeys(), ", "))
+}
+
+// hashes are the names of the hashes, in words.
+func hashes() string {
+	var names []string
+	for _, h := range stackmap.Hashes() {
+		names = append(names, h.String())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func span(from, to uint64) string { return fmt.Sprintf("%d to %d", from, to) }
