@@ -88,7 +88,7 @@ was interrupted goes on where it was.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab, and what they ask")
-	fl.StringArrayVar(&f.captures, "capture", nil, `a capture as a workload; "example" is the one that comes with ftracelab`)
+	fl.StringArrayVar(&f.captures, "capture", nil, "a capture as a workload; those that come with ftracelab are "+strings.Join(capture.Examples(), ", "))
 	fl.StringArrayVar(&f.models, "model", nil, "a model of a capture as a workload, see ftracelab model")
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "a scenario of the simulated machine as a workload")
 	fl.StringArrayVar(&f.set, "set", nil, "of the scenarios: write VALUE to a tracefs file before the run: FILE=VALUE")
@@ -308,8 +308,8 @@ func (f *experimentFlags) override(s experiment.Spec, dir string) (experiment.Sp
 
 func (f *experimentFlags) openCapture(ctx context.Context, w experiment.Workload, dir string) (*experiment.Source, error) {
 	opt := capture.Options{Context: ctx, Memory: f.memory.budget()}
-	if w.Capture == "example" {
-		c, err := capture.OpenExample(opt)
+	if slices.Contains(capture.Examples(), w.Capture) {
+		c, err := capture.OpenNamedExample(w.Capture, opt)
 		return sourceOf(c, opt, err)
 	}
 	c, err := capture.Open(from(dir, w.Capture), opt)

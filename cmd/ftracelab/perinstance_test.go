@@ -68,3 +68,23 @@ func TestPerInstanceIsTraced(t *testing.T) {
 		t.Errorf("%d instances, %d compared", instances, compared)
 	}
 }
+
+// TestStackmapOfRun: which maps a simulated kernel can have. None has coded stacks.
+func TestStackmapOfRun(t *testing.T) {
+	for spec, want := range map[string]string{
+		"documented:per-instance=yes":   "",
+		"v4:bits=10,per-instance=yes":   "",
+		"documented:per-instance=maybe": "per-instance=maybe: want yes or no",
+		"coded":                         `--stackmap: no map "coded"; there are documented, v2, v4 (or none)`,
+	} {
+		var out, errs bytes.Buffer
+		args := []string{"run", "quiet", "--duration", "5ms", "--stackmap", spec, "--instance", "web", "--set", "instances/web/set_event=sched"}
+		if want == "" {
+			args = append(args, "--set", "instances/web/options/stackmap=1")
+		}
+		status := run(context.Background(), args, strings.NewReader(""), &out, &errs)
+		if (status == 0) != (want == "") || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: status %d: %s, want …%s…", spec, status, errs.String(), want)
+		}
+	}
+}

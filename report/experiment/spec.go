@@ -36,8 +36,8 @@ type Spec struct {
 type Workload struct {
 	Name string `yaml:"name" json:"name"` // for the table; if it is empty, the capture's, model's or scenario's
 
-	// Capture is a file or folder, or "example" for the capture that comes with the
-	// program. Its records are the same for every seed.
+	// Capture is a file or folder, or the name of a capture that comes with the program,
+	// such as "example". Its records are the same for every seed.
 	Capture string `yaml:"capture" json:"capture,omitempty"`
 
 	// Model is a file that ftracelab model has written. Duration is how long records are

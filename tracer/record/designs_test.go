@@ -77,7 +77,7 @@ func TestParseDesigns(t *testing.T) {
 	if c, err := record.ParseMap("v4:bits=12,reserve-first=no,per-instance=yes"); err != nil || c.Preset != "v4" || c.Bits != 12 || c.ReserveFirst || !c.TopLevelOnly || !c.PerInstance {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for spec, want := range map[string]string{"v3": "there are documented, v2, v4", "v4:bits=x": "map v4:bits=x: bits=x"} {
+	for spec, want := range map[string]string{"v3": "there are documented, v2, v4", "v4:bits=x": "map v4:bits=x: bits=x", "coded": "there are documented, v2, v4"} {
 		if _, err := record.ParseMap(spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want …%s…", spec, err, want)
 		}
