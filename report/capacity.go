@@ -84,13 +84,14 @@ type Pays struct {
 	Unique   uint64  `json:"unique_then"`            // unique stacks at that moment, by the law; 0: unknown
 }
 
-// Sharing says what the instances of a kernel have of the map of a design. There is one
-// map in the kernel, so its memory counts once, and what one instance has put in is found
-// by the others.
+// Sharing says what the instances of a kernel have of the map of a design. If there is one
+// map in the kernel, its memory counts once, and what one instance has put in is found
+// by the others. If each instance has one, the memory counts for each of them.
 type Sharing struct {
 	Design string `json:"design"`
 	// WithIDs is how many of the instances can record ids; the others have full stacks.
 	WithIDs int `json:"instances_with_ids"`
+	Maps    int `json:"maps"` // how many maps there are
 }
 
 // Reach is a design with buffers of some size. Memory is that of all buffers, with the
@@ -150,7 +151,7 @@ func (r *run) capacity(rep *Report) (Capacity, error) {
 		}
 		chosen := p.choose(options)
 		if chosen.bits > 0 {
-			c.Shared = append(c.Shared, Sharing{rep.Designs[i].Name, chosen.withIDs})
+			c.Shared = append(c.Shared, Sharing{rep.Designs[i].Name, chosen.withIDs, chosen.copies})
 			if first == nil {
 				first = &chosen
 				c.Pays = p.pays(&chosen)
@@ -278,9 +279,11 @@ type option struct {
 	*Result
 	bits    int // 0: no map of kernel stacks
 	maps    uint64
+	one     uint64  // what one instance has of maps
 	full    float64 // the share of its elements that are in use, if all could be
 	drops   float64 // the share of stacks that the map drops
 	withIDs int     // how many instances can use the map
+	copies  int     // how many maps there are; maps is the memory of all
 	kept    float64 // the share of what it saves on the trace that is left with drops
 	pages   float64 // sub-buffers that the busiest CPU fills for an event on all CPUs
 	others  float64 // the same for the instances that cannot use the map
@@ -289,7 +292,7 @@ type option struct {
 // options lists design n with each size of map that the caller left open.
 func (p *planner) options(n int) ([]option, error) {
 	w, d, events := p.writers[n], &p.rep.Designs[n], p.rep.Input.Events
-	o := option{Result: d, maps: d.MapBytes, withIDs: p.plan.Instances, kept: 1, pages: w.pagesPerEvent(events)}
+	o := option{Result: d, maps: d.MapBytes, one: d.MapBytes, withIDs: p.plan.Instances, copies: 1, kept: 1, pages: w.pagesPerEvent(events)}
 	o.others = o.pages
 	cfg := w.design.KernelMap
 	if w.design.Kernel != record.StackID || len(d.Maps) == 0 {
@@ -299,7 +302,10 @@ func (p *planner) options(n int) ([]option, error) {
 	if err != nil || len(s.points) == 0 {
 		return []option{o}, err
 	}
-	if cfg.TopLevelOnly {
+	switch {
+	case cfg.PerInstance:
+		o.copies = p.plan.Instances
+	case cfg.TopLevelOnly:
 		o.withIDs = 1
 	}
 	full := p.writers[0].pagesPerEvent(events)
@@ -314,7 +320,9 @@ func (p *planner) options(n int) ([]option, error) {
 			continue
 		}
 		b := o
-		b.bits, b.maps, b.drops = point.Bits, other+s.costs[i].Table+s.costs[i].Pool, p.dropShare(point)
+		b.bits, b.drops = point.Bits, p.dropShare(point)
+		b.maps = other + uint64(b.copies)*(s.costs[i].Table+s.costs[i].Pool)
+		b.one = other + s.costs[i].Table + s.costs[i].Pool
 		b.full = p.plan.UniqueFactor * float64(s.points[len(s.points)-1].Entries) / float64(point.Capacity)
 		if more := b.drops - replayed; more > 0 && replayed < 1 {
 			b.kept = max(0, 1-more/(1-replayed))
@@ -326,7 +334,7 @@ func (p *planner) options(n int) ([]option, error) {
 }
 
 func (o *option) size() Size {
-	return Size{Design: o.Name, Exists: o.Exists, Bits: o.bits, MapBytes: o.maps, DropsPct: round4(100 * o.drops), PagesPerEvent: o.pages}
+	return Size{Design: o.Name, Exists: o.Exists, Bits: o.bits, MapBytes: o.one, DropsPct: round4(100 * o.drops), PagesPerEvent: o.pages}
 }
 
 // choose takes the smallest map that drops no more than the plan allows. If the plan does

@@ -128,6 +128,16 @@ func TestInstancesShareTheMap(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d", x.got.Design, x.got.Memory, x.mem)
 		}
 	}
+	opt.Designs = designs(t, "full-stacks,stackmap-v2:per-instance=yes,stackmap-v4:per-instance=yes")
+	each := mustEstimate(t, even(30_000, 50), opt).Capacity
+	for _, x := range each.LookBack[1:] {
+		if x.MapBytes != 4*v2.MapBytes || x.OthersKB != 0 || x.Memory != x.MapBytes+4*one(x.BufferKB) {
+			t.Errorf("a map for each instance: %+v, one map has %d bytes", x, v2.MapBytes)
+		}
+	}
+	if text := strings.Join(each.Lines(), "\n"); !strings.Contains(text, "stackmap-v4:per-instance=yes: 4 instances have a map each") {
+		t.Error(text)
+	}
 	if v4.OthersKB != full.BufferKB || v2.OthersKB != 0 {
 		t.Errorf("other instances: v2 %d KB, v4 %d KB", v2.OthersKB, v4.OthersKB)
 	}

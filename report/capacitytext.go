@@ -81,7 +81,9 @@ func (c *Capacity) lasts(bits int) string {
 // sharing says what instances share.
 func (c *Capacity) sharing() (lines []string) {
 	for _, s := range c.Shared {
-		if s.WithIDs == c.Instances {
+		if s.Maps > 1 {
+			lines = append(lines, fmt.Sprintf("%s: %d instances have a map each, and the memory counts for each.", s.Design, s.Maps))
+		} else if s.WithIDs == c.Instances {
 			lines = append(lines, fmt.Sprintf("%s: one map for the whole kernel; %d instances share it, and its memory counts once.", s.Design, c.Instances))
 		} else {
 			lines = append(lines, fmt.Sprintf("%s: one map for the whole kernel, which only the top instance can use; the other %d record full stacks.", s.Design, c.Instances-s.WithIDs))

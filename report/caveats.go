@@ -74,6 +74,9 @@ func (r *run) designCaveats(rep *Report, note func(string, ...any)) {
 		if w.design.User == record.StackID {
 			note("%s: a map for user stacks is no kernel's yet; assumed is one keyed by addresses alone, with a stack_id record of 12 bytes", d.Name)
 		}
+		if w.design.Kernel == record.CodedStack {
+			note("%s: no kernel has a record for coded stacks; assumed is one of 12 bytes and the addresses that a stack does not share with the last one of its context on the sub-buffer", d.Name)
+		}
 		if u := d.Deferred; u != nil {
 			note("%s: cookie and stack records as proposed for ftrace; a stack has 20 bytes for each address", d.Name)
 			if u.Tied+u.Cut > 0 {

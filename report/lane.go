@@ -32,6 +32,7 @@ type lane struct {
 	decode   ringbuf.PageReader
 	ids      *recordIDs
 
+	coded stackSum // of the coded stacks that were written
 	tally tally
 	keep  *retention
 }
@@ -47,6 +48,9 @@ func newLane(cpu int, w *writer) (*lane, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("report: a ring buffer for cpu %d: %w", cpu, err)
+	}
+	if w.design.Kernel == record.CodedStack {
+		l.tally.coded = record.NewCodedReader(w.design.Code)
 	}
 	l.ring, l.recorder = ring, record.NewRecorderOf(cpu, ring, w.stacks)
 	return l, nil
@@ -101,13 +105,17 @@ func (l *lane) count(full bool) error {
 	return nil
 }
 
-// finish empties the ring and compares the count with the ledger.
+// finish empties the ring and compares the count with the ledger, and coded stacks with
+// those that were written.
 func (l *lane) finish() error {
 	if err := l.drain(false); err != nil {
 		return err
 	}
 	if err := l.tally.agree(l.ring.Ledger(0)); err != nil {
 		return fmt.Errorf("report: cpu %d: %w", l.cpu, err)
+	}
+	if l.tally.stacks != l.coded {
+		return fmt.Errorf("report: cpu %d: the coded stacks on the pages are others than were written", l.cpu)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (w *writer) result(c *census, maps [2]*study) Result {
 	if w.design.User == record.DeferredStack && n.Unwinds > 0 {
 		res.Deferred = w.deferredUse(c, t)
 	}
-	if w.stacks.UserMap() != nil || res.Deferred != nil {
+	if w.stacks.UserMap() != nil || res.Deferred != nil || n.Coded > 0 {
 		res.Basis = Assumed // no kernel has these records
 	}
 	w.retain(&res, c)

@@ -27,6 +27,9 @@ func standing(d record.Design) (exists bool, needs string) {
 		}
 		exists, needs = false, what
 	}
+	if d.Kernel == record.CodedStack {
+		and("a record for stacks that are coded as what they share with the one before (nobody has posted one)")
+	}
 	switch d.User {
 	case record.StackID:
 		and("a map for user stacks, with a record of its own for their ids (nobody has posted one)")
@@ -47,6 +50,8 @@ func unposted(c record.MapConfig) string {
 		return "a map of another kind, " + c.Preset
 	case c.New != nil:
 		return "a map of another kind"
+	case c.PerInstance:
+		return "a map for each instance"
 	case c.Pool != posted.Pool:
 		return fmt.Sprintf("a pool that is %v", c.Pool)
 	case c.Hash != posted.Hash:

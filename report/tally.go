@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math/bits"
 
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/event"
@@ -34,6 +35,7 @@ func namedIDs(types *event.Table) recordIDs {
 		UserStackID: named("user_stack_id"),
 		Cookie:      named("user_unwind_cookie"),
 		UnwindStack: named("user_unwind_stack"),
+		CodedStack:  named("coded_stack"),
 	}
 }
 
@@ -48,11 +50,12 @@ const (
 	userStackID
 	userCookie
 	unwindStack
+	codedStack
 	classes
 )
 
 func (c class) String() string {
-	return [...]string{"event", "kernel_stack", "user_stack", "stack_id", "user stack_id", "cookie", "user_unwind_stack"}[c]
+	return [...]string{"event", "kernel_stack", "user_stack", "stack_id", "user stack_id", "cookie", "user_unwind_stack", "coded_stack"}[c]
 }
 
 // class tells what a record of a type is.
@@ -70,6 +73,8 @@ func (ids *recordIDs) class(typ uint16) class {
 		return userCookie
 	case ids.UnwindStack:
 		return unwindStack
+	case ids.CodedStack:
+		return codedStack
 	}
 	return primary
 }
@@ -85,6 +90,9 @@ type tally struct {
 	accounted                           uint64 // the part of tail that the kernel counts as bytes
 
 	kernelFullDepth, kernelFullDepthSize [maxDepth + 1]uint64
+
+	coded  *record.CodedReader // nil: there are no coded stacks
+	stacks stackSum            // of the coded stacks that were read
 }
 
 func (t *tally) events() uint64 { return t.records[primary] }
@@ -106,6 +114,9 @@ const accountedTail = 8
 // header. full says that the writer has left it. page returns how many primary events
 // are on it.
 func (t *tally) page(r *ringbuf.PageReader, size int, ids *recordIDs, full bool) (events uint64, err error) {
+	if t.coded != nil {
+		t.coded.Reset()
+	}
 	t.pages++
 	t.pageHeader += ringbuf.PageHeaderSize
 	tail := uint64(size - ringbuf.PageHeaderSize - r.Commit())
@@ -121,7 +132,9 @@ func (t *tally) page(r *ringbuf.PageReader, size int, ids *recordIDs, full bool)
 		}
 		switch {
 		case e.IsData():
-			t.record(&e, ids)
+			if err := t.record(&e, ids); err != nil {
+				return 0, fmt.Errorf("offset %d: %w", e.Offset, err)
+			}
 		case e.TypeLen == ringbuf.TypePadding:
 			t.discarded += uint64(e.Size)
 		default:
@@ -132,7 +145,7 @@ func (t *tally) page(r *ringbuf.PageReader, size int, ids *recordIDs, full bool)
 }
 
 // record counts one data event of a page.
-func (t *tally) record(e *ringbuf.PageEvent, ids *recordIDs) {
+func (t *tally) record(e *ringbuf.PageEvent, ids *recordIDs) error {
 	t.eventHeader += eventHeaderBytes
 	if e.TypeLen == 0 {
 		t.lengthWord += lengthWordBytes
@@ -147,7 +160,7 @@ func (t *tally) record(e *ringbuf.PageEvent, ids *recordIDs) {
 	t.records[c]++
 	if c == primary {
 		t.payload += n - common
-		return
+		return nil
 	}
 	t.stack += n - common
 	t.stackBytes += uint64(e.Size)
@@ -156,6 +169,25 @@ func (t *tally) record(e *ringbuf.PageEvent, ids *recordIDs) {
 		t.kernelFullDepth[d]++
 		t.kernelFullDepthSize[d] += uint64(e.Size)
 	}
+	if c == codedStack && t.coded != nil {
+		ips, err := t.coded.Stack(e.Data)
+		if err != nil {
+			return err
+		}
+		t.stacks.add(ips)
+	}
+	return nil
+}
+
+// stackSum tells apart what stacks there were, in which order.
+type stackSum uint64
+
+func (s *stackSum) add(ips []uint64) {
+	h := uint64(*s) + uint64(len(ips))
+	for _, ip := range ips {
+		h = bits.RotateLeft64((h^ip)*0x9e3779b97f4a7c15, 29)
+	}
+	*s = stackSum(h)
 }
 
 // add sums the counts of another CPU.

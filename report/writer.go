@@ -164,8 +164,11 @@ func (w *writer) kernelStack(r *record.Record) error {
 		return err
 	}
 	mode, err := l.recorder.WriteKernelStack(0, ringbuf.Normal, w.offer(l, r))
-	if mode == record.StackID {
+	switch mode {
+	case record.StackID:
 		w.counts.depthIDs[min(len(r.Stack), maxDepth)]++
+	case record.CodedStack:
+		l.coded.add(r.Stack)
 	}
 	return err
 }
@@ -217,6 +220,7 @@ func (w *writer) wrote(c class) uint64 {
 	n := &w.stacks.Counts
 	written := [classes]uint64{
 		kernelStack: n.Full, userStack: n.UserFull, stackID: n.IDs, userStackID: n.UserIDs, userCookie: n.Cookies, unwindStack: n.Unwinds,
+		codedStack: n.Coded,
 	}
 	return w.counts.primary[c] + written[c]
 }

@@ -60,6 +60,11 @@ func (c *cpuBuffer) overrunCommit(p *page, off, size int) error {
 // Kernel: rb_is_reader_page, kernel/trace/ring_buffer.c.
 func (c *cpuBuffer) isReader(p *page) bool { return c.after(c.before(p)) != p }
 
+// Page is the number of the sub-buffer that cpu's writer is on. It grows when the writer
+// goes on to the next one, and at a reset. Only the writer's goroutine may call it. After
+// SwapCPU the numbers are those of the other ring.
+func (b *Buffer) Page(cpu int) uint64 { return b.writer(cpu).tail.serial.Load() }
+
 // enterPage lets the writer enter a page.
 //
 // The order matters to iterators, which do the reverse: the writer stores the

@@ -41,7 +41,12 @@ const (
 	JHash2 Hash = iota
 	// XXHash64 folds the upper half of a 64-bit xxHash. Experiment only.
 	XXHash64
+	// XXH3 folds the upper half of a 64-bit XXH3 in the same way. Experiment only.
+	XXH3
 )
+
+// Hashes lists the functions that a map can have.
+func Hashes() []Hash { return []Hash{JHash2, XXHash64, XXH3} }
 
 // String is the name as a flag spells it.
 func (h Hash) String() string {
@@ -50,6 +55,8 @@ func (h Hash) String() string {
 		return "jhash2"
 	case XXHash64:
 		return "xxhash64"
+	case XXH3:
+		return "xxh3"
 	}
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
@@ -111,7 +118,7 @@ func (c Config) validate() error {
 		return fmt.Errorf("stackmap: Config.Probes %d is not 1…%d: %w", c.Probes, c.slots(), ErrInvalid)
 	case c.MaxDepth < 1 || c.MaxDepth > MaxDepth:
 		return fmt.Errorf("stackmap: Config.MaxDepth %d is not 1…%d: %w", c.MaxDepth, MaxDepth, ErrInvalid)
-	case c.Hash != JHash2 && c.Hash != XXHash64:
+	case c.Hash > XXH3:
 		return fmt.Errorf("stackmap: Config.Hash: unknown %v: %w", c.Hash, ErrInvalid)
 	case c.Pool > PackedPool:
 		return fmt.Errorf("stackmap: Config.Pool: unknown %v: %w", c.Pool, ErrInvalid)

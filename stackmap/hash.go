@@ -11,6 +11,8 @@ func (c *Config) key(ips []uint64) uint32 {
 	var h uint32
 	if c.Hash == XXHash64 {
 		h = xxhash64(ips, c.Seed)
+	} else if c.Hash == XXH3 {
+		h = xxh3Hash(ips, c.Seed)
 	} else {
 		h = jhash2(ips, c.Seed)
 	}

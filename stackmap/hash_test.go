@@ -89,25 +89,57 @@ func TestJHash2Words(t *testing.T) {
 	})
 }
 
-// TestXXHash64 checks that chunks of the hash's buffer join, that the seed
+// TestXXHashes checks that chunks of the hashes' buffers join, that the seed
 // counts, and that no hash allocates.
-func TestXXHash64(t *testing.T) {
+func TestXXHashes(t *testing.T) {
+	for h, hash := range map[Hash]func([]uint64, uint32) uint32{XXHash64: xxhash64, XXH3: xxh3Hash} {
+		t.Run(h.String(), func(t *testing.T) { testHash(t, h, hash) })
+	}
+}
+
+func testHash(t *testing.T, h Hash, hash func([]uint64, uint32) uint32) {
+	cfg := Config{Hash: h, Seed: 1}
+	if stack := []uint64{0xffffffff81000000, 0xffffffff81000abc}; cfg.key(stack) != hash(stack, 1) {
+		t.Error("the map's hash is another one")
+	}
 	seen := map[uint32]int{}
 	ips := make([]uint64, 3*defaultDepth)
 	for n := range ips {
-		seen[xxhash64(ips[:n], 1)]++
+		seen[hash(ips[:n], 1)]++
 	}
 	if len(seen) != len(ips) {
 		t.Errorf("%d hashes of %d stacks of zeros", len(seen), len(ips))
 	}
-	if xxhash64(ips, 1) == xxhash64(ips, 2) {
+	if hash(ips, 1) == hash(ips, 2) {
 		t.Error("the seed does not count")
 	}
 	ips[2*defaultDepth] = 1
-	if _, ok := seen[xxhash64(ips[:len(ips)-1], 1)]; ok {
+	if _, ok := seen[hash(ips[:len(ips)-1], 1)]; ok {
 		t.Error("an address of the third chunk does not count")
 	}
-	if n := testing.AllocsPerRun(10, func() { xxhash64(ips, 1) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { hash(ips, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestXXH3Vectors: the hash is XXH3 of the addresses in little-endian order. Bytes and
+// values are those of the sanity check of xxHash's own program, xxhsum.
+func TestXXH3Vectors(t *testing.T) {
+	var bytes [512]uint64
+	gen := uint64(2654435761)
+	for i := range bytes {
+		bytes[i] = gen >> 56
+		gen *= 11400714785074694797
+	}
+	for words, want := range map[int]uint64{
+		0: 0x2d06800538d394c2, 3: 0xa3fe70bf9d3510eb, 6: 0x397da259ecba1f11, 10: 0xbcdefbbb2c47c90a, 64: 0x617e49599013cb6b,
+	} {
+		ips := make([]uint64, words)
+		for n := range 8 * words {
+			ips[n/8] |= bytes[n] << (n % 8 * 8)
+		}
+		if got := xxh3Hash(ips, 0); uint64(got) != want>>32 {
+			t.Errorf("%d addresses: %#x, want the upper half of %#x", words, got, want)
+		}
 	}
 }

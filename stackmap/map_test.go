@@ -234,7 +234,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for _, cfg := range []Config{
-		{Probes: -1}, {Bits: 10, Probes: 2049}, {MaxDepth: -1}, {MaxDepth: MaxDepth + 1}, {Hash: 2},
+		{Probes: -1}, {Bits: 10, Probes: 2049}, {MaxDepth: -1}, {MaxDepth: MaxDepth + 1}, {Hash: XXH3 + 1},
 	} {
 		if _, err := New(cfg); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%+v: %v", cfg, err)

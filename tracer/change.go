@@ -63,7 +63,7 @@ func (ft *Ftrace) settle() {
 func (tr *Instance) setStackMode() {
 	// v2 lets an instance set the option, but only the top one has a map.
 	tr.rec.Stacks().Kernel = record.FullStack
-	if tr.top() && tr.opts.Has(option.Stackmap) && tr.ft.booted.mapped {
+	if tr.interner != nil && tr.opts.Has(option.Stackmap) && tr.ft.booted.mapped {
 		tr.rec.Stacks().Kernel = record.StackID
 	}
 }

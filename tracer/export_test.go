@@ -31,5 +31,5 @@ func (tr *Instance) Render(images [][]byte) (string, error) {
 // ShadowStacks is how many tasks have a shadow stack.
 func (ft *Ftrace) ShadowStacks() int { return ft.graph.Stacks() }
 
-// Interner is the map of the option stackmap, of whatever kind.
-func (ft *Ftrace) Interner() record.Interner { return ft.interner }
+// Interner is the top instance's map of the option stackmap, of whatever kind.
+func (ft *Ftrace) Interner() record.Interner { return ft.top.interner }

@@ -56,7 +56,8 @@ func (ft *Ftrace) instanceDir(name string) tracefile.Node {
 
 // dir is instances/NAME.
 func (tr *Instance) dir() tracefile.Node {
-	return tr.heldNode(topDir(tr.name, 0o750, tr.files, tr.eventsDir()))
+	files := func() []tracefile.Node { return append(tr.files(), tr.stackmapFiles()...) }
+	return tr.heldNode(topDir(tr.name, 0o750, files, tr.eventsDir()))
 }
 
 // globalFiles are the files that only the root has.

@@ -81,8 +81,6 @@ type Ftrace struct {
 	machine      *machine.Machine
 	cfg          Config
 	types        *event.Table
-	interner     record.Interner // of the option stackmap; nil in a kernel without it
-	stackmap     *stackmap.Map   // the interner's map, if it has one of this kind
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
 	cmdlines     *cmdlines.Cmdlines
@@ -136,12 +134,6 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		if ft.cfg.Stackmap.Seed == 0 {
 			ft.cfg.Stackmap.Seed = m.Rand("stackmap/seed").Uint32()
 		}
-		if ft.interner, err = ft.cfg.Stackmap.Open(); err != nil {
-			return nil, err
-		}
-		if m, ok := ft.interner.(record.Stackmap); ok {
-			ft.stackmap = m.Map
-		}
 	}
 	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files)
 	ft.rv = rv.New((*host)(ft))
@@ -174,8 +166,8 @@ func (ft *Ftrace) Top() *Instance { return ft.top }
 // Types returns the event types of this kernel.
 func (ft *Ftrace) Types() *event.Table { return ft.types }
 
-// Stackmap returns the stack map, nil in a kernel without one.
-func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.stackmap }
+// Stackmap returns the stack map of the top instance, nil in a kernel without one.
+func (ft *Ftrace) Stackmap() *stackmap.Map { return ft.top.stackmap }
 
 // Run lets the machine run for d nanoseconds of simulated time.
 func (ft *Ftrace) Run(d machine.Time) {

@@ -6,6 +6,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/machine"
 	"ftracelab/ringbuf"
+	"ftracelab/stackmap"
 	"ftracelab/tracer/clock"
 	"ftracelab/tracer/cpumask"
 	"ftracelab/tracer/event"
@@ -28,6 +29,8 @@ type Instance struct {
 	name       string // "" for the top instance
 	buf        *ringbuf.Buffer
 	rec        *record.Recorder
+	interner   record.Interner // of the option stackmap; nil for an instance without a map
+	stackmap   *stackmap.Map   // the interner's map, if it has one of this kind
 	snap       snapshot
 	maxLatency uint64      // tracing_max_latency, in units of the trace clock
 	longest    longest     // what the snapshot holds
@@ -106,7 +109,13 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 	if tr.snap.buf, err = ringbuf.New(ringbuf.Config{CPUs: cpus, Size: minBufferSize, NoOverwrite: !tr.opts.Has(option.Overwrite), Clock: tr.now}); err != nil {
 		return nil, fmt.Errorf("instance %q: snapshot: %w", name, err)
 	}
-	tr.rec = record.NewRecorder(tr.buf, ft.newStacks())
+	if tr.interner, err = ft.openMap(tr.top()); err != nil {
+		return nil, fmt.Errorf("instance %q: %w", name, err)
+	}
+	if m, ok := tr.interner.(record.Stackmap); ok {
+		tr.stackmap = m.Map
+	}
+	tr.rec = record.NewRecorder(tr.buf, tr.newStacks())
 	tr.snap.rec = record.NewRecorder(tr.snap.buf, tr.rec.Stacks())
 	return tr, nil
 }

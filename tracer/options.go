@@ -55,7 +55,7 @@ func (tr *Instance) hasFile(o option.Option) bool {
 	case !tr.ft.built(o):
 		return false
 	case o == option.Stackmap:
-		return tr.top() || !tr.ft.cfg.Stackmap.TopLevelOnly
+		return tr.interner != nil || !tr.ft.cfg.Stackmap.TopLevelOnly
 	}
 	return tr.top() || !option.Table[o].Top
 }
@@ -109,7 +109,7 @@ func (tr *Instance) setOption(o option.Option, on bool) error {
 	}
 	switch o {
 	case option.Stackmap:
-		if on && !tr.top() && tr.ft.cfg.Stackmap.TopLevelOnly {
+		if on && tr.interner == nil && tr.ft.cfg.Stackmap.TopLevelOnly {
 			return fmt.Errorf("options/stackmap belongs to the top instance: %w", syscall.EINVAL)
 		}
 	case option.NopRefuse:

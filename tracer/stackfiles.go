@@ -3,18 +3,20 @@ package tracer
 import (
 	"bytes"
 	"fmt"
+	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/record"
 )
 
-// stackmapFiles are stack_map, stack_map_stat and stack_map_bin. Only the top
-// instance has a map, and so only it has the files.
+// stackmapFiles are stack_map, stack_map_stat and stack_map_bin, which an instance with a
+// map has.
 //
-// Kernel: the stackmap patches' trace_stackmap.c; modes as measured.
+// Kernel: the stackmap patches' trace_stackmap.c; modes as measured. Only the top
+// instance has a map there.
 func (tr *Instance) stackmapFiles() []tracefile.Node {
-	m := tr.ft.stackmap
-	if m == nil || !tr.top() || !tr.madeMap() {
+	m := tr.stackmap
+	if m == nil || !tr.madeMap() {
 		return nil
 	}
 	return []tracefile.Node{
@@ -30,12 +32,39 @@ func (tr *Instance) madeMap() (made bool) {
 	return made
 }
 
+// maxMapBytes limits what the maps of all instances together may take of a kernel's memory.
+//
+// Departure: a kernel fails with ENOMEM when its memory is used up; the emulation refuses
+// above 1 GiB.
+const maxMapBytes = 1 << 30
+
+// openMap makes the map of an instance; nil for one that has none.
+func (ft *Ftrace) openMap(top bool) (record.Interner, error) {
+	cfg := ft.cfg.Stackmap
+	if ft.cfg.NoStackmap || !top && !cfg.PerInstance {
+		return nil, nil
+	}
+	m, err := cfg.Open()
+	if err != nil || top {
+		return m, err
+	}
+	size := func(m record.Interner) uint64 { c := m.Cost(); return c.Table + c.Pool }
+	total := size(m)
+	for tr := range ft.all {
+		total += size(tr.interner)
+	}
+	if total > maxMapBytes {
+		return nil, fmt.Errorf("the stack maps of all instances would take %d bytes, more than %d: %w", total, maxMapBytes, syscall.ENOMEM)
+	}
+	return m, nil
+}
+
 // newStacks returns how an instance writes stacks: in full until options/stackmap is
 // set; see setStackMode.
-func (ft *Ftrace) newStacks() *record.Stacks {
+func (tr *Instance) newStacks() *record.Stacks {
 	s := &record.Stacks{Kernel: record.FullStack, User: record.FullStack, IDs: record.CatalogueIDs()}
-	if ft.interner != nil {
-		s.ShareKernelMap(ft.interner, ft.cfg.Stackmap)
+	if tr.interner != nil {
+		s.ShareKernelMap(tr.interner, tr.ft.cfg.Stackmap)
 	}
 	return s
 }
@@ -43,7 +72,7 @@ func (ft *Ftrace) newStacks() *record.Stacks {
 // showStackmap is the text of stack_map.
 func (tr *Instance) showStackmap() ([]byte, error) {
 	var text bytes.Buffer
-	err := tr.ft.stackmap.WriteText(&text, tr.ft.appendSymbol)
+	err := tr.stackmap.WriteText(&text, tr.ft.appendSymbol)
 	return text.Bytes(), err
 }
 
@@ -69,5 +98,5 @@ func (tr *Instance) resetStackmap(p []byte) error {
 	if tr.ft.cfg.Stackmap.ClearBufferOnReset {
 		before = func() { tr.resetBuffer(); tr.resetSnapshot() }
 	}
-	return tr.ft.stackmap.ResetWrite(p, tr.buf.Recording(), before)
+	return tr.stackmap.ResetWrite(p, tr.buf.Recording(), before)
 }

@@ -122,7 +122,8 @@ func completeDesigns(cmd *cobra.Command, args []string, typed string) ([]string,
 	if _, _, field := strings.Cut(last, ":"); field || strings.Contains(typed, ":") && !strings.Contains(last, "=") {
 		var list []string
 		before := typed[:strings.LastIndexAny(typed, ",:")+1]
-		for _, key := range record.MapKeys() {
+		design := before[:strings.LastIndexByte(before, ':')]
+		for _, key := range record.DesignKeys(design[strings.LastIndexByte(design, ',')+1:]) {
 			list = append(list, before+key+"=")
 		}
 		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -63,7 +63,7 @@ for one machine or for many.
 The fields of a design's map, as in --designs full-stacks,stackmap:bits=12,probes=8;
 with user. before the key, those of a map of user stacks:
 
-` + record.MapFields() + `
+` + record.MapFields() + record.DesignFields() + `
 
 --target-seconds, --max-drop-rate, --budget-kb, --instances, --unique-factor and
 --rate ask what memory a goal takes, and what if; docs/capacity.md explains the

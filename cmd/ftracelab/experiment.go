@@ -90,7 +90,7 @@ was interrupted goes on where it was.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab, and what they ask")
-	fl.StringArrayVar(&f.captures, "capture", nil, `a capture as a workload; "example" is the one that comes with ftracelab`)
+	fl.StringArrayVar(&f.captures, "capture", nil, "a capture as a workload; those that come with ftracelab are "+strings.Join(capture.Examples(), ", "))
 	fl.StringArrayVar(&f.models, "model", nil, "a model of a capture as a workload: a file, or a name of ftracelab model --list")
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "a scenario of the simulated machine as a workload")
 	fl.StringArrayVar(&f.set, "set", nil, "of the scenarios: write VALUE to a tracefs file before the run: FILE=VALUE")
@@ -292,8 +292,8 @@ func (f *experimentFlags) override(s experiment.Spec, dir string) (experiment.Sp
 
 func (f *experimentFlags) openCapture(ctx context.Context, w experiment.Workload, dir string) (*experiment.Source, error) {
 	opt := capture.Options{Context: ctx, Memory: f.memory.budget()}
-	if w.Capture == "example" {
-		c, err := capture.OpenExample(opt)
+	if slices.Contains(capture.Examples(), w.Capture) {
+		c, err := capture.OpenNamedExample(w.Capture, opt)
 		return sourceOf(c, opt, err)
 	}
 	c, err := capture.Open(from(dir, w.Capture), opt)
@@ -342,8 +342,12 @@ const scenarioBufferKB = 65536
 
 // openScenario runs the simulated machine and reads what it traced as a capture.
 func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workload, seed uint32) (*experiment.Source, error) {
-	set := append([]string{fmt.Sprintf("buffer_size_kb=%d", scenarioBufferKB)}, w.Set...)
-	flags := labFlags{cpus: w.CPUs, seed: uint64(seed), preset: "none", set: set}
+	size := fmt.Sprintf("buffer_size_kb=%d", scenarioBufferKB)
+	set := []string{size}
+	for _, name := range w.Instances {
+		set = append(set, "instances/"+name+"/"+size)
+	}
+	flags := labFlags{cpus: w.CPUs, seed: uint64(seed), preset: cmp.Or(w.Stackmap, "none"), instance: w.Instances, set: append(set, w.Set...)}
 	if flags.cpus == 0 {
 		flags.cpus = defaultCPUs
 	}
@@ -354,8 +358,14 @@ func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workloa
 	if err := l.run(ctx, machine.Time(time.Duration(w.Duration).Nanoseconds())); err != nil {
 		return nil, err
 	}
-	l.ft.Top().Stop()
-	files, err := l.captureFiles("")
+	of := l.ft.Top()
+	for _, tr := range l.ft.Instances() {
+		tr.Stop()
+		if tr.Name() == w.Instance {
+			of = tr
+		}
+	}
+	files, err := l.captureFilesOf(of, "")
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type labFlags struct {
 func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.cpus, "cpus", defaultCPUs, "simulated CPUs")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
-	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none")
+	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none; :KEY=VALUE,… changes a field, as in documented:per-instance=yes")
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
 	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")

@@ -16,6 +16,7 @@ import (
 	"ftracelab/capture"
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer"
 	"ftracelab/tracer/tracedat"
 )
 
@@ -161,8 +162,13 @@ func (l *lab) onlineCPUs() (n int) {
 	return n
 }
 
-// captureFiles collects the files of a capture folder.
+// captureFiles collects the files of a capture folder, of the top instance.
 func (l *lab) captureFiles(readme string) ([]captureFile, error) {
+	return l.captureFilesOf(l.ft.Top(), readme)
+}
+
+// captureFilesOf collects the files of a capture folder of an instance.
+func (l *lab) captureFilesOf(tr *tracer.Instance, readme string) ([]captureFile, error) {
 	var formats, symbols bytes.Buffer
 	for _, t := range l.ft.Types().All() {
 		fmt.Fprintf(&formats, "==== events/%s/%s\n%s", t.System, t.Name, t.Format())
@@ -174,7 +180,7 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		{"README", []byte(readme)},
 		{"formats_all.txt", formats.Bytes()},
 		{"kallsyms.txt", symbols.Bytes()},
-		{"state.txt", fmt.Appendf(capture.Moment(l.ft.Top().Moment()), "online_cpus: %d\n", l.onlineCPUs())},
+		{"state.txt", fmt.Appendf(capture.Moment(tr.Moment()), "online_cpus: %d\n", l.onlineCPUs())},
 	}
 	add := func(name, from string) error {
 		data, err := l.fs.ReadFile(from)
@@ -183,23 +189,27 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 		}
 		return err
 	}
+	dir := "" // of the instance
+	if tr.Name() != "" {
+		dir = "instances/" + tr.Name() + "/"
+	}
 	names := [][2]string{
 		{"header_page.txt", "events/header_page"},
-		{"trace.txt", "trace"},
-		{"trace_options", "trace_options"},
-		{"current_tracer", "current_tracer"},
-		{"trace_clock", "trace_clock"},
+		{"trace.txt", dir + "trace"},
+		{"trace_options", dir + "trace_options"},
+		{"current_tracer", dir + "current_tracer"},
+		{"trace_clock", dir + "trace_clock"},
 		{"saved_cmdlines", "saved_cmdlines"},
 		{"saved_tgids", "saved_tgids"},
 		{"printk_formats", "printk_formats"},
 		{"dynamic_events", "dynamic_events"},
-		{"stack_map", "stack_map"},
-		{"stack_map_stat", "stack_map_stat"},
-		{"stack_map_bin", "stack_map_bin"},
+		{"stack_map", dir + "stack_map"},
+		{"stack_map_stat", dir + "stack_map_stat"},
+		{"stack_map_bin", dir + "stack_map_bin"},
 	}
-	for cpu := range l.ft.Top().Buffer().CPUs() {
-		if !l.ft.Top().ShowsLongest() { // if it does, the files belong to the other buffer
-			names = append(names, [2]string{fmt.Sprintf("stats.cpu%d", cpu), fmt.Sprintf("per_cpu/cpu%d/stats", cpu)})
+	for cpu := range tr.Buffer().CPUs() {
+		if !tr.ShowsLongest() { // if it does, the files belong to the other buffer
+			names = append(names, [2]string{fmt.Sprintf("stats.cpu%d", cpu), fmt.Sprintf("%sper_cpu/cpu%d/stats", dir, cpu)})
 		}
 	}
 	for _, n := range names {
@@ -207,8 +217,8 @@ func (l *lab) captureFiles(readme string) ([]captureFile, error) {
 			return nil, err
 		}
 	}
-	for cpu := range l.ft.Top().Buffer().CPUs() {
-		files = append(files, captureFile{fmt.Sprintf("cpu%d.raw", cpu), l.ft.Top().TakeShown(cpu)})
+	for cpu := range tr.Buffer().CPUs() {
+		files = append(files, captureFile{fmt.Sprintf("cpu%d.raw", cpu), tr.TakeShown(cpu)})
 	}
 	return files, nil
 }

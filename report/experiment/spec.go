@@ -36,8 +36,8 @@ type Spec struct {
 type Workload struct {
 	Name string `yaml:"name" json:"name"` // for the table; if it is empty, the capture's, model's or scenario's
 
-	// Capture is a file or folder, or "example" for the capture that comes with the
-	// program. Its records are the same for every seed.
+	// Capture is a file or folder, or the name of a capture that comes with the program,
+	// such as "example". Its records are the same for every seed.
 	Capture string `yaml:"capture" json:"capture,omitempty"`
 
 	// Model is a file that ftracelab model has written, or the name of a model that comes
@@ -52,6 +52,13 @@ type Workload struct {
 	Set      []string `yaml:"set" json:"set,omitempty"`
 	Duration Duration `yaml:"duration" json:"duration,omitempty"`
 	CPUs     int      `yaml:"cpus" json:"cpus,omitempty"`
+	// Instances are made before Set is written. Instance is the one of them whose trace is
+	// read; empty: the top instance. Stackmap is the map of the scenario's kernel, as
+	// [record.ParseMap] reads it; empty: it has none. What was recorded as ids is read back
+	// as the stacks that they stand for.
+	Instances []string `yaml:"instances" json:"instances,omitempty"`
+	Instance  string   `yaml:"instance" json:"instance,omitempty"`
+	Stackmap  string   `yaml:"stackmap" json:"stackmap,omitempty"`
 }
 
 // Duration is a time.Duration that is spelled as one: 500ms, 2s.
@@ -161,10 +168,17 @@ func (w *Workload) complete() error {
 		return errors.New("want one of capture, model and scenario")
 	case w.Capture != "" && w.Duration != 0:
 		return errors.New("duration is for a scenario or a model, not for a capture")
-	case w.Scenario == "" && (len(w.Set) > 0 || w.CPUs != 0):
-		return errors.New("set and cpus are for a scenario")
+	case w.Scenario == "" && (len(w.Set)+len(w.Instances) > 0 || w.CPUs != 0 || w.Instance+w.Stackmap != ""):
+		return errors.New("set, cpus, instances, instance and stackmap are for a scenario")
+	case w.Instance != "" && !slices.Contains(w.Instances, w.Instance):
+		return fmt.Errorf("instance %q is none of the instances %q", w.Instance, w.Instances)
 	case w.Duration < 0:
 		return fmt.Errorf("duration %v is negative", time.Duration(w.Duration))
+	}
+	if w.Stackmap != "" {
+		if _, err := record.ParseMap(w.Stackmap); err != nil {
+			return fmt.Errorf("stackmap: %w", err)
+		}
 	}
 	if w.Scenario != "" && w.Duration == 0 {
 		w.Duration = Duration(time.Second)

@@ -204,7 +204,7 @@ func (c *cpuState) gap(rng *rand.Rand) uint64 {
 // Caveats implements [report.Caveater].
 func (s *Source) Caveats() []string {
 	l := &s.model.Learned
-	out := []string{fmt.Sprintf("drawn from a model of %s events; addresses are made up, and neither the order of events nor stays in the kernel are as there, so deferred designs are not predicted", report.Group(l.Events))}
+	out := []string{fmt.Sprintf("drawn from a model of %s events; addresses are made up, and neither the order of events nor stays in the kernel are as there, so deferred stacks and coded ones are not predicted", report.Group(l.Events))}
 	if l.Lost > 0 {
 		out = append(out, fmt.Sprintf("the trace that the model was learned from had lost %s events", report.Group(l.Lost)))
 	}

@@ -7,6 +7,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
+	"ftracelab/tracer/record/stackcode"
 )
 
 // recorderFor is a recorder with a buffer that overwrites itself.
@@ -30,6 +31,7 @@ func designs() []record.Design {
 		{Name: "full", Kernel: record.FullStack, User: record.FullStack},
 		{Name: "stack ids", Kernel: record.StackID, KernelMap: record.V4(), User: record.StackID, UserMap: record.V4()},
 		{Name: "ids of v2", Kernel: record.StackID, KernelMap: record.V2(), User: record.FullStack},
+		{Name: "coded", Kernel: record.CodedStack, Code: stackcode.Delta},
 		{Name: "deferred", Kernel: record.FullStack, User: record.DeferredStack},
 	}
 }

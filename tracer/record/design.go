@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ftracelab/ringbuf"
+	"ftracelab/tracer/record/stackcode"
 )
 
 // StackMode is a way to write stacks. The zero value writes none.
@@ -22,6 +23,9 @@ const (
 	// DeferredStack is for user stacks only: a cookie with each event, and one
 	// user_unwind_stack for each stay in the kernel.
 	DeferredStack
+	// CodedStack is for kernel stacks only: what the stack shares with the one before it
+	// on its sub-buffer, and the other addresses; see [stackcode.Code].
+	CodedStack
 )
 
 // Design is one way to write a trace's stacks, a value to compare with others.
@@ -30,7 +34,8 @@ type Design struct {
 	Kernel    StackMode
 	KernelMap MapConfig // of Kernel == StackID
 	User      StackMode
-	UserMap   MapConfig // of User == StackID
+	UserMap   MapConfig      // of User == StackID
+	Code      stackcode.Code // of Kernel == CodedStack
 	// Ring makes the ring that the trace is written into; nil: the kernel's. It may use
 	// up to twice the bytes that the kernel's uses.
 	Ring func(ringbuf.Config) (Ring, error)
@@ -41,8 +46,14 @@ func (d Design) Validate() error {
 	switch {
 	case d.Name == "":
 		return errors.New("a design has no name")
-	case d.Kernel > StackID:
+	case d.Kernel == DeferredStack:
 		return fmt.Errorf("design %s: kernel stacks cannot be deferred", d.Name)
+	case d.Kernel > CodedStack:
+		return fmt.Errorf("design %s: no such mode of kernel stacks: %d", d.Name, d.Kernel)
+	case d.User == CodedStack:
+		return fmt.Errorf("design %s: user stacks cannot be coded", d.Name)
+	case d.Code > stackcode.Delta:
+		return fmt.Errorf("design %s: no such code: %v", d.Name, d.Code)
 	case d.User > DeferredStack:
 		return fmt.Errorf("design %s: no such mode of user stacks: %d", d.Name, d.User)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ftracelab/stackmap"
+	"ftracelab/tracer/record/stackcode"
 )
 
 // named are the designs that have a name, in the order of a report.
@@ -33,6 +34,8 @@ var named = []struct {
 	{name: "aging", kernel: StackID, kernelMap: aging, user: FullStack},
 	{name: "bpf", kernel: StackID, kernelMap: bpf, user: FullStack},
 	{name: "bpf-reuse", kernel: StackID, kernelMap: bpfReuse, user: FullStack},
+	// No map: a stack as what it shares with the one before it.
+	{name: "coded", kernel: CodedStack, user: FullStack},
 	// A second map, for user stacks.
 	{name: "stackmap+user", kernel: StackID, kernelMap: Documented, user: StackID, userMap: Documented},
 	// User stacks deferred, kernel stacks in full and by id.
@@ -67,6 +70,7 @@ func DesignNames() []string {
 //	per-cpu            a stackmap for each CPU
 //	aging              a map that forgets the stacks that nobody uses
 //	bpf, bpf-reuse     BPF_MAP_TYPE_STACK_TRACE, and with BPF_F_REUSE_STACKID
+//	coded              no map: each kernel stack as what it shares with the one before it
 //	stackmap+user      a second map for user stacks
 //	deferred           kernel stacks in full, user stacks deferred
 //	stackmap+deferred  kernel stacks by id, user stacks deferred
@@ -77,6 +81,9 @@ func NamedDesign(name string, bits int, seed uint32) (Design, error) {
 			continue
 		}
 		d := Design{Name: name, Kernel: n.kernel, User: n.user}
+		if d.Kernel == CodedStack {
+			d.Code = stackcode.Delta
+		}
 		for _, m := range []struct {
 			to   *MapConfig
 			make func() MapConfig
@@ -125,7 +132,7 @@ func ParseDesigns(list string, bits int, seed uint32) ([]Design, error) {
 
 // ParseDesign reads one design, see [ParseDesigns]. A key that begins with
 // "user." sets a field of the map of user stacks; any other key sets a field of
-// the map of kernel stacks.
+// the map of kernel stacks. Coded stacks have the field code instead.
 func ParseDesign(spec string, bits int, seed uint32) (Design, error) {
 	name, fields, _ := strings.Cut(spec, ":")
 	d, err := NamedDesign(name, bits, seed)
@@ -139,6 +146,9 @@ func ParseDesign(spec string, bits int, seed uint32) (Design, error) {
 		if ofUser {
 			m, kind, mode = &d.UserMap, "user", d.User
 		}
+		if mode == CodedStack {
+			return d.setCode(key, value)
+		}
 		if mode != StackID {
 			return fmt.Errorf("it has no map of %s stacks to have %s", kind, key)
 		}
@@ -148,6 +158,32 @@ func ParseDesign(spec string, bits int, seed uint32) (Design, error) {
 		return Design{}, fmt.Errorf("design %s: %w", spec, err)
 	}
 	return d, nil
+}
+
+// DesignFields describes the fields of designs without a map that a command line can
+// set, one line for each.
+func DesignFields() string {
+	return fmt.Sprintf("%-14s %s (%s)\n", codeKey, "of coded: the addresses that a stack does not share, in full or as differences", codes)
+}
+
+// The one field of coded stacks.
+const (
+	codeKey = "code"
+	codes   = "prefix or delta"
+)
+
+// setCode sets the field of coded stacks.
+func (d *Design) setCode(key, value string) error {
+	if key != codeKey {
+		return fmt.Errorf("it has no map of kernel stacks to have %s; there is %s", key, codeKey)
+	}
+	for _, c := range []stackcode.Code{stackcode.Prefix, stackcode.Delta} {
+		if c.String() == value {
+			d.Code = c
+			return nil
+		}
+	}
+	return fmt.Errorf("%s=%s: want %s", key, value, codes)
 }
 
 // ParseMap reads the map of a kernel as a command line spells it: the name of a

@@ -11,6 +11,7 @@ import (
 	"ftracelab/stackmap"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/record"
+	"ftracelab/tracer/record/stackcode"
 )
 
 func TestParseDesigns(t *testing.T) {
@@ -38,13 +39,17 @@ func TestParseDesigns(t *testing.T) {
 		"stackmap:bits":              `"bits": want KEY=VALUE`,
 		"stackmap:bits=9":            "bits=9: want 10 to 18",
 		"stackmap:bits=-1":           "bits=-1: want 10 to 18",
-		"stackmap:hash=md5":          "hash=md5: want jhash2 or xxhash64",
+		"stackmap:hash=md5":          "hash=md5: want jhash2, xxhash64 or xxh3",
 		"stackmap:pool=deep":         "pool=deep: want eager, lazy or packed",
 		"stackmap:truncate=1":        "truncate=1: want yes or no",
 		"stackmap:depth=1025":        "depth=1025: want 1 to 1024",
-		"stackmap:colour=red":        `no field "colour"; there are bits, probes, hash, depth, pool, truncate, saturate, reserve-first, seed`,
+		"stackmap:colour=red":        `no field "colour"; there are bits, probes, hash, depth, pool, truncate, saturate, per-instance, reserve-first, seed`,
 		"full-stacks:bits=12":        "it has no map of kernel stacks to have bits",
 		"stackmap:user.bits=12":      "it has no map of user stacks to have user.bits",
+		"coded:bits=12":              "it has no map of kernel stacks to have bits; there is code",
+		"coded:user.bits=12":         "it has no map of user stacks to have user.bits",
+		"coded:code=suffix":          "code=suffix: want prefix or delta",
+		"stackmap:code=prefix":       `no field "code"`,
 		"bits=12":                    `no design "bits=12"`,
 		"stackmap:seed=99999999999":  "seed=99999999999: want 0 to 4294967295",
 		"stackmap:bits=10,probes=0x": "probes=0x: want 1 to 2048",
@@ -53,10 +58,26 @@ func TestParseDesigns(t *testing.T) {
 			t.Errorf("%q: %v, want …%s…", spec, err, want)
 		}
 	}
-	if c, err := record.ParseMap("v4:bits=12,reserve-first=no"); err != nil || c.Preset != "v4" || c.Bits != 12 || c.ReserveFirst || !c.TopLevelOnly {
+	for spec, want := range map[string]stackcode.Code{"coded": stackcode.Delta, "coded:code=delta": stackcode.Delta, "coded:code=prefix": stackcode.Prefix} {
+		if d, err := record.ParseDesign(spec, 0, 0); err != nil || d.Kernel != record.CodedStack || d.Code != want {
+			t.Errorf("%s: %+v, %v", spec, d, err)
+		}
+	}
+	for want, d := range map[string]record.Design{
+		"kernel stacks cannot be deferred": {Kernel: record.DeferredStack},
+		"no such mode of kernel stacks: 5": {Kernel: record.CodedStack + 1},
+		"user stacks cannot be coded":      {User: record.CodedStack},
+		"no such code: code(2)":            {Kernel: record.CodedStack, Code: stackcode.Delta + 1},
+	} {
+		d.Name = "d"
+		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want …%s…", d, err, want)
+		}
+	}
+	if c, err := record.ParseMap("v4:bits=12,reserve-first=no,per-instance=yes"); err != nil || c.Preset != "v4" || c.Bits != 12 || c.ReserveFirst || !c.TopLevelOnly || !c.PerInstance {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for spec, want := range map[string]string{"v3": "there are documented, v2, v4", "v4:bits=x": "map v4:bits=x: bits=x"} {
+	for spec, want := range map[string]string{"v3": "there are documented, v2, v4", "v4:bits=x": "map v4:bits=x: bits=x", "coded": "there are documented, v2, v4"} {
 		if _, err := record.ParseMap(spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want …%s…", spec, err, want)
 		}
@@ -67,7 +88,7 @@ func TestParseDesigns(t *testing.T) {
 func FuzzParseDesigns(f *testing.F) {
 	for _, spec := range []string{
 		"full-stacks,stackmap:bits=12,probes=8", "stackmap+user:user.hash=xxhash64", ":", ",", "stackmap:=", "a=b,stackmap",
-		"two-way:probes=3,aging:bits=18,probes=2048,pool=packed", "bpf:depth=1,robin-hood:probes=1,per-cpu:pool=lazy",
+		"two-way:probes=3,aging:bits=18,probes=2048,pool=packed", "coded:code=prefix,coded:code=delta,code=x", "bpf:depth=1,robin-hood:probes=1,per-cpu:pool=lazy",
 	} {
 		f.Add(spec)
 	}

@@ -26,9 +26,9 @@ var mapFields = []mapField{
 		number(1, 2<<stackmap.MinBits, func(c *MapConfig, n uint64) { c.Probes = int(n) }),
 	},
 	{
-		"hash", "the function that makes a stack's key", stackmap.JHash2.String() + " or " + stackmap.XXHash64.String(),
+		"hash", "the function that makes a stack's key", hashes(),
 		func(c *MapConfig, value string) bool {
-			for _, h := range []stackmap.Hash{stackmap.JHash2, stackmap.XXHash64} {
+			for _, h := range stackmap.Hashes() {
 				if h.String() == value {
 					c.Hash = h
 					return true
@@ -55,6 +55,7 @@ var mapFields = []mapField{
 	},
 	{"truncate", "a deeper stack is cut, not recorded in full", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.TruncateDeep })},
 	{"saturate", "counters stop at their end instead of wrapping", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.SaturateRefs })},
+	{"per-instance", "of a machine's kernel: each instance has a map of its own", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.PerInstance })},
 	{"reserve-first", "the ring slot is reserved before the map is asked", "yes or no", yesOrNo(func(c *MapConfig) *bool { return &c.ReserveFirst })},
 	{
 		"seed", "of the hash", span(0, 1<<32-1),
@@ -72,8 +73,18 @@ func MapFields() string {
 	return b.String()
 }
 
-// MapKeys lists the keys of these fields.
-func MapKeys() (keys []string) {
+// DesignKeys lists the keys of the fields that the design of that name has.
+func DesignKeys(name string) []string {
+	switch d, _ := NamedDesign(name, 0, 0); d.Kernel {
+	case StackID:
+		return mapKeys()
+	case CodedStack:
+		return []string{codeKey}
+	}
+	return nil
+}
+
+func mapKeys() (keys []string) {
 	for _, f := range mapFields {
 		keys = append(keys, f.key)
 	}
@@ -92,7 +103,17 @@ func (c *MapConfig) Set(key, value string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no field %q; there are %s", key, strings.Join(MapKeys(), ", "))
+	return fmt.Errorf("no field %q; there are %s", key, strings.Join(mapKeys(), ", "))
+}
+
+// hashes are the names of the hashes, in words.
+func hashes() string {
+	var names []string
+	for _, h := range stackmap.Hashes() {
+		names = append(names, h.String())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func span(from, to uint64) string { return fmt.Sprintf("%d to %d", from, to) }

@@ -57,7 +57,8 @@ type MapConfig struct {
 type Policy struct {
 	ReserveFirst       bool // the recorder reserves the ring slot before it asks for an id, and discards it on an error
 	ClearBufferOnReset bool // a reset empties the ring buffer and the snapshot before the map
-	TopLevelOnly       bool // instances have no option stackmap
+	TopLevelOnly       bool // instances without a map have no option stackmap
+	PerInstance        bool // each instance has a map of its own, with its files; otherwise only the top one has
 	FunctionStacks     bool // while options/stackmap is on, options/stacktrace covers the function tracer
 	KeepBufferOnNop    bool // while options/stackmap is on, a switch to nop keeps the buffer
 }

@@ -16,6 +16,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
+	"ftracelab/tracer/record/stackcode"
 )
 
 // inOrder is an Interner whose ids are the order in which stacks came, and no slots.
@@ -120,13 +121,13 @@ func drawMap(t *rapid.T, name string) record.MapConfig {
 			Pool:   rapid.SampledFrom([]stackmap.Pool{stackmap.EagerPool, stackmap.LazyPool, stackmap.PackedPool}).Draw(t, name+" pool"),
 			Bits:   rapid.IntRange(10, 12).Draw(t, name+" bits"),
 			Seed:   rapid.Uint32().Draw(t, name+" seed"),
-			Hash:   rapid.SampledFrom([]stackmap.Hash{stackmap.JHash2, stackmap.XXHash64}).Draw(t, name+" hash"),
+			Hash:   rapid.SampledFrom(stackmap.Hashes()).Draw(t, name+" hash"),
 			Probes: rapid.IntRange(0, 64).Draw(t, name+" probes"), MaxDepth: rapid.IntRange(0, 120).Draw(t, name+" depth"),
 			TruncateDeep: bit("truncate"), SaturateRefs: bit("saturate"),
 			ABI: rapid.SampledFrom([]stackmap.ABI{{}, stackmap.ABIv2, stackmap.ABIv4}).Draw(t, name+" abi"),
 		},
 		Policy: record.Policy{
-			ReserveFirst: bit("reserve first"), ClearBufferOnReset: bit("clear"), TopLevelOnly: bit("top"),
+			ReserveFirst: bit("reserve first"), ClearBufferOnReset: bit("clear"), TopLevelOnly: bit("top"), PerInstance: bit("per instance"),
 			FunctionStacks: bit("function"), KeepBufferOnNop: bit("keep"),
 		},
 	}
@@ -195,7 +196,8 @@ func TestAnyVariantSameCapture(t *testing.T) {
 func writeAndResolve(t *rapid.T, steps []step) {
 	d := record.Design{
 		Name:   "drawn",
-		Kernel: rapid.SampledFrom([]record.StackMode{record.FullStack, record.StackID}).Draw(t, "kernel"), KernelMap: drawMap(t, "kernel map"),
+		Kernel: rapid.SampledFrom([]record.StackMode{record.FullStack, record.StackID, record.CodedStack}).Draw(t, "kernel"), KernelMap: drawMap(t, "kernel map"),
+		Code: rapid.SampledFrom([]stackcode.Code{stackcode.Prefix, stackcode.Delta}).Draw(t, "code"),
 		User: record.StackID, UserMap: drawMap(t, "user map"),
 	}
 	if rapid.Bool().Draw(t, "aligned ring") {
@@ -229,7 +231,11 @@ func writeAndResolve(t *rapid.T, steps []step) {
 type aligned struct{ *ringbuf.Buffer }
 
 func (r aligned) Reserve(cpu int, ctx ringbuf.Context, size int) (ringbuf.Event, error) {
-	return r.Buffer.Reserve(cpu, ctx, (size+4+7)/8*8-4)
+	e, err := r.Buffer.Reserve(cpu, ctx, (size+4+7)/8*8-4)
+	if err == nil {
+		clear(e.Data[size:])
+	}
+	return e, err
 }
 
 // check reads the buffer and holds it against what went in.
@@ -239,7 +245,9 @@ func check(t *rapid.T, ring record.Ring, stacks *record.Stacks, d *record.Design
 	page := make([]byte, 4096)
 	seen := 0 // records of steps: event, kernel stack, user stack, event, …
 	kernelLost, userLost := lost(stacks.KernelMap()), lost(stacks.UserMap())
+	coded := record.NewCodedReader(d.Code)
 	for ring.ReadPage(0, page, false) {
+		coded.Reset()
 		p, err := ringbuf.ReadPageImage(page)
 		if err != nil {
 			t.Fatal(err)
@@ -259,6 +267,12 @@ func check(t *rapid.T, ring record.Ring, stacks *record.Stacks, d *record.Design
 				}
 				continue
 			case 2:
+				if event.ParseCommon(e.Data).Type == ids.CodedStack {
+					if got, err := coded.Stack(e.Data); err != nil || !slices.Equal(got, s.kernel) {
+						t.Fatalf("the stack %#x, want %#x: %v", got, s.kernel, err)
+					}
+					continue
+				}
 				resolve(t, e.Data, s.kernel, ids.KernelStack, ids.StackID, words, len(s.kernel), stacks.KernelMap(), &d.KernelMap, &kernelLost)
 			case 0:
 				resolve(t, e.Data, s.user, ids.UserStack, ids.UserStackID, words, 8, stacks.UserMap(), &d.UserMap, &userLost)

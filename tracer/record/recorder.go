@@ -17,8 +17,10 @@ type Recorder struct {
 	ring   Ring
 	stacks *Stacks
 	cpu    int // of the machine that CPU 0 of the ring is
-	// scratch is where Write makes records.
-	scratch []byte
+	// scratch is where Write makes records, and where stacks are coded.
+	scratch  []byte
+	refs     [][contexts]reference // by CPU; of CodedStack
+	codedRec events.CodedStackRecord
 }
 
 // NewRecorder returns a recorder into a ring.
@@ -72,7 +74,8 @@ func Write[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h 
 }
 
 // WriteKernelStack writes a kernel stack as the design says and returns how it was
-// written: as an id if the map gives one, as the whole stack otherwise.
+// written: as an id if the map gives one, coded if that is shorter, and as the whole stack
+// otherwise.
 //
 // Kernel: __ftrace_trace_stack, kernel/trace/trace.c; with the map, as the
 // stackmap patches have it.
@@ -93,6 +96,15 @@ func (r *Recorder) WriteKernelStack(cpu int, ctx ringbuf.Context, t *Stack) (Sta
 		s.Counts.Fallbacks++
 		if drop {
 			s.Counts.Drops++
+		}
+	case CodedStack:
+		done, err := r.codedStack(cpu, ctx, t)
+		if err != nil {
+			return NoStacks, err
+		}
+		if done {
+			s.Counts.Coded++
+			return CodedStack, nil
 		}
 	}
 	e, err := r.ring.Reserve(cpu, ctx, kernelStackSize+8*len(t.IPs))

@@ -17,6 +17,9 @@ type Ring interface {
 	Discard(cpu int, e ringbuf.Event)
 	// MaxEventSize is the longest record that there can be room for.
 	MaxEventSize() int
+	// Page tells the sub-buffers apart that the writer has been on: it grows when the
+	// writer goes on to the next one, and when the ring is reset.
+	Page(cpu int) uint64
 	// NestStart allows an event within an open one of the same context, until NestEnd.
 	NestStart(cpu int)
 	NestEnd(cpu int)

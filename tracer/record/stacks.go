@@ -5,6 +5,7 @@ import (
 
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
+	"ftracelab/tracer/record/stackcode"
 )
 
 // Stacks is how an instance or a design writes stacks: its modes, the maps
@@ -16,6 +17,7 @@ type Stacks struct {
 	Counts       StackCounts
 
 	kernelMap, userMap interning
+	code               stackcode.Code // of CodedStack
 	stays              map[int32]stay // of DeferredStack: each task's present stay in the kernel
 	cookies            uint64
 	forgotten          uint64 // what the records of stays take that are not in stays any more
@@ -32,7 +34,7 @@ type Stacks struct {
 // RecordIDs are the type ids of the records that hold stacks. The kernel of a
 // capture may have given out other ids than the catalogue.
 type RecordIDs struct {
-	KernelStack, UserStack, StackID, UserStackID, Cookie, UnwindStack uint16
+	KernelStack, UserStack, StackID, UserStackID, Cookie, UnwindStack, CodedStack uint16
 }
 
 // CatalogueIDs are the ids of the catalogue.
@@ -48,6 +50,7 @@ func CatalogueIDs() RecordIDs {
 		UserStackID: userStackIDType,
 		Cookie:      uint16(events.UserUnwindCookie.ID),
 		UnwindStack: uint16(events.UserUnwindStack.ID),
+		CodedStack:  uint16(events.CodedStack.ID),
 	}
 }
 
@@ -58,6 +61,7 @@ type StackCounts struct {
 	Full, IDs         uint64 // kernel stacks written in full, and as an id
 	Fallbacks         uint64 // of Full: the map had no id to give
 	Drops             uint64 // of Fallbacks: because it had no room
+	Coded             uint64 // kernel stacks written as what they share with another
 	UserFull, UserIDs uint64
 	UserFallbacks     uint64
 	UserDrops         uint64
@@ -74,7 +78,7 @@ func NewStacks(d Design, ids RecordIDs) (*Stacks, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Stacks{Kernel: d.Kernel, User: d.User, IDs: ids}
+	s := &Stacks{Kernel: d.Kernel, User: d.User, IDs: ids, code: d.Code}
 	if d.Kernel == StackID {
 		m, err := d.KernelMap.Open()
 		if err != nil {

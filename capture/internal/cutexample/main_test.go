@@ -9,12 +9,26 @@ import (
 	"ftracelab/internal/testutil"
 )
 
-// The example is what the capture gives, byte for byte, and a README.
+// Each example is what its capture gives, byte for byte, and a README.
 func TestExampleIsCurrent(t *testing.T) {
-	const have = "../../example/kmem_stack"
-	from := filepath.Join(testutil.Oracle(t), "debian", "stacks", "kmem_stack")
+	for _, e := range []struct {
+		have, from string
+		pages      int
+	}{
+		{"kmem_stack", "debian/stacks/kmem_stack", 250},
+		{"sched_stack", "debian/stacks/sched_stack", 150},
+		{"user_stack", "debian/stacks/user_stack", 150},
+		{"function_stack", "full/function/fn_func_stack", 100},
+	} {
+		t.Run(e.have, func(t *testing.T) {
+			isCurrent(t, filepath.Join("../../example", e.have), filepath.Join(testutil.Oracle(t), filepath.FromSlash(e.from)), e.pages)
+		})
+	}
+}
+
+func isCurrent(t *testing.T, have, from string, pages int) {
 	made := t.TempDir()
-	if err := cut(from, made, 250); err != nil {
+	if err := cut(from, made, pages); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(have)

@@ -57,6 +57,45 @@ var asOneMap = porcupine.Model{
 	Equal: func(a, b any) bool { return maps.Equal(a.(map[int]reply), b.(map[int]reply)) },
 }
 
+// forgetful is what Aging is to its users: a map that may forget a stack at any time. Then
+// its id stands for nothing, for good, and the stack gets a new one when it comes back. An
+// id is never that of two stacks, and a stack has one living id at most.
+var forgetful = porcupine.Model{
+	Init: func() any { return memory{} },
+	Step: func(state, input, output any) (bool, any) {
+		m, in, out := state.(memory), input.(call), output.(reply)
+		if !in.intern {
+			known, given := m[in.id]
+			switch {
+			case out.known:
+				return given && known == out.stack, m
+			case given && known != forgotten:
+				m = maps.Clone(m)
+				m[in.id] = forgotten
+			}
+			return true, m
+		}
+		known, given := m[out.id]
+		if !out.known || given {
+			return out.known && known == in.stack, m
+		}
+		m = maps.Clone(m)
+		for id, s := range m {
+			if s == in.stack {
+				m[id] = forgotten
+			}
+		}
+		m[out.id] = in.stack
+		return true, m
+	},
+	Equal: func(a, b any) bool { return maps.Equal(a.(memory), b.(memory)) },
+}
+
+// memory has the stack of each id that was given out, or that it is forgotten.
+type memory map[uint32]int
+
+const forgotten = -1
+
 // interner is what a history is recorded of.
 type interner interface {
 	Intern(cpu int, ips []uint64) (uint32, error)
@@ -110,6 +149,9 @@ func recorded(t *testing.T, m interner, stacks [][]uint64) (history []porcupine.
 	return history
 }
 
+// histories is how many are checked of each map.
+const histories = 200
+
 // TestLinearizable: to the goroutines that use it, a Table is one map that does one thing
 // after the other, also while stacks move and while there is no room for some of them.
 func TestLinearizable(t *testing.T) {
@@ -124,8 +166,9 @@ func TestLinearizable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused := 0
-			for seed := range uint32(200) {
-				c := stackmap.Config{Bits: 10, Probes: l.probes, Seed: seed}
+			for seed := range uint32(histories) {
+				hashes := stackmap.Hashes()
+				c := stackmap.Config{Bits: 10, Probes: l.probes, Seed: seed, Hash: hashes[int(seed)%len(hashes)]}
 				m, err := NewTable(c, l.Layout)
 				if err != nil {
 					t.Fatal(err)
@@ -142,9 +185,54 @@ func TestLinearizable(t *testing.T) {
 					t.Fatalf("seed %d: no order explains %s", seed, told(history))
 				}
 			}
-			t.Logf("%d refusals", refused)
+			t.Logf("%d histories, %d refusals", histories, refused)
 		})
 	}
+}
+
+// TestPerCPULinearizable: to the goroutines that use it, each as a CPU, PerCPU is as many
+// maps as there are CPUs, and no two have an id in common.
+func TestPerCPULinearizable(t *testing.T) {
+	for seed := range uint32(histories) {
+		c := stackmap.Config{Bits: 10, Probes: 2, Seed: seed}
+		m, err := NewPerCPU(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := colliding(c, 7, func(key uint32) uint32 { return key >> (32 - 9) })
+		history := recorded(t, m, near)
+		for n := range history {
+			op := &history[n]
+			in, out := op.Input.(call), op.Output.(reply)
+			in.stack, out.stack = in.stack+len(near)*op.ClientId, out.stack+len(near)*op.ClientId
+			op.Input, op.Output = in, out
+		}
+		if !porcupine.CheckOperations(asOneMap, history) {
+			t.Fatalf("seed %d: no order explains %s", seed, told(history))
+		}
+	}
+	t.Logf("%d histories", histories)
+}
+
+// TestAgingLinearizable: to the goroutines that use it, Aging is one map that forgets.
+func TestAgingLinearizable(t *testing.T) {
+	replaced := uint64(0)
+	for seed := range uint32(histories) {
+		c := stackmap.Config{Bits: 10, Probes: 2, Seed: seed}
+		m, err := NewAging(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history := recorded(t, m, colliding(c, 5, func(key uint32) uint32 { return key >> (32 - 11) }))
+		if !porcupine.CheckOperations(forgetful, history) {
+			t.Fatalf("seed %d: no order explains %s", seed, told(history))
+		}
+		replaced += m.Faults().Replaced
+	}
+	if replaced == 0 {
+		t.Error("nothing was forgotten")
+	}
+	t.Logf("%d histories, %d stacks forgotten", histories, replaced)
 }
 
 // TestNotLinearizable: the check sees what it is for. A stack with two ids, as the
@@ -165,8 +253,12 @@ func TestNotLinearizable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if porcupine.CheckOperations(asOneMap, recorded(t, m, colliding(c, 2, func(key uint32) uint32 { return key & 1023 }))) {
+	replaced := recorded(t, m, colliding(c, 2, func(key uint32) uint32 { return key & 1023 }))
+	if porcupine.CheckOperations(asOneMap, replaced) {
 		t.Error("a map that replaces stacks passes")
+	}
+	if porcupine.CheckOperations(forgetful, replaced) {
+		t.Error("a map whose ids stand for other stacks passes as one that forgets")
 	}
 }
 

@@ -64,7 +64,11 @@ func (r aligned) Reserve(cpu int, ctx ringbuf.Context, size int) (ringbuf.Event,
 	if long > 112 {
 		long = max((size+7)/8*8, 120)
 	}
-	return r.Buffer.Reserve(cpu, ctx, long)
+	e, err := r.Buffer.Reserve(cpu, ctx, long)
+	if err == nil {
+		clear(e.Data[size:])
+	}
+	return e, err
 }
 
 // trace is 50,000 events with one of 400 stacks each.
