@@ -39,9 +39,14 @@ type Hash uint8
 const (
 	// JHash2 is the kernel's.
 	JHash2 Hash = iota
-	// XXHash64 folds the upper half of a 64-bit xxHash. Experiment only.
+	// XXHash64 is the upper half of a 64-bit xxHash. Experiment only.
 	XXHash64
+	// Mul64 multiplies four words at a time. Experiment only.
+	Mul64
 )
+
+// Hashes are all of them.
+var Hashes = []Hash{JHash2, XXHash64, Mul64}
 
 // String is the name as a flag spells it.
 func (h Hash) String() string {
@@ -50,6 +55,8 @@ func (h Hash) String() string {
 		return "jhash2"
 	case XXHash64:
 		return "xxhash64"
+	case Mul64:
+		return "mul64"
 	}
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
@@ -111,7 +118,7 @@ func (c Config) validate() error {
 		return fmt.Errorf("stackmap: Config.Probes %d is not 1…%d: %w", c.Probes, c.slots(), ErrInvalid)
 	case c.MaxDepth < 1 || c.MaxDepth > MaxDepth:
 		return fmt.Errorf("stackmap: Config.MaxDepth %d is not 1…%d: %w", c.MaxDepth, MaxDepth, ErrInvalid)
-	case c.Hash != JHash2 && c.Hash != XXHash64:
+	case c.Hash > Mul64:
 		return fmt.Errorf("stackmap: Config.Hash: unknown %v: %w", c.Hash, ErrInvalid)
 	case c.Pool > PackedPool:
 		return fmt.Errorf("stackmap: Config.Pool: unknown %v: %w", c.Pool, ErrInvalid)

@@ -26,9 +26,9 @@ var mapFields = []mapField{
 		number(1, 2<<stackmap.MinBits, func(c *MapConfig, n uint64) { c.Probes = int(n) }),
 	},
 	{
-		"hash", "the function that makes a stack's key", stackmap.JHash2.String() + " or " + stackmap.XXHash64.String(),
+		"hash", "the function that makes a stack's key", "jhash2, xxhash64 or mul64",
 		func(c *MapConfig, value string) bool {
-			for _, h := range []stackmap.Hash{stackmap.JHash2, stackmap.XXHash64} {
+			for _, h := range stackmap.Hashes {
 				if h.String() == value {
 					c.Hash = h
 					return true

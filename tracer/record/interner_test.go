@@ -120,7 +120,7 @@ func drawMap(t *rapid.T, name string) record.MapConfig {
 			Pool:   rapid.SampledFrom([]stackmap.Pool{stackmap.EagerPool, stackmap.LazyPool, stackmap.PackedPool}).Draw(t, name+" pool"),
 			Bits:   rapid.IntRange(10, 12).Draw(t, name+" bits"),
 			Seed:   rapid.Uint32().Draw(t, name+" seed"),
-			Hash:   rapid.SampledFrom([]stackmap.Hash{stackmap.JHash2, stackmap.XXHash64}).Draw(t, name+" hash"),
+			Hash:   rapid.SampledFrom(stackmap.Hashes).Draw(t, name+" hash"),
 			Probes: rapid.IntRange(0, 64).Draw(t, name+" probes"), MaxDepth: rapid.IntRange(0, 120).Draw(t, name+" depth"),
 			TruncateDeep: bit("truncate"), SaturateRefs: bit("saturate"),
 			ABI: rapid.SampledFrom([]stackmap.ABI{{}, stackmap.ABIv2, stackmap.ABIv4}).Draw(t, name+" abi"),
