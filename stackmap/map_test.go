@@ -343,32 +343,33 @@ func TestEqual(t *testing.T) {
 // TestPoolHoldsAll: the pool has room for as many stacks as were promised, of whatever
 // depths, and each stays as it was stored.
 func TestPoolHoldsAll(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cfg := Config{Bits: MinBits, MaxDepth: rapid.IntRange(1, MaxDepth).Draw(t, "max")}
-		depths := rapid.SliceOfN(rapid.IntRange(1, cfg.MaxDepth), 1, 20).Draw(t, "depths")
-		p := newPool(cfg.withDefaults())
-		var handles []uint32
-		for i := range 1 << MinBits {
-			h, ok := p.put(stackOf(i, depths[i%len(depths)]))
-			if !ok {
-				t.Fatalf("no room for stack %d", i)
+	for _, deepest := range []int{1, 8, 9, 64, 65, 1000, MaxDepth} {
+		for _, step := range []int{0, 1, 7} { // all as deep as possible, or of changing depths
+			depth := func(i int) int { return deepest - i*step%deepest }
+			p := newPool(Config{Bits: MinBits, MaxDepth: deepest}.withDefaults())
+			var handles []uint32
+			for i := range 1 << MinBits {
+				h, ok := p.put(stackOf(i, depth(i)))
+				if !ok {
+					t.Fatalf("up to %d addresses: no room for stack %d", deepest, i)
+				}
+				handles = append(handles, h)
 			}
-			handles = append(handles, h)
-		}
-		if _, ok := p.put([]uint64{1}); ok {
-			t.Fatal("room for one more")
-		}
-		numbers := map[uint32]bool{}
-		for i, h := range handles {
-			numbers[number(h)] = true
-			if !slices.Equal(p.at(h), stackOf(i, depths[i%len(depths)])) {
-				t.Fatalf("stack %d has changed", i)
+			if _, ok := p.put([]uint64{1}); ok {
+				t.Errorf("up to %d addresses: room for one more", deepest)
+			}
+			numbers := map[uint32]bool{}
+			for i, h := range handles {
+				numbers[number(h)] = true
+				if !slices.Equal(p.at(h), stackOf(i, depth(i))) {
+					t.Fatalf("up to %d addresses: stack %d has changed", deepest, i)
+				}
+			}
+			if last := slices.Max(handles) >> depthBits; len(numbers) != len(handles) || last > maxUnits<<MinBits {
+				t.Errorf("up to %d addresses: %d numbers, up to %d", deepest, len(numbers), last)
 			}
 		}
-		if len(numbers) != len(handles) || slices.Max(handles)>>depthBits > maxUnits<<MinBits {
-			t.Fatalf("%d numbers, up to %d", len(numbers), slices.Max(handles)>>depthBits)
-		}
-	})
+	}
 }
 
 // TestHitAllocations counts the allocations of a hit and of a refused stack: none.
