@@ -41,7 +41,7 @@ type Config struct {
 	Rounds int      // rounds per row; 0: as many as a steady median needs
 	Events int      // events per slice; 0: as many as suit the row
 
-	// Ftracelab is the program that makes and prints the traces of X1 and X2; "":
+	// Ftracelab is the program that makes and reads the traces of the X and E rows; "":
 	// there are no such rows.
 	Ftracelab string
 	// Dir is the folder for these traces; "": a folder that Run makes and removes.
@@ -209,5 +209,5 @@ func comparisons(t *traces, c *cMaps) []comparison {
 		t.comparison("X2", "text of all events, CPU time", 0.10, allEvents),
 		t.comparison("X2/zstd", "the same, packed", 0, allEvents),
 	}
-	return append(list, stackmapRows(c)...)
+	return append(append(list, stackmapRows(c)...), t.estimates()...)
 }
