@@ -17,7 +17,7 @@ func BenchmarkHit(b *testing.B) {
 	for i := range stacks {
 		stacks[i] = stackOf(i, depth)
 	}
-	for _, hash := range []Hash{JHash2, XXHash64} {
+	for _, hash := range Hashes() {
 		b.Run(fmt.Sprintf("stackmap/%v", hash), func(b *testing.B) {
 			m := newMap(b, Config{Preset: "v4", SaturateRefs: true, Hash: hash})
 			for _, ips := range stacks {

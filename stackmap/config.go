@@ -39,14 +39,16 @@ type Hash uint8
 const (
 	// JHash2 is the kernel's.
 	JHash2 Hash = iota
-	// XXHash64 folds the upper half of a 64-bit xxHash. Experiment only.
+	// XXHash64 is the upper half of a 64-bit xxHash. Experiment only.
 	XXHash64
-	// XXH3 folds the upper half of a 64-bit XXH3 in the same way. Experiment only.
+	// XXH3 is the upper half of a 64-bit XXH3. Experiment only.
 	XXH3
+	// Mul64 multiplies four words at a time. Experiment only.
+	Mul64
 )
 
 // Hashes lists the functions that a map can have.
-func Hashes() []Hash { return []Hash{JHash2, XXHash64, XXH3} }
+func Hashes() []Hash { return []Hash{JHash2, XXHash64, XXH3, Mul64} }
 
 // String is the name as a flag spells it.
 func (h Hash) String() string {
@@ -57,6 +59,8 @@ func (h Hash) String() string {
 		return "xxhash64"
 	case XXH3:
 		return "xxh3"
+	case Mul64:
+		return "mul64"
 	}
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
@@ -118,7 +122,7 @@ func (c Config) validate() error {
 		return fmt.Errorf("stackmap: Config.Probes %d is not 1…%d: %w", c.Probes, c.slots(), ErrInvalid)
 	case c.MaxDepth < 1 || c.MaxDepth > MaxDepth:
 		return fmt.Errorf("stackmap: Config.MaxDepth %d is not 1…%d: %w", c.MaxDepth, MaxDepth, ErrInvalid)
-	case c.Hash > XXH3:
+	case c.Hash > Mul64:
 		return fmt.Errorf("stackmap: Config.Hash: unknown %v: %w", c.Hash, ErrInvalid)
 	case c.Pool > PackedPool:
 		return fmt.Errorf("stackmap: Config.Pool: unknown %v: %w", c.Pool, ErrInvalid)

@@ -23,16 +23,14 @@ type Stats struct {
 // Stats sums the counters of all CPUs.
 func (m *Map) Stats() Stats {
 	g := m.current.Load()
-	s := Stats{
-		Entries:   uint64(g.next.Load()),
+	successes, drops := g.counters.sums()
+	return Stats{
+		Entries:   uint64(g.pool.entries()),
 		Capacity:  uint64(m.cfg.capacity()),
 		TableSize: uint64(m.cfg.slots()),
+		Successes: m.cfg.counter(successes),
+		Drops:     m.cfg.counter(drops),
 	}
-	for i := range g.counters {
-		s.Successes += g.counters[i].successes.Load()
-		s.Drops += g.counters[i].drops.Load()
-	}
-	return s
 }
 
 // successRate is the percentage of successes, rounded down; ok is false if

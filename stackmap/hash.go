@@ -1,22 +1,22 @@
 package stackmap
 
 import (
-	"github.com/cespare/xxhash/v2"
+	"math/bits"
 
 	"ftracelab/internal/lookup3"
 )
 
 // key is the 32-bit hash of a stack, never 0: 0 marks an empty slot.
 func (c *Config) key(ips []uint64) uint32 {
-	var h uint32
-	if c.Hash == XXHash64 {
-		h = xxhash64(ips, c.Seed)
-	} else if c.Hash == XXH3 {
-		h = xxh3Hash(ips, c.Seed)
-	} else {
-		h = jhash2(ips, c.Seed)
+	switch c.Hash {
+	case JHash2:
+		return max(jhash2(ips, c.Seed), 1)
+	case XXHash64:
+		return max(xxhash64(ips, c.Seed), 1)
+	case XXH3:
+		return max(xxh3Hash(ips, c.Seed), 1)
 	}
-	return max(h, 1)
+	return max(mul64(ips, c.Seed), 1)
 }
 
 // jhash2 is Bob Jenkins' lookup3 over the 32-bit words of ips in the memory
@@ -50,19 +50,60 @@ func jhash2(ips []uint64, seed uint32) uint32 {
 func lo(ip uint64) uint32 { return uint32(ip) }
 func hi(ip uint64) uint32 { return uint32(ip >> 32) }
 
-// xxhash64 is the upper half of the 64-bit hash of the same bytes.
+// xxhash64 is the upper half of the 64-bit xxHash of the same bytes. A stack has whole
+// words only, so it needs neither the hash's last steps for bytes nor a copy as bytes.
 func xxhash64(ips []uint64, seed uint32) uint32 {
-	var d xxhash.Digest
-	d.ResetWithSeed(uint64(seed))
-	var buf [8 * defaultDepth]byte
-	for len(ips) > 0 {
-		n := min(len(ips), defaultDepth)
-		b := buf[:0]
-		for _, ip := range ips[:n] {
-			b = appendU64(b, ip)
+	const (
+		p1 uint64 = 0x9e3779b185ebca87
+		p2 uint64 = 0xc2b2ae3d27d4eb4f
+		p3 uint64 = 0x165667b19e3779f9
+		p4 uint64 = 0x85ebca77c2b2ae63
+		p5 uint64 = 0x27d4eb2f165667c5
+	)
+	s, size := uint64(seed), uint64(len(ips))*8
+	h := s + p5
+	if len(ips) >= 4 {
+		first := s + p2 // a variable, because the sum with p1 does not fit into a constant
+		a, b, c, d := first+p1, first, s, s-p1
+		for len(ips) >= 4 {
+			p := ips[:4]
+			a = bits.RotateLeft64(a+p[0]*p2, 31) * p1
+			b = bits.RotateLeft64(b+p[1]*p2, 31) * p1
+			c = bits.RotateLeft64(c+p[2]*p2, 31) * p1
+			d = bits.RotateLeft64(d+p[3]*p2, 31) * p1
+			ips = ips[4:]
 		}
-		d.Write(b) // never fails
-		ips = ips[n:]
+		h = bits.RotateLeft64(a, 1) + bits.RotateLeft64(b, 7) + bits.RotateLeft64(c, 12) + bits.RotateLeft64(d, 18)
+		for _, v := range [4]uint64{a, b, c, d} {
+			h = (h^bits.RotateLeft64(v*p2, 31)*p1)*p1 + p4
+		}
 	}
-	return uint32(d.Sum64() >> 32)
+	h += size
+	for _, ip := range ips {
+		h ^= bits.RotateLeft64(ip*p2, 31) * p1
+		h = bits.RotateLeft64(h, 27)*p1 + p4
+	}
+	h = (h ^ h>>33) * p2
+	h = (h ^ h>>29) * p3
+	return uint32((h ^ h>>32) >> 32)
+}
+
+// mul64 multiplies four words at a time by an odd constant, so that no change of a single
+// word gets lost, and at the end mixes the four products. It is not made to withstand
+// somebody who looks for collisions.
+func mul64(ips []uint64, seed uint32) uint32 {
+	const k0, k1, k2, k3 uint64 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
+	a := uint64(seed) ^ uint64(len(ips))*k0
+	b, c, d := a^k1, a^k2, a^k3
+	for len(ips) >= 4 {
+		p := ips[:4]
+		a, b, c, d = (a^p[0])*k0, (b^p[1])*k0, (c^p[2])*k0, (d^p[3])*k0
+		ips = ips[4:]
+	}
+	for _, ip := range ips {
+		a = (a ^ ip) * k0
+	}
+	high, low := bits.Mul64(a^bits.RotateLeft64(c, 32), b^bits.RotateLeft64(d, 32))
+	high, low = bits.Mul64(high^low, k1)
+	return uint32(high ^ low)
 }

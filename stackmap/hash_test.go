@@ -1,9 +1,11 @@
 package stackmap
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 )
 
@@ -119,6 +121,69 @@ func testHash(t *testing.T, h Hash, hash func([]uint64, uint32) uint32) {
 	}
 	if n := testing.AllocsPerRun(10, func() { hash(ips, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestXXHash64 compares with the hash of the bytes by the library that others use.
+func TestXXHash64(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ips := rapid.SliceOfN(rapid.Uint64(), 0, 70).Draw(t, "ips")
+		seed := rapid.Uint32().Draw(t, "seed")
+		d := xxhash.NewWithSeed(uint64(seed))
+		for _, ip := range ips {
+			d.Write(binary.LittleEndian.AppendUint64(nil, ip))
+		}
+		if got, want := xxhash64(ips, seed), uint32(d.Sum64()>>32); got != want {
+			t.Fatalf("%#x, by bytes %#x", got, want)
+		}
+	})
+}
+
+// TestHashesSpread: stacks that differ in little, as those of a kernel do, have keys and
+// homes that differ as often as those of chance do.
+func TestHashesSpread(t *testing.T) {
+	const n, homeBits = 1 << 16, 15
+	for _, hash := range Hashes() {
+		cfg := Config{Hash: hash, Seed: 3}
+		for name, stack := range map[string]func(i int) []uint64{
+			"first address": func(i int) []uint64 { ips := stackOf(0, 16); ips[0] += uint64(i); return ips },
+			"last address":  func(i int) []uint64 { ips := stackOf(0, 17); ips[16] += uint64(16 * i); return ips },
+			"two addresses": func(i int) []uint64 {
+				ips := stackOf(0, 20)
+				ips[3] += uint64(i >> 8)
+				ips[11] += uint64(i & 255)
+				return ips
+			},
+			"upper halves":   func(i int) []uint64 { ips := stackOf(0, 9); ips[2] += uint64(i) << 40; return ips },
+			"all addresses":  func(i int) []uint64 { return stackOf(i, 12) },
+			"number of them": func(i int) []uint64 { return make([]uint64, 1+i%1000) },
+		} {
+			keys, homes := map[uint32]bool{}, map[uint32]int{}
+			for i := range n {
+				key := cfg.key(stack(i))
+				keys[key] = true
+				homes[key>>(32-homeBits)]++
+			}
+			most := 0
+			for _, stacks := range homes {
+				most = max(most, stacks)
+			}
+			// By chance there is half a collision of all 32 bits, and no home has more
+			// than 13 of the 65,536 stacks; 1,000 stacks fill nearly as many homes.
+			switch {
+			case name == "number of them":
+				if len(keys) != 1000 || len(homes) < 960 {
+					t.Errorf("%v, %s: %d keys, %d homes of 1000 stacks", hash, name, len(keys), len(homes))
+				}
+			case len(keys) < n-4 || most > 16:
+				t.Errorf("%v, %s: %d keys of %d stacks, up to %d of them with one home", hash, name, len(keys), n, most)
+			}
+		}
+		other := cfg
+		other.Seed++
+		if cfg.key(stackOf(0, 5)) == other.key(stackOf(0, 5)) {
+			t.Errorf("%v: the seed does not count", hash)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package stackmap
 
 import (
 	"iter"
-	"math"
 	"slices"
 	"sync/atomic"
 )
@@ -30,52 +29,25 @@ type Map struct {
 // one to the goroutines that still use it; the garbage collector takes the
 // place of the grace period for which the kernel has to wait.
 type generation struct {
-	capacity uint32
 	// segments hold the slots. Each is made when a slot of it is first touched,
 	// so that a map for 2^18 stacks that holds few of them is small. Each is
 	// stored once by whoever needs it first (compare and swap from nil), loaded
 	// by all. It publishes a zeroed segment.
 	segments []atomic.Pointer[segment]
-	// next is the number of elements handed out. Added to by the inserter that
-	// takes one, loaded by the statistics. It publishes nothing.
-	next     atomic.Uint32
-	counters [stripes]counters
+	pool     pool
+	counters counters
 }
 
-const (
-	segmentBits = 5
-	stripes     = 64 // counters per CPU; CPUs beyond share
-)
+const segmentBits = 7
 
-type segment [1 << segmentBits]slot
-
-// slot is one id.
-type slot struct {
-	// key is the hash of the stack that claimed the slot, 0 if none did. Stored
-	// once, by the claimer (compare and swap from 0), loaded by all. It
-	// publishes nothing: a key without an element is a stack being inserted or
-	// a gravestone.
-	key atomic.Uint32
-	// elt is stored once by the claimer, loaded by all. It publishes the
-	// element's ips.
-	elt atomic.Pointer[element]
-}
-
-// element is one stack. The kernel has 2^bits of them from the start, with room
-// for MaxDepth addresses each; here one is made when it is handed out.
-type element struct {
-	ips []uint64 // immutable once published
-	// ref counts the events of this stack. Added to by GetID, loaded by the
-	// exports. It publishes nothing.
-	ref atomic.Uint32
-}
-
-// counters are one CPU's, on a cache line of their own. Added to by GetID on
-// that CPU, loaded by Stats. They publish nothing.
-type counters struct {
-	successes, drops atomic.Uint64
-	_                [48]byte
-}
+// A segment has the words of neighbouring slots, each the id of at most one stack. The
+// upper half of a word is the hash of the stack that claimed the slot, 0 if none did; the
+// lower half is the handle of its element, 0 if there is none yet.
+//
+// A word is stored twice, by the claimer: the hash (compare and swap from 0), then the
+// hash and the handle. It is loaded by all. With the handle it publishes the element. A
+// hash without a handle is a stack being inserted, or a gravestone.
+type segment [1 << segmentBits]atomic.Uint64
 
 // New makes an empty map. Bits are clamped, other values out of range are an
 // error that wraps ErrInvalid.
@@ -93,8 +65,9 @@ func New(cfg Config) (*Map, error) {
 
 func newGeneration(cfg Config) *generation {
 	return &generation{
-		capacity: uint32(cfg.capacity()),
 		segments: make([]atomic.Pointer[segment], cfg.slots()>>segmentBits),
+		pool:     newPool(cfg),
+		counters: newCounters(cfg),
 	}
 }
 
@@ -127,28 +100,33 @@ func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 		ips = ips[:m.cfg.MaxDepth]
 	}
 	g := m.current.Load()
-	c := &g.counters[uint(cpu)%stripes]
 	key := m.cfg.key(ips)
 	id := key >> m.shift
 	for range m.cfg.Probes {
-		s := g.slot(id)
-		switch s.key.Load() {
+		seg := g.segments[id>>segmentBits].Load()
+		if seg == nil {
+			seg = made(&g.segments[id>>segmentBits])
+		}
+		s := &seg[id%(1<<segmentBits)]
+		w := s.Load()
+		switch uint32(w >> 32) {
 		case key:
-			// No element: being inserted, or a gravestone. Another stack: a
-			// collision of all 32 bits. Either way the next slot is tried.
-			if e := s.elt.Load(); e != nil && slices.Equal(e.ips, ips) {
-				m.count(e)
-				m.bump(&c.successes)
+			// No handle: being inserted, or a gravestone. Another stack: a collision
+			// of all 32 bits. Either way the next slot is tried.
+			h := uint32(w)
+			if h != 0 && depthOf(h) == len(ips) && equal(g.pool.at(h), ips) {
+				g.counters.hit(cpu, number(h))
 				return id, nil
 			}
 		case 0:
-			if s.key.CompareAndSwap(0, key) {
-				if !g.take() {
-					m.bump(&c.drops) // and the key stays: a gravestone
+			if s.CompareAndSwap(0, uint64(key)<<32) {
+				h, ok := g.pool.put(ips)
+				if !ok {
+					g.counters.drop(cpu) // and the hash stays: a gravestone
 					return 0, ErrNoSpace
 				}
-				s.publish(ips)
-				m.bump(&c.successes)
+				g.counters.hit(cpu, number(h))
+				s.Store(uint64(key)<<32 | uint64(h))
 				return id, nil
 			}
 			// Somebody claimed the slot just now, maybe for the same stack. Its
@@ -156,58 +134,36 @@ func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 		}
 		id = (id + 1) & m.mask
 	}
-	m.bump(&c.drops)
+	g.counters.drop(cpu)
 	return 0, ErrNoSpace
 }
 
-// slot returns slot id, making its segment if nobody touched it yet.
-func (g *generation) slot(id uint32) *slot {
-	p := &g.segments[id>>segmentBits]
-	seg := p.Load()
-	if seg == nil {
-		p.CompareAndSwap(nil, new(segment))
-		seg = p.Load()
-	}
-	return &seg[id%(1<<segmentBits)]
+// made makes what p is to point to, unless somebody else has just done so.
+func made[T any](p *atomic.Pointer[T]) *T {
+	p.CompareAndSwap(nil, new(T))
+	return p.Load()
 }
 
-// take takes an element from the pool and reports whether there was one.
-func (g *generation) take() bool {
-	for n := g.next.Load(); n < g.capacity; n = g.next.Load() {
-		if g.next.CompareAndSwap(n, n+1) {
-			return true
+// equal reports whether two stacks are the same. It compares arrays, which takes the widest
+// instructions of the machine; the last one may overlap the one before it.
+func equal(a, b []uint64) bool {
+	n := len(a)
+	switch {
+	case n != len(b):
+		return false
+	case n >= 32:
+		for i := 0; i < n-32; i += 32 {
+			if *(*[32]uint64)(a[i:]) != *(*[32]uint64)(b[i:]) {
+				return false
+			}
 		}
+		return *(*[32]uint64)(a[n-32:]) == *(*[32]uint64)(b[n-32:])
+	case n >= 16:
+		return *(*[16]uint64)(a) == *(*[16]uint64)(b) && (n == 16 || *(*[16]uint64)(a[n-16:]) == *(*[16]uint64)(b[n-16:]))
+	case n >= 8:
+		return *(*[8]uint64)(a) == *(*[8]uint64)(b) && *(*[8]uint64)(a[n-8:]) == *(*[8]uint64)(b[n-8:])
 	}
-	return false
-}
-
-// publish stores a copy of ips, with a ref of 1, in a slot that the caller has
-// claimed.
-func (s *slot) publish(ips []uint64) {
-	e := &element{ips: slices.Clone(ips)}
-	e.ref.Store(1)
-	s.elt.Store(e)
-}
-
-// count adds an event to e.
-func (m *Map) count(e *element) {
-	if !m.cfg.SaturateRefs {
-		e.ref.Add(1)
-		return
-	}
-	for n := e.ref.Load(); n < math.MaxInt32; n = e.ref.Load() {
-		if e.ref.CompareAndSwap(n, n+1) {
-			return
-		}
-	}
-}
-
-// bump adds one to a counter of this CPU.
-func (m *Map) bump(c *atomic.Uint64) {
-	if m.cfg.SaturateRefs && c.Load() >= math.MaxInt64 {
-		return
-	}
-	c.Add(1)
+	return slices.Equal(a, b)
 }
 
 // Stack appends the addresses of id to dst, innermost first. It returns false
@@ -216,15 +172,16 @@ func (m *Map) Stack(id uint32, dst []uint64) ([]uint64, bool) {
 	if m == nil || id > m.mask {
 		return dst, false
 	}
-	seg := m.current.Load().segments[id>>segmentBits].Load()
+	g := m.current.Load()
+	seg := g.segments[id>>segmentBits].Load()
 	if seg == nil {
 		return dst, false
 	}
-	e := seg[id%(1<<segmentBits)].elt.Load()
-	if e == nil {
+	h := uint32(seg[id%(1<<segmentBits)].Load())
+	if h == 0 {
 		return dst, false
 	}
-	return append(dst, e.ips...), true
+	return append(dst, g.pool.at(h)...), true
 }
 
 // Slot is a claimed slot, for exports and drawings.
@@ -243,14 +200,16 @@ func (m *Map) Slots() iter.Seq[Slot] {
 		if m == nil {
 			return
 		}
-		for i, p := range m.current.Load().each() {
-			s := Slot{ID: i, Key: p.key.Load()}
-			if s.Key == 0 {
+		g := m.current.Load()
+		for i, p := range g.each() {
+			w := p.Load()
+			if w == 0 {
 				continue
 			}
+			s := Slot{ID: i, Key: uint32(w >> 32)}
 			s.Home = s.Key >> m.shift
-			if e := p.elt.Load(); e != nil {
-				s.Ref, s.IPs = e.ref.Load(), e.ips
+			if h := uint32(w); h != 0 {
+				s.Ref, s.IPs = m.cfg.ref(g.counters.of(number(h))), g.pool.at(h)
 			}
 			if !yield(s) {
 				return
@@ -260,8 +219,8 @@ func (m *Map) Slots() iter.Seq[Slot] {
 }
 
 // each yields the slots of all segments that were touched.
-func (g *generation) each() iter.Seq2[uint32, *slot] {
-	return func(yield func(uint32, *slot) bool) {
+func (g *generation) each() iter.Seq2[uint32, *atomic.Uint64] {
+	return func(yield func(uint32, *atomic.Uint64) bool) {
 		for i := range g.segments {
 			seg := g.segments[i].Load()
 			if seg == nil {

@@ -59,7 +59,7 @@ func TestModel(t *testing.T) {
 		cfg := rapid.SampledFrom([]Config{V2(), V4(), Documented()}).Draw(t, "preset")
 		cfg.Bits = MinBits
 		cfg.Seed = rapid.Uint32().Draw(t, "seed")
-		cfg.Hash = rapid.SampledFrom([]Hash{JHash2, XXHash64}).Draw(t, "hash")
+		cfg.Hash = rapid.SampledFrom(Hashes()).Draw(t, "hash")
 		cfg.Probes = rapid.SampledFrom([]int{1, 2, 64}).Draw(t, "probes")
 		cfg.MaxDepth = rapid.SampledFrom([]int{1, 3, 64}).Draw(t, "depth")
 		m, err := New(cfg)
@@ -204,23 +204,24 @@ func TestSaturation(t *testing.T) {
 	} {
 		m := newMap(t, v.cfg)
 		ips := []uint64{1, 2}
-		id, err := m.GetID(3, ips)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := m.current.Load()
-		g.slot(id).elt.Load().ref.Store(math.MaxInt32 - 1)
-		g.counters[3].successes.Store(math.MaxInt64 - 1)
-		for range 3 {
-			if _, err := m.GetID(3, ips); err != nil {
-				t.Fatal(err)
+		hits := func(n int) {
+			for range n {
+				if _, err := m.GetID(3, ips); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
+		hits(1)
+		events := &m.current.Load().counters.cpu(3).hits[0].Load()[0]
+		events.Store(math.MaxInt32 - 1)
+		hits(3)
 		for s := range m.Slots() {
 			if s.Ref != v.ref {
 				t.Errorf("%s: ref_count %d, want %d", v.cfg.Preset, s.Ref, v.ref)
 			}
 		}
+		events.Store(math.MaxInt64 - 1)
+		hits(3)
 		if got := m.Stats().Successes; got != v.successes {
 			t.Errorf("%s: successes %d, want %d", v.cfg.Preset, got, v.successes)
 		}
@@ -234,7 +235,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for _, cfg := range []Config{
-		{Probes: -1}, {Bits: 10, Probes: 2049}, {MaxDepth: -1}, {MaxDepth: MaxDepth + 1}, {Hash: XXH3 + 1},
+		{Probes: -1}, {Bits: 10, Probes: 2049}, {MaxDepth: -1}, {MaxDepth: MaxDepth + 1}, {Hash: Mul64 + 1},
 	} {
 		if _, err := New(cfg); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%+v: %v", cfg, err)
@@ -321,9 +322,59 @@ func TestParallelReset(t *testing.T) {
 	}
 }
 
+// TestEqual: stacks that differ in one address, wherever it is, are not equal.
+func TestEqual(t *testing.T) {
+	for depth := range 140 {
+		a := stackOf(1, depth)
+		b := slices.Clone(a)
+		if !equal(a, b) || equal(a, append(b, 1)) || equal(append(b, 1), a) {
+			t.Errorf("depth %d: the same stack, or a deeper one", depth)
+		}
+		for i := range b {
+			b[i] ^= 1 << 63
+			if equal(a, b) {
+				t.Errorf("depth %d: address %d is not compared", depth, i)
+			}
+			b[i] = a[i]
+		}
+	}
+}
+
+// TestPoolHoldsAll: the pool has room for as many stacks as were promised, of whatever
+// depths, and each stays as it was stored.
+func TestPoolHoldsAll(t *testing.T) {
+	for _, deepest := range []int{1, 8, 9, 64, 65, 1000, MaxDepth} {
+		for _, step := range []int{0, 1, 7} { // all as deep as possible, or of changing depths
+			depth := func(i int) int { return deepest - i*step%deepest }
+			p := newPool(Config{Bits: MinBits, MaxDepth: deepest}.withDefaults())
+			var handles []uint32
+			for i := range 1 << MinBits {
+				h, ok := p.put(stackOf(i, depth(i)))
+				if !ok {
+					t.Fatalf("up to %d addresses: no room for stack %d", deepest, i)
+				}
+				handles = append(handles, h)
+			}
+			if _, ok := p.put([]uint64{1}); ok {
+				t.Errorf("up to %d addresses: room for one more", deepest)
+			}
+			numbers := map[uint32]bool{}
+			for i, h := range handles {
+				numbers[number(h)] = true
+				if !slices.Equal(p.at(h), stackOf(i, depth(i))) {
+					t.Fatalf("up to %d addresses: stack %d has changed", deepest, i)
+				}
+			}
+			if last := slices.Max(handles) >> depthBits; len(numbers) != len(handles) || last > maxUnits<<MinBits {
+				t.Errorf("up to %d addresses: %d numbers, up to %d", deepest, len(numbers), last)
+			}
+		}
+	}
+}
+
 // TestHitAllocations counts the allocations of a hit and of a refused stack: none.
 func TestHitAllocations(t *testing.T) {
-	for _, hash := range []Hash{JHash2, XXHash64} {
+	for _, hash := range Hashes() {
 		m := newMap(t, Config{Hash: hash})
 		ips := stackOf(0, defaultDepth)
 		deep := stackOf(0, defaultDepth+1)

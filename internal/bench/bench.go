@@ -1,5 +1,5 @@
-// Package bench compares the ring buffer with other things that one could use, in one
-// process on the user's machine, and the printing of a trace with trace-cmd's. It says
+// Package bench compares the ring buffer and the stack map with other things that one
+// could use, on the user's machine, and the printing of a trace with trace-cmd's. It says
 // which goals are met.
 //
 // Machines differ, and the same machine differs from one second to the next. So the two
@@ -41,7 +41,7 @@ type Config struct {
 	Rounds int      // rounds per row; 0: as many as a steady median needs
 	Events int      // events per slice; 0: as many as suit the row
 
-	// Ftracelab is the program that makes and prints the traces of X1 and X2; "":
+	// Ftracelab is the program that makes and reads the traces of the X and E rows; "":
 	// there are no such rows.
 	Ftracelab string
 	// Dir is the folder for these traces; "": a folder that Run makes and removes.
@@ -89,7 +89,9 @@ func Run(ctx context.Context, w io.Writer, cfg Config) (rows []Row, err error) {
 	if cfg.Dir == "" {
 		defer func() { err = errors.Join(err, traces.remove()) }()
 	}
-	list, err := chosen(comparisons(traces), cfg.Only)
+	maps := &cMaps{ctx: ctx}
+	defer func() { err = errors.Join(err, maps.close()) }()
+	list, err := chosen(comparisons(traces, maps), cfg.Only)
 	if err != nil {
 		return nil, err
 	}
@@ -188,8 +190,8 @@ func timed(loop func(n int)) runner {
 	}
 }
 
-func comparisons(t *traces) []comparison {
-	return []comparison{
+func comparisons(t *traces, c *cMaps) []comparison {
+	list := []comparison{
 		{id: "R1", what: "write 32 B, virtual clock", peer: "bounded copy", goal: 2.2, ours: ring(32, virtual), theirs: floor(32, nil)},
 		{id: "R1/16", what: "write 16 B, virtual clock", peer: "bounded copy", ours: ring(16, virtual), theirs: floor(16, nil)},
 		{id: "R1/64", what: "write 64 B, virtual clock", peer: "bounded copy", ours: ring(64, virtual), theirs: floor(64, nil)},
@@ -207,4 +209,5 @@ func comparisons(t *traces) []comparison {
 		t.comparison("X2", "text of all events, CPU time", 0.10, allEvents),
 		t.comparison("X2/zstd", "the same, packed", 0, allEvents),
 	}
+	return append(append(list, stackmapRows(c)...), t.estimates()...)
 }

@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("row %s is not printed", r.ID)
 		}
 	}
-	for _, id := range []string{"R1", "R3", "R5", "T1", "T2", "T3"} {
+	for _, id := range []string{"R1", "R3", "R5", "T1", "T2", "T3", "S1/mutex", "S4", "S5"} {
 		if !ids[id] {
 			t.Errorf("no row %s", id)
 		}

@@ -57,10 +57,8 @@ func (t *traces) comparison(id, what string, goal float64, run []string) compari
 // record makes the file. A packed file has the form that trace-cmd record writes by
 // default. trace-cmd packs it, because files of another packer unpack faster.
 func (t *traces) record(id string, run []string) (name string, err error) {
-	if t.dir == "" {
-		if t.dir, err = os.MkdirTemp("", "ftracelab-bench"); err != nil {
-			return "", err
-		}
+	if err := t.makeDir(); err != nil {
+		return "", err
 	}
 	base, form, _ := strings.Cut(id, "/")
 	plain := filepath.Join(t.dir, base+".dat")
@@ -76,6 +74,14 @@ func (t *traces) record(id string, run []string) (name string, err error) {
 	packed := filepath.Join(t.dir, base+"."+form+".dat")
 	_, err = t.run(io.Discard, "trace-cmd", "convert", "-i", plain, "-o", packed)
 	return packed, err
+}
+
+// makeDir makes the folder of the files, if there is none yet.
+func (t *traces) makeDir() (err error) {
+	if t.dir == "" {
+		t.dir, err = os.MkdirTemp("", "ftracelab-bench")
+	}
+	return err
 }
 
 func (t *traces) remove() error {

@@ -26,8 +26,7 @@ func Mix(a, b, c uint32) (uint32, uint32, uint32) {
 	c += b
 	b = (b - a) ^ bits.RotateLeft32(a, 19)
 	a += c
-	c = (c - b) ^ bits.RotateLeft32(b, 4)
-	return a, b + a, c
+	return a, a + b, (c - b) ^ bits.RotateLeft32(b, 4) // in this form the compiler inlines it
 }
 
 // Final is the last mixing; only one word of it is used.

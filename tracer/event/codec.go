@@ -117,12 +117,29 @@ func (s *step) appendData(dst []byte, v reflect.Value) []byte {
 	case reflect.Uint8:
 		return append(dst, v.Bytes()...)
 	}
+	if list := words(v); list != nil {
+		for _, n := range *list {
+			dst = binary.LittleEndian.AppendUint64(dst, n)
+		}
+		return dst
+	}
 	for i := range v.Len() {
 		at := len(dst)
 		dst = appendZeros(dst, s.size)
 		putUint(dst[at:], s.size, scalar(s.elem, v.Index(i)))
 	}
 	return dst
+}
+
+// words returns v if it is a list of 64-bit words, and otherwise nil. The addresses of
+// stacks are; they are most of the elements of all records, and reflection takes its time
+// for each.
+func words(v reflect.Value) *[]uint64 {
+	if v.Kind() != reflect.Slice || !v.CanAddr() {
+		return nil
+	}
+	list, _ := v.Addr().Interface().(*[]uint64)
+	return list
 }
 
 func scalar(k reflect.Kind, v reflect.Value) uint64 {
@@ -211,6 +228,12 @@ func (s *step) getData(b []byte, v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 	}
 	v.SetLen(n)
+	if list := words(v); list != nil {
+		for i := range *list {
+			(*list)[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		return
+	}
 	for i := range n {
 		s.setScalar(v.Index(i), getUint(b[i*s.size:], s.size))
 	}

@@ -39,7 +39,7 @@ func TestParseDesigns(t *testing.T) {
 		"stackmap:bits":              `"bits": want KEY=VALUE`,
 		"stackmap:bits=9":            "bits=9: want 10 to 18",
 		"stackmap:bits=-1":           "bits=-1: want 10 to 18",
-		"stackmap:hash=md5":          "hash=md5: want jhash2, xxhash64 or xxh3",
+		"stackmap:hash=md5":          "hash=md5: want jhash2, xxhash64, xxh3 or mul64",
 		"stackmap:pool=deep":         "pool=deep: want eager, lazy or packed",
 		"stackmap:truncate=1":        "truncate=1: want yes or no",
 		"stackmap:depth=1025":        "depth=1025: want 1 to 1024",
