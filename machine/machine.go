@@ -39,7 +39,14 @@ type Config struct {
 	CPUs int    // number of CPUs, 1…MaxCPUs; 0 means 4
 	Seed uint64 // seed of all random streams; 0 means 1
 	Boot Time   // simulated time at which the machine starts
+	// Foreign are the pids that tasks with TaskConfig.Foreign can have. No other task gets
+	// one of them: one that would have the pid First or more gets Limit more than that. The
+	// zero value is a machine without such tasks.
+	Foreign PIDs
 }
+
+// PIDs is a range of pids: from First to below Limit.
+type PIDs struct{ First, Limit int }
 
 // MaxCPUs is the largest value of Config.CPUs.
 const MaxCPUs = 256
@@ -84,6 +91,9 @@ func New(cfg Config) (*Machine, error) {
 	}
 	if cfg.CPUs < 0 || cfg.CPUs > MaxCPUs {
 		return nil, fmt.Errorf("machine: Config.CPUs %d: want 1 to %d", cfg.CPUs, MaxCPUs)
+	}
+	if f := cfg.Foreign; f.First < 0 || f.Limit < f.First {
+		return nil, fmt.Errorf("machine: Config.Foreign %d to below %d: want a range", f.First, f.Limit)
 	}
 	ks, err := LoadKallsyms()
 	if err != nil {

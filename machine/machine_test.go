@@ -109,3 +109,38 @@ func TestIP(t *testing.T) {
 	}
 	m.Run(10 * Microsecond)
 }
+
+// On a machine with foreign tasks no other task gets a pid of theirs, whether it asks for one
+// or not, also after the pids have started again; without them nothing changes.
+func TestForeignPIDs(t *testing.T) {
+	foreign := PIDs{First: 300, Limit: 5000}
+	m, err := New(Config{CPUs: 1, Foreign: foreign})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := New(Config{CPUs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sleep := TaskConfig{Comm: "sleeper", Asleep: true}
+	for n := range 2 * (pidMax - reservedPIDs) {
+		cfg := sleep
+		if n%1000 == 7 {
+			cfg.PID = 100 + n%pidMax
+		}
+		task, same := m.Spawn(cfg), plain.Spawn(cfg)
+		if task.PID >= foreign.First && task.PID < foreign.Limit || task.PID >= m.PIDLimit() {
+			t.Fatalf("task %d got pid %d", n, task.PID)
+		}
+		if want := same.PID; want < foreign.First && task.PID != want || want >= foreign.First && task.PID != foreign.Limit+want {
+			t.Fatalf("task %d got pid %d; without foreign tasks it is %d", n, task.PID, want)
+		}
+		if n >= 100 { // few live at a time
+			delete(m.tasks, task.PID)
+			delete(plain.tasks, same.PID)
+		}
+	}
+	if _, err := New(Config{Foreign: PIDs{First: 10, Limit: 5}}); err == nil {
+		t.Error("a range that ends before it begins")
+	}
+}

@@ -227,6 +227,7 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	}
 	if !cfg.Foreign {
 		m.nextPID = max(m.nextPID, pid+1)
+		pid = m.number(pid)
 	}
 	t := &Task{
 		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
@@ -257,6 +258,19 @@ const pidMax = 32768
 // reservedPIDs is the pid with which they start again (RESERVED_PIDS).
 const reservedPIDs = 300
 
+// number gives the pid of the task that is the machine's pid-th, so that no foreign task
+// can have it.
+func (m *Machine) number(pid int) int {
+	if pid >= m.cfg.Foreign.First {
+		return m.cfg.Foreign.Limit + pid
+	}
+	return pid
+}
+
+// PIDLimit is larger than the pid of every task, now and later; the kernel calls it pid_max.
+func (m *Machine) PIDLimit() int { return m.number(pidMax) }
+
+// freePID gives a pid that is free, before number.
 func (m *Machine) freePID() int {
 	if len(m.tasks) >= pidMax-reservedPIDs {
 		panic("machine: invariant: out of pids")
@@ -265,7 +279,7 @@ func (m *Machine) freePID() int {
 		if m.nextPID >= pidMax {
 			m.nextPID = reservedPIDs
 		}
-		if m.tasks[m.nextPID] == nil {
+		if m.tasks[m.number(m.nextPID)] == nil {
 			return m.nextPID
 		}
 		m.nextPID++

@@ -20,8 +20,9 @@ import (
 // Call them between two runs.
 //
 // Departure: a guest makes only the system calls about which a caller of these methods
-// tells. Their paths and sizes are those of the process, other arguments are made up.
-// They happen before their results are known.
+// tells. They happen before their results are known, and those of two guests may happen in
+// another order than that in which they were told. Where the caller does not know the
+// arguments of a call (Syscall.Known), all but its path and size are made up.
 type Guests struct {
 	// Starts tells where a program begins to run, for probes in user space; nil: that
 	// is not known.
@@ -75,8 +76,17 @@ type Syscall struct {
 	NR, Ret int64
 	Size    int    // bytes asked for
 	Path    string // the file that it is about
-	Target  string // for symlink: what the link points to
+	Target  string // the second path of a call that has two: what a link points to, the old name
+	// Args are the arguments, if they are Known. PathAt and TargetAt then say where in the
+	// memory of the process the two paths lie; 0 if an argument does not point there.
+	Known            bool
+	Args             [6]uint64
+	PathAt, TargetAt uint64
 }
+
+// Calls reports whether guests can make the system call with this number: the machine has
+// the code of it.
+func (g *Guests) Calls(nr int64) bool { return len(g.w.codes[fmt.Sprintf("sys %d", nr)]) > 0 }
 
 // maxGuestActs is how much a guest can still have to do. If a process does more than
 // the machine has time for, a part of it is not shown.
@@ -117,9 +127,8 @@ func (g *Guests) PIDs(visit func(pid int)) {
 	}
 }
 
-// free reports whether a new guest may have that pid.
-//
-// Departure: a process does not appear if a simulated task has its pid.
+// free reports whether a new guest may have that pid. No simulated task has the pid of a
+// guest on a machine with machine.Config.Foreign.
 func (g *Guests) free(pid int) bool {
 	return pid > 0 && g.byPID[pid] == nil && len(g.byPID) < MaxGuests && g.w.m.Task(pid) == nil
 }
@@ -165,13 +174,13 @@ func (g *Guests) Fork(parent, child int) {
 	g.note(parent, guestAct{kind: guestFork, child: g.add(child, p.comm)})
 }
 
-// Exec lets a guest execute another program, which is scheduled under policy with the
-// kernel priority prio. Normal and 0 leave the scheduling as it is.
-func (g *Guests) Exec(pid int, comm, path string, policy machine.Policy, prio int) {
+// Exec lets a guest execute another program, call.Path, which is scheduled under policy
+// with the kernel priority prio. Normal and 0 leave the scheduling as it is.
+func (g *Guests) Exec(pid int, comm string, call Syscall, policy machine.Policy, prio int) {
 	if d := g.byPID[pid]; d != nil {
 		d.comm = comm
 	}
-	g.note(pid, guestAct{kind: guestExec, comm: comm, Syscall: Syscall{Path: path}, policy: policy, prio: prio})
+	g.note(pid, guestAct{kind: guestExec, comm: comm, Syscall: call, policy: policy, prio: prio})
 }
 
 // Exit lets a guest end.
@@ -283,6 +292,10 @@ const (
 
 // args gives the arguments of the system call for an act.
 func (a *guestAct) args(nr int64) (args [6]uint64) {
+	if a.Known {
+		return a.Args
+	}
+	a.PathAt, a.TargetAt = guestPath, guestTarget
 	switch nr {
 	case sysRead, sysWrite, sysGetdents64:
 		args = [6]uint64{guestFD, guestBuffer, uint64(a.Size)}
@@ -303,9 +316,10 @@ func (a *guestAct) args(nr int64) (args [6]uint64) {
 // pathAt gives the path at an address in the memory of the guest.
 func (a *guestAct) pathAt(addr uint64) string {
 	switch addr {
-	case guestPath:
+	case 0:
+	case a.PathAt:
 		return a.Path
-	case guestTarget:
+	case a.TargetAt:
 		return a.Target
 	}
 	return ""

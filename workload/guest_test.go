@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"ftracelab/machine"
+	"ftracelab/machine/memory"
 	"ftracelab/workload"
 )
 
-// guestMachine is a machine that notes what its tracepoints say of guests.
-func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) {
+// guestsOf is a machine with the default workload, and its guests.
+func guestsOf(t *testing.T, cfg machine.Config) (*machine.Machine, *workload.Guests) {
 	t.Helper()
-	m, err := machine.New(machine.Config{CPUs: 2})
+	m, err := machine.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +29,13 @@ func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m, g
+}
+
+// guestMachine is a machine that notes what its tracepoints say of guests.
+func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) {
+	t.Helper()
+	m, g := guestsOf(t, machine.Config{CPUs: 2})
 	var log []string
 	note := func(pid int, format string, args ...any) {
 		if pid >= 4000 {
@@ -75,7 +83,7 @@ func TestGuests(t *testing.T) {
 	g.Add(4711, "sh", 0)
 	g.Call(4711, workload.Syscall{NR: 257, Ret: 3})
 	g.Fork(4711, 4712)
-	g.Exec(4712, "cat", "/usr/bin/cat", machine.FIFO, 94)
+	g.Exec(4712, "cat", workload.Syscall{Path: "/usr/bin/cat"}, machine.FIFO, 94)
 	g.Call(4712, workload.Syscall{NR: 0, Ret: 10})
 	g.Exit(4712)
 	g.Call(4711, workload.Syscall{NR: 1, Ret: 10})
@@ -109,11 +117,73 @@ func TestGuests(t *testing.T) {
 	}
 }
 
+// Whatever number a process has, it can be a guest, while the machine's own tasks come and go
+// with numbers that no process has.
+func TestGuestsKeepTheirPIDs(t *testing.T) {
+	foreign := machine.PIDs{First: 1, Limit: 1000}
+	m, g := guestsOf(t, machine.Config{CPUs: 2, Foreign: foreign})
+	forks := 0
+	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) {
+		if tp, ok := tp.(*machine.SchedFork); ok {
+			forks++
+			if tp.Child.PID < foreign.Limit {
+				t.Errorf("a task of the machine got pid %d", tp.Child.PID)
+			}
+		}
+	}
+	if err := m.Enable("sched:sched_process_fork", true); err != nil {
+		t.Fatal(err)
+	}
+	for pid := foreign.First; pid < foreign.Limit; pid++ {
+		g.Add(pid, "sh", 0)
+		if !g.Known(pid) {
+			t.Fatalf("process %d is no guest", pid)
+		}
+		g.Exit(pid)
+		settle(t, m, g)
+	}
+	m.Run(machine.Second)
+	if forks == 0 {
+		t.Error("nobody forked")
+	}
+}
+
+// The arguments of a call that are known reach the tracepoint, and its memory holds the
+// paths where they point.
+func TestGuestArguments(t *testing.T) {
+	m, g, _ := guestMachine(t)
+	names, ok := m.Workload().(memory.Names)
+	if !ok {
+		t.Fatal("the workload knows no names")
+	}
+	got := map[int64]string{}
+	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
+		if tp, ok := tp.(*machine.SysEnter); ok && c.Current.PID == 4711 {
+			got[tp.NR] = fmt.Sprintf("%x %q %q", tp.Args, names.PathOf(c.Current, 0), names.PathOf(c.Current, 2))
+		}
+	}
+	g.Add(4711, "ln", 0)
+	g.Call(4711, workload.Syscall{
+		NR: 266, Known: true, Args: [6]uint64{0x7ffc1000, 5, 0x7ffc2000, 1, 2, 3},
+		Target: "old", TargetAt: 0x7ffc1000, Path: "new", PathAt: 0x7ffc2000,
+	})
+	g.Exec(4711, "ls", workload.Syscall{Path: "/bin/ls", Known: true, Args: [6]uint64{0x7ffc3000, 6, 7}, PathAt: 0x7ffc3000}, 0, 0)
+	settle(t, m, g)
+	for nr, want := range map[int64]string{266: `[7ffc1000 5 7ffc2000 1 2 3] "old" "new"`, 59: `[7ffc3000 6 7 0 0 0] "/bin/ls" ""`} {
+		if got[nr] != want {
+			t.Errorf("call %d: %s, want %s", nr, got[nr], want)
+		}
+	}
+	if g.Calls(437) || !g.Calls(257) {
+		t.Error("which calls guests can make is not right")
+	}
+}
+
 // Guests are bounded, and nonsense about them is no news.
 func TestGuestsBounds(t *testing.T) {
 	m, g, _ := guestMachine(t)
 	g.Fork(1, 2)
-	g.Exec(5000, "x", "", machine.Normal, 0)
+	g.Exec(5000, "x", workload.Syscall{}, machine.Normal, 0)
 	g.Exit(5000)
 	g.Add(-1, "x", 0)
 	simulated := m.Tasks()[0].PID
@@ -194,7 +264,7 @@ func TestGuestOfManyPrograms(t *testing.T) {
 	m, g, log := guestMachine(t)
 	g.Add(4711, "sh", 0)
 	for range 10_000 {
-		g.Exec(4711, "true", "/bin/true", 0, 0)
+		g.Exec(4711, "true", workload.Syscall{Path: "/bin/true"}, 0, 0)
 	}
 	if g.Comm(4711) != "true" || g.Comm(4712) != "" {
 		t.Errorf("the guest is %q, a stranger %q", g.Comm(4711), g.Comm(4712))

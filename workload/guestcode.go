@@ -6,13 +6,13 @@ import (
 	"ftracelab/machine"
 )
 
-// guestCode adds the code of chdir and rmdir, system calls that guests make and that
-// are in no capture.
+// guestCode adds the code of chdir, rmdir and symlinkat, system calls that guests make and
+// that are in no capture.
 //
-// Departure: the code of chdir and rmdir is written by hand, and ends where a kernel
-// would call the file system.
+// Departure: the code of chdir, rmdir and symlinkat is written by hand, and ends where a
+// kernel would call the file system.
 //
-// Kernel: ksys_chdir, fs/open.c; do_rmdir, fs/namei.c.
+// Kernel: ksys_chdir, fs/open.c; do_rmdir and do_symlinkat, fs/namei.c.
 func (w *mix) guestCode(m *machine.Machine) error {
 	for _, call := range []struct {
 		nr    int64
@@ -30,6 +30,14 @@ func (w *mix) guestCode(m *machine.Machine) error {
 			a.Call("vfs_rmdir").Call("inode_permission").Call("security_inode_permission").Return(2)
 			a.Call("security_inode_rmdir").Return(1).Call("d_delete").Return(2)
 			putPath(a).Return(2)
+		}},
+		{266, func(a *machine.Assembler) {
+			a.Call("__x64_sys_symlinkat").Call("getname_flags").Return(1).Call("getname_flags").Return(1).Call("do_symlinkat")
+			a.Call("filename_create").Call("path_lookupat").Return(1).Call("lookup_one_qstr_excl").Return(2)
+			a.Call("vfs_symlink").Call("inode_permission").Call("security_inode_permission").Return(2)
+			a.Call("security_inode_symlink").Return(2)
+			a.Call("done_path_create").Return(1)
+			a.Call("putname").Return(1).Call("putname").Return(3)
 		}},
 	} {
 		key := fmt.Sprintf("sys %d", call.nr)

@@ -30,6 +30,9 @@ func (f *execFlags) run(argv []string) (err error) {
 	defer func() { err = errors.Join(err, helper.Close()) }()
 	clock := new(fusefs.Clock)
 	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
+	if f.lab.foreign.First, f.lab.foreign.Limit, err = cell.PIDs(); err != nil {
+		return err
+	}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err
@@ -61,6 +64,8 @@ func (f *execFlags) run(argv []string) (err error) {
 	}
 	status, err := c.Run(cell.Program{
 		Argv: argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Started: bridge.Enter,
+		Calls:   bridge.Observed(),
+		Observe: func(c cell.Call) { bridge.Observe(c.TID, c.NR, c.Args, c.Waits) },
 	})
 	if err = errors.Join(err, c.Close()); err != nil {
 		return err

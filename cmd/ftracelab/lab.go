@@ -33,6 +33,7 @@ type labFlags struct {
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
 	console io.Writer                   // tracer.Config.Console
 	files   dynevent.UserFiles          // tracer.Config.Files
+	foreign machine.PIDs                // machine.Config.Foreign
 }
 
 func (f *labFlags) register(fl *pflag.FlagSet) {
@@ -94,7 +95,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	m, err := machine.New(machine.Config{CPUs: f.cpus, Seed: f.seed})
+	m, err := machine.New(machine.Config{CPUs: f.cpus, Seed: f.seed, Foreign: f.foreign})
 	if err != nil {
 		return nil, usageError{err}
 	}

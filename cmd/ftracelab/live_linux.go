@@ -14,6 +14,7 @@ import (
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/bridge"
+	"ftracelab/tracefsfs/fusefs/cell"
 	"ftracelab/workload"
 )
 
@@ -105,6 +106,9 @@ func (f *mountFlags) run(cmd *cobra.Command, dir string) (err error) {
 	clock := new(fusefs.Clock)
 	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
 	f.lab.console = cmd.ErrOrStderr()
+	if f.lab.foreign.First, f.lab.foreign.Limit, err = cell.HostPIDs(); err != nil {
+		return err
+	}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err

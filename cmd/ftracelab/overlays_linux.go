@@ -20,6 +20,7 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 	sysctls := []tracefile.Node{
 		cell.Kept("kptr_restrict", "0"), cell.Kept("perf_event_paranoid", "1"), cell.Kept("sched_rt_runtime_us", "950000"),
 	}
+	sysctls = append(sysctls, tracefile.Value("pid_max", 0o444, func() string { return fmt.Sprintln(l.machine.PIDLimit()) }, nil))
 	for _, f := range l.kernelFiles() {
 		sysctls = append(sysctls, f)
 	}

@@ -4,6 +4,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,4 +28,29 @@ func FuzzFollow(f *testing.F) {
 			t.Error("the second result without the first")
 		}
 	})
+}
+
+// The suite runs by its other name, and keeps its own, for which one of its tests looks.
+func TestRename(t *testing.T) {
+	dir := t.TempDir()
+	s := &suite{dir: dir, entry: filepath.Join(dir, runner)}
+	if err := os.WriteFile(s.entry, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rename(runner); err != nil || filepath.Base(s.entry) != runner {
+		t.Errorf("%s, %v", s.entry, err)
+	}
+	if err := s.rename("other"); err != nil || s.entry != filepath.Join(dir, "other") {
+		t.Errorf("%s, %v", s.entry, err)
+	}
+	for _, name := range []string{runner, "other"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{"other", "a/b", ""} {
+		if err := s.rename(bad); err == nil {
+			t.Errorf("%q is a name", bad)
+		}
+	}
 }

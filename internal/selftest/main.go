@@ -5,6 +5,7 @@
 //
 //	go run ./internal/selftest -suite linux-6.12/tools/testing/selftests/ftrace
 //	go run ./internal/selftest -suite DIR -strict -json 00basic trigger/trigger-hist.tc
+//	go run ./internal/selftest -suite DIR -runner runner
 //
 // The suite comes from a kernel's source. A copy of it runs unmodified in a cell
 // (ftracelab exec). If no tests are named, all of them run, in a single run of
@@ -14,6 +15,9 @@
 // With -strict, a weakness of the suite is mended in the copy: under "set -e", a line
 // "! command" never makes a script fail. Each such line becomes an assertion (see
 // strict.go). If no tests are named, only those with such lines run.
+//
+// With -runner, ftracetest runs under another name. Nothing may depend on its name, so the
+// same results are expected.
 //
 // The exit status is 1 if a result differs from the table expected.txt (a test that is
 // not supported here, or lacks a program, counts as failed). With -strict it is also 1
@@ -49,7 +53,7 @@ func main() {
 
 type flags struct {
 	suite, binary, logs, oracle string
-	add, expected               string
+	add, expected, runner       string
 	strict, json                bool
 	stall                       time.Duration
 }
@@ -64,6 +68,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fl.StringVar(&f.oracle, "oracle", os.Getenv("FTRACELAB_ORACLE"), "folder with the captures of real kernels, to compare with")
 	fl.StringVar(&f.add, "add", "", "a test that is not in the suite, FILE.tc; it becomes added/FILE")
 	fl.StringVar(&f.expected, "expected", "", "file with the results that are expected (default: those for Linux 6.12)")
+	fl.StringVar(&f.runner, "runner", runner, "the name under which ftracetest runs")
 	fl.BoolVar(&f.strict, "strict", false, "every line \"! command\" of a test is an assertion")
 	fl.BoolVar(&f.json, "json", false, "results as JSON")
 	fl.DurationVar(&f.stall, "stall", 5*time.Minute, "how long one test may take before the run counts as hung")
@@ -92,6 +97,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	s, err := copySuite(f.suite, f.add, filepath.Join(scratch, "suite"), f.strict)
 	if err != nil {
+		return err
+	}
+	if err := s.rename(f.runner); err != nil {
 		return err
 	}
 	cases, err := s.choose(fl.Args(), f.strict)

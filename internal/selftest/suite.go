@@ -40,14 +40,18 @@ const (
 // suite is a copy of the kernel's selftests of ftrace.
 type suite struct {
 	dir   string
+	entry string      // the program that runs the tests
 	held  string      // the file in which strict assertions note that they were true
 	cases []*testCase // in ftracetest's order
 }
 
+// runner is the program of the suite that runs its tests.
+const runner = "ftracetest"
+
 // copySuite copies the suite, so that its source stays clean. It adds a test if add
 // names one, and with strict makes the copy strict.
 func copySuite(from, add, to string, strict bool) (*suite, error) {
-	if _, err := os.Stat(filepath.Join(from, "ftracetest")); err != nil {
+	if _, err := os.Stat(filepath.Join(from, runner)); err != nil {
 		return nil, fmt.Errorf("%s is not the suite: %w", from, err)
 	}
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
@@ -58,7 +62,7 @@ func copySuite(from, add, to string, strict bool) (*suite, error) {
 			return nil, err
 		}
 	}
-	s := &suite{dir: to, held: filepath.Join(to, "held")}
+	s := &suite{dir: to, entry: filepath.Join(to, runner), held: filepath.Join(to, "held")}
 	tests := filepath.Join(to, "test.d")
 	var instances []*testCase
 	err := filepath.WalkDir(tests, func(path string, d fs.DirEntry, err error) error {
@@ -100,6 +104,23 @@ func copySuite(from, add, to string, strict bool) (*suite, error) {
 		c.number = i + 1
 	}
 	return s, nil
+}
+
+// rename gives the program that runs the tests another name. The old name stays as well,
+// because a test looks for it.
+func (s *suite) rename(name string) error {
+	if name == runner {
+		return nil
+	}
+	if name != filepath.Base(name) {
+		return fmt.Errorf("-runner %q: want a name without a folder", name)
+	}
+	renamed := filepath.Join(s.dir, name)
+	if err := os.Link(s.entry, renamed); err != nil {
+		return fmt.Errorf("-runner %s: %w", name, err)
+	}
+	s.entry = renamed
+	return nil
 }
 
 func addTest(file, dir string) error {
@@ -155,7 +176,7 @@ func (s *suite) run(ctx context.Context, f flags, cases []*testCase, stderr io.W
 	if err != nil {
 		return err
 	}
-	args := []string{"exec", "--", filepath.Join(s.dir, "ftracetest"), "-k", "-l", logs}
+	args := []string{"exec", "--", s.entry, "-k", "-l", logs}
 	if len(cases) < len(s.cases) {
 		for _, c := range cases {
 			if !c.Instance {

@@ -4,8 +4,8 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,13 +37,19 @@ type Bridge struct {
 	tgids map[uint32]int // of callers that are threads
 	cwds  map[int]string // by process: where it was when it was last seen, see moved
 	swept time.Time
-	done  chan struct{}
 
-	execs *execs // nil: nobody tells
-	pids  pids
+	more chan struct{}  // there is something to bring into the simulation
+	stop chan struct{}  // closed by Close
+	work sync.WaitGroup // the goroutines
 
-	ear   sync.Mutex // of what follows, and of reading news; taken inside mu
-	heard []heard    // not brought into the simulation yet
+	execs     *execs // nil: nobody tells
+	pids      pids
+	observed  []uint32    // see Observed
+	observing atomic.Bool // see Observe
+
+	ear       sync.Mutex               // of what follows, and of reading news; taken inside mu
+	heard     []heard                  // not brought into the simulation yet
+	executing map[int]workload.Syscall // by process: the latest call of execve that was observed
 }
 
 // heard is news with what /proc says of a new program: that is asked at once, because
@@ -51,8 +57,9 @@ type Bridge struct {
 type heard struct {
 	news
 	program program
-	guest   int // the guest's number of pid
-	young   int // and of child
+	guest   int              // the guest's number of pid
+	young   int              // and of child
+	call    workload.Syscall // of called
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -64,31 +71,40 @@ const (
 	maxTime  = 400_000_000 // ns; guests are done long before, unless the CPUs are taken
 )
 
+// gatherTime is how long news may wait for others. A request does not wait: it brings what
+// there is. Without it, each call of a busy guest would wake this process once more.
+const gatherTime = 2 * time.Millisecond
+
 // sweepTime is how often the bridge looks whether its guests are still there.
 const sweepTime = time.Second
 
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
-	b := &Bridge{cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, done: make(chan struct{})}
+	b := &Bridge{
+		cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, executing: map[int]workload.Syscall{},
+		more: make(chan struct{}, 1), stop: make(chan struct{}), observed: observed(cfg.Guests),
+	}
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news
 			b.execs, _ = listenExecs() // without, some programs have no name
-			go b.follow()
-			return b
+			b.work.Go(b.follow)
 		}
 	}
-	close(b.done)
+	b.work.Go(b.bring)
 	return b
 }
 
 // Close stops listening.
 func (b *Bridge) Close() {
+	if b.news != nil {
+		b.news.close()
+	}
+	close(b.stop)
+	b.work.Wait()
 	if b.news == nil {
 		return
 	}
-	b.news.close()
-	<-b.done
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.news.free()
@@ -101,25 +117,35 @@ func (b *Bridge) follow() {
 	// Of its own thread, which comes first where it may: without, more is missed.
 	runtime.LockOSThread()
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -20)
-	more := make(chan struct{}, 1)
-	go b.bring(more)
 	for b.news.wait() {
 		if b.hear() {
-			more <- struct{}{} // wait until there is room again
+			select {
+			case b.more <- struct{}{}: // wait until there is room again
+			case <-b.stop:
+			}
 			continue
 		}
-		select {
-		case more <- struct{}{}:
-		default:
-		}
+		b.tell()
 	}
-	close(more)
+}
+
+// tell says that there is something to bring into the simulation.
+func (b *Bridge) tell() {
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
 }
 
 // bring brings news into the simulation when there are any.
-func (b *Bridge) bring(more <-chan struct{}) {
-	defer close(b.done)
-	for range more {
+func (b *Bridge) bring() {
+	for {
+		select {
+		case <-b.more:
+		case <-b.stop:
+			return
+		}
+		time.Sleep(gatherTime)
 		b.mu.Lock()
 		b.cfg.Do(func() {
 			b.drain()
@@ -133,8 +159,16 @@ func (b *Bridge) bring(more <-chan struct{}) {
 func (b *Bridge) hear() (full bool) {
 	b.ear.Lock()
 	defer b.ear.Unlock()
+	return b.read()
+}
+
+// read is hear for one who has locked b.ear.
+func (b *Bridge) read() (full bool) {
 	if len(b.heard) >= maxHeard {
 		return true
+	}
+	if b.news == nil {
+		return false
 	}
 	b.news.drain(func(n news) {
 		h := heard{news: n, guest: b.pids.known(n.pid)}
@@ -145,13 +179,20 @@ func (b *Bridge) hear() (full bool) {
 		case forked:
 			h.young = b.pids.forked(n.pid, n.child)
 		case execed:
-			h.program = programOf(n.pid, b.execs)
+			h.program = b.begun(n.pid)
 		case exited:
 			b.pids.ended(n.pid)
 		}
 		b.heard = append(b.heard, h)
 	})
 	return false
+}
+
+// begun is the program that a process has begun to run; b.ear is locked.
+func (b *Bridge) begun(pid int) program {
+	call := b.executing[pid]
+	delete(b.executing, pid)
+	return programOf(pid, b.execs, call)
 }
 
 // Enter says that all guests live in a PID namespace of their own, of which init is the
@@ -195,65 +236,6 @@ func looks(r fusefs.Request) bool {
 	return r.Op == fusefs.OpOpen || r.Op == fusefs.OpWrite
 }
 
-// call is the system call behind a request.
-//
-// Departure: one of which it is not known before that it fails ends as if it went
-// well, a read and a write with as many bytes as they asked for.
-func (b *Bridge) call(pid int, r fusefs.Request) {
-	if r.Op == fusefs.OpChdir {
-		b.cwds[pid] = b.path(r.Path) // where it will be
-	} else {
-		b.moved(pid, r.PID)
-	}
-	b.beside(pid, r)
-	ret := int64(r.Size)
-	switch {
-	case r.Errno != 0:
-		ret = -int64(r.Errno)
-	case r.Op == fusefs.OpOpen:
-		ret = firstFD
-	}
-	if r.Op == fusefs.OpWrite && strings.HasPrefix(r.Path, "/proc/") && !strings.HasPrefix(r.Path, "/proc/sys/") {
-		b.cfg.Guests.WriteProc(pid, ret)
-	} else if nr, ok := calls[r.Op]; ok {
-		b.cfg.Guests.Call(pid, workload.Syscall{NR: nr, Ret: ret, Size: r.Size, Path: b.path(r.Path)})
-	}
-}
-
-// moved notices that a guest has gone to another folder of the mount. Unless it has to ask
-// (fusefs.Config.AskAccess) the kernel tells nobody of that: it checks by itself whether the
-// guest may.
-//
-// Departure: without AskAccess, the system call happens when the guest next uses a file of
-// the mount, and not at all if it is back by then.
-func (b *Bridge) moved(pid, thread int) {
-	cwd := cwdOf(thread)
-	if cwd == "" || cwd == b.cwds[pid] {
-		return
-	}
-	b.cwds[pid] = cwd
-	if _, ok := strings.CutPrefix(cwd+"/", b.cfg.Root+"/"); ok {
-		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysChdir, Path: cwd})
-	}
-}
-
-// path is what a program calls a file of the mount.
-func (b *Bridge) path(name string) string {
-	if strings.HasPrefix(name, "/") {
-		return name
-	}
-	return path.Join(b.cfg.Root, name)
-}
-
-// firstFD is the descriptor that a program gets which has none but the standard ones.
-const firstFD = 3
-
-// calls are the system calls, by their numbers on x86-64, behind requests.
-var calls = map[fusefs.Op]int64{
-	fusefs.OpOpen: 257, fusefs.OpRead: 0, fusefs.OpWrite: 1, fusefs.OpMkdir: 83, fusefs.OpRmdir: 84,
-	fusefs.OpReadDir: 217, fusefs.OpChdir: sysChdir,
-}
-
 // settle runs the machine until its guests have done what they have to do: the
 // forks, execs and exits, and with all the system calls.
 func (b *Bridge) settle(all bool) {
@@ -271,15 +253,15 @@ func (b *Bridge) settle(all bool) {
 
 // drain brings the kernel's news into the simulation.
 func (b *Bridge) drain() {
-	if b.news == nil {
-		return
-	}
 	b.hear()
 	b.ear.Lock()
 	all := b.heard
 	b.heard = nil
 	b.ear.Unlock()
 	for _, n := range all {
+		if n.what == called && b.news == nil {
+			b.meet(n.guest, n.pid)
+		}
 		if !b.cfg.Guests.Known(n.guest) {
 			continue
 		}
@@ -292,7 +274,17 @@ func (b *Bridge) drain() {
 		case exited:
 			b.cfg.Guests.Exit(n.guest)
 			delete(b.cwds, n.guest)
+		case called:
+			b.cfg.Guests.Call(n.guest, n.call)
 		}
+	}
+}
+
+// meet notices by /proc what the kernel did not tell of a process that was observed: that it
+// is the child of a guest, and which program it runs.
+func (b *Bridge) meet(pid, host int) {
+	if b.cfg.Guests.Known(pid) || b.cfg.Guests.Known(b.pids.of(parentOf(host))) {
+		b.welcome(pid, host)
 	}
 }
 
@@ -307,8 +299,10 @@ func (b *Bridge) exec(pid int, p program) {
 	if p.comm == "" {
 		p.comm = b.cfg.Guests.Comm(pid) // it has ended already
 	}
-	b.cfg.Guests.Exec(pid, p.comm, p.path, p.policy, p.prio)
-	b.started(pid, p)
+	if p.call.Path == "" {
+		p.call.Path = p.path
+	}
+	b.cfg.Guests.Exec(pid, p.comm, p.call, p.policy, p.prio)
 }
 
 // welcome makes the caller of a request, the process host, the guest pid, and notices by
@@ -329,7 +323,10 @@ func (b *Bridge) welcome(pid, host int) {
 		}
 	}
 	if b.news == nil && comm != "" && g.Known(pid) && g.Comm(pid) != comm {
-		b.exec(pid, programOf(host, nil))
+		b.ear.Lock()
+		p := b.begun(host)
+		b.ear.Unlock()
+		b.exec(pid, p)
 	}
 }
 

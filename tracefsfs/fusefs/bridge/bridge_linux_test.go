@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { os.Exit(testutil.RunWithPrivateMounts(m)) }
 func mount(t *testing.T, noConnector bool) (string, *bridge.Bridge) {
 	t.Helper()
 	testutil.NeedPrivateMounts(t, fusefs.Available())
-	sim, err := machine.New(machine.Config{CPUs: 2})
+	// A process has any number, in a namespace of its own also the smallest.
+	sim, err := machine.New(machine.Config{CPUs: 2, Foreign: machine.PIDs{First: 1, Limit: 1 << 22}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestBridge(t *testing.T) {
 	}{
 		{"connector", false, false, []string{
 			`comm=sh pid=SELF child_comm=sh child_pid=USER\b`, `sched_process_exec: filename=.*/cat pid=USER old_pid=USER\b`,
-			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .* sys_chdir\(`,
+			`sched_process_exit: comm=cat pid=USER\b`, `cat-USER .* sys_openat\(`, `sh-SELF .* sys_chdir\(`, `sh-SELF .* sys_write\(fd: 1, buf: [0-9a-f]+, count: 7\)`,
 			`child_comm=sh child_pid=OTHER\b`, `sched_process_exit: comm=\S+ pid=OTHER\b`, // by its file's name, if it was gone before it was asked
 		}, nil},
 		{"proc", true, false, []string{
@@ -156,11 +157,10 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// inNamespace is the first process of a PID namespace. When it has been told that it is
-// known, it runs the script under a number that no simulated task has.
+// inNamespace is the first process of a PID namespace. It runs the script when it has been
+// told that it is known.
 const inNamespace = `
 read -r known
-echo 9999 > /proc/sys/kernel/ns_last_pid
 script=$1
 shift
 sh -c "$script" sh "$@"

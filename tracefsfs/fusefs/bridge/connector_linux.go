@@ -22,6 +22,7 @@ const (
 	threaded      // it has one more thread
 	execed
 	exited
+	called // it makes a system call; not of the connector but of Observe
 )
 
 // connector is the kernel's process connector: a socket on which it tells of the

@@ -3,14 +3,18 @@
 // the trace.
 //
 //	client ── open ──→ fusefs ── Before ──→ Bridge ──→ workload.Guests ──→ machine
-//	kernel ── fork, exec, exit of all processes ──┘
+//	kernel ── fork, exec, exit of all processes ──┤
+//	cell ── system calls beside the tree ─Observe─┘
 //
 // Whoever touches the mount becomes a guest, and so do its children. Each request
-// is a system call of the guest. What processes do without touching the mount is
-// told by the kernel's process connector; where that is not to be had (without root,
-// in a container) /proc is looked at with each request, which sees less. What programs
-// those were that have ended before anybody asked is told by fanotify, where that is to
-// be had, too.
+// is a system call of the guest, with the arguments that the thread has which waits for the
+// answer. In a cell, calls that name files are observed as well, whatever files they are
+// (see Observe). Nothing depends on what a program is called.
+//
+// Births, new programs and ends are told by the kernel's process connector; where that is
+// not to be had (without root, in a container) /proc is looked at with each request, which
+// sees less. What programs those were that have ended before anybody asked is told by
+// fanotify, where that is to be had, too.
 //
 // Before a request is served, what the kernel told until then is brought into the
 // simulation and the machine runs until its guests have done it: a child that was
@@ -20,8 +24,12 @@
 // by their numbers there. The connector tells those of the host; /proc translates, of a
 // process that has ended before anybody asked what came before it (see pids).
 //
-// Departure: a process outside of a cell is a guest under its pid as the host gives it. Other threads
-// than the first, and processes whose pid a simulated task has, are not shown.
+// Departure: other threads than the first are not shown; their calls are those of the first.
+//
+// Departure: what guests do with files outside of the tree that are open already, as read,
+// write and close, is not shown. Outside of a cell, in a cell whose calls cannot be
+// observed, and on other computers than x86-64, nothing that they do beside the tree is
+// shown but births, new programs and ends.
 //
 // Left out: systems other than Linux.
 package bridge

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"testing"
+
+	"ftracelab/workload"
 )
 
 // told is a message of fanotify.
@@ -76,7 +78,7 @@ func TestExecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.ProcessState.Pid()
-	if got := programOf(pid, e); path.Base(got.path) != "true" || got.comm != "true" {
+	if got := programOf(pid, e, workload.Syscall{}); path.Base(got.path) != "true" || got.comm != "true" {
 		t.Errorf("the program is %+v", got)
 	}
 	if got := e.take(pid); got != "" {

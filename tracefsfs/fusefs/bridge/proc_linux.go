@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ftracelab/machine"
+	"ftracelab/workload"
 )
 
 func proc(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
@@ -45,18 +46,24 @@ func cwdOf(pid int) string {
 // program is what a process runs.
 type program struct {
 	comm, path string
-	args       []string
+	call       workload.Syscall // the call that executed it, if that was observed
 	policy     machine.Policy
 	prio       int
 }
 
-// programOf is the program that a process has begun to run. Of one that has ended
-// already it knows what execs does, which may be nothing.
-func programOf(pid int, execs *execs) program {
-	p := program{args: argsOf(pid)} // what goes first when it ends
-	p.comm, p.path = commOf(pid), exeOf(pid)
+// programOf is the program that a process has begun to run by a call, which is empty if it
+// was not observed. Of a process that has ended already it knows what the call says, or
+// what execs does, which may be nothing.
+//
+// Kernel: begin_new_exec, fs/exec.c: a task is called by the file that was executed.
+func programOf(pid int, execs *execs, call workload.Syscall) program {
+	p := program{comm: commOf(pid), path: exeOf(pid), call: call}
 	p.policy, p.prio = schedOf(pid)
-	if name := execs.take(pid); name != "" && (p.comm == "" || p.path == "") {
+	name := execs.take(pid)
+	if call.Path != "" {
+		name = call.Path
+	}
+	if name != "" && (p.comm == "" || p.path == "") {
 		p.path = name
 		p.comm = path.Base(name)
 		p.comm = p.comm[:min(len(p.comm), maxComm)]

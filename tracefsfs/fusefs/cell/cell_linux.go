@@ -215,6 +215,11 @@ type Program struct {
 	// Started is called with the first process of the cell, as this process sees it,
 	// before that starts another.
 	Started func(pid int)
+	// Observe is called before each system call of the program, and of what it starts, whose
+	// number is in Calls. The calls wait until it returns, one behind the other. It is not
+	// called where the kernel does not let this process observe them.
+	Observe func(Call)
+	Calls   []uint32
 }
 
 // Run runs a program in the cell and returns its status. It ends, and so does all that it
@@ -253,9 +258,19 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	cmd.ExtraFiles = []*os.File{r}
+	observed, err := newObserved()
+	if err != nil {
+		return 1, errors.Join(err, r.Close(), w.Close())
+	}
+	theirs, err := observed.ask(p.Calls)
+	if err != nil {
+		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
+	}
+	cmd.ExtraFiles = []*os.File{r, theirs} // at planFD and observerFD
+	go observed.follow(p.Observe)
 	status, err = run(cmd, func() {
 		r.Close()
+		theirs.Close()
 		if p.Started != nil {
 			p.Started(cmd.Process.Pid)
 		}
@@ -264,6 +279,7 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	})
 	r.Close()
 	w.Close()
+	theirs.Close()
 	if err != nil {
 		err = fmt.Errorf("namespaces of the cell: %w", err)
 	}

@@ -7,7 +7,8 @@
 //	                                             │ furnish    mounts: what is there
 //	                                             │ dropRights capabilities
 //	                                             │ filter     system calls
-//	                                             └ watch ───→ the program
+//	                                             └ watch ───→ the program, whose calls
+//	                                                          the server observes
 //
 // The program must never reach the host's tracing, nor the server. It is to find:
 //
@@ -37,6 +38,10 @@
 // Without root a cell is made in a user namespace, where the host allows one and /dev/fuse
 // can be opened. The host's mounts cannot be taken out there, so they are covered, and the
 // program cannot uncover them.
+//
+// Which processes a program starts and which files it names is shown in the trace, so the
+// server is told of these calls before they happen (Program.Observe). That restricts
+// nothing: what a program must not do is forbidden as above.
 //
 // Departure: perf_event_open is EPERM, or the host's (Config.PerfEvents).
 //

@@ -10,10 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// firstPID is the number of the program in its PID namespace, about: the smaller ones are
-// those of simulated tasks.
-const firstPID = 10_000
-
 // furnish makes of the host's mounts, of which the calling process has a copy, those of
 // the cell.
 func furnish(p plan) error {
@@ -116,9 +112,8 @@ func mountProc(network bool) error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("a /proc of its own: %w (a container that hides parts of /proc does not allow one)", err)
 	}
-	err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(firstPID-1)), 0)
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without CONFIG_CHECKPOINT_RESTORE
-		return fmt.Errorf("pids of its own: %w", err)
+	if err := setPIDs(); err != nil {
+		return err
 	}
 	if !network {
 		if err := loopback(); err != nil {

@@ -90,7 +90,7 @@ func prepare() error {
 	if err != nil {
 		return err
 	}
-	if err := install(f); err != nil {
+	if _, err := install(f, 0); err != nil {
 		return err
 	}
 	return fmt.Errorf("%s: %w", self, syscall.Exec(fmt.Sprintf("/proc/self/fd/%d", binary), os.Args, os.Environ()))
@@ -118,6 +118,10 @@ func watch(argv []string) (status int, err error) {
 	}
 	if err := closeOnExec(); err != nil {
 		return 1, err
+	}
+	runtime.LockOSThread() // what this thread starts is observed, the other threads are not
+	if err := letObserve(observerFD); err != nil {
+		fmt.Fprintf(os.Stderr, "ftracelab: system calls beside the tracefs will not be shown: %v\n", err)
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP)

@@ -110,14 +110,14 @@ func filter(perfEvents, network bool) ([]unix.SockFilter, error) {
 
 var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// install makes f the filter of the calling thread and what it executes, which must have
-// no_new_privs.
-func install(f []unix.SockFilter) error {
+// install makes f a filter of the calling thread and what it executes, which must have
+// no_new_privs. It returns a descriptor if the flags ask for one.
+func install(f []unix.SockFilter, flags uintptr) (fd int, err error) {
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(f)
 	if errno != 0 {
-		return fmt.Errorf("seccomp: %w", errno)
+		return -1, fmt.Errorf("seccomp: %w", errno)
 	}
-	return nil
+	return int(r), nil
 }

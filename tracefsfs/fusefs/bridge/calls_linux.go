@@ -1,0 +1,252 @@
+package bridge
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/workload"
+)
+
+// pathCall is a system call whose argument path is the address of a path. One with two
+// paths has the first in its first argument.
+type pathCall struct {
+	nr   int64
+	path int
+	two  bool
+}
+
+// calls are the system calls, by their numbers on x86-64, behind requests.
+var calls = map[fusefs.Op]pathCall{
+	fusefs.OpOpen: {nr: 257, path: 1}, fusefs.OpRead: {nr: 0, path: -1}, fusefs.OpWrite: {nr: 1, path: -1},
+	fusefs.OpMkdir: {nr: 83}, fusefs.OpRmdir: {nr: 84}, fusefs.OpReadDir: {nr: 217, path: -1}, fusefs.OpChdir: {nr: sysChdir},
+}
+
+// call is the system call behind a request. What the thread says of it, which waits for
+// the request, is preferred to what the request says.
+//
+// Departure: one of which it is not known before that it fails ends as if it went
+// well, a read and a write with as many bytes as they asked for. A call whose arguments
+// cannot be seen, because /proc does not let this process look at the thread, or because it
+// is another call (readv, pread64, sendfile ...), is the simplest one for its request, with
+// arguments that are made up.
+func (b *Bridge) call(pid int, r fusefs.Request) {
+	observing := b.observing.Load()
+	switch {
+	case r.Op == fusefs.OpChdir:
+		b.cwds[pid] = b.path(r.Path) // where it will be
+	case !observing:
+		b.moved(pid, r.PID)
+	}
+	ret := int64(r.Size)
+	switch {
+	case r.Errno != 0:
+		ret = -int64(r.Errno)
+	case r.Op == fusefs.OpOpen:
+		ret = firstFD
+	}
+	if r.Op == fusefs.OpWrite && strings.HasPrefix(r.Path, "/proc/") && !strings.HasPrefix(r.Path, "/proc/sys/") {
+		b.cfg.Guests.WriteProc(pid, ret)
+		return
+	}
+	c, ok := calls[r.Op]
+	if !ok {
+		return
+	}
+	nr, args, seen := waiting(r.PID)
+	if observing && c.path >= 0 && (!seen || b.observes(nr)) {
+		return // it was told of
+	}
+	call := workload.Syscall{NR: c.nr, Path: b.path(r.Path)}
+	if seen && nr == c.nr {
+		call = readCall(r.PID, c, args)
+		if c.path < 0 {
+			call.Path = b.path(r.Path) // of the open file
+		}
+	}
+	call.Ret, call.Size = ret, r.Size
+	b.cfg.Guests.Call(pid, call)
+}
+
+// moved notices that a guest has gone to another folder of the mount. Unless it has to ask
+// (fusefs.Config.AskAccess) the kernel tells nobody of that: it checks by itself whether the
+// guest may.
+//
+// Departure: without AskAccess, the system call happens when the guest next uses a file of
+// the mount, and not at all if it is back by then.
+func (b *Bridge) moved(pid, thread int) {
+	cwd := cwdOf(thread)
+	if cwd == "" || cwd == b.cwds[pid] {
+		return
+	}
+	b.cwds[pid] = cwd
+	if _, ok := strings.CutPrefix(cwd+"/", b.cfg.Root+"/"); ok {
+		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysChdir, Path: cwd})
+	}
+}
+
+// path is what a program calls a file of the mount.
+func (b *Bridge) path(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return path.Join(b.cfg.Root, name)
+}
+
+// firstFD is the descriptor that a program gets which has none but the standard ones.
+const firstFD = 3
+
+// Observed are the numbers of the system calls of which Observe is to be told: those that
+// guests can make.
+func (b *Bridge) Observed() []uint32 { return b.observed }
+
+// observed are the numbers of the calls that are observable and that guests can make.
+func observed(g *workload.Guests) []uint32 {
+	var numbers []uint32
+	for _, c := range observable {
+		if g.Calls(c.nr) {
+			numbers = append(numbers, uint32(c.nr))
+		}
+	}
+	return numbers
+}
+
+// observes reports whether a system call is one of Observed.
+func (b *Bridge) observes(nr int64) bool { return slices.Contains(b.observed, uint32(nr)) }
+
+// Observe is told of a system call that a thread is about to make, and that waits until it
+// returns; waits reports whether it still does. From the first call on, the calls behind
+// requests are not made up: those of Observed come here, too, before their requests.
+//
+// Departure: whether an observed call fails is not known, as it has not happened yet. It
+// ends as if it went well; a call that opens a file returns the descriptor 3.
+func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
+	i := slices.IndexFunc(observable, func(c pathCall) bool { return c.nr == nr })
+	if i < 0 {
+		return
+	}
+	call := readCall(tid, observable[i], args)
+	if !waits() {
+		return
+	}
+	b.observing.Store(true)
+	process, guest := tid, b.pids.known(tid)
+	b.ear.Lock()
+	defer b.ear.Unlock()
+	if _, begun := b.executing[tid]; begun || guest == 0 {
+		// What happened to the thread before comes first: its birth, and its program.
+		b.read()
+		guest = b.pids.known(tid)
+	}
+	if guest == 0 { // it is not the first thread, or the kernel does not tell of births
+		process = processOf(tid)
+		guest = b.pids.of(process)
+	}
+	if nr == sysExecve {
+		if len(b.executing) >= maxExecs {
+			clear(b.executing)
+		}
+		b.executing[process] = call // it becomes another program when the kernel says so
+		return
+	}
+	if len(b.heard) >= maxHeard {
+		return
+	}
+	b.heard = append(b.heard, heard{news: news{what: called, pid: process}, guest: guest, call: call})
+	if len(b.heard) == 1 {
+		b.tell()
+	}
+}
+
+// readCall is the call that a waiting thread makes, with the paths that its memory holds.
+func readCall(tid int, c pathCall, args [6]uint64) workload.Syscall {
+	call := workload.Syscall{NR: c.nr, Known: true, Args: args}
+	switch c.nr {
+	case 2, 257, 85:
+		call.Ret = firstFD
+	}
+	if c.path >= 0 {
+		call.PathAt = args[c.path]
+		call.Path = textAt(tid, call.PathAt)
+	}
+	if c.two {
+		call.TargetAt = args[0]
+		call.Target = textAt(tid, call.TargetAt)
+	}
+	return call
+}
+
+// maxPath is how long a path can be.
+//
+// Kernel: PATH_MAX, include/uapi/linux/limits.h.
+const maxPath = 4096
+
+// textAt is the text at an address of a process's memory; "" if it cannot be read.
+func textAt(tid int, addr uint64) string {
+	var buf [maxPath]byte
+	n := 0
+	for n < len(buf) {
+		// Not beyond a page: the next one may not be there.
+		size := min(len(buf)-n, maxPath-int((addr+uint64(n))%maxPath))
+		local := []unix.Iovec{{Base: &buf[n]}}
+		local[0].SetLen(size)
+		got, err := unix.ProcessVMReadv(tid, local, []unix.RemoteIovec{{Base: uintptr(addr) + uintptr(n), Len: size}}, 0)
+		if err != nil || got <= 0 {
+			break
+		}
+		if end := bytes.IndexByte(buf[n:n+got], 0); end >= 0 {
+			return string(buf[:n+end])
+		}
+		n += got
+	}
+	return string(buf[:n])
+}
+
+// waiting is the system call in which a thread waits; not ok if it runs, has ended, or may
+// not be looked at.
+//
+// Kernel: proc_pid_syscall, fs/proc/base.c.
+func waiting(tid int) (nr int64, args [6]uint64, ok bool) {
+	if runtime.GOARCH != "amd64" {
+		return 0, args, false
+	}
+	for range maxLooks {
+		text, err := os.ReadFile(proc(tid, "syscall"))
+		if err != nil {
+			return 0, args, false
+		}
+		if nr, args, ok = parseSyscall(string(text)); ok {
+			return nr, args, true
+		}
+		runtime.Gosched() // it has just asked, and is not asleep yet
+	}
+	return 0, args, false
+}
+
+// maxLooks is how often a thread is looked at that does not sleep yet.
+const maxLooks = 10
+
+// parseSyscall reads /proc/PID/syscall: a number, six arguments, and where the thread is.
+func parseSyscall(text string) (nr int64, args [6]uint64, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != 9 {
+		return 0, args, false
+	}
+	nr, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return 0, args, false
+	}
+	for i := range args {
+		if args[i], err = strconv.ParseUint(words[1+i], 0, 64); err != nil {
+			return 0, args, false
+		}
+	}
+	return nr, args, true
+}
