@@ -39,6 +39,9 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 			return nil // the tick was stopped, or started anew
 		}
 		next := irq.At + tickLength
+		for next <= w.m.Now() {
+			next += tickLength // interrupts were off for longer than a tick
+		}
 		if irq.From == machine.InHalt && c.Runnable() == 0 {
 			next += w.around(10 * tickLength) // the tick is stopped while idle
 		}
