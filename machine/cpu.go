@@ -34,6 +34,7 @@ type CPU struct {
 	watchdog watchdog
 	rq       []*Task   // the run queue: tasks that wait for the CPU, the next to run first
 	since    Time      // when Current was switched in
+	told     bool      // sched_switch has been passed, and Current is not the next task yet
 	picked   Switching // the context switch that is going on, or the last one
 
 	charged   Time   // up to when the budget of the running task has been charged

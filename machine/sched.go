@@ -79,6 +79,7 @@ func (c *CPU) takeNext() *Task {
 // just before it.
 func (c *CPU) performSwitch(*Task, *activation, *Op) {
 	p := &c.picked
+	c.told = true
 	if c.on(EvSchedSwitch) {
 		c.args.schedSwitch = SchedSwitch{
 			Preempt: p.State == StatePreempted, Prev: p.Prev, Next: p.Next, PrevState: p.State,
@@ -89,6 +90,10 @@ func (c *CPU) performSwitch(*Task, *activation, *Op) {
 		c.m.Hooks.Switch(c, p.Prev, p.Next)
 	}
 }
+
+// Departing reports whether the current task has passed sched_switch and is about to
+// leave the CPU.
+func (c *CPU) Departing() bool { return c.told }
 
 // switchNow does a context switch without code.
 func (c *CPU) switchNow() {
@@ -102,7 +107,7 @@ func (c *CPU) switchNow() {
 // Kernel: __switch_to, arch/x86/kernel/process_64.c.
 func (c *CPU) switchTo() {
 	prev, next := c.picked.Prev, c.picked.Next
-	c.charged = c.Time
+	c.charged, c.told = c.Time, false
 	prev.runtime += c.Time - c.since
 	c.Current, next.cpu, c.since, c.accounted = next, c, c.Time, c.Time
 	c.halted = false
