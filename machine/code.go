@@ -16,13 +16,15 @@ type Op struct {
 type OpKind uint8
 
 const (
-	OpCall   OpKind = iota // call Sites[Arg]
-	OpReturn               // return from the innermost function
-	OpTrace                // a tracepoint, and what the machine does there
-	OpSwitch               // context switch; Arg is the state in which the task goes to sleep
-	OpHalt                 // idle: wait for an interrupt, then go on at Arg if there is work, else at Delta
-	OpPrintk               // call trace_printk with Printks[Arg]
-	OpProbe                // Stay.Probe is called
+	OpCall     OpKind = iota // call Sites[Arg]
+	OpReturn                 // return from the innermost function
+	OpTrace                  // a tracepoint, and what the machine does there
+	OpSwitch                 // choose the next task, and execute Workload.Switch; Arg is the state in which the task goes to sleep
+	OpHalt                   // idle: wait for an interrupt, then go on at Arg if there is work, else at Delta
+	OpPrintk                 // call trace_printk with Printks[Arg]
+	OpProbe                  // Stay.Probe is called
+	OpSwitchTo               // the next task becomes the current one
+	OpFinish                 // execute Workload.Finish, in a task that has never run before
 )
 
 // Flags of an Op; the values are those of the kernel's TRACE_FLAG_*.
@@ -102,9 +104,22 @@ type Workload interface {
 	Preempt(c *CPU, t *Task) Code
 	// Wakee chooses the task that a wake-up of that class wakes; nil: none.
 	Wakee(c *CPU, class int32) *Task
+	// Switch returns what c executes from the choice of the next task to the context
+	// switch. It has the tracepoint EvSchedSwitch and ends with OpSwitchTo. If the task
+	// goes on, it has neither. Without code, a switch takes no time.
+	Switch(c *CPU, s Switching) Code
+	// Finish returns what s.Next, which has just become the current task of c, executes
+	// first. born says that it has never run before.
+	Finish(c *CPU, s Switching, born bool) Code
 	// Event is called when code has come to an event that the workload has to carry
 	// out: fork, exec and exit.
 	Event(c *CPU, t *Task, e Event, arg int32)
+}
+
+// Switching is a context switch of a CPU. If Next is Prev, the task goes on.
+type Switching struct {
+	Prev, Next *Task
+	State      int64 // in which Prev leaves, one of State…
 }
 
 // StayKind says how a task enters the kernel.

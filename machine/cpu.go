@@ -32,8 +32,10 @@ type CPU struct {
 	nmiAt    Time // when the CPU takes its next NMI; never if none is under way, or one runs
 	nmiRuns  bool // the code of an NMI runs, from its first step to its last
 	watchdog watchdog
-	rq       []*Task // the run queue: tasks that wait for the CPU, the next to run first
-	since    Time    // when Current was switched in
+	rq       []*Task   // the run queue: tasks that wait for the CPU, the next to run first
+	since    Time      // when Current was switched in
+	told     bool      // sched_switch has been passed, and Current is not the next task yet
+	picked   Switching // the context switch that is going on, or the last one
 
 	charged   Time   // up to when the budget of the running task has been charged
 	accounted Time   // up to when sched_stat_runtime has reported
@@ -102,7 +104,11 @@ func (c *CPU) step() {
 	case OpTrace:
 		c.perform(t, op)
 	case OpSwitch:
-		c.reschedule(op)
+		c.schedule(op, a)
+	case OpSwitchTo:
+		c.switchTo()
+	case OpFinish:
+		c.pushSwitch(t, c.m.kernel.Workload.Finish(c, c.picked, true), Op{})
 	case OpPrintk:
 		if c.m.Hooks.Printk != nil {
 			c.m.Hooks.Printk(c, &c.m.kernel.Printks[op.Arg])

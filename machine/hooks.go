@@ -36,7 +36,8 @@ type Hooks struct {
 	// where it goes on. If Task.Starts is set, that tells it instead, and the hook then
 	// clears it.
 	User func(c *CPU)
-	// Switch runs when c changes tasks, before Current changes.
+	// Switch runs where sched_switch is reported: c is about to change tasks, and Current
+	// is still prev.
 	Switch func(c *CPU, prev, next *Task)
 	// Hotplug runs before a CPU goes offline, while its tasks still run, and after one
 	// has come online.

@@ -112,8 +112,8 @@ func (c *CPU) pushAway() {
 	t := c.Current
 	c.NeedResched = false
 	t.userLeft = 0
-	c.switchTo(c.takeNext(), StatePreempted)
-	c.moveAway(t)
+	c.pick(c.takeNext(), StatePreempted)
+	c.switchNow()
 	c.advance()
 }
 

@@ -107,7 +107,7 @@ func (c *CPU) origin() Origin {
 	switch t := c.Current; {
 	case c.halted && len(t.acts) == 1:
 		return InHalt
-	case len(t.acts) == 0 && t.program == nil, len(t.acts) == 0 && !t.Kernel:
+	case len(t.acts) == 0 && !t.Kernel:
 		return InUser
 	}
 	return InKernel
@@ -168,6 +168,10 @@ func (c *CPU) leave(t *Task) {
 		c.leaveNMI(t, &a)
 		return
 	}
+	if a.kind == actSwitch {
+		c.advance()
+		return
+	}
 	if a.kind == actInterrupt {
 		if irq := &a.irq; irq.Task != nil && irq.Task.sleeps == irq.sleep && irq.Task.asleep() {
 			c.wake(irq.Task)
@@ -202,6 +206,9 @@ func (c *CPU) resume(t *Task, a *activation) {
 		return
 	}
 	c.opDue = c.Time + a.left
+	if t == c.idle && len(t.acts) == 0 && len(c.rq) > 0 {
+		c.opDue = c.Time + 1 // an idle task without an idle loop: see enter
+	}
 }
 
 // halt makes the idle task wait for an interrupt, unless there is work.
@@ -275,14 +282,18 @@ func (c *CPU) between(t *Task) {
 
 // enter begins the next stay of t, whose time has come.
 func (c *CPU) enter(t *Task) {
-	if t == c.idle && len(c.rq) > 0 {
-		c.NeedResched = false // an idle task without an idle loop
-		c.switchTo(c.takeNext(), StateRunning)
+	fresh := !t.pending
+	if fresh {
+		c.between(t)
+	}
+	switch loops := t != c.idle || len(t.next.Code) > 0; {
+	case !loops && len(c.rq) > 0:
+		c.NeedResched = false
+		c.pick(c.takeNext(), StateRunning)
+		c.switchNow()
 		c.advance()
 		return
-	}
-	if !t.pending {
-		c.between(t)
+	case fresh:
 		return
 	}
 	t.pending, t.userLeft, t.wakeSoon = false, 0, false

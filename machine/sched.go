@@ -2,51 +2,66 @@ package machine
 
 import "slices"
 
-// reschedule does the context switch in the middle of schedule(). The current task goes
-// to sleep in the state that op names, or stays runnable. The first task of the run
-// queue goes on where it was switched out.
+// schedule chooses the next task, and puts the code of the context switch on top of the
+// code that runs. The current task goes to sleep in the state that op names, or stays
+// runnable. The first task of the run queue goes on where it was switched out.
 //
-// Nothing happens if the task stays runnable and no other task has to run.
+// The choice stands from here on: in the kernel, too, the run queue is locked until the
+// switch is over.
 //
 // Kernel: __schedule, kernel/sched/core.c.
-func (c *CPU) reschedule(op *Op) {
-	c.charge()
-	prev := c.Current
-	c.NeedResched = false
-	state := int64(op.Arg)
-	if prev.exiting {
-		state = StateDead
-	} else if state == StateDead {
-		state = StateRunning
+func (c *CPU) schedule(op *Op, a *activation) {
+	prev, next, state := c.Current, c.Current, int64(op.Arg)
+	if dead := state == StateDead || state == StateZombie; dead != prev.exiting {
+		state = StateRunning // a task that exits does not sleep before it is dead, and no other task is
 	}
-	if state != StateRunning && state != StatePreempted && (prev.wakeSoon || prev.stay.Wait.Over != nil && prev.stay.Wait.Over()) {
+	c.charge()
+	c.NeedResched = false
+	if !runs(state) && (prev.wakeSoon || prev.stay.Wait.Over != nil && prev.stay.Wait.Over()) {
 		state = StateRunning // the wake-up came before the sleep
 	}
 	prev.wakeSoon = false
-	runnable := state == StateRunning || state == StatePreempted
-	throttled := prev.budget.throttled
-	if runnable && len(c.rq) == 0 && !throttled && (prev == c.idle || c.presence == present) {
-		return
+	runnable, throttled := runs(state), prev.budget.throttled
+	if !runnable || len(c.rq) > 0 || throttled || prev != c.idle && c.presence != present {
+		prev.budget.ready = throttled && runnable
+		if prev != c.idle && runnable && !throttled && c.keeps(prev) {
+			c.insert(prev, prev.Policy == FIFO)
+		}
+		next = c.takeNext()
 	}
-	stays := prev == c.idle || !runnable || c.presence == present || prev.bound
-	prev.budget.ready = throttled && runnable
-	if prev != c.idle && runnable && stays && !throttled {
-		c.insert(prev, prev.Policy == FIFO)
+	if next != prev {
+		c.pick(next, state)
 	}
-	next := c.takeNext()
-	if next == prev {
-		return
+	code := c.m.kernel.Workload.Switch(c, Switching{prev, next, state})
+	if len(code) > 0 {
+		c.pushSwitch(prev, code, Op{Flags: a.base.Flags, Preempt: a.base.Preempt + op.Preempt&0xf0})
+	} else if next != prev {
+		c.switchNow()
 	}
-	c.switchTo(next, state)
-	if !stays {
-		c.moveAway(prev)
+}
+
+// runs reports whether a task in that state can run.
+func runs(state int64) bool { return state == StateRunning || state == StatePreempted }
+
+// keeps reports whether a runnable task may stay on c.
+func (c *CPU) keeps(t *Task) bool { return c.presence == present || t.bound }
+
+// pushSwitch puts code of a context switch on top of the code that t runs.
+func (c *CPU) pushSwitch(t *Task, code Code, base Op) {
+	if len(code) > 0 {
+		t.acts = append(t.acts, activation{code: code, kind: actSwitch, base: base})
 	}
-	if !runnable && prev != c.idle && state != StateDead {
+}
+
+// pick makes next the task to which c switches. The current task leaves in a state. If
+// that is a sleep, its wait begins.
+func (c *CPU) pick(next *Task, state int64) {
+	prev := c.Current
+	c.picked = Switching{prev, next, state}
+	prev.leaving = true
+	if prev != c.idle && !prev.exiting && !runs(state) {
 		prev.state = state
 		c.sleep(prev, prev.stay.Wait)
-	}
-	if state == StateDead {
-		c.m.remove(prev)
 	}
 }
 
@@ -60,23 +75,67 @@ func (c *CPU) takeNext() *Task {
 	return t
 }
 
-// switchTo makes next the current task.
-func (c *CPU) switchTo(next *Task, state int64) {
-	prev := c.Current
-	c.charged = c.Time
-	prev.runtime += c.Time - c.since
+// performSwitch is the tracepoint of a context switch, which the current task passes
+// just before it.
+func (c *CPU) performSwitch(*Task, *activation, *Op) {
+	p := &c.picked
+	c.told = true
 	if c.on(EvSchedSwitch) {
 		c.args.schedSwitch = SchedSwitch{
-			Preempt: state == StatePreempted, Prev: prev, Next: next, PrevState: state,
+			Preempt: p.State == StatePreempted, Prev: p.Prev, Next: p.Next, PrevState: p.State,
 		}
 		c.report(EvSchedSwitch, &c.args.schedSwitch)
 	}
 	if c.m.Hooks.Switch != nil {
-		c.m.Hooks.Switch(c, prev, next)
+		c.m.Hooks.Switch(c, p.Prev, p.Next)
 	}
+}
+
+// Departing reports whether the current task has passed sched_switch and is about to
+// leave the CPU.
+func (c *CPU) Departing() bool { return c.told }
+
+// switchNow does a context switch without code.
+func (c *CPU) switchNow() {
+	c.performSwitch(nil, nil, nil)
+	c.switchTo()
+}
+
+// switchTo makes the task that was picked the current one. That task goes on with the
+// end of the context switch in which it has left its own CPU.
+//
+// Kernel: __switch_to, arch/x86/kernel/process_64.c.
+func (c *CPU) switchTo() {
+	prev, next := c.picked.Prev, c.picked.Next
+	c.charged, c.told = c.Time, false
+	prev.runtime += c.Time - c.since
 	c.Current, next.cpu, c.since, c.accounted = next, c, c.Time, c.Time
 	c.halted = false
 	next.state = StateRunning
+	switch n := len(next.acts); {
+	case n > 0 && next.acts[n-1].kind == actSwitch:
+		base := next.acts[n-1].base
+		next.acts = next.acts[:n-1]
+		c.pushSwitch(next, c.m.kernel.Workload.Finish(c, c.picked, false), base)
+	case n == 0 && next != c.idle: // it has left its CPU before anything was traced
+		c.pushSwitch(next, c.m.kernel.Workload.Finish(c, c.picked, false), Op{})
+	}
+	c.left(prev)
+}
+
+// left is for a task that is no longer the current one.
+func (c *CPU) left(t *Task) {
+	t.leaving = false
+	switch state := c.picked.State; {
+	case t.deferred:
+		t.deferred = false
+		c.migrate(t)
+		c.makeRunnable(t)
+	case runs(state) && t != c.idle && !c.keeps(t):
+		c.moveAway(t)
+	case state == StateDead || state == StateZombie:
+		c.m.remove(t)
+	}
 }
 
 // sleep starts the wait of t for w; t is not on a run queue.
@@ -137,7 +196,7 @@ func (t *Task) first(c *CPU) bool {
 // Runnable is the number of tasks that wait for the CPU.
 func (c *CPU) Runnable() int { return len(c.rq) }
 
-func (c *CPU) idleNow() bool { return c.Current == c.idle && len(c.rq) == 0 }
+func (c *CPU) idleNow() bool { return c.Current == c.idle && len(c.rq) == 0 && !c.idle.leaving }
 
 // waking begins the wake-up of t by c. It returns false if t does not sleep.
 func (c *CPU) waking(t *Task) bool {
@@ -156,6 +215,16 @@ func (c *CPU) waking(t *Task) bool {
 		c.args.wakeup = SchedWakeup{ID: EvSchedWaking, Task: t, TargetCPU: t.cpu.ID}
 		c.report(EvSchedWaking, &c.args.wakeup)
 	}
+	if t.leaving {
+		t.deferred = true // its own CPU ends the wake-up when it has left, as sched_ttwu_pending does
+		return true
+	}
+	c.migrate(t)
+	return true
+}
+
+// migrate moves a task that is being woken to the CPU on which it will run.
+func (c *CPU) migrate(t *Task) {
 	if dst := c.target(t); dst != t.cpu {
 		if c.on(EvSchedMigrate) {
 			c.args.migrate = SchedMigrate{Task: t, OrigCPU: t.cpu.ID, DstCPU: dst.ID}
@@ -163,12 +232,13 @@ func (c *CPU) waking(t *Task) bool {
 		}
 		t.cpu = dst
 	}
-	return true
 }
 
 // makeRunnable ends the wake-up that waking began.
 func (c *CPU) makeRunnable(t *Task) {
-	c.woken(t, EvSchedWakeup)
+	if !t.deferred {
+		c.woken(t, EvSchedWakeup)
+	}
 }
 
 func (c *CPU) woken(t *Task, e Event) {
@@ -255,8 +325,8 @@ func (c *CPU) Exec(comm, filename string) {
 // bury switches away from a task whose exit code has ended without a switch.
 func (c *CPU) bury(t *Task) {
 	c.NeedResched = false
-	c.switchTo(c.takeNext(), StateDead)
-	c.m.remove(t)
+	c.pick(c.takeNext(), StateDead)
+	c.switchNow()
 	c.advance()
 }
 

@@ -39,6 +39,12 @@ func (s *Script) Wakee(c *CPU, class int32) *Task {
 	return nil
 }
 
+// Switch implements Workload: a switch takes no time.
+func (s *Script) Switch(*CPU, Switching) Code { return nil }
+
+// Finish implements Workload.
+func (s *Script) Finish(*CPU, Switching, bool) Code { return nil }
+
 // Event implements Workload.
 func (s *Script) Event(c *CPU, t *Task, e Event, _ int32) {
 	if s.Events != nil {

@@ -29,6 +29,8 @@ type Task struct {
 	budget   budget
 	ticks    int    // for SCHED_RR: how many ticks its turn has lasted
 	wakeSoon bool   // it was woken before it slept
+	leaving  bool   // it is the current task of its CPU, which is about to switch to another one
+	deferred bool   // it was woken while it was leaving
 	sleeps   uint64 // changes at every sleep and wake-up, so that a timer recognizes the sleep that it ends
 	wait     Wait
 	runtime  Time
@@ -142,8 +144,13 @@ const (
 	actInterrupt
 	actNMI
 	actPreempt
+	actSwitch // inside __schedule
 	actBorn
 )
+
+// Stopper reports whether the task is in the class that runs before all others
+// (migration/N).
+func (t *Task) Stopper() bool { return t.stop }
 
 // StartTime is when the task was made.
 func (t *Task) StartTime() Time { return t.born }

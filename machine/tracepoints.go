@@ -101,7 +101,7 @@ type tracepoint struct {
 // tracepoints is the table of tracepoints. A machine has a pointer to it.
 var tracepoints = [NumTracepoints]tracepoint{
 	EvNone:                    {"", "", func(*CPU, *Task, *activation, *Op) {}}, // a step that only takes time
-	EvSchedSwitch:             {"sched:sched_switch", "", nil},
+	EvSchedSwitch:             {"sched:sched_switch", "", (*CPU).performSwitch},
 	EvSchedWaking:             {"sched:sched_waking", "sched_wakeup_template", (*CPU).performWaking},
 	EvSchedWakeup:             {"sched:sched_wakeup", "sched_wakeup_template", (*CPU).performWakeup},
 	EvSchedWakeupNew:          {"sched:sched_wakeup_new", "sched_wakeup_template", (*CPU).performWakeupNew},

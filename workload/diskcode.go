@@ -91,7 +91,7 @@ func unplug(a *machine.Assembler) {
 // awaitFolio sleeps until a transfer is done.
 func awaitFolio(a *machine.Assembler) {
 	a.Hide("folio_wait_bit_common").Call("io_schedule").Call("schedule").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule")
-	a.Trace(machine.EvSchedStatRuntime, 0).Switch(machine.StateUninterruptible).State(0, 0, 0).Return(4)
+	a.Switch(machine.StateUninterruptible).State(0, 0, 0).Return(4)
 }
 
 // writeCode is a write(2) to a page in the cache.
@@ -133,10 +133,8 @@ var (
 // completion handles the interrupt with which a device says that a request is done.
 func completion(a *machine.Assembler, ends []string) {
 	const off = machine.FlagIRQsOff
-	a.State(off, 0, 0).Hide("asm_common_interrupt").Hide("common_interrupt")
-	a.Call("irq_enter_rcu").Return(1).State(off|machine.FlagHardIRQ, 0, 0)
-	a.Call("__common_interrupt").Call("handle_edge_irq").Call("_raw_spin_lock").Return(1)
-	a.Call("handle_irq_event").Call("__handle_irq_event_percpu").Trace(machine.EvIRQHandlerEntry, 0)
+	beginIRQ(a)
+	a.Trace(machine.EvIRQHandlerEntry, 0)
 	a.Call("vring_interrupt").Call("virtblk_done").Call("_raw_spin_lock_irqsave").Return(1).State(off|machine.FlagHardIRQ, 1, 0)
 	a.Call("virtqueue_disable_cb").Return(1).Call("virtqueue_get_buf").Jump("virtqueue_get_buf_ctx").Return(2)
 	a.Call("blk_mq_complete_request").Call("blk_mq_complete_request_remote").Return(1).Call("virtblk_request_done")
@@ -149,6 +147,5 @@ func completion(a *machine.Assembler, ends []string) {
 	a.Hide("__blk_mq_end_request").Trace(machine.EvBlockIODone, 0).Call("blk_mq_free_request").Return(2)
 	a.Return(3).Call("virtqueue_enable_cb").Return(1).Call("_raw_spin_unlock_irqrestore").Return(1)
 	a.State(off|machine.FlagHardIRQ, 0, 0).Return(2).Trace(machine.EvIRQHandlerExit, 0)
-	a.Return(1).Call("add_interrupt_randomness").Return(1).Return(3)
-	a.State(off, 0, 0).Call("irq_exit_rcu").Return(3)
+	endIRQ(a)
 }

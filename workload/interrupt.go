@@ -39,6 +39,9 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 			return nil // the tick was stopped, or started anew
 		}
 		next := irq.At + tickLength
+		for next <= w.m.Now() {
+			next += tickLength // interrupts were off for longer than a tick
+		}
 		if irq.From == machine.InHalt && c.Runnable() == 0 {
 			next += w.around(10 * tickLength) // the tick is stopped while idle
 		}
@@ -96,13 +99,9 @@ func (w *mix) nextDevice(c *machine.CPU) {
 // learned. The functions and their order are those of a kernel of that version.
 func deviceInterrupt(ks *machine.Kallsyms, sites []machine.Site) (machine.Code, []machine.Site, error) {
 	a := machine.NewAssembler(ks, 120)
-	a.State(machine.FlagIRQsOff, 0, 0).Hide("asm_common_interrupt").Hide("common_interrupt")
-	a.Call("irq_enter_rcu").Return(1).State(machine.FlagIRQsOff|machine.FlagHardIRQ, 0, 0)
-	a.Call("__common_interrupt").Call("handle_edge_irq").Call("_raw_spin_lock").Return(1)
-	a.Call("handle_irq_event").Call("__handle_irq_event_percpu")
+	beginIRQ(a)
 	a.Trace(machine.EvIRQHandlerEntry, 4).Call("serial8250_interrupt").Return(1).Trace(machine.EvIRQHandlerExit, 4)
-	a.Return(1).Call("add_interrupt_randomness").Return(1).Return(3)
-	a.State(machine.FlagIRQsOff, 0, 0).Call("irq_exit_rcu").Return(3)
+	endIRQ(a)
 	code, err := a.Code()
 	if err != nil {
 		return nil, sites, err
@@ -114,6 +113,24 @@ func deviceInterrupt(ks *machine.Kallsyms, sites []machine.Site) (machine.Code, 
 		}
 	}
 	return code, append(slices.Clone(sites), a.Sites...), nil
+}
+
+// beginIRQ enters the handling of a device's interrupt, up to where the handlers are
+// called. The lock of the interrupt's descriptor is held around handle_irq_event, but not
+// while the handlers run.
+func beginIRQ(a *machine.Assembler) {
+	const off = machine.FlagIRQsOff
+	a.State(off, 0, 0).Hide("asm_common_interrupt").Hide("common_interrupt").Call("irq_enter_rcu")
+	a.State(off|machine.FlagHardIRQ, 0, 0).Return(1).Call("__common_interrupt").Call("handle_edge_irq").Call("_raw_spin_lock")
+	a.State(off|machine.FlagHardIRQ, 1, 0).Return(1).Call("handle_irq_event")
+	a.State(off|machine.FlagHardIRQ, 0, 0).Call("__handle_irq_event_percpu")
+}
+
+// endIRQ leaves it. The CPU is still in hardirq context when irq_exit_rcu is called.
+func endIRQ(a *machine.Assembler) {
+	const off = machine.FlagIRQsOff
+	a.Return(1).Call("add_interrupt_randomness").Return(1).State(off|machine.FlagHardIRQ, 1, 0).Return(1)
+	a.State(off|machine.FlagHardIRQ, 0, 0).Return(2).Call("irq_exit_rcu").State(off, 0, 0).Return(3)
 }
 
 // idleLoops makes an idle loop from the model's rounds through do_idle. Where a round

@@ -30,6 +30,7 @@ type mix struct {
 	codes    map[string][]choice // the code to choose from, by the reason to run
 	idle     [2][]machine.Code   // the idle loops of CPU 0, and of the others
 	device   machine.Code
+	switches switches
 	roots    []int // the scripts of processes that existed before the capture
 	tasks    []*machine.Task
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
@@ -85,6 +86,8 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	w.exits()
 	w.idle = [2][]machine.Code{idleLoops(w.model, "idle0"), idleLoops(w.model, "idle")}
 	device, sites, err := deviceInterrupt(w.m.Kallsyms(), k.Sites)
+	asleep, sites := sleepingStacks(w.m.Kallsyms(), sites)
+	w.fillSwitches(asleep)
 	w.device, k.Sites = device, sites
 	k.Values.Assign(w.device, k.Sites)
 	for i := range w.model.Scripts {

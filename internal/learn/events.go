@@ -33,7 +33,7 @@ func (s *stream) event(r *record, delta uint64) {
 	g := s.cur
 	switch e {
 	case machine.EvSchedSwitch:
-		it.kind, it.arg = swtch, int32(r.u64(32))
+		it.arg = int32(r.u64(32))
 	case machine.EvSchedWaking, machine.EvSchedWakeup:
 		it.arg = wakeClass(r.str(8, 16))
 	case machine.EvSoftIRQRaise, machine.EvSoftIRQEntry, machine.EvSoftIRQExit:
@@ -61,9 +61,6 @@ func (s *stream) event(r *record, delta uint64) {
 		}
 	}
 	s.put(it)
-	if e == machine.EvSchedSwitch {
-		s.prev = 0 // the time until the task runs again does not count as its own
-	}
 }
 
 // wakeClass gives the class of a wake-up, which says what kind of task it wakes.

@@ -2,6 +2,11 @@
 // captures of a real kernel: the symbol table and the model of its call trees.
 //
 //	go run ./internal/learn -oracle DIR -kallsyms FILE -o FILE
+//
+// With -check it compares the traces of the machine that these make with the captures,
+// and prints what is only in the machine's.
+//
+//	go run ./internal/learn -oracle DIR -subsystems DIR -check
 package main
 
 import (
@@ -21,7 +26,17 @@ func main() {
 	dir := flag.String("oracle", os.Getenv("FTRACELAB_ORACLE"), "folder of the captures")
 	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
 	modelOut := flag.String("o", "", "write the model to this file")
+	subsystems := flag.String("subsystems", os.Getenv("FTRACELAB_SUBSYSTEMS"), "folder of the captures of subsystems, for -check")
+	only := flag.Bool("check", false, "compare the machine's traces with the captures, and write nothing")
+	about := flag.String("about", "", "with -check: print what is known of this function")
 	flag.Parse()
+	if *only {
+		if err := check(os.Stdout, *dir, *subsystems, *about); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(oracle(filepath.Join(*dir, "debian")), oracle(filepath.Join(*dir, "full")), *symsOut, *modelOut); err != nil {
 		fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 		os.Exit(1)

@@ -39,6 +39,7 @@ func learn(o, full oracle, out string) error {
 			return err
 		}
 		l.count(records)
+		l.cs.learnOrder(records, l.ev)
 		l.processes(records)
 	}
 	l.choose()
@@ -83,6 +84,7 @@ type learner struct {
 	em    emitter
 	procs []*process
 	irqs  []*segment
+	parts []*segment // what was cut out of the segments: context switches
 	model workload.Model
 	calls map[uint64]int // how often each function was called in the captures
 
@@ -107,6 +109,7 @@ func (l *learner) processes(records []record) {
 	streams := map[int]*stream{}
 	order := []int{}
 	base := len(l.procs)
+	switched := map[int]*record{} // by CPU
 	for i := range records {
 		r := &records[i]
 		key := r.pid
@@ -123,7 +126,10 @@ func (l *learner) processes(records []record) {
 				pid: key, comm: comm, first: r.time, kthread: s.kthread, idle: s.idle, index: -1,
 			})
 		}
-		s.add(r)
+		s.add(r, switched[r.cpu])
+		if l.ev.byID[r.typ] == machine.EvSchedSwitch {
+			switched[r.cpu] = r
+		}
 	}
 	for i, key := range order {
 		s := streams[key]
@@ -134,6 +140,7 @@ func (l *learner) processes(records []record) {
 	for _, p := range l.procs[base:] {
 		for _, g := range p.segs {
 			g.childOf(l.procs[base:])
+			l.parts = append(l.parts, g.cutSwitches(l.cs)...)
 		}
 	}
 }
@@ -180,12 +187,15 @@ func isKthread(comm string) bool {
 // stands. Wake-ups count in short segments only, because there they are the purpose of
 // the segment.
 func signature(g *segment) string {
+	if word, _, _ := strings.Cut(g.key, " "); word == "switch" || word == "finish" || word == "tail" {
+		return g.key
+	}
 	seen := map[string]bool{}
 	for _, it := range g.items {
 		switch {
-		case it.kind == swtch && it.arg != machine.StateRunning && it.arg != machine.StatePreempted:
+		case it.kind == scheduling && it.arg != machine.StateRunning && it.arg != machine.StatePreempted:
 			seen[" sleeps"] = true
-		case it.kind == swtch && g.key == "exit":
+		case it.kind == scheduling && g.key == "exit":
 			seen[" yields"] = true
 		case it.kind != event:
 		case it.event == machine.EvSchedFork || it.event == machine.EvSchedExec || it.event == machine.EvSchedExit,
@@ -244,7 +254,7 @@ func (l *learner) choose() {
 			}
 		}
 	}
-	for _, g := range l.irqs {
+	for _, g := range slices.Concat(l.irqs, l.parts) {
 		addSeg(g)
 	}
 	l.ofSegment = map[*segment]int{}

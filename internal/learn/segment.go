@@ -15,7 +15,7 @@ type item struct {
 	delta   uint64 // the task's own time before it, in ns of the capture
 	flags   uint8
 	preempt uint8
-	rec     *record // for an event: its record
+	rec     *record // for an event: its record; for swtch: the sched_switch before it on the CPU
 }
 
 type itemKind uint8
@@ -26,6 +26,8 @@ const (
 	event
 	swtch
 	halt
+	scheduling // the code of a switch was cut out here
+	finishing  // the code at the beginning of a task was cut out here
 )
 
 // segment is a sequence of items that belong together, and the reason why they ran.
@@ -63,8 +65,8 @@ type stream struct {
 	last   string // the function that was left last at the present level
 }
 
-// add takes the next record of the task.
-func (s *stream) add(r *record) {
+// add takes the next record of the task. switched is the last sched_switch on its CPU.
+func (s *stream) add(r, switched *record) {
 	if s.prev == 0 {
 		s.prev = r.time
 	}
@@ -72,7 +74,13 @@ func (s *stream) add(r *record) {
 	s.prev = r.time
 	switch r.typ {
 	case s.ev.entry:
-		s.enter(r, s.cs.entry(r.u64(8)), delta)
+		fn := s.cs.entry(r.u64(8))
+		if s.irq == nil && isFinish(s.cs.name(fn)) {
+			// The task runs again. The time in between was not its own.
+			s.put(item{kind: swtch, rec: switched, flags: r.flags, preempt: r.preempt - 1})
+			delta = 0
+		}
+		s.enter(r, fn, delta)
 	case s.ev.exit:
 		s.exit(r, s.cs.entry(r.u64(8)), delta)
 	default:
@@ -193,7 +201,7 @@ func (s *stream) bottom(name string, now uint64) {
 		}
 	case s.kthread:
 		if s.cur == nil {
-			s.synced = s.synced || name == "schedule" || strings.HasPrefix(name, "finish_task_switch")
+			s.synced = s.synced || name == "schedule" || isFinish(name)
 			return
 		}
 		for _, it := range s.cur.items {

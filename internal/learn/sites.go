@@ -11,6 +11,8 @@ import (
 type callers struct {
 	ks     *machine.Kallsyms
 	from   map[uint64]map[uint64]int // callee → return address → how often it was seen
+	calls  map[uint64]int            // how many of its calls were seen, by caller
+	goesOn map[[2]uint64]bool        // caller, callee: the caller does something after that call, so it is no jump
 	points map[machine.Point]uint64  // where tracepoints are
 	slabs  map[uint64]machine.Slab   // what is allocated, by call site
 	sites  map[siteKey][]machine.Site
@@ -32,7 +34,7 @@ var (
 
 func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers, error) {
 	cs := &callers{
-		ks: ks, from: map[uint64]map[uint64]int{}, points: map[machine.Point]uint64{},
+		ks: ks, from: map[uint64]map[uint64]int{}, goesOn: map[[2]uint64]bool{}, calls: map[uint64]int{}, points: map[machine.Point]uint64{},
 		slabs: map[uint64]machine.Slab{}, sites: map[siteKey][]machine.Site{},
 		asm: machine.NewAssembler(ks, 0),
 	}
@@ -91,6 +93,7 @@ func (cs *callers) add(callee, ret uint64, n int) {
 		cs.from[callee] = map[uint64]int{}
 	}
 	cs.from[callee][ret] += n
+	cs.calls[cs.entry(ret)] += n
 }
 
 // addStack learns from a recorded kernel stack, which has the innermost address first.
@@ -162,13 +165,13 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	switch {
 	case p != nil:
 		cs.known++
-	case grand != 0 && cs.within(grand, callee) != 0:
+	case cs.jumps(grand, caller, callee):
 		p = []machine.Site{{Func: callee, Tail: true}}
 		cs.known++
 	case cs.name(caller) == "x64_sys_call": // its calls are jumps out of a switch
 		p = []machine.Site{{Func: callee, Tail: true}}
 		cs.known++
-	case grand != 0 && cs.hidden(grand, callee, maxHidden) != nil:
+	case grand != 0 && !cs.goesOn[[2]uint64{caller, callee}] && cs.hidden(grand, callee, maxHidden) != nil:
 		p = cs.hidden(grand, callee, maxHidden)
 		p[0].Ret, p[0].Tail = 0, true
 		cs.known++
@@ -180,12 +183,82 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	default:
 		cs.made++
 		p = []machine.Site{{Func: callee, Ret: machine.CallSite(cs.ks, caller, callee)}}
+		if via, ret := cs.onlyHidden(callee, !cs.traceable(caller) || cs.calls[caller] >= enough); via != 0 {
+			p = []machine.Site{{Func: via, Ret: machine.CallSite(cs.ks, caller, via), Hidden: true}, {Func: callee, Ret: ret}}
+		}
 	}
 	for i := range p {
 		p[i].Probe = cs.name(p[i].Func) == "syscall_trace_enter"
 	}
 	cs.sites[k] = p
 	return p
+}
+
+// jumps reports whether caller reaches callee by a jump. Then callee returns to an address
+// to which caller returns, too: no two calls have the same.
+func (cs *callers) jumps(grand, caller, callee uint64) bool {
+	if cs.goesOn[[2]uint64{caller, callee}] {
+		return false
+	}
+	for ret := range cs.from[callee] {
+		if cs.from[caller][ret] > 0 {
+			return true
+		}
+	}
+	return len(cs.from[caller]) == 0 && grand != 0 && cs.within(grand, callee) != 0
+}
+
+// onlyHidden returns the invisible function from which callee is called most often, and
+// the return address. It is 0 if a visible one calls callee more often, unless anyway is
+// set: the caller's calls are known, and callee is not among them.
+func (cs *callers) onlyHidden(callee uint64, anyway bool) (via, ret uint64) {
+	best, visible := 0, 0
+	for _, a := range sortedKeys(cs.from[callee]) {
+		switch n := cs.from[callee][a]; {
+		case cs.traceable(cs.entry(a)):
+			visible = max(visible, n)
+		case n > best:
+			via, ret, best = cs.entry(a), a, n
+		}
+	}
+	if visible > best && !anyway {
+		return 0, 0
+	}
+	return via, ret
+}
+
+// learnOrder notes after which calls a function goes on. Interrupts, which come at any
+// place, do not count.
+func (cs *callers) learnOrder(records []record, ev *eventTypes) {
+	type call struct{ fn, last uint64 }
+	stacks := map[int][]call{}
+	for i := range records {
+		r := &records[i]
+		if r.typ != ev.entry && r.typ != ev.exit {
+			continue
+		}
+		key := r.pid
+		if key == 0 {
+			key = -1 - r.cpu
+		}
+		depth := int(int32(r.u32(16)))
+		s := stacks[key]
+		s = s[:min(len(s), max(depth, 0))]
+		if r.typ == ev.entry {
+			fn := cs.entry(r.u64(8))
+			if n := len(s) - 1; n >= 0 && n == depth-1 && !ofInterrupt(cs.name(fn)) {
+				if s[n].last != 0 {
+					cs.goesOn[[2]uint64{s[n].fn, s[n].last}] = true
+				}
+				s[n].last = fn
+			}
+			for len(s) < depth {
+				s = append(s, call{})
+			}
+			s = append(s, call{fn: fn})
+		}
+		stacks[key] = s
+	}
 }
 
 // faults returns the path from the page fault entry to callee; nil if there is none.
