@@ -9,6 +9,8 @@ import (
 // wait for each other's cache line. Who reads them adds up. A hit counts once, at its
 // stack; what stack_map_stat calls successes is the sum over all stacks. (The kernel has a
 // ref_count that all CPUs share, and counts successes beside it. The sums are the same.)
+// The event that brought a stack first is counted by the pool, which has an element for
+// it. So stacks that never come again take no counters.
 type counters struct {
 	// cpus: each is stored once by the first call for its CPU (compare and swap from
 	// nil), loaded by all. It publishes zeroed counters.
@@ -17,7 +19,7 @@ type counters struct {
 }
 
 const (
-	stripes  = 64 // CPUs beyond share
+	stripes  = 16 // CPUs beyond share
 	hitsBits = 9
 )
 
@@ -69,8 +71,9 @@ func (c *counters) cpu(cpu int) *cpuCounters {
 	return p.Load()
 }
 
-// of is how many events an element has.
+// of is how many events an element has that a slot has published.
 func (c *counters) of(number uint32) (n uint64) {
+	n = 1
 	for i := range c.cpus {
 		if own := c.cpus[i].Load(); own != nil {
 			if list := own.hits[number>>hitsBits].Load(); list != nil {
@@ -81,8 +84,8 @@ func (c *counters) of(number uint32) (n uint64) {
 	return n
 }
 
-// sums adds up the successes and the drops of all CPUs.
-func (c *counters) sums() (successes, drops uint64) {
+// sums adds up the hits and the drops of all CPUs.
+func (c *counters) sums() (total, drops uint64) {
 	for i := range c.cpus {
 		own := c.cpus[i].Load()
 		if own == nil {
@@ -92,12 +95,12 @@ func (c *counters) sums() (successes, drops uint64) {
 		for j := range own.hits {
 			if list := own.hits[j].Load(); list != nil {
 				for k := range list {
-					successes += list[k].Load()
+					total += list[k].Load()
 				}
 			}
 		}
 	}
-	return successes, drops
+	return total, drops
 }
 
 // ref is the ref_count of a stack that has had so many events.

@@ -23,9 +23,11 @@ type Stats struct {
 // Stats sums the counters of all CPUs.
 func (m *Map) Stats() Stats {
 	g := m.current.Load()
-	successes, drops := g.counters.sums()
+	hits, drops := g.counters.sums()
+	entries := uint64(g.pool.entries())
+	successes := entries + hits
 	return Stats{
-		Entries:   uint64(g.pool.entries()),
+		Entries:   entries,
 		Capacity:  uint64(m.cfg.capacity()),
 		TableSize: uint64(m.cfg.slots()),
 		Successes: m.cfg.counter(successes),

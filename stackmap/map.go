@@ -125,7 +125,6 @@ func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 					g.counters.drop(cpu) // and the hash stays: a gravestone
 					return 0, ErrNoSpace
 				}
-				g.counters.hit(cpu, number(h))
 				s.Store(uint64(key)<<32 | uint64(h))
 				return id, nil
 			}

@@ -211,16 +211,16 @@ func TestSaturation(t *testing.T) {
 				}
 			}
 		}
-		hits(1)
+		hits(2) // the second one is counted
 		events := &m.current.Load().counters.cpu(3).hits[0].Load()[0]
-		events.Store(math.MaxInt32 - 1)
+		events.Store(math.MaxInt32 - 2)
 		hits(3)
 		for s := range m.Slots() {
 			if s.Ref != v.ref {
 				t.Errorf("%s: ref_count %d, want %d", v.cfg.Preset, s.Ref, v.ref)
 			}
 		}
-		events.Store(math.MaxInt64 - 1)
+		events.Store(math.MaxInt64 - 2)
 		hits(3)
 		if got := m.Stats().Successes; got != v.successes {
 			t.Errorf("%s: successes %d, want %d", v.cfg.Preset, got, v.successes)

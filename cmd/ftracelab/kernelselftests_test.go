@@ -163,5 +163,5 @@ func commandTime(args []string) machine.Time {
 	if args[0] == "ping" || strings.Join(args, " ") == "echo forked" {
 		return machine.Second
 	}
-	return machine.Millisecond
+	return 2 * machine.Millisecond
 }

@@ -117,13 +117,15 @@ func (s *step) appendData(dst []byte, v reflect.Value) []byte {
 	case reflect.Uint8:
 		return append(dst, v.Bytes()...)
 	}
-	if list := words(v); list != nil {
-		for _, n := range *list {
+	done := 0
+	if v.Type() == wordsType {
+		var list wordBlock
+		done = reflect.Copy(reflect.ValueOf(&list).Elem(), v)
+		for _, n := range list[:done] {
 			dst = binary.LittleEndian.AppendUint64(dst, n)
 		}
-		return dst
 	}
-	for i := range v.Len() {
+	for i := done; i < v.Len(); i++ {
 		at := len(dst)
 		dst = appendZeros(dst, s.size)
 		putUint(dst[at:], s.size, scalar(s.elem, v.Index(i)))
@@ -131,16 +133,12 @@ func (s *step) appendData(dst []byte, v reflect.Value) []byte {
 	return dst
 }
 
-// words returns v if it is a list of 64-bit words, and otherwise nil. The addresses of
-// stacks are; they are most of the elements of all records, and reflection takes its time
-// for each.
-func words(v reflect.Value) *[]uint64 {
-	if v.Kind() != reflect.Slice || !v.CanAddr() {
-		return nil
-	}
-	list, _ := v.Addr().Interface().(*[]uint64)
-	return list
-}
+// wordBlock is how much of a list of 64-bit words is copied at once. The addresses of
+// stacks are such a list. They are most of the elements of all records, and reflection
+// takes its time for each element.
+type wordBlock [64]uint64
+
+var wordsType = reflect.TypeFor[[]uint64]()
 
 func scalar(k reflect.Kind, v reflect.Value) uint64 {
 	switch k {
@@ -228,13 +226,16 @@ func (s *step) getData(b []byte, v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 	}
 	v.SetLen(n)
-	if list := words(v); list != nil {
-		for i := range *list {
-			(*list)[i] = binary.LittleEndian.Uint64(b[8*i:])
+	done := 0
+	if v.Type() == wordsType {
+		var list wordBlock
+		for done < min(n, len(list)) {
+			list[done] = binary.LittleEndian.Uint64(b[8*done:])
+			done++
 		}
-		return
+		reflect.Copy(v, reflect.ValueOf(&list).Elem())
 	}
-	for i := range n {
+	for i := done; i < n; i++ {
 		s.setScalar(v.Index(i), getUint(b[i*s.size:], s.size))
 	}
 }
