@@ -13,6 +13,7 @@ type Diagram struct {
 	Open        []OpenEvent // reserved and not ended, the outermost first
 	BeforeStamp uint64      // time of the last attempt to write
 	WriteStamp  uint64      // time of the last event written; if it differs from BeforeStamp, somebody is between B and D
+	Stats       Stats       // the counters, without OldestTS
 }
 
 // PageState is one sub-buffer of a Diagram.
@@ -25,6 +26,7 @@ type PageState struct {
 	Committed, Write, Read     int         // indexes into its data
 	Entries                    int         // finished data events
 	Events                     []PageEvent // all that is finished on it, each with what its header says
+	Bytes                      []byte      // the sub-buffer as it is in memory: 16 bytes of header, then data, finished or not
 }
 
 // OpenEvent is the place of an event that is being written, its time extend
@@ -41,7 +43,7 @@ func (b *Buffer) Diagram(cpu int) Diagram {
 	c := b.readers(cpu)
 	defer c.lock.Unlock()
 	c.settle()
-	s := Diagram{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp}
+	s := Diagram{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp, Stats: c.counters()}
 	for _, e := range c.open[:c.committing] {
 		if e.page != nowhere {
 			s.Open = append(s.Open, OpenEvent{int(e.page), int(e.off)})
@@ -76,10 +78,10 @@ func (c *cpuBuffer) state(p *page) PageState {
 	}
 	commit := sub.commit.Load()
 	s.Time, s.Committed, s.Entries = sub.stamp.Load(), int(commit&commitMask), int(commit>>32)
-	image := make([]byte, PageHeaderSize+s.Committed)
-	putPageHeader(image, s.Time, uint64(s.Committed))
-	copy(image[PageHeaderSize:], sub.data[:s.Committed])
-	r, err := ReadPageImage(image)
+	s.Bytes = make([]byte, PageHeaderSize+len(sub.data))
+	putPageHeader(s.Bytes, s.Time, uint64(s.Committed))
+	copy(s.Bytes[PageHeaderSize:], sub.data)
+	r, err := ReadPageImage(s.Bytes[:PageHeaderSize+s.Committed])
 	if err != nil {
 		panic("ringbuf: invariant: committed data: " + err.Error())
 	}

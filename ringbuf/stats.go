@@ -30,6 +30,16 @@ func (b *Buffer) Stats(cpu int) Stats {
 	if c.commitSeenAt() != c.reader {
 		oldest = c.findHead()
 	}
+	s := c.counters()
+	if sub := oldest.sub.Load(); sub != nil {
+		s.OldestTS = sub.stamp.Load()
+	}
+	return s
+}
+
+// counters are the Stats that can be had without the head, which does not exist while the
+// writer moves it.
+func (c *cpuBuffer) counters() Stats {
 	s := Stats{CommitOverrun: c.commitOverrun.Load(), Dropped: c.dropped.Load(), Read: c.readEvents}
 	for {
 		s.Overrun = c.overrun.Load()
@@ -37,13 +47,9 @@ func (b *Buffer) Stats(cpu int) Stats {
 		entries, bytes := c.written()
 		s.Entries, s.Bytes = entries-s.Overrun-s.Read, bytes-lost-c.readBytes
 		if s.Overrun == c.overrun.Load() {
-			break
+			return s
 		}
 	}
-	if sub := oldest.sub.Load(); sub != nil {
-		s.OldestTS = sub.stamp.Load()
-	}
-	return s
 }
 
 // written returns how many data events the writer has ever published, and how

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ftracelab/capture"
+	stepping "ftracelab/lab"
 	"ftracelab/report/experiment"
 	"ftracelab/report/model/scenarios"
 	"ftracelab/tracer/record"
@@ -38,6 +39,8 @@ var completions = map[string]cobra.CompletionFunc{
 	"bits":           fixed("10", "11", "12", "13", "14", "15", "16", "17", "18"),
 	"compression":    fixed("zstd", "zlib", "none"),
 	"trace_options":  completeList([]string{"stackmap", "stacktrace", "userstacktrace"}),
+	"view":           fixed("step", "ring", "page", "bits", "counters", "map", "shadow"),
+	"until":          fixed(stepping.KindNames()...),
 	"file-version":   fixed("6", "7"),
 }
 
@@ -49,6 +52,9 @@ func addCompletions(cmd *cobra.Command) {
 		}
 		if cmd.Name() == "experiment" && name == "format" {
 			values = fixed("table", "csv", "json")
+		}
+		if (cmd.Name() == "step" || cmd.Name() == "page") && name == "format" {
+			values = fixed("text", "svg", "json")
 		}
 		if err := cmd.RegisterFlagCompletionFunc(name, values); err != nil {
 			panic("ftracelab: invariant: " + err.Error())
@@ -62,6 +68,8 @@ func addCompletions(cmd *cobra.Command) {
 		if err := cmd.RegisterFlagCompletionFunc("output", endingIn("ftls")); err != nil {
 			panic("ftracelab: invariant: " + err.Error())
 		}
+	case "step":
+		cmd.ValidArgsFunction = first(stepping.Names())
 	case "experiment":
 		cmd.ValidArgsFunction = first(experiment.BuiltinNames())
 	}

@@ -118,7 +118,8 @@ what they ran.`,
 	root.AddCommand(
 		estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(),
 		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
-		mergeCommand(memory), modelCommand(memory), stackmapDumpCommand(memory), benchCommand(),
+		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory),
+		stackmapDumpCommand(memory), benchCommand(),
 		manCommand(),
 	)
 	root.Version = version()

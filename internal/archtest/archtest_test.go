@@ -155,10 +155,11 @@ func found(s source) (uses, global []string) {
 	return uses, global
 }
 
-// TestOneWriter: only the waist reserves room in a ring buffer.
+// TestOneWriter: only the waist reserves room in a ring buffer. The rings of lab, whose
+// writers are the lesson, have nothing to do with a trace.
 func TestOneWriter(t *testing.T) {
 	for _, s := range product(sources(t)) {
-		if s.dir == "ringbuf" || s.dir == "tracer/record" {
+		if s.dir == "ringbuf" || s.dir == "tracer/record" || s.dir == "lab" {
 			continue
 		}
 		for _, call := range reserves(s) {

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	stepping "ftracelab/lab"
+)
+
+// stepFlags are the flags of step.
+type stepFlags struct {
+	list, steps, back bool
+	at, view          string
+	format, place     string
+	do, until, wrote  string
+}
+
+func stepCommand() *cobra.Command {
+	var f stepFlags
+	cmd := &cobra.Command{
+		Use:   "step [SCENARIO]",
+		Short: "Walk through the ring buffer, the stack map or the shadow stack step by step",
+		Long: `step shows one step of a scenario: what happened, why, and the state that it has led
+to. Every step is named by a short string, its place, which leads back to it in every
+version that shows the same steps, and may be shared:
+
+  ftracelab step nested --at 12 --view page
+  ftracelab step --url 'nested?do=9i&step=12'
+
+--do makes an interrupt or a reader come after a step: 9i is an irq after step 9, s a
+softirq, n an NMI, r a reader that takes an event, p one that takes a page. The view
+"step" says which of them may come.`,
+		Example: `  ftracelab step --list
+  ftracelab step overwrite --until overwrite --view ring
+  ftracelab step nested --do 6i --at last --view page --format svg
+  ftracelab step event --at last --wrote 0:16`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return listScenarios(cmd.OutOrStdout())
+			}
+			place, err := f.from(args)
+			if err != nil {
+				return usageError{fmt.Errorf("step: %w", err)}
+			}
+			if err := f.print(cmd.OutOrStdout(), place); err != nil {
+				return fmt.Errorf("step: %w", err)
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.list, "list", false, "list the scenarios, with the question that each answers")
+	fl.StringVar(&f.at, "at", "0", "number of the step, or last")
+	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map or shadow; without it, the step and its main view")
+	fl.StringVar(&f.format, "format", "text", "text, svg or json")
+	fl.StringVar(&f.place, "url", "", "the place of a step, as step prints it; a whole URL may stand around it")
+	fl.StringVar(&f.do, "do", "", "what comes after which steps, as in 9i.12n")
+	fl.StringVar(&f.until, "until", "", "go on to the next step of a kind: "+strings.Join(stepping.KindNames(), ", "))
+	fl.BoolVar(&f.back, "back", false, "with --until: go back to the step of that kind before")
+	fl.StringVar(&f.wrote, "wrote", "", "PAGE:OFFSET: go back to the step that wrote this byte last")
+	fl.BoolVar(&f.steps, "steps", false, "list all steps instead")
+	return cmd
+}
+
+func listScenarios(w io.Writer) error {
+	for _, s := range stepping.Scenarios() {
+		if _, err := fmt.Fprintf(w, "%-16s %s\n", s.Name, s.Question); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// from is the place that the flags and the argument name.
+func (f *stepFlags) from(args []string) (stepping.Place, error) {
+	if f.place != "" {
+		if len(args) > 0 {
+			return stepping.Place{}, errors.New("--url and a SCENARIO exclude each other")
+		}
+		return stepping.ParsePlace(f.place)
+	}
+	if len(args) == 0 {
+		return stepping.Place{}, errors.New("which scenario? step --list shows them")
+	}
+	text := args[0] + "?step=" + f.at
+	if f.do != "" {
+		text += "&do=" + f.do
+	}
+	if strings.ContainsAny(args[0]+f.at+f.do, "?&=#/%;") {
+		return stepping.Place{}, fmt.Errorf("%q is not the name of a scenario, a step or choices", strings.Join([]string{args[0], f.at, f.do}, " "))
+	}
+	return stepping.ParsePlace(text)
+}
+
+// print moves on from place as the flags say, and shows what is there.
+func (f *stepFlags) print(w io.Writer, place stepping.Place) error {
+	run, err := stepping.Play(place)
+	if err != nil {
+		return err
+	}
+	if f.until != "" {
+		kind, err := stepping.ParseKind(f.until)
+		if err != nil {
+			return err
+		}
+		next, ok := run.Next(kind, f.back)
+		if !ok {
+			return fmt.Errorf("there is no step of the kind %s there", f.until)
+		}
+		if run, err = stepping.Play(next); err != nil {
+			return err
+		}
+	}
+	if f.wrote != "" {
+		page, offset, err := parseByte(f.wrote)
+		if err != nil {
+			return err
+		}
+		at, err := stepping.Wrote(run.Place, page, offset)
+		if err != nil {
+			return err
+		}
+		if run, err = stepping.Play(at); err != nil {
+			return err
+		}
+	}
+	if f.steps {
+		for i, s := range run.Steps {
+			if _, err := fmt.Fprintf(w, "%6d  %-8s %s\n", i+1, s.Who, s.What); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	views := []string{f.view}
+	if f.view == "" {
+		views = run.Moment.Views()[:min(2, len(run.Moment.Views()))]
+	}
+	var all stepping.Picture
+	for i, view := range views {
+		p, err := run.Moment.Picture(view)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			all.Title = p.Title
+		}
+		all.Sections = append(all.Sections, p.Sections...)
+	}
+	return writePicture(w, all, f.format)
+}
+
+// parseByte reads PAGE:OFFSET; the offset may be hexadecimal with 0x.
+func parseByte(s string) (page, offset int, err error) {
+	before, after, ok := strings.Cut(s, ":")
+	p, err1 := strconv.ParseUint(before, 10, 24)
+	o, err2 := strconv.ParseUint(after, 0, 24)
+	if !ok || err1 != nil || err2 != nil {
+		return 0, 0, fmt.Errorf("--wrote %q: want the number of a page and an offset on it, as 0:0x10", s)
+	}
+	return int(p), int(o), nil
+}

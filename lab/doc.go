@@ -1,0 +1,24 @@
+// Package lab shows how ftrace works, one step at a time. A step is what a writer
+// does to the ring buffer between two points where an interrupt could come, a
+// reader's call, or a call of the stack map or of the shadow stack.
+//
+// A [Place] names a step. It holds the name of a scenario, the choices that were
+// made on the way, and the number of the step:
+//
+//	nested?do=9i.12n&step=31
+//
+// "9i" means that an irq comes after step 9, which writes an event of its own.
+// A place is all that there is to know: [Play] runs its scenario from the
+// beginning, so the same place always gives the same bytes, on every machine.
+// A step back is a run to the step before.
+//
+// Play returns a [Run]: the list of all steps, and a [Moment], which is a copy of
+// the state at the step of the place. What can be seen of a moment is a [Picture]
+// (see [Moment.Picture]), as text, SVG or JSON.
+//
+// Nothing here uses a clock, a file or a random number.
+//
+// Left out: a reader does not run inside of a writer's event, since it may have to
+// wait for that writer. Two CPUs do not race in the stack map here; one look-up is
+// one step. The simulated machine, its tracers and the tracefs have no scenario yet.
+package lab

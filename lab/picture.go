@@ -1,0 +1,220 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Picture is what there is to see of a moment: tables of cells. Text and SVG are
+// made from it, so both show the same.
+type Picture struct {
+	Title    string    `json:"title"`
+	Sections []Section `json:"sections"`
+}
+
+// A Section is a table of a picture.
+type Section struct {
+	Title string   `json:"title,omitempty"`
+	Rows  [][]Cell `json:"rows"`
+}
+
+// A Cell is a piece of text. Cells with the same Ref show the same thing, in any
+// picture of the moment.
+type Cell struct {
+	Text  string `json:"text"`
+	Class Class  `json:"class,omitempty"`
+	Ref   string `json:"ref,omitempty"`
+	About string `json:"about,omitempty"` // what the cell is, in words
+}
+
+// A Class says what a cell is, for its colour.
+type Class string
+
+// The classes.
+const (
+	Plain  Class = ""
+	Label  Class = "label"  // says what stands beside it
+	Header Class = "header" // of a page or an event
+	Data   Class = "data"   // can be read
+	Open   Class = "open"   // is written, and cannot be read yet
+	Free   Class = "free"   // has no meaning
+	Mark   Class = "mark"   // what to look at
+)
+
+// Text writes the picture as text, each column as wide as it has to be. A line that
+// is longer than width is broken between cells; a width of 0 means that there is none.
+func (p Picture) Text(w io.Writer, width int) error {
+	var s strings.Builder
+	fmt.Fprintln(&s, p.Title)
+	for _, sec := range p.Sections {
+		s.WriteByte('\n')
+		if sec.Title != "" {
+			fmt.Fprintln(&s, sec.Title)
+		}
+		widths := sec.widths()
+		for _, row := range sec.Rows {
+			widths, sentence := widths, false
+			if len(row) == 1 {
+				row = words(row[0].Text, width)
+				widths, sentence = make([]int, len(row)), true
+			}
+			line, indent := "", 0
+			if len(row) > 1 && !sentence {
+				indent = widths[0] + 1
+			}
+			for i, c := range row {
+				cell := c.Text
+				if i < len(row)-1 {
+					cell += strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(c.Text))+1)
+				}
+				if n := utf8.RuneCountInString(line); width > 0 && i > 0 && n > indent && n+utf8.RuneCountInString(c.Text) > width {
+					fmt.Fprintln(&s, strings.TrimRight(line, " "))
+					line = strings.Repeat(" ", indent)
+				}
+				line += cell
+			}
+			fmt.Fprintln(&s, strings.TrimRight(line, " "))
+		}
+	}
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+// words are the words of a sentence that is wider than the width, and the sentence
+// itself if it is not.
+func words(s string, width int) []Cell {
+	if width == 0 || utf8.RuneCountInString(s) <= width {
+		return []Cell{{Text: s}}
+	}
+	var row []Cell
+	for _, word := range strings.Fields(s) {
+		row = append(row, Cell{Text: word})
+	}
+	return row
+}
+
+// widths are those of the columns. A row with a single cell is a sentence, and
+// makes no column wide.
+func (s Section) widths() []int {
+	var widths []int
+	for _, row := range s.Rows {
+		for i, c := range row {
+			if len(widths) == i {
+				widths = append(widths, 0)
+			}
+			if len(row) > 1 && i < len(row)-1 {
+				widths[i] = max(widths[i], utf8.RuneCountInString(c.Text))
+			}
+		}
+	}
+	return widths
+}
+
+// JSON writes the picture as JSON.
+func (p Picture) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(p)
+}
+
+// Sizes of the drawing, in units of its view box.
+const (
+	charWidth  = 8
+	lineHeight = 20
+	cellPad    = 4
+	margin     = 12
+)
+
+// SVG writes the picture as an SVG image. It needs nothing from outside, follows the
+// reader's choice of dark or light, and names each cell for a screen reader.
+func (p Picture) SVG(w io.Writer) error {
+	var body strings.Builder
+	y, right := margin+lineHeight, utf8.RuneCountInString(p.Title)*charWidth
+	text := func(x, y int, class, s string) {
+		fmt.Fprintf(&body, `<text x="%d" y="%d" class="%s">%s</text>`, x, y, class, html.EscapeString(clean(s)))
+	}
+	text(margin, y-5, "title", p.Title)
+	y += lineHeight / 2
+	for _, sec := range p.Sections {
+		y += lineHeight / 2
+		if sec.Title != "" {
+			y += lineHeight
+			text(margin, y-5, "section", sec.Title)
+			right = max(right, utf8.RuneCountInString(sec.Title)*charWidth)
+		}
+		widths := sec.widths()
+		for _, row := range sec.Rows {
+			x := margin
+			for i, c := range row {
+				n := max(widths[i], utf8.RuneCountInString(c.Text))
+				wide := n*charWidth + 2*cellPad
+				fmt.Fprintf(&body, `<g class="c %s"`, c.Class)
+				if c.Ref != "" {
+					fmt.Fprintf(&body, ` data-ref="%s"`, html.EscapeString(c.Ref))
+				}
+				body.WriteByte('>')
+				if c.About != "" {
+					fmt.Fprintf(&body, `<title>%s</title>`, html.EscapeString(clean(c.About)))
+				}
+				fmt.Fprintf(&body, `<rect x="%d" y="%d" width="%d" height="%d"/>`, x, y, wide, lineHeight-2)
+				text(x+cellPad, y+lineHeight-7, "t", c.Text)
+				body.WriteString("</g>\n")
+				x += wide + 2
+			}
+			right = max(right, x)
+			y += lineHeight
+		}
+	}
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">
+<style>%s</style>
+%s</svg>
+`, right+margin, y+margin, html.EscapeString(clean(p.Title)), style, body.String())
+	return err
+}
+
+// style is that of all drawings.
+const style = `text{font:13px monospace;fill:#1b1f24;white-space:pre}.title{font-weight:bold}.section{fill:#57606a}
+rect{fill:none}.header rect{fill:#cfe3ff}.data rect{fill:#cdeccf}.open rect{fill:#ffe3a8}.free rect{fill:#eef0f2}.mark rect{fill:#ffd0d0;stroke:#b3261e}
+svg{background:#fff}@media(prefers-color-scheme:dark){svg{background:#14171a}text{fill:#e6e8ea}.section{fill:#a0a8b0}
+.header rect{fill:#1f3b63}.data rect{fill:#1f4d27}.open rect{fill:#5c4409}.free rect{fill:#24282c}.mark rect{fill:#5c1f1c;stroke:#ff9a94}}`
+
+// clean replaces what a picture must not hold: characters that XML forbids.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0xfffe || r == 0xffff || r == utf8.RuneError {
+			return '·'
+		}
+		return r
+	}, s)
+}
+
+// Views are the names of what Moment.Picture can draw of m.
+func (m *Moment) Views() []string {
+	names := []string{"step"}
+	if m.Ring != nil {
+		names = append(names, "ring", "page", "bits", "counters")
+	}
+	if m.Map != nil {
+		names = append(names, "map")
+	}
+	if m.Shadow != nil {
+		names = append(names, "shadow")
+	}
+	return names
+}
+
+// Picture draws a view of m. The error names the views there are.
+func (m *Moment) Picture(view string) (Picture, error) {
+	if !slices.Contains(m.Views(), view) {
+		return Picture{}, fmt.Errorf("lab: no view %q of %s; there are %s", view, m.Place.Scenario, strings.Join(m.Views(), ", "))
+	}
+	draw := map[string]func() []Section{
+		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "map": m.slots, "shadow": m.words,
+	}
+	return Picture{Title: m.title(view), Sections: draw[view]()}, nil
+}

@@ -1,0 +1,198 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"ftracelab/ringbuf"
+)
+
+// A story is what happens in a ring buffer: how it is made, and who does what.
+type story struct {
+	begin string // what is there before the first step
+	cfg   ringbuf.Config
+	tell  func(*ring)
+}
+
+// ring plays a story.
+type ring struct {
+	*player
+	b    *ringbuf.Buffer
+	now  uint64
+	who  []ringbuf.Context // those who are writing, the outermost first
+	got  []string          // by the reader
+	page []byte
+}
+
+// Names of the contexts, as steps show them.
+var contexts = map[ringbuf.Context]string{
+	ringbuf.Normal: "task", ringbuf.SoftIRQ: "softirq", ringbuf.IRQ: "irq", ringbuf.NMI: "nmi",
+}
+
+var interrupts = map[Act]ringbuf.Context{SoftIRQ: ringbuf.SoftIRQ, IRQ: ringbuf.IRQ, NMI: ringbuf.NMI}
+
+func (p *player) ring(s story) {
+	r := &ring{player: p, now: 1000}
+	cfg := s.cfg
+	cfg.CPUs = 1
+	cfg.Clock = func(int) uint64 { r.now += 10; return r.now }
+	b, err := ringbuf.New(cfg)
+	if err != nil {
+		p.err = err
+		return
+	}
+	r.b, r.page = b, make([]byte, b.SubbufSize())
+	p.copy, p.can, p.do = r.moment, r.acts, r.act
+	b.Interrupt(0, func(at ringbuf.Point) {
+		p.step(r.name(), "point "+at.String(), r.kind(at), points[at])
+	})
+	p.begin(s.begin)
+	s.tell(r)
+	b.Interrupt(0, nil)
+}
+
+func (r *ring) name() string { return contexts[r.who[len(r.who)-1]] }
+
+func (r *ring) moment(m *Moment) {
+	d := r.b.Diagram(0)
+	m.Ring, m.Read = &d, slices.Clone(r.got)
+}
+
+// acts are what may be chosen now: every interrupt that can interrupt who is
+// running, and between two events a reader.
+func (r *ring) acts() []Act {
+	var acts []Act
+	for _, a := range []Act{SoftIRQ, IRQ, NMI} {
+		if len(r.who) == 0 || interrupts[a] > r.who[len(r.who)-1] {
+			acts = append(acts, a)
+		}
+	}
+	if len(r.who) == 0 {
+		acts = append(acts, Consume, Page)
+	}
+	return acts
+}
+
+func (r *ring) act(a Act) {
+	switch a {
+	case Consume:
+		r.consume()
+	case Page:
+		r.readPage()
+	default:
+		r.write(interrupts[a], contexts[interrupts[a]]+"!")
+	}
+}
+
+// kind tells what a point of the writer is an example of.
+func (r *ring) kind(at ringbuf.Point) Kind {
+	k := Kind(0)
+	switch at {
+	case ringbuf.PointLink:
+		k = PageEnd
+	case ringbuf.PointUpdate:
+		k = Overwrite
+	case ringbuf.PointCommit:
+		if len(r.who) == 1 {
+			k = Commit
+		}
+	}
+	if len(r.who) > 1 {
+		k |= Nested
+	}
+	return k
+}
+
+// write writes one event, and is seen before it, between reserve and commit, and after.
+func (r *ring) write(ctx ringbuf.Context, text string) { r.writeOr(ctx, text, false) }
+
+// discard reserves one and takes it back.
+func (r *ring) discard(ctx ringbuf.Context, text string) { r.writeOr(ctx, text, true) }
+
+func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
+	if r.err != nil {
+		return
+	}
+	nested := Kind(0)
+	if len(r.who) > 0 {
+		nested = Nested
+	}
+	r.who = append(r.who, ctx)
+	defer func() { r.who = r.who[:len(r.who)-1] }()
+	who := contexts[ctx]
+	r.step(who, fmt.Sprintf("begins an event of %d bytes", len(text)), nested, sayBegin)
+	e, err := r.b.Reserve(0, ctx, len(text))
+	switch {
+	case errors.Is(err, ringbuf.ErrFull):
+		r.step(who, "is refused: the ring is full", nested|Lost, sayFull)
+		return
+	case errors.Is(err, ringbuf.ErrCommitOverrun):
+		r.step(who, "is refused: the tail has reached the commit page", nested|Lost, sayOverrun)
+		return
+	case err != nil:
+		r.step(who, "is refused: "+err.Error(), nested|Lost, sayRefused)
+		return
+	}
+	r.step(who, "has reserved its room", nested, sayReserved)
+	copy(e.Data, text)
+	r.step(who, "has filled it with "+fmt.Sprintf("%q", text), nested, sayFilled)
+	if discard {
+		r.b.Discard(0, e)
+		r.step(who, "has discarded it", nested, sayDiscarded)
+		return
+	}
+	r.b.Commit(0, e)
+	k, say := nested, sayNestedEnd
+	if nested == 0 {
+		k, say = Commit, sayEnd
+	}
+	r.step(who, "has committed it", k, say)
+}
+
+// pause lets time pass.
+func (r *ring) pause(ns uint64) { r.now += ns }
+
+func (r *ring) consume() {
+	before := r.readerPage()
+	e, ok := r.b.Consume(0)
+	if !ok {
+		r.step("reader", "finds nothing", 0, sayEmpty)
+		return
+	}
+	text := fmt.Sprintf("%d: %q", e.Time, e.Data)
+	k := Kind(0)
+	if e.Lost > 0 {
+		text += fmt.Sprintf(", %d lost before", e.Lost)
+	}
+	r.got = append(r.got, text)
+	say := sayConsumed
+	if r.readerPage() != before {
+		k, say = Swap, saySwapped
+	}
+	r.step("reader", "takes the event "+text, k, say)
+}
+
+func (r *ring) readPage() {
+	before := r.readerPage()
+	if !r.b.ReadPage(0, r.page, false) {
+		r.step("reader", "finds nothing", 0, sayEmpty)
+		return
+	}
+	n := 0
+	if p, err := ringbuf.ReadPageImage(r.page); err == nil {
+		for e, ok := p.Next(); ok; e, ok = p.Next() {
+			if e.IsData() {
+				n++
+			}
+		}
+	}
+	r.got = append(r.got, fmt.Sprintf("a page with %d events", n))
+	k, say := Kind(0), sayPartly
+	if r.readerPage() != before {
+		k, say = Swap, saySwapped
+	}
+	r.step("reader", fmt.Sprintf("takes a page with %d events", n), k, say)
+}
+
+func (r *ring) readerPage() int { return r.b.Diagram(0).Pages[0].ID }

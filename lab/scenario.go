@@ -1,0 +1,42 @@
+package lab
+
+// A Scenario is a short story that is told in steps.
+type Scenario struct {
+	Name     string
+	Question string // what one should be able to answer after it
+	play     func(*player)
+}
+
+// Scenarios are all scenarios, in an order in which nothing needs what comes later.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{"event", "What are the bytes of an event?", func(p *player) { p.ring(eventStory) }},
+		{"reserve-commit", "When can a reader see an event that is being written?", func(p *player) { p.ring(commitStory) }},
+		{"crossing", "What happens when an event does not fit on its page?", func(p *player) { p.ring(crossingStory) }},
+		{"overwrite", "What is lost when the ring is full, and what is a reader safe from?", func(p *player) { p.ring(overwriteStory) }},
+		{"swap", "Why does a reader exchange its page with one of the ring?", func(p *player) { p.ring(swapStory) }},
+		{"nested", "How can an interrupt write while another event is half written?", func(p *player) { p.ring(nestedStory) }},
+		{"full", "What happens with overwriting off when there is no room?", func(p *player) { p.ring(fullStory) }},
+		{"storm", "Ten thousand events, to walk far and back again.", func(p *player) { p.ring(stormStory) }},
+		{"probe", "How does a stack become an id, and when is it dropped?", (*player).stackmap},
+		{"shadow", "How is a function's return seen?", (*player).shadow},
+	}
+}
+
+// Names are the names of the scenarios.
+func Names() []string {
+	var names []string
+	for _, s := range Scenarios() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func find(name string) (Scenario, bool) {
+	for _, s := range Scenarios() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{}, false
+}

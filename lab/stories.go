@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"ftracelab/ringbuf"
+)
+
+// small is a ring of n pages with 48 bytes of data each, and the reader's page.
+// An event of 8 bytes takes 16: 4 for its header, and 4 more because the writer avoids
+// the 12 that a time extend and a header need. So three of them fill a page.
+func small(n int) ringbuf.Config { return ringbuf.Config{Size: n * 48, SubbufSize: 64} }
+
+var eventStory = story{
+	"A sub-buffer of 256 bytes is empty. A task is going to write events of different sizes.",
+	ringbuf.Config{Size: 2 * 240, SubbufSize: 256},
+	func(r *ring) {
+		r.write(ringbuf.Normal, "four")
+		r.write(ringbuf.Normal, "nine byte")
+		r.pause(200_000_000)
+		r.write(ringbuf.Normal, "late")
+		r.discard(ringbuf.Normal, "nobody!!")
+		r.write(ringbuf.Normal, strings.Repeat("long", 29))
+	},
+}
+
+var commitStory = story{
+	"The ring is empty: commit, tail and head are at the same place.",
+	small(3),
+	func(r *ring) {
+		r.write(ringbuf.Normal, "one.....")
+		r.write(ringbuf.Normal, "two.....")
+	},
+}
+
+var crossingStory = story{
+	"The ring has three pages of 48 bytes. Three events of 16 bytes fit on each.",
+	small(3),
+	func(r *ring) { r.events(6) },
+}
+
+var overwriteStory = story{
+	"The ring has three pages, and the reader one more. The writer will come round to the oldest.",
+	small(3),
+	func(r *ring) {
+		r.events(9)
+		r.consume()
+		r.events(9)
+		r.consume()
+		r.consume()
+	},
+}
+
+var swapStory = story{
+	"The ring has two pages, and the reader holds a third one, which is empty.",
+	small(2),
+	func(r *ring) {
+		r.events(5)
+		r.readPage()
+		r.events(5)
+		r.readPage()
+		r.readPage()
+	},
+}
+
+var nestedStory = story{
+	"A task is going to write two events. Choose after which step an interrupt comes; it writes one as well.",
+	ringbuf.Config{Size: 2 * 112, SubbufSize: 128},
+	func(r *ring) {
+		r.write(ringbuf.Normal, "one.")
+		r.write(ringbuf.Normal, "two.")
+	},
+}
+
+var fullStory = story{
+	"The ring has two pages, and overwriting is off (options/overwrite is 0).",
+	ringbuf.Config{Size: 2 * 48, SubbufSize: 64, NoOverwrite: true},
+	func(r *ring) {
+		r.events(9)
+		r.readPage()
+		r.events(2)
+	},
+}
+
+var stormStory = story{
+	"The ring has eight pages of 4,080 bytes. Ten thousand events follow.",
+	ringbuf.Config{Size: 8 * 4080},
+	func(r *ring) { r.events(10_000) },
+}
+
+// events writes n events of 8 bytes.
+func (r *ring) events(n int) {
+	for range n {
+		if r.err != nil {
+			return
+		}
+		r.write(ringbuf.Normal, fmt.Sprintf("ev %05d", r.wrote()))
+	}
+}
+
+// wrote is how many events were written before, for their texts.
+func (r *ring) wrote() int { return int(r.b.Ledger(0).Events) }

@@ -1,0 +1,315 @@
+package lab
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"ftracelab/ringbuf"
+)
+
+type pageState = ringbuf.PageState
+
+func (m *Moment) title(view string) string {
+	who := m.Step.Who
+	if who != "" {
+		who += " "
+	}
+	return fmt.Sprintf("%s, step %d of %d, %s: %s%s", m.Place.Scenario, m.Place.Step, m.Total, view, who, m.Step.What)
+}
+
+// sentenceRow is a row that is read, not compared.
+func sentenceRow(class Class, s string) []Cell { return []Cell{{Text: s, Class: class}} }
+
+func (m *Moment) step() []Section {
+	rows := [][]Cell{sentenceRow(Plain, m.Why)}
+	if m.Kernel != "" {
+		rows = append(rows, sentenceRow(Label, "Kernel: "+m.Kernel))
+	}
+	if len(m.Can) > 0 {
+		var can []string
+		for _, a := range m.Can {
+			can = append(can, fmt.Sprintf("%d%c (%v)", m.Place.Step, byte(a), a))
+		}
+		rows = append(rows, sentenceRow(Label, "What may come here: "+strings.Join(can, ", ")))
+	}
+	return []Section{{Rows: append(rows, sentenceRow(Label, "Place: "+m.Place.String()))}}
+}
+
+func pageRef(p pageState) string { return fmt.Sprintf("page-%d", p.ID) }
+
+// ring is a row for each page, the reader's first, then from the head on.
+func (m *Moment) ring() []Section {
+	head := []Cell{{Text: "page", Class: Label}, {Text: "who", Class: Label}, {Text: "next", Class: Label}, {Text: "events", Class: Label}, {Text: "finished", Class: Label}, {Text: "written", Class: Label}}
+	rows := [][]Cell{head}
+	for _, p := range m.Ring.Pages {
+		class := Free
+		switch {
+		case p.Write > p.Committed:
+			class = Open
+		case p.Committed > 0:
+			class = Data
+		}
+		next := fmt.Sprintf("-> %d", p.Next)
+		if p.Link != "" {
+			next += " " + p.Link
+		}
+		ref, who := pageRef(p), Mark
+		if p.Letters() == "" {
+			who = Plain
+		}
+		rows = append(rows, []Cell{
+			{fmt.Sprintf("%d", p.ID), Header, ref, "the number of the sub-buffer"},
+			{p.Letters(), who, ref, "R reader page, H head, C commit page, T tail page"},
+			{next, Plain, fmt.Sprintf("page-%d", p.Next), "the link to the next page, and what its two lowest bits say"},
+			{fmt.Sprintf("%d", p.Entries), Plain, ref, "finished events"},
+			{fmt.Sprintf("%d", p.Committed), class, ref, "bytes that a reader may look at"},
+			{fmt.Sprintf("%d", p.Write), class, ref, "bytes that are taken"},
+		})
+	}
+	return []Section{{Rows: rows}}
+}
+
+// shownPages are how many pages are drawn byte by byte.
+const shownPages = 8
+
+func (m *Moment) pages() []Section {
+	var sections []Section
+	for i, p := range m.Ring.Pages {
+		if i == shownPages {
+			sections = append(sections, Section{Title: fmt.Sprintf("%d more pages", len(m.Ring.Pages)-i)})
+			break
+		}
+		title := fmt.Sprintf("page %d", p.ID)
+		if l := p.Letters(); l != "" {
+			title += " " + l
+		}
+		if p.Bytes == nil {
+			sections = append(sections, Section{Title: title + ": never written"})
+			continue
+		}
+		sections = append(sections, Section{Title: title, Rows: pageBytes(p)})
+	}
+	return sections
+}
+
+// bytes are the rows of a page, 16 bytes each, as far as it is written.
+func pageBytes(p pageState) [][]Cell {
+	about := make([]Cell, len(p.Bytes))
+	for i := range about {
+		about[i] = Cell{Class: Free, About: "not written"}
+	}
+	fill := func(from, to int, class Class, ref, what string) {
+		for i := max(from, 0); i < min(to, len(about)); i++ {
+			about[i].Class, about[i].Ref, about[i].About = class, ref, what
+		}
+	}
+	const header = ringbuf.PageHeaderSize
+	fill(0, 8, Header, "", fmt.Sprintf("time stamp of the page: %d", p.Time))
+	fill(8, header, Header, "", fmt.Sprintf("commit: %d bytes can be read", p.Committed))
+	fill(header+p.Committed, header+p.Write, Open, "", "reserved, not readable yet")
+	for _, e := range p.Events {
+		ref := fmt.Sprintf("page-%d-%d", p.ID, e.Offset)
+		fill(e.Offset, e.Offset+4, Header, ref, "header of an event: "+e.String())
+		fill(e.Offset+4, e.Offset+e.Size, Data, ref, e.String())
+	}
+	var rows [][]Cell
+	end := min(len(p.Bytes), header+max(p.Write, p.Committed))
+	for at := 0; at < end; at += 16 {
+		row := []Cell{{Text: fmt.Sprintf("0x%03x", at), Class: Label}}
+		text := ""
+		for i := at; i < min(at+16, len(p.Bytes)); i++ {
+			c := about[i]
+			b := p.Bytes[i]
+			c.Text = fmt.Sprintf("%02x", b)
+			row = append(row, c)
+			if b >= ' ' && b < 0x7f && i >= header {
+				text += string(rune(b))
+			} else {
+				text += "."
+			}
+		}
+		rows = append(rows, append(row, Cell{Text: text, Class: Label}))
+	}
+	return rows
+}
+
+// bits are the 5 + 27 bits of each header that can be read.
+func (m *Moment) bits() []Section {
+	var sections []Section
+	for i, p := range m.Ring.Pages {
+		if i == shownPages {
+			break
+		}
+		if rows := pageBits(p); len(rows) > 0 {
+			sections = append(sections, Section{Title: fmt.Sprintf("page %d: offset, time, type_len", p.ID), Rows: rows})
+		}
+	}
+	if sections == nil {
+		sections = []Section{{Rows: [][]Cell{sentenceRow(Plain, "No event can be read yet.")}}}
+	}
+	return sections
+}
+
+// pageBits is a row for each header on a page.
+func pageBits(p pageState) [][]Cell {
+	var rows [][]Cell
+	for _, e := range p.Events {
+		word := binary.LittleEndian.Uint32(p.Bytes[e.Offset:])
+		ref := fmt.Sprintf("page-%d-%d", p.ID, e.Offset)
+		rows = append(rows, []Cell{
+			{fmt.Sprintf("0x%03x", e.Offset), Label, ref, "offset on the page"},
+			{fmt.Sprintf("%027b", word>>5), Data, ref, fmt.Sprintf("27 bits of time since the event before: %d", word>>5)},
+			{fmt.Sprintf("%05b", word&31), Header, ref, "5 bits of type_len: " + typeLen(word&31)},
+			{fmt.Sprintf("%d", word>>5), Plain, ref, "the time as a number"},
+			{typeLen(word & 31), Plain, ref, "what type_len means"},
+			{e.String(), Plain, ref, "the event"},
+		})
+	}
+	return rows
+}
+
+// PagePicture draws the image of a page that somebody has read: its bytes, and what the
+// header of each event says. A damaged page is drawn up to the damage, which the picture
+// then names.
+func PagePicture(title string, image []byte) Picture {
+	p := pageState{Bytes: image}
+	r, err := ringbuf.ReadPageImage(image)
+	if err != nil {
+		p.Committed = max(0, len(image)-ringbuf.PageHeaderSize)
+	} else {
+		p.Time, p.Committed = r.Time(), r.Commit()
+		for e, ok := r.Next(); ok; e, ok = r.Next() {
+			p.Events = append(p.Events, e)
+		}
+		err = r.Err()
+	}
+	p.Write = p.Committed
+	pic := Picture{Title: title}
+	if err != nil {
+		pic.Sections = append(pic.Sections, Section{Rows: [][]Cell{sentenceRow(Mark, err.Error())}})
+	}
+	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p)})
+	if rows := pageBits(p); len(rows) > 0 {
+		pic.Sections = append(pic.Sections, Section{Title: "offset, time, type_len", Rows: rows})
+	}
+	return pic
+}
+
+// typeLen says what the lowest 5 bits of an event's header mean.
+func typeLen(n uint32) string {
+	switch {
+	case n == 0:
+		return "0: the next word is the length"
+	case n <= 28:
+		return fmt.Sprintf("%d: %d bytes of data", n, 4*n)
+	case n == 29:
+		return "29: padding"
+	case n == 30:
+		return "30: time extend"
+	}
+	return "31: time stamp"
+}
+
+func (m *Moment) counters() []Section {
+	row := func(name string, v uint64, about string) []Cell {
+		return []Cell{{Text: name, Class: Label, About: about}, {Text: fmt.Sprint(v), About: about}}
+	}
+	stamps := "the two stamps are equal: the time of the last event is known"
+	if m.Ring.BeforeStamp != m.Ring.WriteStamp {
+		stamps = "the two stamps differ: somebody is between B and D"
+	}
+	read := [][]Cell{}
+	for _, s := range m.Read {
+		read = append(read, sentenceRow(Data, s))
+	}
+	sections := []Section{
+		{Title: "per_cpu/cpu0/stats", Rows: [][]Cell{
+			row("entries", m.Ring.Stats.Entries, "events that can still be read"),
+			row("overrun", m.Ring.Stats.Overrun, "events that were overwritten"),
+			row("commit overrun", m.Ring.Stats.CommitOverrun, "events refused because unfinished ones filled the ring"),
+			row("dropped events", m.Ring.Stats.Dropped, "events refused because overwriting is off"),
+			row("read events", m.Ring.Stats.Read, "events that the reader took"),
+		}},
+		{Title: "the writer", Rows: [][]Cell{
+			row("before_stamp", m.Ring.BeforeStamp, "the time of the last attempt to write"),
+			row("write_stamp", m.Ring.WriteStamp, "the time of the last event"),
+			row("open events", uint64(len(m.Ring.Open)), "reserved, and not finished"),
+		}},
+		{Rows: [][]Cell{sentenceRow(Mark, stamps)}},
+	}
+	if len(read) > 0 {
+		sections = append(sections, Section{Title: "what the reader has got", Rows: read})
+	}
+	return sections
+}
+
+// slots are the claimed slots of the map.
+func (m *Moment) slots() []Section {
+	rows := [][]Cell{{{Text: "id", Class: Label}, {Text: "home", Class: Label}, {Text: "tried", Class: Label}, {Text: "key", Class: Label}, {Text: "count", Class: Label}, {Text: "stack", Class: Label}}}
+	for _, s := range m.Map.Slots {
+		ref := fmt.Sprintf("slot-%d", s.ID)
+		class := Data
+		stack := "a gravestone: claimed, and without a stack"
+		if s.IPs != nil {
+			stack = m.Map.text(s.IPs)
+		} else {
+			class = Open
+		}
+		tried := (int(s.ID)-int(s.Home)+m.Map.Size)%m.Map.Size + 1
+		rows = append(rows, []Cell{
+			{fmt.Sprint(s.ID), Header, ref, "the slot's number, which is the stack's id"},
+			{fmt.Sprint(s.Home), Plain, ref, "the first slot tried for this hash"},
+			{fmt.Sprint(tried), Plain, ref, "how many slots were tried"},
+			{fmt.Sprintf("%08x", s.Key), Plain, ref, "the hash"},
+			{fmt.Sprint(s.Ref), Plain, ref, "events of this stack"},
+			{stack, class, ref, "innermost function first"},
+		})
+	}
+	sections := []Section{{Title: fmt.Sprintf("%d of %d slots are claimed; %d are tried for a stack", len(m.Map.Slots), m.Map.Size, m.Map.Probes), Rows: rows}}
+	if m.Map.Last != nil {
+		sections = append(sections, Section{Title: "the stack that was asked for", Rows: [][]Cell{sentenceRow(Mark, m.Map.text(m.Map.Last))}})
+	}
+	return sections
+}
+
+func (s *MapState) text(ips []uint64) string {
+	var names []string
+	for _, ip := range ips {
+		name, ok := s.Names[ip]
+		if !ok {
+			name = fmt.Sprintf("%#x", ip)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " < ")
+}
+
+// shownWords are how many words of a shadow stack are drawn.
+const shownWords = 48
+
+// words are those of the shadow stack, the newest first.
+func (m *Moment) words() []Section {
+	s := m.Shadow
+	var rows [][]Cell
+	for i := len(s.Words) - 1; i >= max(0, len(s.Words)-shownWords); i-- {
+		rows = append(rows, []Cell{
+			{Text: fmt.Sprint(i), Class: Label},
+			{Text: fmt.Sprintf("0x%016x", s.Words[i]), Class: Data},
+		})
+	}
+	if n := len(s.Words) - shownWords; n > 0 {
+		rows = append(rows, sentenceRow(Label, fmt.Sprintf("%d more words below", n)))
+	}
+	if len(rows) == 0 {
+		rows = append(rows, sentenceRow(Free, "empty"))
+	}
+	calls := strings.Join(s.Calls, " > ")
+	if n := len(s.Calls); n > 6 {
+		calls = strings.Join(s.Calls[:3], " > ") + fmt.Sprintf(" > … %d more … > ", n-4) + s.Calls[n-1]
+	}
+	return []Section{
+		{Title: fmt.Sprintf("%d words, %d frames, %d calls not traced", len(s.Words), s.Depth, s.Overrun), Rows: rows},
+		{Title: "calls that have not returned", Rows: [][]Cell{sentenceRow(Mark, calls)}},
+	}
+}
