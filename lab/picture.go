@@ -49,6 +49,11 @@ const (
 // Text writes the picture as text, each column as wide as it has to be. A line that
 // is longer than width is broken between cells; a width of 0 means that there is none.
 func (p Picture) Text(w io.Writer, width int) error {
+	return p.Painted(w, width, func(_ Class, text string) string { return text })
+}
+
+// Painted is Text with the text of each cell as paint returns it, which must be as wide.
+func (p Picture) Painted(w io.Writer, width int, paint func(c Class, text string) string) error {
 	var s strings.Builder
 	fmt.Fprintln(&s, p.Title)
 	for _, sec := range p.Sections {
@@ -60,25 +65,28 @@ func (p Picture) Text(w io.Writer, width int) error {
 		for _, row := range sec.Rows {
 			widths, sentence := widths, false
 			if len(row) == 1 {
-				row = words(row[0].Text, width)
+				row = words(row[0], width)
 				widths, sentence = make([]int, len(row)), true
 			}
-			line, indent := "", 0
+			indent := 0
 			if len(row) > 1 && !sentence {
 				indent = widths[0] + 1
 			}
+			at, gap := 0, 0 // columns that are written, and those to leave free before the next cell
 			for i, c := range row {
-				cell := c.Text
-				if i < len(row)-1 {
-					cell += strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(c.Text))+1)
+				n := utf8.RuneCountInString(c.Text)
+				if width > 0 && i > 0 && at+gap > indent && at+gap+n > width {
+					s.WriteByte('\n')
+					at, gap = 0, indent
 				}
-				if n := utf8.RuneCountInString(line); width > 0 && i > 0 && n > indent && n+utf8.RuneCountInString(c.Text) > width {
-					fmt.Fprintln(&s, strings.TrimRight(line, " "))
-					line = strings.Repeat(" ", indent)
+				if n > 0 {
+					s.WriteString(strings.Repeat(" ", gap))
+					s.WriteString(paint(c.Class, c.Text))
+					at, gap = at+gap+n, 0
 				}
-				line += cell
+				gap += max(0, widths[i]-n) + 1
 			}
-			fmt.Fprintln(&s, strings.TrimRight(line, " "))
+			s.WriteByte('\n')
 		}
 	}
 	_, err := io.WriteString(w, s.String())
@@ -87,13 +95,13 @@ func (p Picture) Text(w io.Writer, width int) error {
 
 // words are the words of a sentence that is wider than the width, and the sentence
 // itself if it is not.
-func words(s string, width int) []Cell {
-	if width == 0 || utf8.RuneCountInString(s) <= width {
-		return []Cell{{Text: s}}
+func words(s Cell, width int) []Cell {
+	if width == 0 || utf8.RuneCountInString(s.Text) <= width {
+		return []Cell{s}
 	}
 	var row []Cell
-	for _, word := range strings.Fields(s) {
-		row = append(row, Cell{Text: word})
+	for _, word := range strings.Fields(s.Text) {
+		row = append(row, Cell{Text: word, Class: s.Class})
 	}
 	return row
 }

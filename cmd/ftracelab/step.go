@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	stepping "ftracelab/lab"
 )
@@ -34,7 +36,11 @@ version that shows the same steps, and may be shared:
 
 --do makes an interrupt or a reader come after a step: 9i is an irq after step 9, s a
 softirq, n an NMI, r a reader that takes an event, p one that takes a page. The view
-"step" says which of them may come.`,
+"step" says which of them may come.
+
+On a terminal, without --view, --format, --until, --wrote and --steps, step shows the
+whole window: arrow keys walk and scroll, Tab changes the view, i, s, n, r and p make
+something come, u takes that back, q ends and prints the place.`,
 		Example: `  ftracelab step --list
   ftracelab step overwrite --until overwrite --view ring
   ftracelab step nested --do 6i --at last --view page --format svg
@@ -48,7 +54,13 @@ softirq, n an NMI, r a reader that takes an event, p one that takes a page. The 
 			if err != nil {
 				return usageError{fmt.Errorf("step: %w", err)}
 			}
-			if err := f.print(cmd.OutOrStdout(), place); err != nil {
+			changed := cmd.Flags().Changed
+			if in, out, ok := f.terminal(cmd); ok && !changed("view") && !changed("format") {
+				err = f.walk(cmd.Context(), in, out, place)
+			} else {
+				err = f.print(out, place)
+			}
+			if err != nil {
 				return fmt.Errorf("step: %w", err)
 			}
 			return nil
@@ -96,6 +108,15 @@ func (f *stepFlags) from(args []string) (stepping.Place, error) {
 		return stepping.Place{}, fmt.Errorf("%q is not the name of a scenario, a step or choices", strings.Join([]string{args[0], f.at, f.do}, " "))
 	}
 	return stepping.ParsePlace(text)
+}
+
+// terminal is where step reads keys and draws, if both are a terminal that can place its
+// cursor and no flag asks for something that is printed.
+func (f *stepFlags) terminal(cmd *cobra.Command) (in *os.File, out io.Writer, ok bool) {
+	out = cmd.OutOrStdout()
+	in, ok = cmd.InOrStdin().(*os.File)
+	ok = ok && term.IsTerminal(int(in.Fd())) && columns(out) > 0 && os.Getenv("TERM") != "dumb"
+	return in, out, ok && f.until == "" && f.wrote == "" && !f.steps
 }
 
 // print moves on from place as the flags say, and shows what is there.

@@ -1,0 +1,27 @@
+//go:build !js
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+
+	stepping "ftracelab/lab"
+	"ftracelab/lab/tui"
+)
+
+// walk lets the user walk from place, and prints the place where that ended.
+func (f *stepFlags) walk(ctx context.Context, in io.Reader, out io.Writer, place stepping.Place) error {
+	m, err := tui.New(place)
+	if err != nil {
+		return err
+	}
+	if _, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out)).Run(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "ftracelab step --url '%v'\n", m.Place())
+	return err
+}
