@@ -53,14 +53,18 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 //
 // Kernel: function_graph_enter, kernel/trace/fgraph.c.
 func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
+	return g.enter(c, s, Call{Func: fn, To: ret}, retp)
+}
+
+func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 	if g.dead {
 		return false
 	}
-	at, ok := g.push(c, s, fn, ret, retp)
+	at, ok := g.push(c, s, call.Func, call.To, retp)
 	if !ok {
 		return false
 	}
-	call := Call{Func: fn, Depth: s.depth}
+	call.Depth = s.depth
 	s.depth++
 	var wanted uint16
 	if o := g.direct; o != nil {
@@ -70,7 +74,7 @@ func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
 	} else {
 		for used := g.used; used != 0; used &= used - 1 {
 			i := bits.TrailingZeros16(used)
-			if o := g.array[i]; o.wants(fn) && g.ask(c, s, o, call) {
+			if o := g.array[i]; o.wants(call.Func) && g.ask(c, s, o, call) {
 				wanted |= 1 << i
 			}
 		}
@@ -81,8 +85,8 @@ func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
 		return false
 	}
 	w := bitmapWord(wanted|1, g.frameWords())
-	if wanted&1 != 0 {
-		w |= tookZeroBit
+	if wanted&1 == 0 && !g.cfg.AlwaysReturnZero {
+		w |= notZeroBit
 	}
 	s.words[at] = w
 	return true
@@ -107,6 +111,10 @@ func (g *Graph) ask(c *machine.CPU, s *Stack, o *Ops, call Call) bool {
 // Kernel: ftrace_return_to_handler and ftrace_pop_return_trace,
 // kernel/trace/fgraph.c, where the machine panics as well.
 func (g *Graph) Return(c *machine.CPU, s *Stack, value uint64) uint64 {
+	return g.leave(c, s, value, nil)
+}
+
+func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Frame) uint64 {
 	at := s.frame(s.top)
 	if at < 0 {
 		g.dead = true
@@ -115,15 +123,17 @@ func (g *Graph) Return(c *machine.CPU, s *Stack, value uint64) uint64 {
 	f := g.frameWords()
 	ret := Ret{
 		Func:     s.words[at+frameFunc],
+		To:       s.words[at+frameRet],
 		Value:    value,
 		Depth:    s.depth - 1,
 		Overrun:  s.overrun,
 		Calltime: s.words[at+frameCalltime],
 		Rettime:  g.cfg.Clock(c),
+		Frame:    frame,
 	}
 	w := s.words[at+f]
 	wanted := wordBitmap(w)
-	if w&tookZeroBit == 0 && !g.cfg.AlwaysReturnZero {
+	if w&notZeroBit != 0 {
 		wanted &^= 1
 	}
 	for ; wanted != 0; wanted &= wanted - 1 {
@@ -197,7 +207,7 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 	if s == nil {
 		return
 	}
-	if g.Enter(c, s, f.IP, f.Ret, 0) {
+	if g.enter(c, s, Call{Func: f.IP, To: f.Ret, Frame: f}, f.Place()) {
 		f.Ret = ReturnToHandler
 	}
 }
@@ -212,6 +222,6 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 func (g *Graph) Leave(c *machine.CPU, f *machine.Frame) {
 	s := g.cfg.Stack(c.Current)
 	for s != nil && f.Ret == ReturnToHandler {
-		f.Ret = g.Return(c, s, f.Value)
+		f.Ret = g.leave(c, s, f.Value, f)
 	}
 }

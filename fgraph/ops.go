@@ -10,17 +10,23 @@ import (
 // Call is a function being entered.
 type Call struct {
 	Func  uint64 // address of the patched call
+	To    uint64 // where it will return to; ReturnToHandler if a caller was hooked and jumped here
 	Depth int    // frames below it on the shadow stack, 0 for the outermost
+	// Frame is the call on the machine, from which registers and arguments are read; nil
+	// if Enter was called without a machine.
+	Frame *machine.Frame
 }
 
 // Ret is the return of a function.
 type Ret struct {
 	Func     uint64
+	To       uint64 // where it returns to; ReturnToHandler if the one that jumped here returns next
 	Value    uint64 // what it returns
 	Depth    int
-	Overrun  uint32 // calls of this task not traced so far because its stack was full
-	Calltime uint64 // ns
-	Rettime  uint64 // ns
+	Overrun  uint32         // calls of this task not traced so far because its stack was full
+	Calltime uint64         // ns
+	Rettime  uint64         // ns
+	Frame    *machine.Frame // as in Call
 }
 
 // Ops is one user of the shadow stacks: the function_graph tracer of an

@@ -7,7 +7,7 @@ package fgraph
 //	┌────────────┬──────────┬──────┬────────┬──────┬───────────┐
 //	│     0      │    0     │ user │ size-1 │  2   │ words back│ data
 //	├────────────┼──────────┴──────┴────────┼──────┼───────────┤
-//	│ user 0 took│ bitmap of users (27–12)  │  1   │ words back│ bitmap
+//	│ not for 0  │ bitmap of users (27–12)  │  1   │ words back│ bitmap
 //	├────────────┼──────────────────────────┼──────┼───────────┤
 //	│     0      │            0             │  0   │ words back│ reserved
 //	└────────────┴──────────────────────────┴──────┴───────────┘
@@ -25,7 +25,8 @@ const (
 
 	bitmapShift = 12
 	bitmapMask  = 1<<16 - 1
-	tookZeroBit = 1 << 28
+	// notZeroBit says that user 0 did not want the return, although its bit is set.
+	notZeroBit = 1 << 28
 
 	dataSizeShift = 12
 	dataSizeMask  = 1<<5 - 1

@@ -55,6 +55,8 @@ type Config struct {
 	// FunctionGraphRetval builds a kernel that records what functions return
 	// (CONFIG_FUNCTION_GRAPH_RETVAL), which Debian's does not.
 	FunctionGraphRetval bool
+	// Fprobe is how fprobes see functions; the zero value is 6.12's way.
+	Fprobe dynevent.FprobeDesign
 	// BootOptions is the boot parameter trace_options=: names of options separated by
 	// commas; a leading no switches an option off. With BootOptions the run begins
 	// while the kernel boots: until InitcallTime there is no stack map, and stacks
@@ -135,7 +137,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 			ft.cfg.Stackmap.Seed = m.Rand("stackmap/seed").Uint32()
 		}
 	}
-	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files)
+	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files, cfg.Fprobe)
 	ft.rv = rv.New((*host)(ft))
 	ft.tracers = ft.newTracers()
 	ft.listening = make([]bool, ft.maxID+1)
