@@ -28,6 +28,7 @@ type labFlags struct {
 	options  string
 	deferred bool
 	fprobe   string
+	slots    int
 	instance []string
 	set      []string
 
@@ -45,6 +46,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
 	fl.StringVar(&f.fprobe, "fprobe", "6.12", "how fprobes see functions: 6.12 (a pool of nodes each), 6.14 (the shadow stack), or entry-only (as 6.14, but without it where no return is wanted)")
+	fl.IntVar(&f.slots, "return-slots", 0, "a kernel with the tracer return of 2008, which uses so many slots (1…32); the patch as it was posted has 1")
 	fl.StringArrayVar(&f.instance, "instance", nil, "make the folder instances/NAME, before --set")
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }
@@ -78,7 +80,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	cfg := tracer.Config{
 		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
-		FunctionProfiler: true, FunctionGraphRetval: true,
+		ReturnSlots: f.slots, FunctionProfiler: true, FunctionGraphRetval: true,
 	}
 	if f.fprobe != "" { // the zero value of the flags is 6.12
 		var err error
