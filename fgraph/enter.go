@@ -3,6 +3,7 @@ package fgraph
 import (
 	"math/bits"
 
+	"ftracelab/fgraph/work"
 	"ftracelab/machine"
 )
 
@@ -41,6 +42,9 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 	s.words[at+frameFunc] = fn
 	s.words[at+frameCalltime] = g.cfg.Clock(c)
 	s.words[bitmap-1] = retp
+	// The frame and the word behind it, which is written twice; in the task, the index of
+	// the top and the depth. The bitmap is written into the same line.
+	g.cfg.Work.Add(0, f+2+2, 1+work.LinesOf(at, f+1), 0)
 	return bitmap, true
 }
 
@@ -72,6 +76,7 @@ func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 			wanted = 1 << o.index
 		}
 	} else {
+		g.cfg.Work.Add(0, 0, 0, g.active) // the filter of each user
 		for used := g.used; used != 0; used &= used - 1 {
 			i := bits.TrailingZeros16(used)
 			if o := g.array[i]; o.wants(call.Func) && g.ask(c, s, o, call) {
@@ -82,6 +87,7 @@ func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 	if wanted == 0 {
 		s.top = at - g.frameWords()
 		s.depth--
+		g.cfg.Work.Add(0, 2, 0, 0)
 		return false
 	}
 	w := bitmapWord(wanted|1, g.frameWords())
@@ -89,6 +95,7 @@ func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 		w |= notZeroBit
 	}
 	s.words[at] = w
+	g.cfg.Work.Add(0, 1, 0, 0)
 	return true
 }
 
@@ -121,6 +128,7 @@ func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Fra
 		panic("fgraph: invariant: return to an empty or damaged shadow stack")
 	}
 	f := g.frameWords()
+	g.cfg.Work.Add(0, 2, 1+work.LinesOf(at, s.top-at), 0)
 	ret := Ret{
 		Func:     s.words[at+frameFunc],
 		To:       s.words[at+frameRet],

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/fgraph/work"
 	"ftracelab/machine"
 )
 
@@ -62,6 +63,8 @@ type Config struct {
 	AlwaysReturnZero bool
 	// Clock stamps calls, in ns; nil is the CPU's local time.
 	Clock func(c *machine.CPU) uint64
+	// Work counts what hits do to memory, without what the users do; nil: not counted.
+	Work *work.Count
 	// Stack finds the shadow stack of a task; it returns nil if the task has
 	// none (yet) and must not be traced. If the func itself is nil, the stack
 	// is kept in the task's Private.
