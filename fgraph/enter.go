@@ -35,10 +35,15 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 	at := s.top
 	bitmap = at + f
 	// The word that leads back comes first: from the moment top is raised an
-	// interrupt may walk the stack or push frames of its own.
+	// interrupt may walk the stack or push frames of its own. One that comes before that
+	// pushes its frames over these two words, so they are written once more.
 	s.words[bitmap] = reservedWord(f)
 	s.words[at+frameRet] = ret
+	g.at("written")
 	s.top = bitmap + 1
+	g.at("raised")
+	s.words[bitmap] = reservedWord(f)
+	s.words[at+frameRet] = ret
 	s.words[at+frameFunc] = fn
 	s.words[at+frameCalltime] = g.cfg.Clock(c)
 	s.words[bitmap-1] = retp
@@ -46,6 +51,13 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 	// the top and the depth. The bitmap is written into the same line.
 	g.cfg.Work.Add(0, f+2+2, 1+work.LinesOf(at, f+1), 0)
 	return bitmap, true
+}
+
+// at is a place where something may come between.
+func (g *Graph) at(place string) {
+	if g.point != nil {
+		g.point(place)
+	}
 }
 
 // Enter shows the call of fn, which will return to ret, to the users and
@@ -71,6 +83,7 @@ func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 	call.Depth = s.depth
 	s.depth++
 	var wanted uint16
+	g.at("pushed")
 	if o := g.direct; o != nil {
 		if g.ask(c, s, o, call) {
 			wanted = 1 << o.index
@@ -79,11 +92,12 @@ func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 		g.cfg.Work.Add(0, 0, 0, g.active) // the filter of each user
 		for used := g.used; used != 0; used &= used - 1 {
 			i := bits.TrailingZeros16(used)
-			if o := g.array[i]; o.wants(call.Func) && g.ask(c, s, o, call) {
+			if o := g.array[i]; o != nil && o.wants(call.Func) && g.ask(c, s, o, call) {
 				wanted |= 1 << i
 			}
 		}
 	}
+	g.at("asked")
 	if wanted == 0 {
 		s.top = at - g.frameWords()
 		s.depth--
@@ -145,13 +159,16 @@ func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Fra
 		wanted &^= 1
 	}
 	for ; wanted != 0; wanted &= wanted - 1 {
+		g.at("telling")
 		if o := g.array[bits.TrailingZeros16(wanted)]; o != nil {
 			o.Return(c, s, ret)
 		}
 	}
+	to := s.words[at+frameRet] // an interrupt may write over it when the frame is gone
 	s.top = at
+	g.at("popped")
 	s.depth--
-	return s.words[at+frameRet]
+	return to
 }
 
 // Sleep adjusts the call times of next's frames by the time it was switched

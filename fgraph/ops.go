@@ -87,6 +87,10 @@ type Graph struct {
 	lruNext int
 	lruLast int
 
+	// point runs at the places where an interrupt, or another CPU, may come between; only
+	// tests set it.
+	point func(string)
+
 	stacks []*Stack // all that were handed out, for clearing task variables
 	dead   bool
 }
