@@ -6,8 +6,8 @@ import (
 )
 
 // AppendWords appends a line for each word of a stack that is in use, the lowest first:
-// its index, its value, and what it is.
-func (g *Graph) AppendWords(dst []byte, s *Stack) []byte {
+// its index, its value, and what it is. symbol appends the function at an address.
+func (g *Graph) AppendWords(dst []byte, s *Stack, symbol func(dst []byte, addr uint64) []byte) []byte {
 	names := []string{"return address", "function", "time of the call"}
 	if g.cfg.SubtimeWord {
 		names = append(names, "time of its callees")
@@ -20,6 +20,9 @@ func (g *Graph) AppendWords(dst []byte, s *Stack) []byte {
 			break
 		}
 		copy(what[at:], names)
+		for n := range 2 { // where it returns to, and the function
+			what[at+n] += " " + string(symbol(nil, s.words[at+n]))
+		}
 		bitmap := at + len(names)
 		for n := end - 1; n >= bitmap; n-- {
 			w := s.words[n]

@@ -61,6 +61,8 @@ func TestStackWords(t *testing.T) {
 	}
 }
 
+func hex(dst []byte, addr uint64) []byte { return fmt.Appendf(dst, "%#x", addr) }
+
 // TestWordsRead takes the words apart that Append describes.
 func TestWordsRead(t *testing.T) {
 	g, _ := newGraph(Config{})
@@ -71,8 +73,8 @@ func TestWordsRead(t *testing.T) {
 	s := &Stack{}
 	g.Enter(nil, s, 0x100, 0xaaa, 3)
 	want := []string{
-		"  0 0000000000000aaa return address",
-		"  1 0000000000000100 function",
+		"  0 0000000000000aaa return address 0xaaa",
+		"  1 0000000000000100 function 0x100",
 		"  2 000000000000000a time of the call",
 		"  3 0000000000000003 place of the return address",
 		"  4 0000000000001404 bitmap: frame 4 below; users 0",
@@ -80,14 +82,14 @@ func TestWordsRead(t *testing.T) {
 		"  6 0000000000000101 data of user 0",
 		"  7 0000000000001807 data word: frame 7 below; 2 words of user 0",
 	}
-	if got := string(g.AppendWords(nil, s)); got != strings.Join(want, "\n")+"\n" {
+	if got := string(g.AppendWords(nil, s, hex)); got != strings.Join(want, "\n")+"\n" {
 		t.Errorf("got\n%swant\n%s", got, strings.Join(want, "\n"))
 	}
 	// A stack in the middle of a push, as an interrupt sees it.
 	g.Unregister(&a.Ops)
 	var in string
 	o := &Ops{Return: func(*machine.CPU, *Stack, Ret) {}}
-	o.Entry = func(_ *machine.CPU, s *Stack, _ Call) bool { in = string(g.AppendWords(nil, s)); return false }
+	o.Entry = func(_ *machine.CPU, s *Stack, _ Call) bool { in = string(g.AppendWords(nil, s, hex)); return false }
 	if err := g.Register(o); err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,9 @@ type Config struct {
 	// ReturnSlots builds a kernel with the tracer return of 2008, which uses so many of its
 	// 32 slots; 0 is a kernel without it. The patch as it was posted uses 1.
 	ReturnSlots int
+	// OwnFiles adds the folder ftracelab, which no kernel has: files that show the
+	// bookkeeping of return hooks.
+	OwnFiles bool
 	// BootOptions is the boot parameter trace_options=: names of options separated by
 	// commas; a leading no switches an option off. With BootOptions the run begins
 	// while the kernel boots: until InitcallTime there is no stack map, and stacks

@@ -29,6 +29,7 @@ type labFlags struct {
 	deferred bool
 	fprobe   string
 	slots    int
+	own      bool
 	instance []string
 	set      []string
 
@@ -47,6 +48,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
 	fl.StringVar(&f.fprobe, "fprobe", "6.12", "how fprobes see functions: 6.12 (a pool of nodes each), 6.14 (the shadow stack), or entry-only (as 6.14, but without it where no return is wanted)")
 	fl.IntVar(&f.slots, "return-slots", 0, "a kernel with the tracer return of 2008, which uses so many slots (1…32); the patch as it was posted has 1")
+	fl.BoolVar(&f.own, "own-files", false, "add the folder ftracelab, which no kernel has: what return hooks keep, as text")
 	fl.StringArrayVar(&f.instance, "instance", nil, "make the folder instances/NAME, before --set")
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }
@@ -80,7 +82,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	cfg := tracer.Config{
 		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
-		ReturnSlots: f.slots, FunctionProfiler: true, FunctionGraphRetval: true,
+		ReturnSlots: f.slots, OwnFiles: f.own, FunctionProfiler: true, FunctionGraphRetval: true,
 	}
 	if f.fprobe != "" { // the zero value of the flags is 6.12
 		var err error

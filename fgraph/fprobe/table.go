@@ -83,3 +83,34 @@ func (t *tables) find(addr uint64) *Probe {
 	}
 	return nil
 }
+
+// Entry is a line of one of the two tables: a probe in its bucket, with the function that
+// it is on in the table by address, and 0 in the table by probe.
+type Entry struct {
+	Bucket int
+	Func   uint64
+	Addr   uint64 // of the probe
+	Probe  *Probe
+}
+
+// ByAddress yields the table by address, of the probes on the shadow stack.
+func (s *Set) ByAddress(yield func(Entry) bool) {
+	for b, nodes := range s.graph.byAddress {
+		for _, n := range nodes {
+			if !yield(Entry{b, n.fn, n.probe.addr, n.probe}) {
+				return
+			}
+		}
+	}
+}
+
+// ByProbe yields the table by probe, of the probes on the shadow stack.
+func (s *Set) ByProbe(yield func(Entry) bool) {
+	for b, probes := range s.graph.byProbe {
+		for _, p := range probes {
+			if !yield(Entry{b, 0, p.addr, p}) {
+				return
+			}
+		}
+	}
+}

@@ -57,6 +57,9 @@ func (p *Fprobe) Unregister() {
 	}
 }
 
+// Hook is the pool of a registered probe of returns; nil if there is none.
+func (p *Fprobe) Hook() *Hook { return p.hook }
+
 // The caller runs Enter at the entry of each function that p is on; t is the
 // list of the current task.
 //

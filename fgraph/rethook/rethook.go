@@ -45,6 +45,8 @@ type Hook struct {
 	free    *Node
 	words   int // of data of a node
 	unmade  int // nodes
+	nodes   int // in all
+	used    int // nodes that are not free
 }
 
 // Node is a call that has not returned.
@@ -68,7 +70,7 @@ type Node struct {
 //
 // Kernel: rethook_alloc.
 func New(handler Handler, words, num int) *Hook {
-	return &Hook{handler: handler, words: words, unmade: num}
+	return &Hook{handler: handler, words: words, unmade: num, nodes: num}
 }
 
 // Stop ends the use of h: calls that were hooked still return, but its handler
@@ -88,6 +90,7 @@ func (h *Hook) Get() *Node {
 		return nil
 	}
 	h.Work.Add(1, 1, 1, 0)
+	h.used++
 	switch {
 	case n != nil:
 		h.free, n.next = n.next, nil
@@ -98,12 +101,18 @@ func (h *Hook) Get() *Node {
 	return n
 }
 
+// Nodes is how many nodes there are, InUse how many of them are not free.
+func (h *Hook) Nodes() int { return h.nodes }
+
+func (h *Hook) InUse() int { return h.used }
+
 // Recycle gives back a node that is on no task's list.
 //
 // Kernel: rethook_recycle.
 func (n *Node) Recycle() {
 	if n.hook.handler != nil {
 		n.hook.Work.Add(1, 3, 1, 0)
+		n.hook.used--
 		n.next, n.hook.free = n.hook.free, n
 	}
 }
