@@ -14,6 +14,11 @@ package fgraph
 //
 // Kernel: FGRAPH_* constants, kernel/trace/fgraph.c (the constants, not the
 // comment above them, which gives other positions for data words).
+//
+// Departure: the kernel sets the bit of user 0 in the bitmap of every frame, because the
+// mark of a tail call needs a bit, and so user 0 gets every return. Here bit 28, which
+// the kernel leaves 0, says where user 0 did not want it; the other words are the
+// kernel's. With Config.AlwaysReturnZero bit 28 is never set.
 const (
 	offsetMask = 1<<10 - 1
 
