@@ -131,7 +131,8 @@ func TestUnregisterInFlight(t *testing.T) {
 		return p
 	}
 	a, b := add("a", 2), add("b", 0)
-	if !l.call(0x100) || !l.call(0x100) {
+	first := l.call(0x100)
+	if second := l.call(0x100); !first || !second {
 		t.Fatal("not hooked")
 	}
 	l.must(t, l.Unregister(a))
