@@ -421,3 +421,31 @@ func TestModel(t *testing.T) {
 		}
 	})
 }
+
+// With more probes and functions than there are buckets, each return reaches the probe
+// of its function and no other; and none of it when it is gone.
+func TestFullBuckets(t *testing.T) {
+	l := newLab(Config{})
+	const n = 600
+	told := make([]int, n)
+	probes := make([]*Probe, n)
+	for i := range probes {
+		probes[i] = &Probe{Exit: func(_ *machine.CPU, hit Hit, _ []uint64) {
+			if hit.Func != uint64(0x1000+16*i) {
+				t.Errorf("probe %d is told of %#x", i, hit.Func)
+			}
+			told[i]++
+		}}
+		l.must(t, l.Register(probes[i], []uint64{uint64(0x1000 + 16*i)}))
+	}
+	for i := range probes {
+		l.call(uint64(0x1000 + 16*i))
+		if i%2 == 1 {
+			l.must(t, l.Unregister(probes[i]))
+		}
+		l.g.Return(nil, &l.task, 0)
+		if told[i] != 1-i%2 {
+			t.Errorf("probe %d was told %d times", i, told[i])
+		}
+	}
+}
