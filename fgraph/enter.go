@@ -3,6 +3,7 @@ package fgraph
 import (
 	"math/bits"
 
+	"ftracelab/fgraph/work"
 	"ftracelab/machine"
 )
 
@@ -34,14 +35,29 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 	at := s.top
 	bitmap = at + f
 	// The word that leads back comes first: from the moment top is raised an
-	// interrupt may walk the stack or push frames of its own.
+	// interrupt may walk the stack or push frames of its own. One that comes before that
+	// pushes its frames over these two words, so they are written once more.
 	s.words[bitmap] = reservedWord(f)
 	s.words[at+frameRet] = ret
+	g.at("written")
 	s.top = bitmap + 1
+	g.at("raised")
+	s.words[bitmap] = reservedWord(f)
+	s.words[at+frameRet] = ret
 	s.words[at+frameFunc] = fn
 	s.words[at+frameCalltime] = g.cfg.Clock(c)
 	s.words[bitmap-1] = retp
+	// The frame and the word behind it, which is written twice; in the task, the index of
+	// the top and the depth. The bitmap is written into the same line.
+	g.cfg.Work.Add(0, f+2+2, 1+work.LinesOf(at, f+1), 0)
 	return bitmap, true
+}
+
+// at is a place where something may come between.
+func (g *Graph) at(place string) {
+	if g.point != nil {
+		g.point(place)
+	}
 }
 
 // Enter shows the call of fn, which will return to ret, to the users and
@@ -53,38 +69,47 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 //
 // Kernel: function_graph_enter, kernel/trace/fgraph.c.
 func (g *Graph) Enter(c *machine.CPU, s *Stack, fn, ret, retp uint64) bool {
+	return g.enter(c, s, Call{Func: fn, To: ret}, retp)
+}
+
+func (g *Graph) enter(c *machine.CPU, s *Stack, call Call, retp uint64) bool {
 	if g.dead {
 		return false
 	}
-	at, ok := g.push(c, s, fn, ret, retp)
+	at, ok := g.push(c, s, call.Func, call.To, retp)
 	if !ok {
 		return false
 	}
-	call := Call{Func: fn, Depth: s.depth}
+	call.Depth = s.depth
 	s.depth++
 	var wanted uint16
+	g.at("pushed")
 	if o := g.direct; o != nil {
 		if g.ask(c, s, o, call) {
 			wanted = 1 << o.index
 		}
 	} else {
+		g.cfg.Work.Add(0, 0, 0, g.active) // the filter of each user
 		for used := g.used; used != 0; used &= used - 1 {
 			i := bits.TrailingZeros16(used)
-			if o := g.array[i]; o.wants(fn) && g.ask(c, s, o, call) {
+			if o := g.array[i]; o != nil && o.wants(call.Func) && g.ask(c, s, o, call) {
 				wanted |= 1 << i
 			}
 		}
 	}
+	g.at("asked")
 	if wanted == 0 {
 		s.top = at - g.frameWords()
 		s.depth--
+		g.cfg.Work.Add(0, 2, 0, 0)
 		return false
 	}
 	w := bitmapWord(wanted|1, g.frameWords())
-	if wanted&1 != 0 {
-		w |= tookZeroBit
+	if wanted&1 == 0 && !g.cfg.AlwaysReturnZero {
+		w |= notZeroBit
 	}
 	s.words[at] = w
+	g.cfg.Work.Add(0, 1, 0, 0)
 	return true
 }
 
@@ -107,33 +132,43 @@ func (g *Graph) ask(c *machine.CPU, s *Stack, o *Ops, call Call) bool {
 // Kernel: ftrace_return_to_handler and ftrace_pop_return_trace,
 // kernel/trace/fgraph.c, where the machine panics as well.
 func (g *Graph) Return(c *machine.CPU, s *Stack, value uint64) uint64 {
+	return g.leave(c, s, value, nil)
+}
+
+func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Frame) uint64 {
 	at := s.frame(s.top)
 	if at < 0 {
 		g.dead = true
 		panic("fgraph: invariant: return to an empty or damaged shadow stack")
 	}
 	f := g.frameWords()
+	g.cfg.Work.Add(0, 2, 1+work.LinesOf(at, s.top-at), 0)
 	ret := Ret{
 		Func:     s.words[at+frameFunc],
+		To:       s.words[at+frameRet],
 		Value:    value,
 		Depth:    s.depth - 1,
 		Overrun:  s.overrun,
 		Calltime: s.words[at+frameCalltime],
 		Rettime:  g.cfg.Clock(c),
+		Frame:    frame,
 	}
 	w := s.words[at+f]
 	wanted := wordBitmap(w)
-	if w&tookZeroBit == 0 && !g.cfg.AlwaysReturnZero {
+	if w&notZeroBit != 0 {
 		wanted &^= 1
 	}
 	for ; wanted != 0; wanted &= wanted - 1 {
+		g.at("telling")
 		if o := g.array[bits.TrailingZeros16(wanted)]; o != nil {
 			o.Return(c, s, ret)
 		}
 	}
+	to := s.words[at+frameRet] // an interrupt may write over it when the frame is gone
 	s.top = at
+	g.at("popped")
 	s.depth--
-	return s.words[at+frameRet]
+	return to
 }
 
 // Sleep adjusts the call times of next's frames by the time it was switched
@@ -197,7 +232,7 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 	if s == nil {
 		return
 	}
-	if g.Enter(c, s, f.IP, f.Ret, 0) {
+	if g.enter(c, s, Call{Func: f.IP, To: f.Ret, Frame: f}, f.Place()) {
 		f.Ret = ReturnToHandler
 	}
 }
@@ -212,6 +247,6 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 func (g *Graph) Leave(c *machine.CPU, f *machine.Frame) {
 	s := g.cfg.Stack(c.Current)
 	for s != nil && f.Ret == ReturnToHandler {
-		f.Ret = g.Return(c, s, f.Value)
+		f.Ret = g.leave(c, s, f.Value, f)
 	}
 }

@@ -4,23 +4,30 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/fgraph/work"
 	"ftracelab/machine"
 )
 
 // Call is a function being entered.
 type Call struct {
 	Func  uint64 // address of the patched call
+	To    uint64 // where it will return to; ReturnToHandler if a caller was hooked and jumped here
 	Depth int    // frames below it on the shadow stack, 0 for the outermost
+	// Frame is the call on the machine, from which registers and arguments are read; nil
+	// if Enter was called without a machine.
+	Frame *machine.Frame
 }
 
 // Ret is the return of a function.
 type Ret struct {
 	Func     uint64
+	To       uint64 // where it returns to; ReturnToHandler if the one that jumped here returns next
 	Value    uint64 // what it returns
 	Depth    int
-	Overrun  uint32 // calls of this task not traced so far because its stack was full
-	Calltime uint64 // ns
-	Rettime  uint64 // ns
+	Overrun  uint32         // calls of this task not traced so far because its stack was full
+	Calltime uint64         // ns
+	Rettime  uint64         // ns
+	Frame    *machine.Frame // as in Call
 }
 
 // Ops is one user of the shadow stacks: the function_graph tracer of an
@@ -56,6 +63,8 @@ type Config struct {
 	AlwaysReturnZero bool
 	// Clock stamps calls, in ns; nil is the CPU's local time.
 	Clock func(c *machine.CPU) uint64
+	// Work counts what hits do to memory, without what the users do; nil: not counted.
+	Work *work.Count
 	// Stack finds the shadow stack of a task; it returns nil if the task has
 	// none (yet) and must not be traced. If the func itself is nil, the stack
 	// is kept in the task's Private.
@@ -77,6 +86,10 @@ type Graph struct {
 	lru     [MaxOps]int8 // -1 is a gap
 	lruNext int
 	lruLast int
+
+	// point runs at the places where an interrupt, or another CPU, may come between; only
+	// tests set it.
+	point func(string)
 
 	stacks []*Stack // all that were handed out, for clearing task variables
 	dead   bool

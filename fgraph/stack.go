@@ -1,5 +1,7 @@
 package fgraph
 
+import "ftracelab/fgraph/work"
+
 // Sizes of a shadow stack, in words of 8 bytes.
 const (
 	// StackWords is one page of 4096 bytes.
@@ -65,6 +67,8 @@ func (s *Stack) Reserve(o *Ops, bytes int) []uint64 {
 	}
 	data := s.words[s.top : s.top+size : s.top+size]
 	s.words[top-1] = dataWord(o.index, size, wordBack(below)+size+1)
+	// The word behind it, and the index of the top.
+	o.graph.cfg.Work.Add(0, 2, work.LinesOf(s.top, size+1), 0)
 	s.top = top
 	return data
 }

@@ -7,13 +7,18 @@ package fgraph
 //	┌────────────┬──────────┬──────┬────────┬──────┬───────────┐
 //	│     0      │    0     │ user │ size-1 │  2   │ words back│ data
 //	├────────────┼──────────┴──────┴────────┼──────┼───────────┤
-//	│ user 0 took│ bitmap of users (27–12)  │  1   │ words back│ bitmap
+//	│ not for 0  │ bitmap of users (27–12)  │  1   │ words back│ bitmap
 //	├────────────┼──────────────────────────┼──────┼───────────┤
 //	│     0      │            0             │  0   │ words back│ reserved
 //	└────────────┴──────────────────────────┴──────┴───────────┘
 //
 // Kernel: FGRAPH_* constants, kernel/trace/fgraph.c (the constants, not the
 // comment above them, which gives other positions for data words).
+//
+// Departure: the kernel sets the bit of user 0 in the bitmap of every frame, because the
+// mark of a tail call needs a bit, and so user 0 gets every return. Here bit 28, which
+// the kernel leaves 0, says where user 0 did not want it; the other words are the
+// kernel's. With Config.AlwaysReturnZero bit 28 is never set.
 const (
 	offsetMask = 1<<10 - 1
 
@@ -25,7 +30,8 @@ const (
 
 	bitmapShift = 12
 	bitmapMask  = 1<<16 - 1
-	tookZeroBit = 1 << 28
+	// notZeroBit says that user 0 did not want the return, although its bit is set.
+	notZeroBit = 1 << 28
 
 	dataSizeShift = 12
 	dataSizeMask  = 1<<5 - 1

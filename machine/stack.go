@@ -11,6 +11,7 @@ type Frame struct {
 
 	orig uint64 // return address as the call instruction pushed it
 	was  uint64 // what Ret was before the Call hook
+	at   uint64 // see Place
 	tail bool   // entered by a jump: Ret is the caller's own
 	seen bool   // not hidden
 	skip bool   // the call was not made (Site.Probe)
@@ -19,6 +20,11 @@ type Frame struct {
 // Parent is the real address to which the function returns, even if it was replaced. It
 // is the parent_ip of the function tracer.
 func (f *Frame) Parent() uint64 { return f.orig }
+
+// Place tells where on the task's stack the return address lies: 1 for the outermost
+// function's, and more further in. A function that was entered by a jump has the return
+// address of the one that jumped, so both have the same place.
+func (f *Frame) Place() uint64 { return f.at }
 
 // Replaced reports whether a hook has replaced Ret and none has put it back. If the
 // function was entered by a jump, a replacement that was made in its caller's frame
@@ -32,10 +38,10 @@ const (
 
 // call enters the function of s, whose patched call is at ip.
 func (c *CPU) call(t *Task, s *Site, ip uint64) {
-	f := Frame{Func: s.Func, IP: ip, Ret: s.Ret, orig: s.Ret, seen: !s.Hidden}
+	f := Frame{Func: s.Func, IP: ip, Ret: s.Ret, orig: s.Ret, seen: !s.Hidden, at: uint64(len(t.frames)) + 1}
 	if s.Tail && len(t.frames) > 0 {
 		caller := &t.frames[len(t.frames)-1]
-		f.Ret, f.orig, f.tail = caller.Ret, caller.orig, true
+		f.Ret, f.orig, f.tail, f.at = caller.Ret, caller.orig, true, caller.at
 	}
 	if n := len(t.frames); f.orig == 0 && n > 0 {
 		f.Ret = pointIn(t.frames[n-1].Func) // this is an interrupt: it returns to the place where it came

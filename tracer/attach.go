@@ -3,6 +3,7 @@ package tracer
 import (
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
+	"ftracelab/fgraph/slots"
 	"ftracelab/machine"
 	"ftracelab/tracer/option"
 	"ftracelab/unwind"
@@ -57,7 +58,11 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 		case fgraph.ReturnToHandler:
 			ft.graph.Leave(c, f)
 		default:
-			away = false
+			if _, slot := slots.Trampoline(f.Ret); slot {
+				ft.slots.Leave(c, f)
+			} else {
+				away = false
+			}
 		}
 	}
 }

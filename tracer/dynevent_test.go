@@ -97,7 +97,7 @@ func newDynLab(t *testing.T) *dynLab {
 		t.Fatal(err)
 	}
 	x, y := testKind(&ft, "x"), testKind(&ft, "y")
-	ft.dyn = dynevent.New((*dynHost)(ft), nil, x, y)
+	ft.dyn = dynevent.New((*dynHost)(ft), nil, dynevent.FprobeRethook, x, y)
 	root := ft.Root()
 	children := root.Children
 	root.Find, root.Children = nil, func() []tracefile.Node {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
@@ -44,13 +45,17 @@ func (h *dynHost) HoldEvent(t *event.Type, on bool) {
 	}
 }
 
-func (h *dynHost) Enabled(t *event.Type) bool             { return h.ftrace().enabledSomewhere(t) }
-func (h *dynHost) Listens(t *event.Type) bool             { return h.listening[t.ID] }
-func (h *dynHost) SetInnermost(t *event.Type, ip uint64)  { h.probes[t.ID] = ip }
-func (h *dynHost) ResetCleared()                          { h.ftrace().resetCleared() }
-func (*dynHost) Common(c *machine.CPU) event.Common       { return common(c) }
-func (h *dynHost) RegisterOps(o *functions.Ops)           { h.users.Register(o) }
-func (h *dynHost) UnregisterOps(o *functions.Ops)         { h.users.Unregister(o) }
+func (h *dynHost) Enabled(t *event.Type) bool            { return h.ftrace().enabledSomewhere(t) }
+func (h *dynHost) Listens(t *event.Type) bool            { return h.listening[t.ID] }
+func (h *dynHost) SetInnermost(t *event.Type, ip uint64) { h.probes[t.ID] = ip }
+func (h *dynHost) ResetCleared()                         { h.ftrace().resetCleared() }
+func (*dynHost) Common(c *machine.CPU) event.Common      { return common(c) }
+func (h *dynHost) RegisterOps(o *functions.Ops)          { h.users.Register(o) }
+func (h *dynHost) UnregisterOps(o *functions.Ops)        { h.users.Unregister(o) }
+func (h *dynHost) RegisterGraph(o *fgraph.Ops, hash *functions.OpsHash) error {
+	return h.users.RegisterGraph(o, hash)
+}
+func (h *dynHost) UnregisterGraph(o *fgraph.Ops)          { h.users.UnregisterGraph(o) }
 func (h *dynHost) Touch(ip uint64)                        { h.users.Touch(ip) }
 func (h *dynHost) Rethooks(t *machine.Task) *rethook.Task { return &h.ftrace().data(t).rethooks }
 func (h *dynHost) Rehook()                                { h.ftrace().changed() }

@@ -77,6 +77,9 @@ func (ft *Ftrace) globalFiles() []tracefile.Node {
 			nodes = append(nodes, t.Files()...)
 		}
 	}
+	if ft.cfg.OwnFiles {
+		nodes = append(nodes, ft.ownFiles())
+	}
 	nodes = append(nodes, ft.dyn.Files()...)
 	nodes = append(nodes, ft.graphFilters.files()...)
 	return append(nodes,

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"ftracelab/fgraph"
+	"ftracelab/fgraph/slots"
 	"ftracelab/machine"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs/tracefile"
@@ -55,6 +56,14 @@ type Config struct {
 	// FunctionGraphRetval builds a kernel that records what functions return
 	// (CONFIG_FUNCTION_GRAPH_RETVAL), which Debian's does not.
 	FunctionGraphRetval bool
+	// Fprobe is how fprobes see functions; the zero value is 6.12's way.
+	Fprobe dynevent.FprobeDesign
+	// ReturnSlots builds a kernel with the tracer return of 2008, which uses so many of its
+	// 32 slots; 0 is a kernel without it. The patch as it was posted uses 1.
+	ReturnSlots int
+	// OwnFiles adds the folder ftracelab, which no kernel has: files that show the
+	// bookkeeping of return hooks.
+	OwnFiles bool
 	// BootOptions is the boot parameter trace_options=: names of options separated by
 	// commas; a leading no switches an option off. With BootOptions the run begins
 	// while the kernel boots: until InitcallTime there is no stack map, and stacks
@@ -93,6 +102,7 @@ type Ftrace struct {
 	tracers      []plugin.Tracer // the rows of available_tracers
 	rv           *rv.RV
 	profiler     *profiler.Profiler
+	slots        *slots.Table // of the tracer return; nil in a kernel without it
 	stackTracer  stackTracer
 	hists        hist.Registry
 	booted       booted
@@ -116,8 +126,12 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.BufferSizeKB < 0 || cfg.BufferSizeKB > maxBufferSizeKB {
 		return nil, fmt.Errorf("tracer: Config.BufferSizeKB %d: want 1 to %d: %w", cfg.BufferSizeKB, maxBufferSizeKB, syscall.EINVAL)
 	}
+	if cfg.ReturnSlots < 0 || cfg.ReturnSlots > slots.Max {
+		return nil, fmt.Errorf("tracer: Config.ReturnSlots %d: want 0 to %d: %w", cfg.ReturnSlots, slots.Max, syscall.EINVAL)
+	}
 	kernel := events.Kernel{
 		Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers, Retval: cfg.FunctionGraphRetval,
+		Return: cfg.ReturnSlots > 0,
 	}
 	types, err := event.NewTable(kernel.Events()...)
 	if err != nil {
@@ -135,8 +149,11 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 			ft.cfg.Stackmap.Seed = m.Rand("stackmap/seed").Uint32()
 		}
 	}
-	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files)
+	ft.dyn = dynevent.New((*dynHost)(ft), cfg.Files, cfg.Fprobe)
 	ft.rv = rv.New((*host)(ft))
+	if cfg.ReturnSlots > 0 {
+		ft.slots = slots.New(cfg.ReturnSlots)
+	}
 	ft.tracers = ft.newTracers()
 	ft.listening = make([]bool, ft.maxID+1)
 	ft.syscalls = events.NewSyscallTypes(types)

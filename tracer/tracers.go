@@ -20,7 +20,7 @@ func (ft *Ftrace) newTracers() []plugin.Tracer {
 	timerlat, osnoise := sampler.Osnoise(host)
 	wakeup, wakeupRT, wakeupDL := latency.Wakeup(host)
 	irqsoff, preemptoff, preemptirqsoff := latency.IRQsOff(host)
-	return []plugin.Tracer{
+	tracers := []plugin.Tracer{
 		timerlat,
 		osnoise,
 		sampler.Hwlat(host),
@@ -36,6 +36,10 @@ func (ft *Ftrace) newTracers() []plugin.Tracer {
 		{Name: "function", Instances: true, Init: initWith((*Instance).functionInit), Start: with((*Instance).resetBuffer)},
 		{Name: nopTracer, Instances: true, KeepsBuffer: true},
 	}
+	if ft.slots == nil {
+		return tracers
+	}
+	return append([]plugin.Tracer{ft.returnTracer()}, tracers...)
 }
 
 // nopTracer is the tracer with which an instance begins, and which it has while it

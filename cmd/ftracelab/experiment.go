@@ -88,6 +88,7 @@ was interrupted goes on where it was.`,
 			return nil
 		},
 	}
+	cmd.AddCommand(returnHooksCommand())
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab, and what they ask")
 	fl.StringArrayVar(&f.captures, "capture", nil, "a capture as a workload; those that come with ftracelab are "+strings.Join(capture.Examples(), ", "))

@@ -27,6 +27,9 @@ type labFlags struct {
 	bits     string
 	options  string
 	deferred bool
+	fprobe   string
+	slots    int
+	own      bool
 	instance []string
 	set      []string
 
@@ -43,6 +46,9 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
 	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
+	fl.StringVar(&f.fprobe, "fprobe", "6.12", "how fprobes see functions: 6.12 (a pool of nodes each), 6.14 (the shadow stack), or entry-only (as 6.14, but without it where no return is wanted)")
+	fl.IntVar(&f.slots, "return-slots", 0, "a kernel with the tracer return of 2008, which uses so many slots (1…32); the patch as it was posted has 1")
+	fl.BoolVar(&f.own, "own-files", false, "add the folder ftracelab, which no kernel has: what return hooks keep, as text")
 	fl.StringArrayVar(&f.instance, "instance", nil, "make the folder instances/NAME, before --set")
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }
@@ -76,7 +82,13 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	cfg := tracer.Config{
 		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
-		FunctionProfiler: true, FunctionGraphRetval: true,
+		ReturnSlots: f.slots, OwnFiles: f.own, FunctionProfiler: true, FunctionGraphRetval: true,
+	}
+	if f.fprobe != "" { // the zero value of the flags is 6.12
+		var err error
+		if cfg.Fprobe, err = dynevent.ParseFprobeDesign(f.fprobe); err != nil {
+			return nil, usageError{fmt.Errorf("--fprobe: %w", err)}
+		}
 	}
 	if f.preset != "none" {
 		var err error

@@ -1,6 +1,9 @@
 package rethook
 
-import "ftracelab/machine"
+import (
+	"ftracelab/fgraph/work"
+	"ftracelab/machine"
+)
 
 // Fprobe is a user of functions' entries and returns. Its handlers run as long as
 // it is registered and not Disabled.
@@ -19,6 +22,8 @@ type Fprobe struct {
 	MaxActive int
 	// Disabled keeps the handlers from running; calls in flight return unseen.
 	Disabled bool
+	// Work counts what hits do to memory; nil: not counted.
+	Work *work.Count
 	// Missed counts calls whose return could not be followed.
 	Missed uint64
 
@@ -39,6 +44,7 @@ func (p *Fprobe) Register(functions, cpus int) {
 		num = functions * cpus * 2
 	}
 	p.hook = New(p.exit, p.DataWords, num)
+	p.hook.Work = p.Work
 }
 
 // Unregister stops the probe; calls in flight return unseen.
@@ -50,6 +56,9 @@ func (p *Fprobe) Unregister() {
 		p.hook = nil
 	}
 }
+
+// Hook is the pool of a registered probe of returns; nil if there is none.
+func (p *Fprobe) Hook() *Hook { return p.hook }
 
 // The caller runs Enter at the entry of each function that p is on; t is the
 // list of the current task.

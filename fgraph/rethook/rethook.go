@@ -19,7 +19,10 @@
 // Kernel: kernel/trace/rethook.c.
 package rethook
 
-import "ftracelab/machine"
+import (
+	"ftracelab/fgraph/work"
+	"ftracelab/machine"
+)
 
 // Trampoline is the address that replaces a return address: the address of
 // arch_rethook_trampoline in the reference kernel.
@@ -33,10 +36,17 @@ type Handler func(c *machine.CPU, n *Node, ret uint64, f *machine.Frame)
 //
 // Kernel: struct rethook, include/linux/rethook.h.
 type Hook struct {
+	// Work counts what hits do to memory; nil: not counted. A node is taken from the
+	// pool, and given back, with one compare-and-exchange on a line of the pool, which
+	// every CPU may write (objpool_pop and objpool_push, lib/objpool.c).
+	Work *work.Count
+
 	handler Handler // nil: stopped
 	free    *Node
 	words   int // of data of a node
 	unmade  int // nodes
+	nodes   int // in all
+	used    int // nodes that are not free
 }
 
 // Node is a call that has not returned.
@@ -60,7 +70,7 @@ type Node struct {
 //
 // Kernel: rethook_alloc.
 func New(handler Handler, words, num int) *Hook {
-	return &Hook{handler: handler, words: words, unmade: num}
+	return &Hook{handler: handler, words: words, unmade: num, nodes: num}
 }
 
 // Stop ends the use of h: calls that were hooked still return, but its handler
@@ -75,6 +85,12 @@ func (h *Hook) Stop() { h.handler, h.free, h.unmade = nil, nil, 0 }
 // Kernel: rethook_try_get.
 func (h *Hook) Get() *Node {
 	n := h.free
+	if n == nil && h.unmade == 0 {
+		h.Work.Add(0, 0, 1, 0)
+		return nil
+	}
+	h.Work.Add(1, 1, 1, 0)
+	h.used++
 	switch {
 	case n != nil:
 		h.free, n.next = n.next, nil
@@ -85,11 +101,18 @@ func (h *Hook) Get() *Node {
 	return n
 }
 
+// Nodes is how many nodes there are, InUse how many of them are not free.
+func (h *Hook) Nodes() int { return h.nodes }
+
+func (h *Hook) InUse() int { return h.used }
+
 // Recycle gives back a node that is on no task's list.
 //
 // Kernel: rethook_recycle.
 func (n *Node) Recycle() {
 	if n.hook.handler != nil {
+		n.hook.Work.Add(1, 3, 1, 0)
+		n.hook.used--
 		n.next, n.hook.free = n.hook.free, n
 	}
 }
@@ -105,6 +128,9 @@ type Task struct{ first *Node }
 // Kernel: rethook_hook.
 func (t *Task) Hook(n *Node, f *machine.Frame) {
 	n.Func, n.ret, n.next = f.IP, f.Ret, t.first
+	// In the node: where the function returns to, its frame, the next node, what its user
+	// keeps; in the task: the first node.
+	n.hook.Work.Add(0, 4+len(n.Data), 1+n.lines(), 0)
 	t.first, f.Ret = n, Trampoline
 }
 
@@ -134,10 +160,18 @@ func (t *Task) Return(c *machine.CPU, f *machine.Frame) {
 	t.first = rest
 	for n := first; n != rest; {
 		next := n.next
+		n.hook.Work.Add(0, 1, 1+n.lines(), 0)
 		n.Recycle()
 		n = next
 	}
 }
+
+// NodeBytes is the size of a node without its user's data.
+//
+// Kernel: struct rethook_node, include/linux/rethook.h.
+const NodeBytes = 48
+
+func (n *Node) lines() int { return work.LinesOf(0, NodeBytes/8+len(n.Data)) }
 
 // Flush takes back the nodes of a task that has exited; their calls never return.
 //

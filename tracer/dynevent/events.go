@@ -24,6 +24,7 @@ type Events struct {
 	kinds []*Kind // the kinds of definitions, in the order in which they are asked
 
 	kprobes   kprobes
+	fprobeSet fprobeSet
 	tprobes   []*traceFprobe // the enabled ones on tracepoints
 	uprobed   []*traceUprobe // the ones that can be hit
 	userIPs   []uint64       // the user stack that User looks at
@@ -34,11 +35,12 @@ type Events struct {
 
 // New returns the dynamic events of a machine that has none yet. The kinds in more are
 // asked after the kernel's own.
-func New(host Host, files UserFiles, more ...*Kind) *Events {
+func New(host Host, files UserFiles, design FprobeDesign, more ...*Kind) *Events {
 	d := &Events{host: host, machine: host.Machine(), types: host.Types(), files: files}
 	d.synthetic.kind = synthKind()
 	d.kinds = append([]*Kind{eprobeEvents, d.synthetic.kind, kprobeEvents, fprobeEvents, uprobeEvents}, more...)
 	d.newKprobes()
+	d.newFprobeSet(design)
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/fgraph/fprobe"
 	"ftracelab/fgraph/rethook"
 	"ftracelab/machine"
 	"ftracelab/tracer/event/probe"
@@ -26,10 +27,12 @@ var fprobeEvents = &Kind{Name: "fprobe", Create: (*Events).createFprobe}
 // Kernel: struct trace_fprobe, kernel/trace/trace_fprobe.c.
 type traceFprobe struct {
 	*traceProbe
-	fp     rethook.Fprobe
-	hash   functions.OpsHash
-	ops    functions.Ops
-	source kernelSource
+	fp         rethook.Fprobe // in 6.12
+	stacked    fprobe.Probe   // in the kernels after it
+	registered bool           // stacked is
+	hash       functions.OpsHash
+	ops        functions.Ops
+	source     kernelSource
 	// These three are for a probe on a tracepoint: the machine's name for the
 	// tracepoint, empty if nothing fires it; the function that it calls; and whether
 	// the probe waits for a module that brings the tracepoint.
@@ -65,6 +68,7 @@ func newTraceFprobe(p *traceProbe) *traceFprobe {
 	default:
 		f.fp.Exit = f.leave
 	}
+	f.newStacked()
 	f.ops = functions.Ops{Hash: &f.hash, Handler: "fprobe_handler", Regs: true, Call: func(c *machine.CPU, frame *machine.Frame) {
 		f.fp.Enter(c, f.d.host.Rethooks(c.Current), frame)
 	}}
@@ -92,9 +96,7 @@ func (f *traceFprobe) register() error {
 		return fmt.Errorf("fprobe: no function is called %q: %w", def.Symbol, syscall.EINVAL)
 	}
 	f.hash.Filter = f.hash.Filter.Settled()
-	f.fp.Register(f.hash.Filter.Count, len(d.machine.CPUs()))
-	d.host.RegisterOps(&f.ops)
-	return nil
+	return f.attach()
 }
 
 // stubOf returns the name of the function that a tracepoint calls for a probe on it.
@@ -122,8 +124,7 @@ func (f *traceFprobe) onTracepoint() {
 	f.hash = functions.OpsHash{}
 	f.hash.Filter.Add(stub.IP())
 	f.hash.Filter = f.hash.Filter.Settled()
-	f.fp.Register(1, len(f.d.machine.CPUs()))
-	f.d.host.RegisterOps(&f.ops)
+	_ = f.attach() // the kernel says in its log what failed
 	f.d.host.SetInnermost(f.event.typ, stub.IP()+callSize)
 }
 
@@ -131,16 +132,16 @@ func (f *traceFprobe) onTracepoint() {
 //
 // Kernel: __unregister_trace_fprobe, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) unregister() {
-	f.fp.Unregister()
-	f.d.host.UnregisterOps(&f.ops)
+	f.detach()
 }
 
-// enable lets the probe record; it does not fail.
+// enable lets the probe record. In the kernels after 6.12 it registers the probe, which
+// fails with ENOSPC if the shadow stacks have no room for another user.
 //
 // Kernel: enable_fprobe and disable_fprobe, include/linux/fprobe.h.
 func (f *traceFprobe) enable(on bool) error {
 	f.fp.Disabled = !on
-	return nil
+	return f.enableStacked(on)
 }
 
 // enter runs at the entry of a function.
@@ -227,6 +228,9 @@ func (d *Events) Tracepoint(c *machine.CPU, tp machine.Tracepoint, about *machin
 //
 // Kernel: __tracepoint_probe_module_cb, kernel/trace/trace_fprobe.c.
 func (d *Events) fprobeModule(name string, loaded bool) {
+	if !loaded {
+		d.fprobeSet.forgetModule(d.machine, name)
+	}
 	for f := range d.fprobes {
 		switch {
 		case loaded && f.waiting:

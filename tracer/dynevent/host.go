@@ -3,6 +3,7 @@ package dynevent
 import (
 	"io/fs"
 
+	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/tracefile"
@@ -46,6 +47,10 @@ type Host interface {
 	// it updates which functions the user wants.
 	RegisterOps(*functions.Ops)
 	UnregisterOps(*functions.Ops)
+	// RegisterGraph adds a user of the shadow stacks for the functions of a set, which
+	// may change while it is registered; Rehook has to be called then. Errors: ENOSPC.
+	RegisterGraph(*fgraph.Ops, *functions.OpsHash) error
+	UnregisterGraph(*fgraph.Ops)
 	// Users counts the users of a function. Touch notes that it has had one.
 	Users(ip uint64) int
 	Touch(ip uint64)

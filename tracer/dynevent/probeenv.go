@@ -16,6 +16,9 @@ type probeEnv struct{ d *Events }
 
 var _ probe.Env = probeEnv{}
 
+// MaxActive reports whether fprobes have pools.
+func (e probeEnv) MaxActive() bool { return e.d.fprobeSet.design == FprobeRethook }
+
 // Symbols counts the symbols with a name.
 //
 // Kernel: number_of_same_symbols, kernel/trace/trace_kprobe.c.

@@ -173,6 +173,9 @@ func (p *Printer) appendEntry(dst []byte, m *Merge, reader int) []byte {
 	r.common = event.ParseCommon(r.Data)
 	r.shape = p.shapeOf(int(r.common.Type))
 
+	if r.shape.kind == fnReturn {
+		return p.appendFnReturn(dst, r)
+	}
 	if p.graph != nil && r.shape.kind != stackEntry && r.shape.kind != functionEntry {
 		return p.appendGraph(dst, r, m, reader)
 	}

@@ -39,6 +39,7 @@ const (
 	funcRepeats
 	unwindCookie
 	unwindStack
+	fnReturn
 	mmioRW // without a text of its own, as noText
 	mmioMapping
 )
@@ -162,6 +163,8 @@ func ftraceEntries(name string) (ftraceEntry, bool) {
 		return ftraceEntry{mmioRW, []string{"phys", "value", "pc", "map_id", "opcode", "width"}}, true
 	case "mmiotrace_map":
 		return ftraceEntry{mmioMapping, []string{"phys", "virt", "len", "map_id", "opcode"}}, true
+	case "fn_ret":
+		return ftraceEntry{fnReturn, []string{"ip", "calltime", "rettime"}}, true
 	case "user_unwind_cookie":
 		return ftraceEntry{unwindCookie, []string{"cookie"}}, true
 	case "user_unwind_stack":

@@ -12,6 +12,7 @@ type Kernel struct {
 	Stackmap       bool // patched with the stack map: ftrace:stack_id
 	DeferredUnwind bool // patched with deferred unwinding: its two records
 	Full           bool // built with everything switched on, unlike Debian's
+	Return         bool // patched with the tracer return of 2008: ftrace:fn_ret
 	Retval         bool // built to record what functions return: FuncgraphExitRetval instead of FuncgraphExit
 }
 
@@ -44,6 +45,8 @@ func (k Kernel) has(t *event.Type) bool {
 		switch t {
 		case StackID.Type:
 			return k.Stackmap
+		case FnRet.Type:
+			return k.Return
 		case UserUnwindCookie.Type, UserUnwindStack.Type:
 			return k.DeferredUnwind
 		}
@@ -77,7 +80,7 @@ func OfModule(t *event.Type) bool {
 func Declared() []*event.Type {
 	all := slices.Concat(
 		ftraceTypes(), schedTypes(), kmemTypes(), irqTypes(), irqVectorTypes(), timerTypes(), workqueueTypes(),
-		rawSyscallTypes(), signalTypes(), taskTypes(), exceptionTypes(), syscallTypes(), unwindTypes(),
+		rawSyscallTypes(), signalTypes(), taskTypes(), exceptionTypes(), syscallTypes(), unwindTypes(), returnTypes(),
 		preemptIRQTypes(), osnoiseTypes(), nmiTypes(), rvTypes(), blockTypes(),
 	)
 	slices.SortFunc(all, func(a, b *event.Type) int { return cmp.Compare(a.ID, b.ID) })

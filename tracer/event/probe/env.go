@@ -36,6 +36,10 @@ type Env interface {
 	// File finds a user file by its path and follows links. The error carries an errno.
 	File(path string) (File, error)
 
+	// MaxActive reports whether a probe on a function's exit may say how many calls it
+	// can follow at a time. A kernel whose fprobes use the shadow stack refuses that.
+	MaxActive() bool
+
 	// BTF gives the types of the kernel; nil if it was built without BTF.
 	BTF() BTF
 }

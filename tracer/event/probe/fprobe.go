@@ -11,6 +11,8 @@ import (
 //	f[MAXACTIVE][:[GRP/][EVENT]] [MOD:]SYM%return [ARGS]
 //	t[:[GRP/][EVENT]] TRACEPOINT [ARGS]
 //
+// MAXACTIVE is refused where Env.MaxActive says so.
+//
 // An argument that fetches $retval makes an exit probe of the first form.
 //
 // Errors: an [*Error].
@@ -35,6 +37,9 @@ func ParseFprobe(text string, env Env) (*Definition, error) {
 func (p *argParser) fprobe() error {
 	d := p.d
 	colon := colonOf(p.argv[0])
+	if word := p.argv[0]; len(word) > 1 && word[1] != ':' && !p.env.MaxActive() {
+		return p.fail(1, errBadMaxActive)
+	}
 	var err error
 	if d.MaxActive, err = p.maxActive(colon); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 // kernel is a small kernel to define probes in.
 type kernel struct {
 	untyped bool // it has no BTF
+	stacked bool // its fprobes use the shadow stack
 }
 
 // symbols of the kernel and how often each is there.
@@ -72,6 +73,8 @@ func (kernel) Filter(t *event.Type, text string) error {
 	}
 	return nil
 }
+
+func (k kernel) MaxActive() bool { return !k.stacked }
 
 func (kernel) File(path string) (probe.File, error) {
 	switch path {
