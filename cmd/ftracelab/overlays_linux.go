@@ -35,7 +35,7 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 	return []cell.Overlay{
 		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return shell.KernelVersion + "\n" }, nil), NoWrite: true},
 		{Path: "/proc/sys/debug", Node: folder("debug", debug...)},
-		{Path: cell.Debug, Node: folder("debug", folder("tracing"), l.ft.KprobesDir())},
+		{Path: cell.Debug + "/kprobes", Node: l.ft.KprobesDir()},
 		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {
 			var b bytes.Buffer
 			_, err := l.machine.Kallsyms().WriteTo(&b)

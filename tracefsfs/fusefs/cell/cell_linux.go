@@ -21,7 +21,7 @@ import (
 const Tracing = "/sys/kernel/tracing"
 
 // Debug is where debugfs stands, and the tree a second time below it, as old clients
-// look for it.
+// look for it. Overlays below it need no place on the host.
 const Debug = "/sys/kernel/debug"
 
 // Config says what is in a cell.
@@ -34,8 +34,8 @@ type Config struct {
 	Before func(fusefs.Request)
 	// Programs are shell scripts in the system's folder of them, /usr/sbin, by name.
 	Programs map[string]string
-	// PlainSource leaves the source of the mount an ordinary word; without it libtracefs
-	// and perf are told that it is tracefs (fusefs.SpoofedSource).
+	// PlainSource leaves the sources of the mounts ordinary words; without it clients are
+	// told that they are tracefs and debugfs (fusefs.SpoofedSource).
 	PlainSource bool
 	// Network shares the host's network; without it there is a loopback of the cell's own.
 	Network bool
@@ -190,7 +190,7 @@ func New(cfg Config) (*Cell, error) {
 		return nil, errors.New("cell: no helper")
 	}
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
-	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents}}
+	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
