@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -41,6 +42,9 @@ type Config struct {
 	Network bool
 	// PerfEvents leaves perf_event_open to the program: it is the host's.
 	PerfEvents bool
+	// Release and Version are what uname(2) says of the kernel. Where the program's calls
+	// cannot be observed, or if Release is empty, it says what the host's kernel is.
+	Release, Version string
 }
 
 // Overlay is a file or folder in the place of the host's.
@@ -57,6 +61,8 @@ type Cell struct {
 	tracing *fusefs.Mount
 	host    *fusefs.Mount // the overlays
 	plan    plan
+
+	release, version string
 }
 
 // A program comes into a cell by three runs of this program, told apart by the variable
@@ -191,6 +197,7 @@ func New(cfg Config) (*Cell, error) {
 	}
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
+	c.release, c.version = cfg.Release, cfg.Version
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -262,12 +269,22 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close())
 	}
-	theirs, err := observed.ask(p.Calls)
+	calls := p.Calls
+	if c.release != "" {
+		calls = append(slices.Clone(calls), unix.SYS_UNAME)
+	}
+	theirs, err := observed.ask(calls)
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
 	}
 	cmd.ExtraFiles = []*os.File{r, theirs} // at planFD and observerFD
-	go observed.follow(p.Observe)
+	go observed.follow(func(call Call) (answered bool) {
+		if call.NR == unix.SYS_UNAME && c.release != "" {
+			return c.uname(call)
+		}
+		p.Observe(call)
+		return false
+	})
 	status, err = run(cmd, func() {
 		r.Close()
 		theirs.Close()
