@@ -28,7 +28,10 @@ const (
 )
 
 // Banner is the content of /proc/version. It says who compiled the kernel, and how.
-const Banner = "Linux version " + Release + " (ftracelab@ftracelab) (gcc 12.2.0) #1 SMP PREEMPT_DYNAMIC\n"
+const Banner = "Linux version " + Release + " (ftracelab@ftracelab) (gcc 12.2.0) " + Version + "\n"
+
+// Version is what uname -v says.
+const Version = "#1 SMP PREEMPT_DYNAMIC"
 
 // never is the time of something that will not happen.
 const never = Time(math.MaxUint64)

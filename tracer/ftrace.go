@@ -94,7 +94,8 @@ type Ftrace struct {
 	unwind       *unwind.Deferred // nil in a kernel without it
 	cmdlines     *cmdlines.Cmdlines
 	thresh       uint64 // tracing_thresh, in ns; 0: none
-	maxID        int    // the highest event id
+	unused       unusedSysctls
+	maxID        int // the highest event id
 	top          *Instance
 	instances    []*Instance      // the others, sorted by name
 	users        *functions.Users // of function entries

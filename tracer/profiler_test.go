@@ -153,6 +153,9 @@ func (l *lab) sysctl(name, text string) {
 func TestSysctlNumbers(t *testing.T) {
 	l := newLab(t, tracer.Config{})
 	for name, f := range l.sysctls() {
+		if f.Name == "ftrace_dump_on_oops" || f.Name == "tracepoint_printk" {
+			continue // see TestSysctlsWithoutUse
+		}
 		for _, write := range []struct {
 			text, after string
 			err         error
@@ -174,6 +177,23 @@ func TestSysctlNumbers(t *testing.T) {
 				t.Errorf("%s: %q: %v, and reads %q", name, write.text, err, after)
 			}
 			h.Close()
+		}
+	}
+}
+
+// ftrace_dump_on_oops takes any text, cut to what a kernel keeps; tracepoint_printk takes a
+// number and stays 0.
+func TestSysctlsWithoutUse(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	for _, w := range []struct{ name, text, after string }{
+		{"ftrace_dump_on_oops", "2", "2\n"},
+		{"ftrace_dump_on_oops", "1,foo\nbar", "1,foo\n"},
+		{"ftrace_dump_on_oops", strings.Repeat("i", 200), strings.Repeat("i", 99) + "\n"},
+		{"tracepoint_printk", "1", "0\n"},
+	} {
+		l.sysctl(w.name, w.text)
+		if after, _ := l.readAny("/proc/sys/kernel/" + w.name); string(after) != w.after {
+			t.Errorf("%s: after %q it reads %q", w.name, w.text, after)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,7 +19,51 @@ func (ft *Ftrace) Sysctls() []*tracefile.File {
 		// Kernel: ftrace_enable_sysctl, kernel/trace/ftrace.c.
 		ft.sysctl("ftrace_enabled", &ft.users.Enabled, anyInt, ft.changed),
 		ft.sysctl("stack_tracer_enabled", &ft.stackTracer.enabled, anyInt, ft.stackTracer.toggle),
+		ft.dumpOnOops(),
+		ft.traceoffOnWarning(),
+		ft.tracepointPrintk(),
 	}
+}
+
+// unusedSysctls are the values of sysctls that nothing looks at.
+type unusedSysctls struct {
+	dumpOnOops                          string // empty: "0"
+	traceoffOnWarning, tracepointPrintk int32
+}
+
+// dumpOnOops says whether the buffers go to the console if the kernel oopses: 0 and 1, 2
+// for the CPU alone that did it, or names of instances. Any text is taken.
+//
+// Departure: the simulated kernel never oopses, so nothing looks at it. Empty text is 0.
+//
+// Kernel: ftrace_dump_on_oops, kernel/trace/trace.c; proc_dostring, kernel/sysctl.c.
+func (ft *Ftrace) dumpOnOops() *tracefile.File {
+	const longest = 99 // MAX_TRACER_SIZE without its end
+	u := &ft.unused
+	show := func() string { return cmp.Or(u.dumpOnOops, "0") + "\n" }
+	return ft.top.value("ftrace_dump_on_oops", 0o644, show, func(text string) error {
+		word, _, _ := strings.Cut(text, "\n")
+		u.dumpOnOops = word[:min(len(word), longest)]
+		return nil
+	}).(*tracefile.File)
+}
+
+// traceoffOnWarning says whether a warning of the kernel ends tracing.
+//
+// Departure: the simulated kernel never warns, so nothing looks at it.
+//
+// Kernel: disable_trace_on_warning, kernel/trace/trace.c.
+func (ft *Ftrace) traceoffOnWarning() *tracefile.File {
+	return ft.sysctl("traceoff_on_warning", &ft.unused.traceoffOnWarning, anyInt, func() {})
+}
+
+// tracepointPrintk takes any number and stays 0, as on a kernel that was booted without
+// tp_printk.
+//
+// Kernel: tracepoint_printk_sysctl, kernel/trace/trace.c.
+func (ft *Ftrace) tracepointPrintk() *tracefile.File {
+	value := &ft.unused.tracepointPrintk
+	return ft.sysctl("tracepoint_printk", value, anyInt, func() { *value = 0 })
 }
 
 // DebugSysctls are the files of /proc/sys/debug that belong to tracing.

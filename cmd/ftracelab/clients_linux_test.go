@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestExec(t *testing.T) {
 	clients(t, "testdata/exec")
 }
 
-// TestClients runs real clients, trace-cmd and perf, unmodified. It takes a while
+// TestClients runs real clients, trace-cmd, perf and others, unmodified. It takes a while
 // and needs them installed, so it is asked for by FTRACELAB_CLIENTS=1; then
 // whatever is missing is a failure.
 func TestClients(t *testing.T) {
@@ -54,6 +55,11 @@ func clients(t *testing.T, dir string) {
 	testscript.RunT(serial{t}, testscript.Params{
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"need": need, "tally": tally},
+		Setup: func(env *testscript.Env) error {
+			// Beside the selftests in the kernel's source.
+			env.Setenv("PERF_FTRACE_TEST", filepath.Join(os.Getenv("FTRACELAB_SELFTESTS"), "../../../perf/tests/shell/ftrace.sh"))
+			return nil
+		},
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/cell"
 )
@@ -54,10 +55,13 @@ func (f *execFlags) run(argv []string) (err error) {
 		Programs: map[string]string{
 			"mount.tracefs": cell.Remounter, "mount.fuse.tracefs": cell.Remounter,
 			"modprobe": modprobeScript, "insmod": modprobeScript, "rmmod": rmmodScript,
+			"lsmod": lsmodScript,
 		},
 		PlainSource: f.plain,
 		Network:     f.network,
 		PerfEvents:  f.perfEvents,
+		Release:     machine.Release,
+		Version:     machine.Version,
 	})
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func (f *mountFlags) run(cmd *cobra.Command, dir string) (err error) {
 	}
 	source := ""
 	if f.spoof {
-		source = fusefs.SpoofedSource(dir)
+		source = fusefs.SpoofedSource(dir, "tracefs")
 	}
 	served, err := l.mount(dir, source, clock, helper)
 	if err != nil {

@@ -3,17 +3,24 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
 	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs/cell"
-	"ftracelab/tracefsfs/shell"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/workload"
 )
 
 // overlays gives the machine's files outside of tracefs.
+//
+// Departure: /proc/sys/kernel/kptr_restrict, perf_event_paranoid and sched_rt_runtime_us
+// and /proc/sys/debug/exception-trace take a number and do nothing: every reader of
+// kallsyms sees the addresses, there is no perf_event_open, real-time tasks are not
+// throttled, and a process that dies of a signal leaves no message. What else is in
+// /proc/sys/kernel can only be read, and is this computer's but for the files of the
+// tracers, osrelease, version and pid_max.
 func (l *lab) overlays() ([]cell.Overlay, error) {
 	// perf reads the first two in order to know whether the addresses in kallsyms are
 	// real.
@@ -21,6 +28,9 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		cell.Kept("kptr_restrict", "0"), cell.Kept("perf_event_paranoid", "1"), cell.Kept("sched_rt_runtime_us", "950000"),
 	}
 	sysctls = append(sysctls, tracefile.Value("pid_max", 0o444, func() string { return fmt.Sprintln(l.machine.PIDLimit()) }, nil))
+	sysctls = append(sysctls,
+		tracefile.Value("osrelease", 0o444, func() string { return machine.Release + "\n" }, nil),
+		tracefile.Value("version", 0o444, func() string { return machine.Version + "\n" }, nil))
 	for _, f := range l.kernelFiles() {
 		sysctls = append(sysctls, f)
 	}
@@ -33,9 +43,10 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		debug = append(debug, f)
 	}
 	return []cell.Overlay{
-		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return shell.KernelVersion + "\n" }, nil), NoWrite: true},
+		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return machine.Banner }, nil), NoWrite: true},
+		{Path: "/proc/cmdline", Node: tracefile.Value("cmdline", 0o444, func() string { return l.cmdline }, nil), NoWrite: true},
 		{Path: "/proc/sys/debug", Node: folder("debug", debug...)},
-		{Path: cell.Debug, Node: folder("debug", folder("tracing"), l.ft.KprobesDir())},
+		{Path: cell.Debug + "/kprobes", Node: l.ft.KprobesDir()},
 		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {
 			var b bytes.Buffer
 			_, err := l.machine.Kallsyms().WriteTo(&b)
@@ -50,15 +61,26 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 	}, nil
 }
 
-// modules is /proc/modules.
+// modules is /proc/modules: the youngest module first.
 //
-// Departure: each module has the same size and no address.
+// Departure: each module has the same size, and nobody uses one.
+//
+// Kernel: m_show, kernel/module/procfs.c.
 func (l *lab) modules() ([]byte, error) {
 	var b bytes.Buffer
-	for _, name := range (guest{l}).Modules() {
-		fmt.Fprintf(&b, "%s 16384 0 - Live 0x0000000000000000\n", name)
-	}
-	return b.Bytes(), nil
+	err := l.ft.Do(func(m *machine.Machine) error {
+		base := map[string]uint64{}
+		for _, s := range m.Kallsyms().All() { // in the order of addresses
+			if _, known := base[s.Module]; !known {
+				base[s.Module] = s.Addr
+			}
+		}
+		for _, name := range slices.Backward(m.LoadedModules()) {
+			fmt.Fprintf(&b, "%s 16384 0 - Live 0x%016x\n", name, base[name])
+		}
+		return nil
+	})
+	return b.Bytes(), err
 }
 
 // cpuDir is /sys/devices/system/cpu, with the machine's CPUs, which can be taken
@@ -111,7 +133,8 @@ func cpuList(cpus []*machine.CPU, want func(*machine.CPU) bool) string {
 	return strings.Join(parts, ",") + "\n"
 }
 
-// moduleControls gives the files with which the scripts below load modules.
+// moduleControls gives the files with which the scripts below load and list modules. The
+// list is /proc/modules too, but a host without modules has no place for that.
 func (l *lab) moduleControls() []tracefile.Node {
 	return []tracefile.Node{
 		tracefile.Value("modprobe", 0o200, nil, func(s string) error {
@@ -121,12 +144,13 @@ func (l *lab) moduleControls() []tracefile.Node {
 			}
 			return workload.Modprobe(l.ft, words[0], words[1:])
 		}),
+		tracefile.Seq("modules", 0o444, l.modules),
 		tracefile.Value("rmmod", 0o200, nil, func(s string) error { return workload.Rmmod(l.ft, strings.TrimSpace(s)) }),
 	}
 }
 
-// modprobe, insmod and rmmod of a cell act on the simulated machine. The host's
-// programs would act on the host's kernel.
+// modprobe, insmod, rmmod and lsmod of a cell act on the simulated machine. The host's
+// programs would act on the host's kernel, and none lists modules without /proc/modules.
 const (
 	modprobeScript = `#!/bin/sh
 control=/sys/kernel/tracing/.ftracelab/modprobe
@@ -142,6 +166,13 @@ if ! printf '%s ' "$@" 2>/dev/null > $control; then
 	echo "modprobe: FATAL: Module $1 not found." >&2
 	exit 1
 fi
+`
+	lsmodScript = `#!/bin/sh
+echo 'Module                  Size  Used by'
+while read -r name size used by rest; do
+	[ "$by" = - ] && by=
+	printf '%-19s %8s  %s%s\n' "$name" "$size" "$used" "${by:+ ${by%,}}"
+done < /sys/kernel/tracing/.ftracelab/modules
 `
 	rmmodScript = `#!/bin/sh
 for module; do

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 const Tracing = "/sys/kernel/tracing"
 
 // Debug is where debugfs stands, and the tree a second time below it, as old clients
-// look for it.
+// look for it. Overlays below it need no place on the host.
 const Debug = "/sys/kernel/debug"
 
 // Config says what is in a cell.
@@ -34,13 +35,16 @@ type Config struct {
 	Before func(fusefs.Request)
 	// Programs are shell scripts in the system's folder of them, /usr/sbin, by name.
 	Programs map[string]string
-	// PlainSource leaves the source of the mount an ordinary word; without it libtracefs
-	// and perf are told that it is tracefs (fusefs.SpoofedSource).
+	// PlainSource leaves the sources of the mounts ordinary words; without it clients are
+	// told that they are tracefs and debugfs (fusefs.SpoofedSource).
 	PlainSource bool
 	// Network shares the host's network; without it there is a loopback of the cell's own.
 	Network bool
 	// PerfEvents leaves perf_event_open to the program: it is the host's.
 	PerfEvents bool
+	// Release and Version are what uname(2) says of the kernel. Where the program's calls
+	// cannot be observed, or if Release is empty, it says what the host's kernel is.
+	Release, Version string
 }
 
 // Overlay is a file or folder in the place of the host's.
@@ -57,6 +61,8 @@ type Cell struct {
 	tracing *fusefs.Mount
 	host    *fusefs.Mount // the overlays
 	plan    plan
+
+	release, version string
 }
 
 // A program comes into a cell by three runs of this program, told apart by the variable
@@ -190,7 +196,8 @@ func New(cfg Config) (*Cell, error) {
 		return nil, errors.New("cell: no helper")
 	}
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
-	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents}}
+	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
+	c.release, c.version = cfg.Release, cfg.Version
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -262,12 +269,22 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close())
 	}
-	theirs, err := observed.ask(p.Calls)
+	calls := p.Calls
+	if c.release != "" {
+		calls = append(slices.Clone(calls), unix.SYS_UNAME)
+	}
+	theirs, err := observed.ask(calls)
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
 	}
 	cmd.ExtraFiles = []*os.File{r, theirs} // at planFD and observerFD
-	go observed.follow(p.Observe)
+	go observed.follow(func(call Call) (answered bool) {
+		if call.NR == unix.SYS_UNAME && c.release != "" {
+			return c.uname(call)
+		}
+		p.Observe(call)
+		return false
+	})
 	status, err = run(cmd, func() {
 		r.Close()
 		theirs.Close()

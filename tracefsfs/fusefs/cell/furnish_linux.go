@@ -40,7 +40,13 @@ func furnish(p plan) error {
 	if err := mountDev(dev); err != nil {
 		return err
 	}
+	if err := mountDebug(p); err != nil {
+		return err
+	}
 	if err := trees.place(p.Overlays); err != nil {
+		return err
+	}
+	if err := restrict(Debug, unix.MOUNT_ATTR_RDONLY, 0); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
 	if err := addPrograms(p.Programs); err != nil {
@@ -80,8 +86,8 @@ func takeTrees(p plan) (t trees, err error) {
 	return t, err
 }
 
-// place puts the trees where they are looked for. In the emulation of debugfs the tree is
-// a second time.
+// place puts the trees where they are looked for. In debugfs the tree stands a second
+// time.
 //
 // Kernel: tracer_init_tracefs and trace_automount, kernel/trace/trace.c.
 func (t trees) place(overlays []string) error {
@@ -94,13 +100,37 @@ func (t trees) place(overlays []string) error {
 	if err := move(t.tracing, Tracing); err != nil {
 		return err
 	}
+	absent := func(err error) bool { return errors.Is(err, unix.ENOENT) } // the place, on the host
 	for i, path := range overlays {
-		err := move(t.overlays[i], path)
-		if err == nil && path == Debug {
-			err = move(t.again, filepath.Join(Debug, "tracing"))
-		}
-		if err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := move(t.overlays[i], path); err != nil && !absent(err) {
 			return err
+		}
+	}
+	if err := move(t.again, debugTracing); err != nil && !absent(err) {
+		return err
+	}
+	return nil
+}
+
+// debugTracing is the tree's second place.
+var debugTracing = filepath.Join(Debug, "tracing")
+
+// mountDebug makes a debugfs with places for what stands in it. A host whose sysfs has no
+// place for debugfs gets none.
+func mountDebug(p plan) error {
+	err := unix.Mount(p.DebugSource, Debug, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=755,size=64k")
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", Debug, err)
+	}
+	for _, path := range append([]string{debugTracing}, p.Overlays...) {
+		if filepath.Dir(path) != Debug {
+			continue
+		}
+		if err := unix.Mkdir(path, 0o755); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return nil

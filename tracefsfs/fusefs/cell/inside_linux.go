@@ -19,6 +19,7 @@ type plan struct {
 	Overlays            []string // by number, where they stand
 	Programs            map[string]string
 	Network, PerfEvents bool
+	DebugSource         string // of the mount on Debug
 }
 
 // planFD is where the first process finds the plan.

@@ -160,7 +160,7 @@ func (m mountPoint) ours() bool {
 	case "devpts":
 		return m.path == "/dev/pts"
 	case "tmpfs":
-		return m.source == "ftracelab"
+		return m.source == "ftracelab" || m.path == Debug
 	case "devtmpfs": // a device in a user namespace
 		return slices.ContainsFunc(devices, func(d device) bool { return m.path == "/dev/"+d.name })
 	}

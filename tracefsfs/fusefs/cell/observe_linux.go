@@ -96,10 +96,11 @@ func (o observed) ask(numbers []uint32) (*os.File, error) {
 }
 
 // follow tells of each call until nobody is left who makes one. Before Linux 6.11, it then
-// waits for ever. Without a listener it returns at once.
+// waits for ever. Without a listener it returns at once. A call that tell has answered
+// returns 0 and does not reach the kernel.
 //
 // Kernel: seccomp_notify_recv, kernel/seccomp.c.
-func (o observed) follow(tell func(Call)) {
+func (o observed) follow(tell func(Call) (answered bool)) {
 	listener, err := o.listener()
 	unix.Close(o.ours)
 	if err != nil {
@@ -122,10 +123,13 @@ func (o observed) follow(tell func(Call)) {
 			continue // the thread was killed meanwhile, or this one got a signal
 		}
 		id := n.ID
-		tell(Call{TID: int(n.PID), NR: int64(n.NR), Args: n.Args, Waits: func() bool {
+		answered := tell(Call{TID: int(n.PID), NR: int64(n.NR), Args: n.Args, Waits: func() bool {
 			return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
 		}})
-		answer := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		answer := answer{ID: n.ID}
+		if !answered {
+			answer.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
 		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // if it was killed nobody waits
 	}
 }

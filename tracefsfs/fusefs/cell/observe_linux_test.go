@@ -3,7 +3,9 @@ package cell
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -33,9 +35,10 @@ func TestObserve(t *testing.T) {
 	unix.Close(second.ours)
 
 	told, result := make(chan string, 4), make(chan string, 1)
-	go o.follow(func(c Call) {
+	go o.follow(func(c Call) bool {
 		waits := c.Waits()
 		told <- fmt.Sprintf("%d (%d, %d), waits: %v", c.NR, c.Args[0], c.Args[1], waits)
+		return false
 	})
 	go func() {
 		runtime.LockOSThread() // the thread ends with its filter
@@ -86,5 +89,46 @@ func TestObserveNothing(t *testing.T) {
 		t.Errorf("nothing was asked: %v", err)
 	}
 	theirs.Close()
-	o.follow(func(Call) { t.Error("told of a call") }) // returns: nobody is there
+	o.follow(func(Call) bool { t.Error("told of a call"); return false }) // returns: nobody is there
+}
+
+// Who is observed gets the machine's release and version from uname, cut to what fits, and
+// the host's name; and EFAULT for an address that is none.
+func TestUname(t *testing.T) {
+	o, err := newObserved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := o.ask([]uint32{unix.SYS_UNAME})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	c := &Cell{release: "6.12.0-test", version: strings.Repeat("v", 100)}
+	go o.follow(c.uname)
+	result := make(chan string, 1)
+	go func() {
+		runtime.LockOSThread() // the thread ends with its filter
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			result <- err.Error()
+			return
+		}
+		if err := letObserve(dup(theirs.Fd())); err != nil {
+			result <- err.Error()
+			return
+		}
+		var name unix.Utsname
+		err := unix.Uname(&name)
+		_, _, errno := unix.Syscall(unix.SYS_UNAME, 8, 0, 0)
+		result <- fmt.Sprint(unix.ByteSliceToString(name.Nodename[:]), " ", unix.ByteSliceToString(name.Release[:]), " ",
+			unix.ByteSliceToString(name.Version[:]), " ", err, " ", errno)
+	}()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprint(host, " 6.12.0-test ", strings.Repeat("v", 64), " <nil> ", unix.EFAULT)
+	if got := <-result; got != want {
+		t.Errorf("uname says %s, want %s", got, want)
+	}
 }

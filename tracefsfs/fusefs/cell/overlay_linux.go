@@ -27,7 +27,8 @@ func (c *Cell) mount(cfg Config) (err error) {
 		}
 	}
 	if !cfg.PlainSource {
-		cfg.Tracing.Source = fusefs.SpoofedSource(Tracing)
+		cfg.Tracing.Source = fusefs.SpoofedSource(Tracing, "tracefs")
+		c.plan.DebugSource = fusefs.SpoofedSource(Debug, "debugfs")
 	}
 	if c.tracing, err = fusefs.New(treeDir, cfg.Tracing); err != nil {
 		return err
