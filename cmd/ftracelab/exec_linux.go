@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/fusefs/cell"
 )
@@ -32,6 +33,9 @@ func (f *execFlags) run(argv []string) (err error) {
 	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
 	if f.lab.foreign.First, f.lab.foreign.Limit, err = cell.PIDs(); err != nil {
 		return err
+	}
+	if !f.cpusSaid {
+		f.lab.cpus = min(cell.CPUs(), machine.MaxCPUs)
 	}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {

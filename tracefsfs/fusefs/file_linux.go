@@ -63,7 +63,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	}
 	f := &file{node: n, entry: entry, flags: flags, holds: entry.Holds != nil && entry.Holds()}
 	err := onceReleased(func() (err error) {
-		f.handle, err = entry.Open(&fuse.Context{Cancel: cancel}, flags)
+		f.handle, err = entry.Open(m.context(cancel, &in.InHeader), flags)
 		return err
 	})
 	if err != nil {
@@ -243,7 +243,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 		return 0, fuse.EBADF
 	}
 	f.written.Store(true)
-	n, err := f.handle.Write(tracefile.WithPID(&fuse.Context{Cancel: cancel}, m.pid(&in.InHeader)), data)
+	n, err := f.handle.Write(m.context(cancel, &in.InHeader), data)
 	if err != nil {
 		return 0, toStatus(err)
 	}

@@ -205,11 +205,3 @@ func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
 	}
 	m.clock.Request(op)
 }
-
-// pid is the number by which the machine knows who asks.
-func (m *Mount) pid(h *fuse.InHeader) int {
-	if m.cfg.PID == nil {
-		return int(h.Pid)
-	}
-	return m.cfg.PID(int(h.Pid))
-}
