@@ -41,8 +41,8 @@
 // Departure: looking up trace_pipe_raw while tracing is off moves that CPU's pages
 // from the ring to the FIFO, because a reader that does not wait must find them.
 //
-// Left out: mmap of trace_pipe_raw, which clients try and do without; other
-// systems than Linux.
+// Left out: mmap of trace_pipe_raw where the kernel does not ask this process before (see
+// Map): it is ENODEV, and clients do without. Systems other than Linux.
 //
 // Kernel: fs/tracefs/inode.c, fs/fuse/file.c, fs/fuse/dir.c.
 package fusefs

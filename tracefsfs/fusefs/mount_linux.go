@@ -44,6 +44,9 @@ type Config struct {
 	// business in its own mount, but a client can lead it there: by mapping a file of the
 	// mount where /proc/PID/cmdline takes its text from.
 	NotSelf bool
+	// Mappable lets clients map files into memory. Who sets it has Map asked before each
+	// shared mapping.
+	Mappable bool
 }
 
 // Mount is a mounted tree.
@@ -54,9 +57,12 @@ type Mount struct {
 	dir    string
 	server *fuse.Server
 	helper *Helper
-	ends   func(n *node, flags ...int) ([]int, error) // opens a FIFO, see aliasEnds
-	born   time.Time
-	clock  *Clock
+
+	major, minor uint32 // of the device that its files are on
+
+	ends  func(n *node, flags ...int) ([]int, error) // opens a FIFO, see aliasEnds
+	born  time.Time
+	clock *Clock
 
 	mu     sync.Mutex
 	nodes  map[uint64]*node

@@ -189,6 +189,7 @@ func New(cfg Config) (*Cell, error) {
 	if cfg.Tracing.Helper == nil {
 		return nil, errors.New("cell: no helper")
 	}
+	cfg.Tracing.Mappable = true  // see mmap
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents}}
 	if err := c.mount(cfg); err != nil {
@@ -267,7 +268,7 @@ func (c *Cell) Run(p Program) (status int, err error) {
 		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
 	}
 	cmd.ExtraFiles = []*os.File{r, theirs} // at planFD and observerFD
-	go observed.follow(p.Observe)
+	go observed.follow(p.Observe, c.mmap)
 	status, err = run(cmd, func() {
 		r.Close()
 		theirs.Close()
