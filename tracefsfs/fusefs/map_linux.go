@@ -40,8 +40,8 @@ type Mmap struct {
 // FIFO. The ring is mapped until the descriptor is closed as well. A read of it waits as the
 // flags said when it was mapped.
 //
-// Departure: what has gone into the FIFO before, which is all that there was if tracing was
-// off, is not in the mapping.
+// Departure: what has gone into the FIFO before, which is what there was when it was opened,
+// is not in the mapping.
 //
 // Kernel: tracing_buffers_mmap, kernel/trace/trace.c; __rb_map_vma, kernel/trace/ring_buffer.c.
 func (m *Mount) Map(call Mmap) (file, flags int, err error) {

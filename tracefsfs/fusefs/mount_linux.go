@@ -27,6 +27,9 @@ type Config struct {
 	// PID is the number by which the tree's machine knows a thread of a client; nil: as
 	// this process sees it.
 	PID func(thread int) int
+	// Opens reports whether a thread that looks a name up is opening the file, if that is
+	// known; nil: it never is.
+	Opens func(thread int) (opens, known bool)
 	// Source is the first column of /proc/mounts; empty means "tracefs".
 	Source string
 	// Control are more files of the hidden folder .ftracelab, which is for programs

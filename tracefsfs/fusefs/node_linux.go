@@ -144,7 +144,7 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 			m.Forget(n.id, 1)
 			return fuse.EACCES
 		}
-		if err := m.readyFIFO(n); err != nil {
+		if err := m.readyFIFO(n, int(h.Pid)); err != nil {
 			m.Forget(n.id, 1)
 			return toStatus(err)
 		}
