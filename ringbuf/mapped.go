@@ -80,6 +80,9 @@ func (m *Mapping) Close() {
 // Meta is the meta page as GetReader left it.
 func (m *Mapping) Meta() []byte { return m.meta[:min(MapMetaSize, len(m.meta))] }
 
+// ReaderID is the number of the reader's sub-buffer, as the meta page says it.
+func (m *Mapping) ReaderID() int { return int(binary.LittleEndian.Uint32(m.meta[24:])) }
+
 // Reader is the reader's sub-buffer with its header, as GetReader left it; its
 // number is in the meta page. New events may have been written to the
 // sub-buffer since.

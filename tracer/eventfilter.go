@@ -27,7 +27,7 @@ func (tr *Instance) wanted(e *happening) bool {
 	if s.softDisabled || tr.ignores(e) {
 		return false
 	}
-	return s.filter == nil || s.filter.Filter().Match(e.data, filter.Context{CPU: e.cpu.ID, Comm: e.cpu.Current.Comm})
+	return s.filter == nil || s.filter.Filter().Match(e.data, tr.ft.dyn.Asked(e.cpu))
 }
 
 // filterEnv returns what a filter may look up when it is written.

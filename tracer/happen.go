@@ -5,7 +5,6 @@ import (
 	"ftracelab/ringbuf"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
-	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/record"
 )
 
@@ -84,7 +83,7 @@ func (tr *Instance) happen(e *happening) {
 	// Room for the record is taken before the triggers act. So what they switch on
 	// comes too late for this record, and a snapshot includes the record.
 	room := tr.reserve(e)
-	due := s.triggers.Call(e.data, filter.Context{CPU: e.cpu.ID, Comm: e.cpu.Current.Comm}, m)
+	due := s.triggers.Call(e.data, tr.ft.dyn.Asked(e.cpu), m)
 	if s.hists.Len() > 0 {
 		tr.callHists(m, s.hists, e.data, tr.timeOf(&room, e.cpu.ID), e.cpu.Current.PID, e.cpu.Current.Comm)
 	}

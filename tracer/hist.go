@@ -136,7 +136,9 @@ func (tr *Instance) callHists(m *moment, hists *hist.File, rec []byte, at uint64
 	*h = hist.Moment{Rec: rec, Time: at, CPU: m.cpu.ID, PID: pid, Comm: comm, Stack: tr.histStack}
 	tr.histDepth++
 	outer := tr.ft.dyn.Open(dynevent.OpenEvent{Header: m.h, Around: m.Around})
-	hists.Happen(h, filter.Context{CPU: m.cpu.ID, Comm: comm})
+	asked := tr.ft.dyn.Asked(m.cpu)
+	asked.Comm = comm // which is another task if a marker was written
+	hists.Happen(h, asked)
 	tr.ft.dyn.Open(outer)
 	tr.histDepth--
 }

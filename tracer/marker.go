@@ -2,10 +2,12 @@ package tracer
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"syscall"
 
 	"ftracelab/ringbuf"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
@@ -18,24 +20,33 @@ import (
 type writer struct {
 	pid  int
 	comm string
+	cpu  int // where what it writes is recorded
 }
 
 // outsider stands for whoever writes to the tracefs from outside the simulated
 // machine: a shell.
-var outsider = writer{1000, "sh"}
+var outsider = writer{1000, "sh", writerCPU}
 
-// writerCPU is the CPU on which markers are recorded.
-//
-// Departure: markers are recorded on CPU 0, wherever the task that writes ran last.
+// writerCPU is the CPU of whoever writes to the tracefs, unless it is known where that
+// process runs.
 const writerCPU = 0
 
-// writerOf returns the task with that pid if it is a task of the machine, as a client
-// of a mount is; otherwise it returns outsider.
-func (ft *Ftrace) writerOf(pid int) writer {
-	if t := ft.machine.Task(pid); t != nil && pid != 0 {
-		return writer{t.PID, t.Comm}
+// writerOf returns who writes with ctx: if it is a task of the machine, as a client of a
+// mount is, that task; otherwise outsider. It runs on the CPU that the context tells, if
+// the machine has that CPU.
+func (ft *Ftrace) writerOf(ctx context.Context) writer {
+	by := outsider
+	c, ok := tracefile.CallerOf(ctx)
+	if !ok {
+		return by
 	}
-	return outsider
+	if t := ft.machine.Task(c.PID); t != nil && c.PID != 0 {
+		by.pid, by.comm = t.PID, t.Comm
+	}
+	if cpus := ft.machine.CPUs(); c.CPU < len(cpus) && cpus[c.CPU].Online() {
+		by.cpu = c.CPU
+	}
+	return by
 }
 
 // faulted is the length of the text that the kernel records if it cannot read the
@@ -68,21 +79,21 @@ func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
 	if s.triggers.Len() == 0 && s.hists.Len() == 0 {
 		return len(text), recordMarker(tr, tr.rec, by, "trace_marker", events.Print, &rec)
 	}
-	if !tr.buf.Enabled() || !tr.cpumask[writerCPU] {
+	if !tr.buf.Enabled() || !tr.cpumask[by.cpu] {
 		return 0, fmt.Errorf("trace_marker: nothing is recorded: %w", syscall.EBADF)
 	}
 	// Triggers see the text without the newline that is added.
 	seen := events.PrintRecord{IP: rec.IP, Buf: string(text)}
 	m := &tr.moment
-	*m = moment{tr, happening{Around: dynevent.Around{Outside: true}, cpu: tr.ft.machine.CPUs()[writerCPU], h: h, t: events.Print.Type}}
+	*m = moment{tr, happening{Around: dynevent.Around{Outside: true}, cpu: tr.ft.machine.CPUs()[by.cpu], h: h, t: events.Print.Type}}
 	record := events.Print.Append(nil, h, &seen)
-	place, err := tr.reserveMarker(len(events.Print.Append(nil, h, &rec)))
+	place, err := tr.reserveMarker(by.cpu, len(events.Print.Append(nil, h, &rec)))
 	if err != nil {
 		return 0, err
 	}
-	due := s.triggers.Call(record, filter.Context{CPU: writerCPU, Comm: by.comm}, m)
+	due := s.triggers.Call(record, filter.Context{CPU: by.cpu, Comm: by.comm}, m)
 	if s.hists.Len() > 0 {
-		tr.callHists(m, s.hists, record, tr.timeOf(&place, writerCPU), by.pid, by.comm)
+		tr.callHists(m, s.hists, record, tr.timeOf(&place, by.cpu), by.pid, by.comm)
 	}
 	if place.slot.IsOpen() {
 		place.slot.Fill(events.Print.Append(nil, h, &rec))
@@ -97,13 +108,13 @@ func (tr *Instance) writeMarker(by writer, p []byte) (int, error) {
 
 // reserveMarker takes room for a marker before its triggers act, unless there is a
 // snapshot buffer; see reserve.
-func (tr *Instance) reserveMarker(size int) (room, error) {
+func (tr *Instance) reserveMarker(cpu, size int) (room, error) {
 	r := room{swaps: tr.snap.taken}
 	if tr.snap.allocated {
 		return r, nil
 	}
 	var err error
-	if r.slot, err = tr.rec.Open(writerCPU, ringbuf.Normal, size); err != nil {
+	if r.slot, err = tr.rec.Open(cpu, ringbuf.Normal, size); err != nil {
 		return r, fmt.Errorf("trace_marker: %w: %w", err, syscall.EBADF)
 	}
 	return r, nil
@@ -141,7 +152,7 @@ func (tr *Instance) writeRawMarker(by writer, p []byte) (int, error) {
 // recordMarker records v, an event of d, in the name of the task that writes to a
 // file.
 func recordMarker[T any](tr *Instance, w *record.Recorder, by writer, file string, d *event.Def[T], v *T) error {
-	if err := record.Write(w, writerCPU, ringbuf.Normal, d, event.Common{PID: int32(by.pid)}, v); err != nil {
+	if err := record.Write(w, by.cpu, ringbuf.Normal, d, event.Common{PID: int32(by.pid)}, v); err != nil {
 		return fmt.Errorf("%s: %w: %w", file, err, syscall.EBADF)
 	}
 	tr.ft.cmdlines.SetComm(int32(by.pid), by.comm)

@@ -146,20 +146,20 @@ func TestMarkerRecords(t *testing.T) {
 }
 
 // A marker is of the task that writes it, if the machine has that task: so are those
-// of a mount's clients.
+// of a mount's clients. It is recorded on the CPU of whoever writes, if the machine has it.
 func TestMarkerOfTask(t *testing.T) {
 	l := newLab(t, tracer.Config{})
 	task := l.m.Tasks()[0]
 	h := l.open("trace_marker", tracefile.Write)
 	defer h.Close()
-	for _, pid := range []int{0, task.PID, 99999} {
-		ctx := tracefile.WithPID(context.Background(), pid)
+	for i, pid := range []int{0, task.PID, 99999} {
+		ctx := tracefile.WithCaller(context.Background(), func() tracefile.Caller { return tracefile.Caller{PID: pid, CPU: i + 2} })
 		if _, err := h.Write(ctx, fmt.Appendf(nil, "by %d", pid)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	text := l.read("trace")
-	for _, want := range []string{`sh-1000 .*: by 0`, regexp.QuoteMeta(task.Comm) + fmt.Sprintf(`-%d +.*: by %[1]d`, task.PID), `sh-1000 .*: by 99999`} {
+	for _, want := range []string{`sh-1000 +\[002\] .*: by 0`, regexp.QuoteMeta(task.Comm) + fmt.Sprintf(`-%d +\[003\] .*: by %[1]d`, task.PID), `sh-1000 +\[000\] .*: by 99999`} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("no marker %q in\n%s", want, text)
 		}

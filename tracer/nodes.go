@@ -53,7 +53,7 @@ func (tr *Instance) flag(name string, get func() bool, set func(bool) error) tra
 func (tr *Instance) marker(name string, write func(by writer, p []byte) (int, error)) tracefile.Node {
 	return tracefile.Marker(name, 0o220, func(ctx context.Context, p []byte) (n int, err error) {
 		err = tr.locked(func() error {
-			n, err = write(tr.ft.writerOf(tracefile.PIDOf(ctx)), p)
+			n, err = write(tr.ft.writerOf(ctx), p)
 			return err
 		})
 		return n, err

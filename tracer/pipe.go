@@ -52,7 +52,7 @@ func (tr *Instance) rawPipe(cpu int) tracefile.Node {
 	}, Ready: func() (ready bool) {
 		_ = tr.locked(func() error { ready = tr.ready(cpu); return nil })
 		return ready
-	}}
+	}, Map: func() (tracefile.Mapping, error) { return tr.mapRing(cpu) }}
 	return f
 }
 

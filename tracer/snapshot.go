@@ -23,6 +23,7 @@ type snapshot struct {
 	taken     uint64 // how often it was exchanged
 	allocated bool
 	armed     uint32 // how many triggers, commands and tracers may take one
+	maps      int    // how many processes have a ring mapped, see mapped
 }
 
 // longest describes the snapshot of a latency tracer: which section it shows.
@@ -97,6 +98,9 @@ func (tr *Instance) freeSnapshot() error {
 func (tr *Instance) armSnapshot() error {
 	if tr.snap.armed == math.MaxUint32 {
 		return fmt.Errorf("snapshot: %w", syscall.EBUSY)
+	}
+	if tr.snap.maps > 0 {
+		return fmt.Errorf("snapshot: trace_pipe_raw is mapped: %w", syscall.EBUSY)
 	}
 	if err := tr.allocSnapshot(); err != nil {
 		return err

@@ -17,9 +17,11 @@ import (
 
 const timerlatFD = "osnoise/per_cpu/cpu2/timerlat_fd"
 
-// openAs opens timerlat_fd of CPU 2 as a process that runs on one CPU.
+// openAs opens timerlat_fd of CPU 2 as a process that runs on one CPU only.
 func (l *lab) openAs(cpu int) (tracefile.Handle, error) {
-	ctx := tracefile.WithCaller(context.Background(), tracefile.Caller{Comm: "reader", CPU: cpu})
+	ctx := tracefile.WithCaller(context.Background(), func() tracefile.Caller {
+		return tracefile.Caller{Comm: "reader", CPU: cpu, Pinned: true}
+	})
 	return l.fs.OpenHandle(ctx, timerlatFD, tracefile.Read)
 }
 

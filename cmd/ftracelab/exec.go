@@ -8,6 +8,7 @@ import (
 
 type execFlags struct {
 	lab      labFlags
+	cpusSaid bool // --cpus was given
 	scenario string
 	plain    bool
 
@@ -41,12 +42,15 @@ It needs Linux 5.12 and /dev/fuse, and root or the right to make user namespaces
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lifetimeOf(cmd.Context()).ownSignals()
+			f.cpusSaid = cmd.Flags().Changed(cpusFlag)
 			return f.run(args)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SetInterspersed(false)
 	f.lab.register(fl)
+	own := fl.Lookup(cpusFlag)
+	own.Usage, own.DefValue = "simulated CPUs (default those of this computer that programs started here may use)", "0"
 	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
 	fl.BoolVar(&f.plain, "plain-source", false, "an ordinary word as the mount's source; libtracefs and perf then do not find it")
 	fl.BoolVar(&f.network, "network", false, "share this computer's network; without it there is only a loopback")

@@ -34,6 +34,9 @@ func (f *execFlags) run(argv []string) (err error) {
 	if f.lab.foreign.First, f.lab.foreign.Limit, err = cell.PIDs(); err != nil {
 		return err
 	}
+	if !f.cpusSaid {
+		f.lab.cpus = min(cell.CPUs(), machine.MaxCPUs)
+	}
 	l, err := f.lab.build(f.scenario)
 	if err != nil {
 		return err

@@ -39,8 +39,10 @@ type labFlags struct {
 	foreign machine.PIDs                // machine.Config.Foreign
 }
 
+const cpusFlag = "cpus"
+
 func (f *labFlags) register(fl *pflag.FlagSet) {
-	fl.IntVar(&f.cpus, "cpus", defaultCPUs, "simulated CPUs")
+	fl.IntVar(&f.cpus, cpusFlag, defaultCPUs, "simulated CPUs")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
 	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none; :KEY=VALUE,… changes a field, as in documented:per-instance=yes")
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")

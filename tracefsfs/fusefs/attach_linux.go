@@ -35,9 +35,13 @@ func (m *Mount) attach() error {
 	if _, err = m.helper.do(nil, mount, device); err != nil {
 		return errors.Join(err, unix.Close(device))
 	}
+	capabilities := uint64(fuse.CAP_ATOMIC_O_TRUNC)
+	if m.cfg.Mappable {
+		capabilities |= fuse.CAP_DIRECT_IO_ALLOW_MMAP
+	}
 	m.server, err = fuse.NewServer(m, fmt.Sprintf("/dev/fd/%d", device), &fuse.MountOptions{
 		AllowOther: true, FsName: m.cfg.Source, Name: m.cfg.Type, MaxWrite: maxWrite,
-		ExtraCapabilities: fuse.CAP_ATOMIC_O_TRUNC, DisableXAttrs: true, DisableReadDirPlus: true,
+		ExtraCapabilities: capabilities, DisableXAttrs: true, DisableReadDirPlus: true,
 		MaxBackground: 64,
 	})
 	if err != nil {
@@ -45,6 +49,11 @@ func (m *Mount) attach() error {
 	}
 	go m.server.Serve()
 	err = m.server.WaitMount()
+	if err == nil {
+		var st unix.Statx_t
+		st, err = statMount(m.dir)
+		m.major, m.minor = st.Dev_major, st.Dev_minor
+	}
 	if err == nil {
 		_, err = m.helper.do(nil, job{Op: opPoll, Path: filepath.Join(m.dir, remountDoc)})
 	}

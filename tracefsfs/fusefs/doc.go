@@ -38,11 +38,13 @@
 // Departure: a read of trace_pipe waits, while tracing is on, although O_NONBLOCK is
 // set, unless it was set by open(2): poll(2) could not wait before it.
 //
-// Departure: looking up trace_pipe_raw while tracing is off moves that CPU's pages
-// from the ring to the FIFO, because a reader that does not wait must find them.
+// Departure: opening trace_pipe_raw moves that CPU's pages from the ring to the FIFO, because
+// a reader that does not wait must find them; what was not read when it is closed stays
+// there for the next reader. Where it is not known whether a lookup is for an open
+// (Config.Opens), each lookup does so while tracing is off, and none while it is on.
 //
-// Left out: mmap of trace_pipe_raw, which clients try and do without; other
-// systems than Linux.
+// Left out: mmap of trace_pipe_raw where the kernel does not ask this process before (see
+// Map): it is ENODEV, and clients do without. Systems other than Linux.
 //
 // Kernel: fs/tracefs/inode.c, fs/fuse/file.c, fs/fuse/dir.c.
 package fusefs

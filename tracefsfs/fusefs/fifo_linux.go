@@ -40,11 +40,14 @@ const (
 	fifoIdle  = 5 * time.Second
 )
 
-// readyFIFO makes a FIFO that was looked up ready to be opened. With tracing off
-// nothing will come later, so what there is goes into the pipe now: a reader that
-// does not wait has to find it. Without a descriptor it fails, because a pipe that
-// nobody writes looks like an empty file.
-func (m *Mount) readyFIFO(n *node) error {
+// readyFIFO makes a FIFO that a thread looks up ready to be opened. What there is goes into
+// the pipe now, the page that is not full as well: a reader that does not wait has to find
+// it. A lookup that is known not to be for an open leaves the ring as it is. If it is not
+// known what it is for, it does so while tracing is on, as more will come. Without a
+// descriptor it fails, because a pipe that nobody writes looks like an empty file.
+//
+// Kernel: tracing_buffers_read, kernel/trace/trace.c.
+func (m *Mount) readyFIFO(n *node, thread int) error {
 	f := m.fifoOf(n)
 	defer f.mu.Unlock()
 	if f.w < 0 {
@@ -54,7 +57,11 @@ func (m *Mount) readyFIFO(n *node) error {
 		}
 	}
 	f.idle = time.Now()
-	if n.ring.Recording() {
+	opens, known := false, false
+	if m.cfg.Opens != nil {
+		opens, known = m.cfg.Opens(thread)
+	}
+	if known && !opens || !known && n.ring.Recording() {
 		return nil
 	}
 	return m.fill(f)
@@ -166,7 +173,9 @@ func (m *Mount) serve(f *fifo) {
 	}
 	if f.read() {
 		f.idle = time.Now()
-		_ = m.fill(f) // the next look tries again
+		if f.node.ring.Ready() {
+			_ = m.fill(f) // the next look tries again
+		}
 		return
 	}
 	m.release(f)
@@ -196,12 +205,9 @@ func (m *Mount) sweep() {
 	})
 }
 
-// fill moves sub-buffers until the ring is empty or the pipe full, once readers are to
-// wake. It fails where it has no descriptor for it.
+// fill moves sub-buffers until the ring is empty or the pipe full. It fails where it has no
+// descriptor for it.
 func (m *Mount) fill(f *fifo) error {
-	if !f.node.ring.Ready() {
-		return nil
-	}
 	if f.handle == nil {
 		known, there := m.entryOf(f.node)
 		entry, ok := known.(*tracefile.File)
@@ -279,7 +285,7 @@ func (m *Mount) refill(f *fifo) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.full = false
-		if f.w >= 0 && f.read() {
+		if f.w >= 0 && f.read() && f.node.ring.Ready() {
 			_ = m.fill(f) // the next look tries again
 		}
 	}()

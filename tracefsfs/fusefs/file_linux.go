@@ -42,7 +42,9 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if !m.allowed(&in.InHeader, n, accessOf(flags)) {
 		return fuse.EACCES
 	}
-	m.before(&in.InHeader, OpOpen, n, 0)
+	if n.mapping == nil { // which is the helper's
+		m.before(&in.InHeader, OpOpen, n, 0)
+	}
 	if flags&tracefile.Write != 0 {
 		m.sweep()
 	}
@@ -61,9 +63,9 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 			return fuse.Status(syscall.EISDIR)
 		}
 	}
-	f := &file{node: n, entry: entry, flags: flags, holds: entry.Holds != nil && entry.Holds()}
+	f := &file{node: n, entry: entry, flags: flags, holds: n.mapping != nil || entry.Holds != nil && entry.Holds()}
 	err := onceReleased(func() (err error) {
-		f.handle, err = entry.Open(&fuse.Context{Cancel: cancel}, flags)
+		f.handle, err = entry.Open(m.context(cancel, &in.InHeader), flags)
 		return err
 	})
 	if err != nil {
@@ -175,6 +177,9 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 	if m.cfg.NotSelf && unix.Tgkill(os.Getpid(), int(in.Pid), 0) == nil {
 		return nil, fuse.Status(syscall.EDEADLK)
 	}
+	if f.node.mapping != nil && in.ReadFlags&hasOwner == 0 {
+		return f.readMapped(in, buf[:min(len(buf), int(in.Size))]), fuse.OK
+	}
 	m.before(&in.InHeader, OpRead, f.node, int(in.Size))
 	var ctx context.Context = &fuse.Context{Cancel: cancel}
 	if in.Flags&syscall.O_NONBLOCK != 0 && !f.waitsInRead() {
@@ -243,7 +248,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 		return 0, fuse.EBADF
 	}
 	f.written.Store(true)
-	n, err := f.handle.Write(tracefile.WithPID(&fuse.Context{Cancel: cancel}, m.pid(&in.InHeader)), data)
+	n, err := f.handle.Write(m.context(cancel, &in.InHeader), data)
 	if err != nil {
 		return 0, toStatus(err)
 	}
@@ -310,6 +315,9 @@ func (f *file) close() {
 	defer f.mu.Unlock()
 	if f.handle != nil && !f.closed {
 		_ = f.handle.Close() // close(2) was answered with Flush's error
+		if f.node.mapping != nil {
+			f.node.mapping.Close()
+		}
 	}
 	f.closed = true
 }

@@ -27,6 +27,9 @@ type Config struct {
 	// PID is the number by which the tree's machine knows a thread of a client; nil: as
 	// this process sees it.
 	PID func(thread int) int
+	// Opens reports whether a thread that looks a name up is opening the file, if that is
+	// known; nil: it never is.
+	Opens func(thread int) (opens, known bool)
 	// Source is the first column of /proc/mounts; empty means "tracefs".
 	Source string
 	// Control are more files of the hidden folder .ftracelab, which is for programs
@@ -44,6 +47,9 @@ type Config struct {
 	// business in its own mount, but a client can lead it there: by mapping a file of the
 	// mount where /proc/PID/cmdline takes its text from.
 	NotSelf bool
+	// Mappable lets clients map files into memory. Who sets it has Map asked before each
+	// shared mapping.
+	Mappable bool
 }
 
 // Mount is a mounted tree.
@@ -54,9 +60,12 @@ type Mount struct {
 	dir    string
 	server *fuse.Server
 	helper *Helper
-	ends   func(n *node, flags ...int) ([]int, error) // opens a FIFO, see aliasEnds
-	born   time.Time
-	clock  *Clock
+
+	major, minor uint32 // of the device that its files are on
+
+	ends  func(n *node, flags ...int) ([]int, error) // opens a FIFO, see aliasEnds
+	born  time.Time
+	clock *Clock
 
 	mu     sync.Mutex
 	nodes  map[uint64]*node
@@ -204,12 +213,4 @@ func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
 		return
 	}
 	m.clock.Request(op)
-}
-
-// pid is the number by which the machine knows who asks.
-func (m *Mount) pid(h *fuse.InHeader) int {
-	if m.cfg.PID == nil {
-		return int(h.Pid)
-	}
-	return m.cfg.PID(int(h.Pid))
 }

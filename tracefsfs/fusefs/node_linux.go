@@ -22,6 +22,8 @@ type node struct {
 	gone    bool // removed: a cwd or an open file keeps it
 	// ring is that of a file of sub-buffers, which clients see as a FIFO.
 	ring *tracefile.Ring
+	// mapping is what a client has mapped by this file, see Map.
+	mapping tracefile.Mapping
 
 	children map[string]tracefile.Node // of a folder that stays as it is
 }
@@ -142,7 +144,7 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 			m.Forget(n.id, 1)
 			return fuse.EACCES
 		}
-		if err := m.readyFIFO(n); err != nil {
+		if err := m.readyFIFO(n, int(h.Pid)); err != nil {
 			m.Forget(n.id, 1)
 			return toStatus(err)
 		}
@@ -286,6 +288,10 @@ func (m *Mount) fillAttr(n *node, out *fuse.Attr) {
 	}
 	out.Uid, out.Gid = owner.uid, owner.gid
 	out.Blksize = 4096
+	if n.mapping != nil {
+		_, all := n.mapping.Size()
+		out.Size = uint64(all)
+	}
 	out.SetTimes(&m.born, &m.born, &m.born)
 }
 

@@ -297,6 +297,8 @@ func taskset(c *call) int {
 		return 1
 	}
 	pinned := *c
-	pinned.Ctx = tracefile.WithCaller(c.Ctx, tracefile.Caller{Comm: c.Args[2], CPU: cpu})
+	pinned.Ctx = tracefile.WithCaller(c.Ctx, func() tracefile.Caller {
+		return tracefile.Caller{Comm: c.Args[2], CPU: cpu, Pinned: true}
+	})
 	return pinned.onward(c.Args[2:])
 }

@@ -2,35 +2,27 @@ package tracefile
 
 import "context"
 
-// Caller is a process that is known to have opened a file.
+// Caller is the process that uses a file.
 type Caller struct {
-	Comm string
-	CPU  int // the one CPU that it runs on
+	PID    int // as the machine knows it; 0: it is no task of the machine
+	Comm   string
+	CPU    int  // where it runs, or ran last
+	Pinned bool // it may run nowhere else
 }
 
 type callerKey struct{}
 
-// WithCaller is a context of what c does.
-func WithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+// WithCaller is a context of what a process does. Most files do not want to know who uses
+// them, so who is called only for those that do.
+func WithCaller(ctx context.Context, who func() Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, who)
 }
 
-// CallerOf is who opens a file with ctx; false if that is not known, or if it may run
-// on more than one CPU.
+// CallerOf is who uses a file with ctx; false if that is not known.
 func CallerOf(ctx context.Context) (Caller, bool) {
-	c, ok := ctx.Value(callerKey{}).(Caller)
-	return c, ok
-}
-
-type pidKey struct{}
-
-// WithPID is a context of what the process pid does.
-func WithPID(ctx context.Context, pid int) context.Context {
-	return context.WithValue(ctx, pidKey{}, pid)
-}
-
-// PIDOf is the process that uses a file with ctx, 0 if that is not known.
-func PIDOf(ctx context.Context) int {
-	pid, _ := ctx.Value(pidKey{}).(int)
-	return pid
+	who, ok := ctx.Value(callerKey{}).(func() Caller)
+	if !ok {
+		return Caller{}, false
+	}
+	return who(), true
 }

@@ -58,6 +58,21 @@ type Ring struct {
 	// Emptied counts how often the ring was emptied. What was taken before that, and not
 	// been given to a reader, is void.
 	Emptied func() uint64
+	// Map maps the ring into memory. Its error carries a syscall.Errno.
+	Map func() (Mapping, error)
+}
+
+// Mapping is a ring buffer in the memory of a process: a meta page, which fills as many
+// bytes as a sub-buffer, and the sub-buffers by their number.
+type Mapping interface {
+	// Size is that of a sub-buffer and that of all, in bytes. It does not change.
+	Size() (subbuf, all int)
+	// ReadAt fills p with what is at an offset, as the last GetReader left it.
+	ReadAt(p []byte, offset int64)
+	// GetReader is the ioctl TRACE_MMAP_IOCTL_GET_READER: it shows what came after that
+	// which the last call showed. If wait is set, it waits until there is something.
+	GetReader(ctx context.Context, wait bool) error
+	Close()
 }
 
 // Handle is an open file. Reads are sequential, each Write is one write(2):

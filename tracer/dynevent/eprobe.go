@@ -121,7 +121,7 @@ func (e *Eprobe) switched(in Instance, on bool) error {
 // Departure: if what the event causes leads to the event again, it is not recorded
 // again. The kernel goes on until its ring buffer finds the nesting too deep.
 func (e *Eprobe) Fire(c *machine.CPU, h event.Common, rec []byte, around Around) {
-	if e.firing || e.in.SoftDisabled(e.typ) || !e.filter.Match(rec, filter.Context{CPU: c.ID, Comm: c.Current.Comm}) {
+	if e.firing || e.in.SoftDisabled(e.typ) || !e.filter.Match(rec, e.d.Asked(c)) {
 		return
 	}
 	e.firing = true

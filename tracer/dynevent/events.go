@@ -25,9 +25,10 @@ type Events struct {
 
 	kprobes   kprobes
 	fprobeSet fprobeSet
-	tprobes   []*traceFprobe // the enabled ones on tracepoints
-	uprobed   []*traceUprobe // the ones that can be hit
-	userIPs   []uint64       // the user stack that User looks at
+	tprobes   []*traceFprobe                     // the enabled ones on tracepoints
+	uprobed   []*traceUprobe                     // the ones that can be hit
+	userTexts []func(addr uint64) (string, bool) // by CPU, see Asked
+	userIPs   []uint64                           // the user stack that User looks at
 	synthetic synthetic
 	mem       *memory.Memory // nil until a probe reads it
 	scratch   []byte

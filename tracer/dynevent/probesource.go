@@ -1,10 +1,12 @@
 package dynevent
 
 import (
+	"bytes"
 	"strconv"
 
 	"ftracelab/machine"
 	"ftracelab/machine/memory"
+	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/probe"
 )
 
@@ -52,9 +54,9 @@ type taskSource struct {
 
 func (s *taskSource) Comm() string { return s.c.Current.Comm }
 
-func (s *taskSource) Kernel(dst []byte, addr uint64) int {
-	return s.d.memory().Kernel(s.c, dst, addr)
-}
+// Kernel reads kernel memory. On x86 an address tells what it belongs to, so one of user
+// space is read there.
+func (s *taskSource) Kernel(dst []byte, addr uint64) int { return s.d.read(s.c, dst, addr) }
 
 func (s *taskSource) User(dst []byte, addr uint64) int { return s.d.memory().User(s.c, dst, addr) }
 
@@ -86,6 +88,46 @@ func (s *eventSource) seen(d *Events, c *machine.CPU, rec []byte) {
 }
 
 func (s *eventSource) Record() []byte { return s.rec }
+
+// read copies memory of the kernel, or of the current task if the address is one of user
+// space, as far as it can be read. It returns how many bytes that was.
+//
+// Kernel: probe_mem_read and fetch_store_string with
+// CONFIG_ARCH_HAS_NON_OVERLAPPING_ADDRESS_SPACE, kernel/trace/trace_probe_kernel.h.
+func (d *Events) read(c *machine.CPU, dst []byte, addr uint64) int {
+	if int64(addr) < 0 {
+		return d.memory().Kernel(c, dst, addr)
+	}
+	return d.memory().User(c, dst, addr)
+}
+
+// Asked is what a filter may ask about the current task of a CPU.
+func (d *Events) Asked(c *machine.CPU) filter.Context {
+	for n := len(d.userTexts); n <= c.ID; n++ { // once, so that no event makes a closure
+		of := d.machine.CPUs()[n]
+		d.userTexts = append(d.userTexts, func(addr uint64) (string, bool) { return d.userText(of, addr) })
+	}
+	return filter.Context{CPU: c.ID, Comm: c.Current.Comm, UserStrings: d.userTexts[c.ID]}
+}
+
+// maxUserText is how much of a text in user space a filter looks at.
+//
+// Kernel: USTRING_BUF_SIZE, kernel/trace/trace_events_filter.c.
+const maxUserText = 1024
+
+// userText is the text at an address of the current task.
+//
+// Kernel: test_ustring, kernel/trace/trace_events_filter.c.
+func (d *Events) userText(c *machine.CPU, addr uint64) (string, bool) {
+	text := make([]byte, maxUserText)
+	n := d.memory().User(c, text, addr)
+	if end := bytes.IndexByte(text[:n], 0); end >= 0 {
+		n = end
+	} else if n < len(text) {
+		return "", false // it runs into memory that is not there
+	}
+	return string(text[:n]), true
+}
 
 // memory returns the machine's memory. It is made when a probe first reads.
 func (d *Events) memory() *memory.Memory {

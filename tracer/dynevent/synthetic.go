@@ -269,12 +269,7 @@ func (d *Events) appendStringAt(dst []byte, c *machine.CPU, addr uint64, size in
 	start := len(dst)
 	dst = slices.Grow(dst, size)[:start+size]
 	room := dst[start:]
-	var n int
-	if int64(addr) < 0 {
-		n = d.memory().Kernel(c, room, addr)
-	} else {
-		n = d.memory().User(c, room, addr)
-	}
+	n := d.read(c, room, addr)
 	end := bytes.IndexByte(room[:n], 0)
 	switch {
 	case end >= 0:

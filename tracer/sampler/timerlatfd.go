@@ -15,7 +15,8 @@ import (
 // process.
 //
 // Departure: between two reads the process only uses the time that the system calls
-// take. If it does not read again, it sleeps in pause.
+// take. If it does not read again, it sleeps in pause. It is a task with a pid of its own,
+// also if the reader is a client of a mount, and it moves simulated time on while it waits.
 //
 // Kernel: timerlat_fd_open, timerlat_fd_read and timerlat_fd_release,
 // kernel/trace/trace_osnoise.c.
@@ -50,14 +51,14 @@ func (u *timerlatUser) open(ctx context.Context, c *machine.CPU) error {
 	if !s.timerlat || s.has(osnoiseWorkload) {
 		return fmt.Errorf("timerlat_fd: timerlat has to run with NO_OSNOISE_WORKLOAD: %w", syscall.EINVAL)
 	}
-	who, pinned := tracefile.CallerOf(ctx)
-	if !pinned {
+	who, _ := tracefile.CallerOf(ctx)
+	if !who.Pinned {
 		who.CPU = anyCPU
 	}
 	switch {
 	case who.CPU < len(s.vars) && s.vars[who.CPU].pid != 0:
 		return fmt.Errorf("timerlat_fd: CPU %d has a thread: %w", who.CPU, syscall.EBUSY)
-	case !pinned, who.CPU != c.ID, !c.Online():
+	case !who.Pinned, who.CPU != c.ID, !c.Online():
 		return fmt.Errorf("timerlat_fd: the caller does not run on CPU %d alone: %w", c.ID, syscall.EPERM)
 	}
 	u.task = s.ft.Machine().Spawn(machine.TaskConfig{Comm: who.Comm, CPU: c.ID, Bound: true, Memory: noMemory{}, Next: u.next})

@@ -230,6 +230,20 @@ func waiting(tid int) (nr int64, args [6]uint64, ok bool) {
 	return 0, args, false
 }
 
+// Opens is fusefs.Config.Opens.
+func (b *Bridge) Opens(thread int) (opens, known bool) {
+	nr, args, known := waiting(thread)
+	switch nr {
+	case 2: // open
+		opens = args[1]&unix.O_PATH == 0
+	case 257: // openat
+		opens = args[2]&unix.O_PATH == 0
+	case 437: // openat2
+		opens = true
+	}
+	return known && opens, known
+}
+
 // maxLooks is how often a thread is looked at that does not sleep yet.
 const maxLooks = 10
 

@@ -31,5 +31,8 @@
 // observed, and on other computers than x86-64, nothing that they do beside the tree is
 // shown but births, new programs and ends.
 //
+// Departure: a guest is scheduled on simulated CPUs without regard to where its process runs
+// on this computer. Only its markers are recorded on the CPU of the process.
+//
 // Left out: systems other than Linux.
 package bridge

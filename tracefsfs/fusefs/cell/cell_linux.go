@@ -195,6 +195,7 @@ func New(cfg Config) (*Cell, error) {
 	if cfg.Tracing.Helper == nil {
 		return nil, errors.New("cell: no helper")
 	}
+	cfg.Tracing.Mappable = true  // see mmap
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
 	c.release, c.version = cfg.Release, cfg.Version
@@ -284,7 +285,7 @@ func (c *Cell) Run(p Program) (status int, err error) {
 		}
 		p.Observe(call)
 		return false
-	})
+	}, c.mmap)
 	status, err = run(cmd, func() {
 		r.Close()
 		theirs.Close()

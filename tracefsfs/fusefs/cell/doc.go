@@ -43,6 +43,10 @@
 // server is told of these calls before they happen (Program.Observe). That restricts
 // nothing: what a program must not do is forbidden as above.
 //
+// A program that maps trace_pipe_raw would fail, as FUSE and a FIFO cannot do both splice
+// and mmap. The server is told of shared mappings as well, and gives the program another file
+// before it goes on (mmap_linux.go).
+//
 // Departure: perf_event_open is EPERM, or the host's (Config.PerfEvents).
 //
 // Departure: a program in a cell cannot be stopped by the terminal (SIGTSTP); a shell in a

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/tracefile"
 )
 
 // Call is a system call that a program of the cell is about to make. Its thread waits
@@ -65,6 +67,7 @@ func listen(numbers []uint32) (listener int, err error) {
 		f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jf: 1},
 			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF})
 	}
+	f = append(f, sharedMmap()...)
 	f = append(f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 	return install(f, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 }
@@ -97,10 +100,11 @@ func (o observed) ask(numbers []uint32) (*os.File, error) {
 
 // follow tells of each call until nobody is left who makes one. Before Linux 6.11, it then
 // waits for ever. Without a listener it returns at once. A call that tell has answered
-// returns 0 and does not reach the kernel.
+// returns 0 and does not reach the kernel. A call of mmap goes to mmap, which says how it
+// ends.
 //
 // Kernel: seccomp_notify_recv, kernel/seccomp.c.
-func (o observed) follow(tell func(Call) (answered bool)) {
+func (o observed) follow(tell func(Call) (answered bool), mmap func(Call) (file, flags int, err error)) {
 	listener, err := o.listener()
 	unix.Close(o.ours)
 	if err != nil {
@@ -123,12 +127,16 @@ func (o observed) follow(tell func(Call) (answered bool)) {
 			continue // the thread was killed meanwhile, or this one got a signal
 		}
 		id := n.ID
-		answered := tell(Call{TID: int(n.PID), NR: int64(n.NR), Args: n.Args, Waits: func() bool {
+		call := Call{TID: int(n.PID), NR: int64(n.NR), Args: n.Args, Waits: func() bool {
 			return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
-		}})
-		answer := answer{ID: n.ID}
-		if !answered {
-			answer.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}}
+		answer := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		if call.NR == unix.SYS_MMAP {
+			if err := replace(listener, call, id, mmap); err != nil {
+				answer.Error, answer.Flags = -int32(tracefile.Errno(err)), 0
+			}
+		} else if tell(call) {
+			answer.Flags = 0
 		}
 		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // if it was killed nobody waits
 	}

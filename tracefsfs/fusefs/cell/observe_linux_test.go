@@ -39,7 +39,7 @@ func TestObserve(t *testing.T) {
 		waits := c.Waits()
 		told <- fmt.Sprintf("%d (%d, %d), waits: %v", c.NR, c.Args[0], c.Args[1], waits)
 		return false
-	})
+	}, nothingMapped)
 	go func() {
 		runtime.LockOSThread() // the thread ends with its filter
 		result <- func() string {
@@ -67,6 +67,60 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+func nothingMapped(Call) (file, flags int, err error) { return -1, 0, nil }
+
+// A descriptor that is to be mapped can be replaced before, and the call can be refused. A
+// private mapping is not observed.
+func TestReplaceMapped(t *testing.T) {
+	o, err := newObserved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := o.ask([]uint32{unix.SYS_GETPRIORITY})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	asked := 0
+	go o.follow(func(Call) bool { return false }, func(c Call) (file, flags int, err error) {
+		if asked++; c.Args[argLen] != 4096 {
+			return -1, 0, unix.EBUSY
+		}
+		file, err = unix.MemfdCreate("mapped", 0)
+		if err == nil {
+			_, err = unix.Write(file, append([]byte("shown"), make([]byte, 4091)...))
+		}
+		return file, unix.O_CLOEXEC, err
+	})
+	result := make(chan string, 1)
+	go func() {
+		runtime.LockOSThread() // the thread ends with its filter
+		result <- func() string {
+			if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+				return err.Error()
+			}
+			var pipe [2]int
+			if err := errors.Join(letObserve(dup(theirs.Fd())), unix.Pipe(pipe[:])); err != nil {
+				return err.Error()
+			}
+			_, private := unix.Mmap(pipe[0], 0, 8192, unix.PROT_READ, unix.MAP_PRIVATE)
+			_, refused := unix.Mmap(pipe[0], 0, 8192, unix.PROT_READ, unix.MAP_SHARED)
+			data, err := unix.Mmap(pipe[0], 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
+			if err != nil {
+				return err.Error()
+			}
+			flags, err := unix.FcntlInt(uintptr(pipe[0]), unix.F_GETFD, 0)
+			return fmt.Sprintf("%v, %v, %s, %d %v", private, refused, data[:5], flags, err)
+		}()
+	}()
+	if got, want := <-result, fmt.Sprintf("%v, %v, shown, %d <nil>", unix.ENODEV, unix.EBUSY, unix.FD_CLOEXEC); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
 func dup(fd uintptr) int {
 	n, err := unix.Dup(int(fd))
 	if err != nil {
@@ -89,7 +143,7 @@ func TestObserveNothing(t *testing.T) {
 		t.Errorf("nothing was asked: %v", err)
 	}
 	theirs.Close()
-	o.follow(func(Call) bool { t.Error("told of a call"); return false }) // returns: nobody is there
+	o.follow(func(Call) bool { t.Error("told of a call"); return false }, nothingMapped) // returns: nobody is there
 }
 
 // Who is observed gets the machine's release and version from uname, cut to what fits, and
@@ -105,7 +159,7 @@ func TestUname(t *testing.T) {
 	}
 	defer theirs.Close()
 	c := &Cell{release: "6.12.0-test", version: strings.Repeat("v", 100)}
-	go o.follow(c.uname)
+	go o.follow(c.uname, nothingMapped)
 	result := make(chan string, 1)
 	go func() {
 		runtime.LockOSThread() // the thread ends with its filter

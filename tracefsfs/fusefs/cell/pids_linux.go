@@ -3,7 +3,9 @@ package cell
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -53,6 +55,22 @@ func HostPIDs() (first, limit int, err error) {
 	}
 	limit, err = readLimit()
 	return first, limit, err
+}
+
+// CPUs is how many CPUs a machine needs so that it has each CPU on which a program of a
+// cell may run: programs look on which CPU they are, and bind themselves to one.
+func CPUs() int {
+	var may unix.CPUSet
+	if unix.SchedGetaffinity(0, &may) != nil {
+		return runtime.NumCPU()
+	}
+	n := 0
+	for cpu := range len(may) * bits.UintSize {
+		if may.IsSet(cpu) {
+			n = cpu + 1
+		}
+	}
+	return n
 }
 
 // The files of a PID namespace: its limit, and the number that it gave last. A kernel

@@ -1,0 +1,154 @@
+package fusefs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/tracefile"
+)
+
+// Mmap is a call of mmap(2) that a thread of a client is about to make.
+type Mmap struct {
+	Thread      int // as this process sees it
+	FD          int
+	Prot        int
+	Len, Offset uint64
+}
+
+// Map says what is to become of a shared mapping of a file. If file is not negative, the
+// descriptor is to be replaced by it before the call is made, with these flags of open(2);
+// whoever calls Map closes file. An error carries the errno with which the call is to fail.
+// Otherwise the call can be made as it is.
+//
+// A FIFO cannot be mapped. A client that maps trace_pipe_raw gets another file in its place:
+// one of FUSE, whose pages show the mapping. The kernel keeps them until GetReader takes them
+// away. Reading it, and its ioctl, reach this process.
+//
+//	mmap  ── FIFO ──→ Map ──→ a file of its own for the mapping, with a size
+//	page fault ── READ without an owner ──→ Mapping.ReadAt
+//	read(2)    ── READ with an owner ─────→ Handle.Read
+//	ioctl(2)   ── IOCTL ──→ Mapping.GetReader, then the kernel forgets the pages
+//
+// Departure: other descriptors of the same open file, which were copied before, stay the
+// FIFO. The ring is mapped until the descriptor is closed as well. A read of it waits as the
+// flags said when it was mapped.
+//
+// Departure: what has gone into the FIFO before, which is what there was when it was opened,
+// is not in the mapping.
+//
+// Kernel: tracing_buffers_mmap, kernel/trace/trace.c; __rb_map_vma, kernel/trace/ring_buffer.c.
+func (m *Mount) Map(call Mmap) (file, flags int, err error) {
+	path := fmt.Sprintf("/proc/%d/fd/%d", call.Thread, call.FD)
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS, &st) != nil {
+		return -1, 0, nil // the call says what is wrong with it
+	}
+	if st.Dev_major != m.major || st.Dev_minor != m.minor {
+		return -1, 0, nil
+	}
+	m.mu.Lock()
+	n := m.nodes[st.Ino]
+	m.mu.Unlock()
+	switch {
+	case n == nil, n.mapping == nil && (n.ring == nil || n.ring.Map == nil):
+		return -1, 0, syscall.ENODEV
+	case n.mapping != nil:
+		return -1, 0, fits(call, n.mapping)
+	}
+	flags, err = flagsOf(call)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDONLY {
+		return -1, 0, syscall.EACCES
+	}
+	mapping, err := n.ring.Map()
+	if err != nil {
+		return -1, 0, err
+	}
+	if err := fits(call, mapping); err != nil {
+		mapping.Close()
+		return -1, 0, err
+	}
+	entry, _ := m.entryOf(n)
+	m.mu.Lock()
+	of := &node{id: m.nextID, path: n.path, entry: entry, mapping: mapping}
+	m.nextID++
+	m.nodes[of.id] = of
+	m.mu.Unlock()
+	files, err := m.ends(of, flags&unix.O_NONBLOCK)
+	if err != nil {
+		mapping.Close()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.drop(of)
+		return -1, 0, errors.Join(syscall.ENODEV, err)
+	}
+	return files[0], flags, nil
+}
+
+// flagsOf are the flags of a descriptor, as open(2) has them.
+func flagsOf(call Mmap) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", call.Thread, call.FD))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseUint(strings.TrimSpace(value), 8, 32)
+			return int(flags), err
+		}
+	}
+	return 0, syscall.EBADF
+}
+
+// fits refuses what cannot be mapped.
+//
+// Kernel: __rb_map_vma, kernel/trace/ring_buffer.c.
+func fits(call Mmap, mapping tracefile.Mapping) error {
+	subbuf, all := mapping.Size()
+	switch {
+	case call.Prot&(unix.PROT_WRITE|unix.PROT_EXEC) != 0:
+		return syscall.EPERM
+	case call.Offset%uint64(subbuf) != 0, call.Offset >= uint64(all), call.Len > uint64(all)-call.Offset:
+		return syscall.EINVAL
+	}
+	return nil
+}
+
+// getReader is the ioctl TRACE_MMAP_IOCTL_GET_READER.
+//
+// Kernel: include/uapi/linux/trace_mmap.h.
+const getReader = 'R'<<8 | 0x20
+
+// Ioctl implements fuse.RawFileSystem. It reaches files that were mapped.
+//
+// Departure: the request 0, which wakes those that wait, is ENOTTY, as it is of the FIFO.
+func (m *Mount) Ioctl(cancel <-chan struct{}, in *fuse.IoctlIn, _ []byte, _ *fuse.IoctlOut, _ []byte) fuse.Status {
+	f := m.fileOf(in.Fh)
+	if f == nil || f.node.mapping == nil || in.Cmd != getReader {
+		return fuse.Status(syscall.ENOTTY)
+	}
+	m.clock.Request(OpRead)
+	err := f.node.mapping.GetReader(m.context(cancel, &in.InHeader), f.flags&tracefile.NonBlock == 0)
+	if err != nil {
+		return toStatus(err)
+	}
+	return m.server.InodeNotify(f.node.id, 0, 0) // all pages
+}
+
+// hasOwner is the flag of a READ that comes from read(2). One for the pages of a mapping
+// has no owner.
+//
+// Kernel: FUSE_READ_LOCKOWNER, include/uapi/linux/fuse.h; fuse_send_read, fs/fuse/file.c.
+const hasOwner = 1 << 1
+
+// readMapped answers a page fault.
+func (f *file) readMapped(in *fuse.ReadIn, buf []byte) fuse.ReadResult {
+	f.node.mapping.ReadAt(buf, int64(in.Offset))
+	return fuse.ReadResultData(buf)
+}
