@@ -336,9 +336,12 @@ func decodeKallsyms(image string) (*Kallsyms, error) {
 	deltas, flags, types := b[:n[1]], b[n[1]:n[1]+count], b[n[1]+count:n[1]+2*count]
 	rest := b[n[1]+2*count:]
 	names, modules := rest[:n[2]], rest[n[2]:n[2]+n[3]]
+	size := count + 64 // insert adds some
+	for i := range count {
+		size += uint64(flags[i] & symPrefixed)
+	}
 	k := &Kallsyms{
-		addrs: make([]uint64, 0, 2*count), rows: make([]symbolRow, 0, 2*count),
-		texts: []symbolText{{names: names}},
+		addrs: make([]uint64, 0, size), rows: make([]symbolRow, 0, size), texts: []symbolText{{names: names}},
 	}
 	next, module := 0, 0 // where the next name begins; the text of the module of the last symbol
 	var addr, d uint64
