@@ -48,8 +48,8 @@ type PointAddr struct {
 
 // Template is a piece of kernel code. Its operations are stored in columns.
 type Template struct {
-	Key    string // why it ran: "sys 0", "fault", "irq timer user", …
-	Weight int    // how often code of this kind was seen
+	Key    string  // why it ran: "sys 0", "fault", "irq timer user", …
+	Weight int     // how often code of this kind was seen
 	Ops    Columns // empty in what LoadModel returns
 
 	code machine.Code
