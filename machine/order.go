@@ -54,10 +54,12 @@ func (o *order) set(id int, due Time) {
 	o.due[id] = due
 	left, right := id&^1, id|1
 	for n := (id + len(o.due)) / 2; ; n /= 2 {
-		if o.win[n] = left; o.due[right] < o.due[left] {
-			o.win[n] = right
+		// Nobody can predict who wins, so this must not become a branch.
+		l, r, winner := o.due[left], o.due[right], left
+		if r < l {
+			winner = right
 		}
-		if n == 1 {
+		if o.win[n] = winner; n == 1 {
 			return
 		}
 		left, right = o.win[n&^1], o.win[n|1]
