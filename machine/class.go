@@ -148,6 +148,7 @@ func (m *Machine) SetScheduling(t *Task, attr SchedAttr) error {
 	c.rq = slices.DeleteFunc(c.rq, func(o *Task) bool { return o == t })
 	t.onRQ, t.ticks = false, 0
 	t.Policy, t.budget = attr.Policy, budget{}
+	m.touchAll()
 	switch attr.Policy {
 	case Deadline:
 		t.Prio = -1

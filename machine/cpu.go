@@ -58,7 +58,11 @@ func (c *CPU) due() Time {
 	if c.presence == absent {
 		return never
 	}
-	return max(min(c.irqDue(), c.nmiAt, c.opDue), c.m.smi.until)
+	due := min(c.nmiAt, c.opDue)
+	if len(c.irqs) > 0 && c.irqs[0].At < due { // an interrupt is never taken earlier
+		due = min(due, c.irqDue())
+	}
+	return max(due, c.m.smi.until)
 }
 
 // irqDue is when the CPU takes its next interrupt if nothing else happens before.
@@ -75,13 +79,15 @@ func (c *CPU) irqDue() Time {
 
 // step executes what is due at c.Time.
 func (c *CPU) step() {
-	if c.nmiAt <= c.Time && c.Time < c.opDue {
-		c.takeNMI()
-		return
-	}
-	if c.irqDue() <= c.Time && c.Time < c.opDue {
-		c.takeInterrupt()
-		return
+	if c.Time < c.opDue {
+		if c.nmiAt <= c.Time {
+			c.takeNMI()
+			return
+		}
+		if c.irqDue() <= c.Time {
+			c.takeInterrupt()
+			return
+		}
 	}
 	t := c.Current
 	if c.presence == leaving && t != c.idle && len(t.acts) == 0 && !t.bound {

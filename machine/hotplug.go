@@ -50,6 +50,7 @@ func (m *Machine) SetOnline(id int, on bool) error {
 		return fmt.Errorf("cpu%d cannot go offline: %w", id, syscall.EPERM)
 	}
 	c := m.cpus[id]
+	m.touchAll()
 	switch {
 	case !on && c.presence == present:
 		m.hotplug(c, false)

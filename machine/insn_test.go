@@ -61,7 +61,10 @@ func TestInsnBoundaryOfCalls(t *testing.T) {
 			t.Errorf("%#x and the call before it are no instructions", s.Ret)
 		}
 	}
-	syms := ks.All()
+	var syms []machine.Symbol
+	for _, s := range ks.All() {
+		syms = append(syms, s)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := syms[rapid.IntRange(0, len(syms)-1).Draw(t, "symbol")]
 		if s.Size < 16 {

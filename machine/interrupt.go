@@ -63,6 +63,7 @@ func (c *CPU) queue(irq Interrupt) {
 		return 1
 	})
 	c.irqs = slices.Insert(c.irqs, i, irq)
+	c.touch()
 }
 
 // urgent reports whether irq does not wait for kernel code to end, because it lets a

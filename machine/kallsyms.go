@@ -2,16 +2,20 @@ package machine
 
 import (
 	"bytes"
-	"cmp"
-	"compress/gzip"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/gzip"
 )
 
 //go:embed kallsyms.bin.gz
@@ -39,11 +43,27 @@ func (s Symbol) IP() uint64 {
 // Debian's 6.12.117 image at their real addresses, those of the modules that
 // were loaded, and a few data symbols. It is read-only.
 //
+// Symbols are rows without pointers, whose names stay in the unpacked image. So a table
+// is made in one pass, and the garbage collector does not look into it.
+//
 // Kernel: kernel/kallsyms.c.
 type Kallsyms struct {
-	syms   []Symbol // sorted by address; aliases in the kernel's order
-	byName map[string]int32
+	addrs  []uint64    // sorted; aliases in the kernel's order
+	rows   []symbolRow // of the same symbols
+	texts  []symbolText
+	byName []int32 // an open hash table of 1 + the index of a symbol; 0: free
 }
+
+// symbolRow is a symbol without its address.
+type symbolRow struct {
+	name, size uint32 // where the name begins in its text
+	text       uint16 // the index of that text
+	kind, flag byte   // Symbol.Type; symTraceable, symEndbr, symEnd
+}
+
+// symbolText holds the names of symbols that belong to a module, or to vmlinux, each on a
+// line.
+type symbolText struct{ module, names string }
 
 // LoadKallsyms returns the embedded table, which is unpacked the first time.
 func LoadKallsyms() (*Kallsyms, error) { return loadKallsyms() }
@@ -53,42 +73,134 @@ var loadKallsyms = sync.OnceValues(func() (*Kallsyms, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kallsyms image: %w", err)
 	}
-	b, err := io.ReadAll(z)
+	var image strings.Builder
+	image.Grow(unpackedSize(kallsymsImage))
+	if _, err := io.Copy(&image, z); err != nil {
+		return nil, fmt.Errorf("kallsyms image: %w", err)
+	}
+	k, err := decodeKallsyms(image.String())
 	if err != nil {
 		return nil, fmt.Errorf("kallsyms image: %w", err)
 	}
-	syms, err := decodeKallsyms(b)
-	if err != nil {
-		return nil, fmt.Errorf("kallsyms image: %w", err)
-	}
-	return newKallsyms(slices.SortedStableFunc(slices.Values(append(syms, extraSymbols()...)), func(a, b Symbol) int {
-		return cmp.Compare(a.Addr, b.Addr)
-	})), nil
+	k.insert(extraSymbols())
+	k.finish()
+	return k, nil
 })
 
-// newKallsyms makes a table from symbols that are sorted by address. A symbol without a
-// name only ends the one before it.
-func newKallsyms(syms []Symbol) *Kallsyms {
-	k := &Kallsyms{byName: make(map[string]int32, len(syms))}
+// unpackedSize is the size that is at the end of a gzip file.
+func unpackedSize(z []byte) (n int) {
+	for i, c := range z[len(z)-4:] {
+		n |= int(c) << (8 * i)
+	}
+	return n
+}
+
+// insert adds symbols of vmlinux, which are sorted by address and have no others between
+// them. finish has to follow.
+func (k *Kallsyms) insert(syms []Symbol) {
+	at := sort.Search(len(k.addrs), func(i int) bool { return k.addrs[i] > syms[0].Addr })
+	var names strings.Builder
+	for i, s := range syms {
+		r := symbolRow{name: uint32(names.Len()), text: uint16(len(k.texts)), kind: s.Type}
+		names.WriteString(s.Name + "\n")
+		k.addrs, k.rows = slices.Insert(k.addrs, at+i, s.Addr), slices.Insert(k.rows, at+i, r)
+	}
+	k.texts = append(k.texts, symbolText{names: names.String()})
+}
+
+// finish computes the sizes of all symbols, takes out the ends, and makes the table of
+// names.
+func (k *Kallsyms) finish() {
 	end := uint64(0) // the address of the next symbol that is not at the present address
-	for i := len(syms) - 1; i >= 0; i-- {
-		if i+1 < len(syms) && syms[i+1].Addr != syms[i].Addr {
-			end = syms[i+1].Addr
+	for i := len(k.addrs) - 1; i >= 0; i-- {
+		if i+1 < len(k.addrs) && k.addrs[i+1] != k.addrs[i] {
+			end = k.addrs[i+1]
 		}
 		if end != 0 {
-			syms[i].Size = end - syms[i].Addr
+			k.rows[i].size = uint32(min(end-k.addrs[i], math.MaxUint32))
 		}
 	}
-	for _, s := range syms {
-		if s.Name == "" {
-			continue
+	n := 0
+	for i, r := range k.rows {
+		if r.flag&symEnd == 0 {
+			k.addrs[n], k.rows[n] = k.addrs[i], r
+			n++
 		}
-		if _, dup := k.byName[s.Name]; !dup {
-			k.byName[s.Name] = int32(len(k.syms))
-		}
-		k.syms = append(k.syms, s)
 	}
-	return k
+	k.addrs, k.rows = k.addrs[:n], k.rows[:n]
+	k.indexNames()
+}
+
+// indexNames makes the table of names. If several symbols have the same name, it has the
+// first of them.
+func (k *Kallsyms) indexNames() {
+	k.byName = make([]int32, 2<<bits.Len(uint(len(k.rows))))
+	for i := range k.rows {
+		if slot := k.slot(k.name(i)); k.byName[slot] == 0 {
+			k.byName[slot] = int32(i) + 1
+		}
+	}
+}
+
+// slot is where the table of names has a name, or would have it.
+func (k *Kallsyms) slot(name string) uint64 {
+	mask := uint64(len(k.byName) - 1)
+	at := xxhash.Sum64String(name) & mask
+	for k.byName[at] != 0 && k.name(int(k.byName[at])-1) != name {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+func (k *Kallsyms) name(i int) string {
+	r := &k.rows[i]
+	name, _, _ := strings.Cut(k.texts[r.text].names[r.name:], "\n")
+	return name
+}
+
+func (k *Kallsyms) symbol(i int) Symbol {
+	r := &k.rows[i]
+	return Symbol{
+		Addr: k.addrs[i], Size: uint64(r.size), Name: k.name(i), Module: k.texts[r.text].module,
+		Type: r.kind, Traceable: r.flag&symTraceable != 0, Endbr: r.flag&symEndbr != 0,
+	}
+}
+
+// with returns a table to which the functions of a module were added. They are of one
+// size, and come behind all other symbols.
+func (k *Kallsyms) with(module string, names []string, addr uint64, size uint32) *Kallsyms {
+	text := slices.IndexFunc(k.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
+	n := &Kallsyms{addrs: slices.Clone(k.addrs), rows: slices.Clone(k.rows), texts: slices.Clone(k.texts)}
+	if text == 0 {
+		text = len(n.texts)
+		n.texts = append(n.texts, symbolText{})
+	}
+	var lines strings.Builder
+	for i, name := range names {
+		n.addrs = append(n.addrs, addr+uint64(i)*uint64(size))
+		n.rows = append(n.rows, symbolRow{uint32(lines.Len()), size, uint16(text), 't', symTraceable | symEndbr})
+		lines.WriteString(name + "\n")
+	}
+	n.texts[text] = symbolText{module, lines.String()}
+	n.indexNames()
+	return n
+}
+
+// without returns a table without the symbols of a module that with has added.
+func (k *Kallsyms) without(module string) *Kallsyms {
+	n := &Kallsyms{texts: slices.Clone(k.texts)}
+	for i, r := range k.rows {
+		if k.texts[r.text].module != module {
+			n.addrs, n.rows = append(n.addrs, k.addrs[i]), append(n.rows, r)
+		}
+	}
+	for i, t := range n.texts {
+		if t.module == module {
+			n.texts[i] = symbolText{}
+		}
+	}
+	n.indexNames()
+	return n
 }
 
 // Lookup resolves an address: it gives the symbol in which the address lies, the offset
@@ -102,8 +214,8 @@ func (k *Kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 	if i < 0 {
 		return "", "", 0, 0, false
 	}
-	s := &k.syms[i]
-	return s.Name, s.Module, addr - s.Addr, s.Size, true
+	r := &k.rows[i]
+	return k.name(i), k.texts[r.text].module, addr - k.addrs[i], uint64(r.size), true
 }
 
 // At returns the symbol in which addr lies.
@@ -112,15 +224,15 @@ func (k *Kallsyms) At(addr uint64) (Symbol, bool) {
 	if i < 0 {
 		return Symbol{}, false
 	}
-	return k.syms[i], true
+	return k.symbol(i), true
 }
 
 func (k *Kallsyms) index(addr uint64) int {
-	i := sort.Search(len(k.syms), func(i int) bool { return k.syms[i].Addr > addr }) - 1
-	if i < 0 || addr-k.syms[i].Addr >= max(k.syms[i].Size, 1) {
+	i := sort.Search(len(k.addrs), func(i int) bool { return k.addrs[i] > addr }) - 1
+	if i < 0 || addr-k.addrs[i] >= uint64(max(k.rows[i].size, 1)) {
 		return -1
 	}
-	for i > 0 && k.syms[i-1].Addr == k.syms[i].Addr {
+	for i > 0 && k.addrs[i-1] == k.addrs[i] {
 		i--
 	}
 	return i
@@ -130,11 +242,11 @@ func (k *Kallsyms) index(addr uint64) int {
 //
 // Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
 func (k *Kallsyms) ByName(name string) (Symbol, bool) {
-	i, ok := k.byName[name]
-	if !ok {
+	i := k.byName[k.slot(name)] - 1
+	if i < 0 {
 		return Symbol{}, false
 	}
-	return k.syms[i], true
+	return k.symbol(int(i)), true
 }
 
 // Address is the address of the symbol of that name.
@@ -151,22 +263,29 @@ func (k *Kallsyms) addr(name string) uint64 {
 
 // Count tells how many symbols have a name.
 func (k *Kallsyms) Count(name string) (n int) {
-	for i := range k.syms {
-		if k.syms[i].Name == name {
+	for i := range k.rows {
+		if k.name(i) == name {
 			n++
 		}
 	}
 	return n
 }
 
-// All returns the symbols in order of their addresses; the slice is the table's own.
-func (k *Kallsyms) All() []Symbol { return k.syms }
+// All yields the symbols, with their numbers, in order of their addresses.
+func (k *Kallsyms) All() iter.Seq2[int, Symbol] {
+	return func(yield func(int, Symbol) bool) {
+		for i := range k.rows {
+			if !yield(i, k.symbol(i)) {
+				return
+			}
+		}
+	}
+}
 
 // WriteTo writes the table as /proc/kallsyms shows it to root.
 func (k *Kallsyms) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	for i := range k.syms {
-		s := &k.syms[i]
+	for _, s := range k.All() {
 		fmt.Fprintf(&b, "%016x %c %s", s.Addr, s.Type, s.Name)
 		if s.Module != "" {
 			fmt.Fprintf(&b, "\t[%s]", s.Module)
@@ -195,13 +314,18 @@ const (
 	symPrefix     = "__pfx_"
 )
 
-var errKallsymsShort = errors.New("truncated")
+var (
+	errKallsymsShort   = errors.New("truncated")
+	errKallsymsModules = errors.New("too many modules")
+)
 
-// decodeKallsyms unpacks an image.
-func decodeKallsyms(b []byte) ([]Symbol, error) {
+// decodeKallsyms reads an unpacked image. The table's sizes and names are not there yet,
+// and symEnd marks symbols without a name; see finish.
+func decodeKallsyms(image string) (*Kallsyms, error) {
 	var n [4]uint64
+	b, ok := image, false
 	for i := range n {
-		if n[i], b = uvarint(b); b == nil || n[i] > 1<<26 {
+		if n[i], b, ok = uvarint(b); !ok || n[i] > 1<<26 {
 			return nil, errKallsymsShort
 		}
 	}
@@ -210,32 +334,70 @@ func decodeKallsyms(b []byte) ([]Symbol, error) {
 		return nil, errKallsymsShort
 	}
 	deltas, flags, types := b[:n[1]], b[n[1]:n[1]+count], b[n[1]+count:n[1]+2*count]
-	rest := string(b[n[1]+2*count:])
+	rest := b[n[1]+2*count:]
 	names, modules := rest[:n[2]], rest[n[2]:n[2]+n[3]]
-	syms := make([]Symbol, 0, 2*count)
+	size := count + 64 // insert adds some
+	for i := range count {
+		size += uint64(flags[i] & symPrefixed)
+	}
+	k := &Kallsyms{
+		addrs: make([]uint64, 0, size), rows: make([]symbolRow, 0, size), texts: []symbolText{{names: names}},
+	}
+	next, module := 0, 0 // where the next name begins; the text of the module of the last symbol
 	var addr, d uint64
 	for i := range count {
-		if d, deltas = uvarint(deltas); deltas == nil {
+		if d, deltas, ok = uvarint(deltas); !ok {
 			return nil, errKallsymsShort
 		}
 		addr += d
-		s := Symbol{Addr: addr, Type: types[i], Traceable: flags[i]&symTraceable != 0, Endbr: flags[i]&symEndbr != 0}
-		if flags[i]&symModule != 0 {
-			s.Module, modules, _ = strings.Cut(modules, "\n")
-		}
-		if flags[i]&symEnd == 0 {
-			long, rest, _ := strings.Cut(names, "\n")
-			names = rest
-			s.Name = long
-			if flags[i]&symPrefixed != 0 && len(long) > len(symPrefix) {
-				s.Name = long[len(symPrefix):]
-				syms = append(syms, Symbol{Addr: addr - symPrefixSize, Type: s.Type, Name: long, Module: s.Module})
+		f := flags[i]
+		r := symbolRow{name: uint32(next), kind: types[i], flag: f & (symTraceable | symEndbr | symEnd)}
+		if f&symModule != 0 {
+			var name string
+			name, modules, _ = strings.Cut(modules, "\n")
+			if module = k.moduleText(name, module); module > math.MaxUint16 {
+				return nil, errKallsymsModules
 			}
+			r.text = uint16(module)
 		}
-		syms = append(syms, s)
+		if f&symEnd == 0 {
+			long, _, _ := strings.Cut(names[next:], "\n")
+			if f&symPrefixed != 0 && len(long) > len(symPrefix) {
+				p := r
+				p.flag = 0
+				k.add(addr-symPrefixSize, p)
+				r.name += uint32(len(symPrefix))
+			}
+			next = min(next+len(long)+1, len(names))
+		}
+		k.add(addr, r)
 	}
-	sort.SliceStable(syms, func(i, j int) bool { return syms[i].Addr < syms[j].Addr })
-	return syms, nil
+	return k, nil
+}
+
+// moduleText gives the text of a module, which the image has in one piece; last is the
+// one before.
+func (k *Kallsyms) moduleText(module string, last int) int {
+	if k.texts[last].module == module {
+		return last
+	}
+	i := slices.IndexFunc(k.texts, func(t symbolText) bool { return t.module == module })
+	if i < 0 {
+		i = len(k.texts)
+		k.texts = append(k.texts, symbolText{module, k.texts[0].names})
+	}
+	return i
+}
+
+// add adds a symbol behind those at the same address or a lower one. Few symbols that
+// came before it lie higher: only the image's last thousand, those of modules, are not
+// sorted.
+func (k *Kallsyms) add(addr uint64, r symbolRow) {
+	at := len(k.addrs)
+	for at > 0 && k.addrs[at-1] > addr {
+		at--
+	}
+	k.addrs, k.rows = slices.Insert(k.addrs, at, addr), slices.Insert(k.rows, at, r)
 }
 
 // EncodeKallsyms packs symbols, which have to be sorted by address, into an image. A
@@ -290,18 +452,15 @@ func EncodeKallsyms(syms []Symbol) []byte {
 }
 
 // uvarint reads a number from b, which is stored in groups of seven bits, the lowest
-// first. rest is nil if b ends inside the number.
-func uvarint(b []byte) (v uint64, rest []byte) {
-	for i, c := range b {
-		if i == 10 {
-			break
-		}
-		v |= uint64(c&0x7f) << (7 * i)
-		if c < 0x80 {
-			return v, b[i+1:]
+// first. ok is false if b ends inside the number.
+func uvarint(b string) (v uint64, rest string, ok bool) {
+	for i := 0; i < min(len(b), 10); i++ {
+		v |= uint64(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return v, b[i+1:], true
 		}
 	}
-	return 0, nil
+	return 0, "", false
 }
 
 func appendUvarint(b []byte, v uint64) []byte {

@@ -14,6 +14,14 @@ func load(t testing.TB) *Kallsyms {
 	return k
 }
 
+// symbols gives all symbols of a table.
+func symbols(k *Kallsyms) (syms []Symbol) {
+	for _, s := range k.All() {
+		syms = append(syms, s)
+	}
+	return syms
+}
+
 // Names and offsets as the kernel printed them (oracle: stacks, ev_kmem) and
 // the first of several symbols at an address.
 func TestKallsymsLookup(t *testing.T) {
@@ -101,17 +109,38 @@ func TestKallsymsLookupDoesNotAllocate(t *testing.T) {
 }
 
 func TestKallsymsEncode(t *testing.T) {
-	syms := load(t).All()
-	again, err := decodeKallsyms(EncodeKallsyms(syms))
+	syms := symbols(load(t))
+	decoded, err := decodeKallsyms(string(EncodeKallsyms(syms)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	again := symbols(decoded)
 	if len(again) != len(syms) {
 		t.Fatalf("%d symbols, want %d", len(again), len(syms))
 	}
 	for i, s := range again {
 		if s.Size = syms[i].Size; s != syms[i] {
 			t.Fatalf("symbol %d: %+v, want %+v", i, s, syms[i])
+		}
+	}
+}
+
+// Every symbol is found by its address and by its name; of several, the first one.
+func TestKallsymsOrder(t *testing.T) {
+	syms := symbols(load(t))
+	first := map[string]int{}
+	for i, s := range syms {
+		if i > 0 && syms[i-1].Addr > s.Addr {
+			t.Fatalf("%s at %#x comes after %s at %#x", s.Name, s.Addr, syms[i-1].Name, syms[i-1].Addr)
+		}
+		if _, again := first[s.Name]; !again {
+			first[s.Name] = i
+		}
+		if got, ok := load(t).ByName(s.Name); !ok || got != syms[first[s.Name]] {
+			t.Fatalf("%s is %+v, want %+v", s.Name, got, syms[first[s.Name]])
+		}
+		if at, ok := load(t).At(s.Addr); !ok || at.Addr != s.Addr {
+			t.Fatalf("at %#x is %+v, want %+v", s.Addr, at, s)
 		}
 	}
 }
@@ -128,9 +157,11 @@ func FuzzDecodeKallsyms(f *testing.F) {
 		if len(b) > 1<<16 {
 			return
 		}
-		syms, err := decodeKallsyms(b)
+		k, err := decodeKallsyms(string(b))
 		if err == nil {
-			newKallsyms(syms).Lookup(0x1015)
+			k.finish()
+			k.Lookup(0x1015)
+			k.ByName("a")
 		}
 	})
 }

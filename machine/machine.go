@@ -62,6 +62,7 @@ type Machine struct {
 	cfg         Config
 	now         Time
 	cpus        []*CPU
+	order       order
 	kallsyms    *Kallsyms
 	modules     []*Module // the modules that were loaded since the start, in this order
 	streams     map[string]*rand.Rand
@@ -113,6 +114,7 @@ func New(cfg Config) (*Machine, error) {
 		c.Current = c.idle
 		m.cpus = append(m.cpus, c)
 	}
+	m.order = newOrder(cfg.CPUs)
 	return m, nil
 }
 
@@ -186,7 +188,8 @@ func (m *Machine) Boot(k Kernel) {
 // that is ten times as long.
 func (m *Machine) Run(d Time) {
 	end := m.now + d
-	for m.Step(end) {
+	m.touchAll()
+	for m.turn(end) {
 	}
 	m.now = end
 	for _, c := range m.cpus {
@@ -197,27 +200,56 @@ func (m *Machine) Run(d Time) {
 // Step executes the next step of the machine if it is due by end, and reports whether
 // it was.
 func (m *Machine) Step(end Time) bool {
-	c, due := m.first()
-	for m.smi.at <= due && m.smi.at <= end {
-		m.manage()
-		c, due = m.first()
-	}
-	if due > end || due == never {
+	m.touchAll()
+	c, due := m.next(end)
+	if c == nil {
 		return false
 	}
-	m.now, c.Time = due, due
-	m.steps++
-	c.step()
+	m.do(c, due)
 	return true
 }
 
-// first gives the CPU whose step comes next, and when that step is due.
-func (m *Machine) first() (c *CPU, due Time) {
-	c, due = m.cpus[0], m.cpus[0].due()
-	for _, o := range m.cpus[1:] {
-		if d := o.due(); d < due {
-			c, due = o, d
+// turn executes the steps of the CPU that has the next one, up to the next step of
+// another CPU. It reports whether there was any by end.
+func (m *Machine) turn(end Time) bool {
+	c, due := m.next(end)
+	if c == nil {
+		return false
+	}
+	limit := min(m.order.rival(), m.smi.at)
+	m.order.moved = false
+	for {
+		m.do(c, due)
+		if due = c.due(); due >= limit || due > end || m.order.moved {
+			break
 		}
 	}
-	return c, due
+	m.order.set(c.ID, due)
+	return true
+}
+
+// next gives the CPU whose step comes next, and when that is due; nil if none has a step
+// by end. System management interrupts that come before it happen.
+func (m *Machine) next(end Time) (*CPU, Time) {
+	for {
+		if m.order.stale {
+			m.refresh()
+		}
+		id, due := m.order.first()
+		switch {
+		case m.smi.at <= due && m.smi.at <= end:
+			m.manage()
+		case due > end, due == never:
+			return nil, never
+		default:
+			return m.cpus[id], due
+		}
+	}
+}
+
+// do executes a step of c that is due.
+func (m *Machine) do(c *CPU, due Time) {
+	m.now, c.Time = due, due
+	m.steps++
+	c.step()
 }

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"syscall"
 )
@@ -37,21 +36,17 @@ func (m *Machine) LoadModule(mod Module) error {
 		return fmt.Errorf("module %s is loaded: %w", mod.Name, syscall.EEXIST)
 	}
 	addr := uint64(moduleBase)
-	if last := m.kallsyms.syms[len(m.kallsyms.syms)-1]; last.Addr >= addr {
-		addr = (last.Addr/moduleSize + 1) * moduleSize
+	if last := m.kallsyms.addrs[len(m.kallsyms.addrs)-1]; last >= addr {
+		addr = (last/moduleSize + 1) * moduleSize
 	}
-	k := &Kallsyms{syms: slices.Clone(m.kallsyms.syms), byName: maps.Clone(m.kallsyms.byName)}
-	for i, name := range mod.Functions {
-		s := Symbol{Addr: addr + uint64(i)*functionSize, Size: functionSize, Name: name, Module: mod.Name, Type: 't', Traceable: true, Endbr: true}
+	first := len(m.kallsyms.rows)
+	m.kallsyms = m.kallsyms.with(mod.Name, mod.Functions, addr, functionSize)
+	for i := first; i < len(m.kallsyms.rows); i++ {
+		s := m.kallsyms.symbol(i)
 		for n := range mod.Direct {
 			mod.Direct[n].found(&s)
 		}
-		if _, dup := k.byName[name]; !dup {
-			k.byName[name] = int32(len(k.syms))
-		}
-		k.syms = append(k.syms, s)
 	}
-	m.kallsyms = k
 	m.modules = append(m.modules, &mod)
 	if m.Hooks.Module != nil {
 		m.Hooks.Module(&mod, true)
@@ -71,17 +66,7 @@ func (m *Machine) UnloadModule(name string) error {
 	if m.Hooks.Module != nil {
 		m.Hooks.Module(m.modules[at], false)
 	}
-	k := &Kallsyms{byName: make(map[string]int32, len(m.kallsyms.byName))}
-	for _, s := range m.kallsyms.syms {
-		if s.Module == name {
-			continue
-		}
-		if _, dup := k.byName[s.Name]; !dup {
-			k.byName[s.Name] = int32(len(k.syms))
-		}
-		k.syms = append(k.syms, s)
-	}
-	m.kallsyms = k
+	m.kallsyms = m.kallsyms.without(name)
 	m.modules = slices.Delete(m.modules, at, at+1)
 	return nil
 }

@@ -118,6 +118,7 @@ func (c *CPU) nmiChanged() {
 		at = never
 	}
 	c.nmiAt = max(at, c.Time)
+	c.touch()
 }
 
 // takeNMI puts the handler of the earliest NMI on top of the code that runs.

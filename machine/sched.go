@@ -261,6 +261,7 @@ func (c *CPU) kick(from *CPU) {
 	case c.presence == absent:
 	case c.Current == c.idle && len(c.idle.acts) == 0:
 		c.opDue = min(c.opDue, at) // no idle loop: see enter
+		c.touch()
 	case c.halted && len(c.idle.acts) == 1 && !c.kicked:
 		c.kicked = true
 		c.Interrupt(Interrupt{At: at, Kind: CallFunction})

@@ -11,6 +11,7 @@ type smi struct {
 // length the mean length of one. The times come from a random stream of their own.
 func (m *Machine) SetSMI(every, length Time) {
 	m.smi = smi{every: every, length: length, at: never}
+	m.touchAll()
 	if every > 0 {
 		m.smi.at = m.now + m.between("smi", every)
 	}
@@ -31,4 +32,5 @@ func (m *Machine) manage() {
 		}
 	}
 	m.smi.at += length + m.between("smi", m.smi.every)
+	m.touchAll()
 }

@@ -1,5 +1,7 @@
 package machine
 
+import "slices"
+
 // Frame is one kernel call in progress. Ret is the word on the stack that holds the
 // address to which the function returns; a return hook may replace it, as fgraph does.
 type Frame struct {
@@ -38,24 +40,34 @@ const (
 
 // call enters the function of s, whose patched call is at ip.
 func (c *CPU) call(t *Task, s *Site, ip uint64) {
-	f := Frame{Func: s.Func, IP: ip, Ret: s.Ret, orig: s.Ret, seen: !s.Hidden, at: uint64(len(t.frames)) + 1}
-	if s.Tail && len(t.frames) > 0 {
-		caller := &t.frames[len(t.frames)-1]
-		f.Ret, f.orig, f.tail, f.at = caller.Ret, caller.orig, true, caller.at
+	n := len(t.frames)
+	if n == cap(t.frames) {
+		t.frames = slices.Grow(t.frames, 1)
 	}
-	if n := len(t.frames); f.orig == 0 && n > 0 {
-		f.Ret = pointIn(t.frames[n-1].Func) // this is an interrupt: it returns to the place where it came
-		f.orig = f.Ret
+	t.frames = t.frames[:n+1]
+	f := &t.frames[n]
+	f.Func, f.IP, f.Value = s.Func, ip, 0
+	f.tail, f.seen, f.skip = false, !s.Hidden, false
+	f.at = uint64(n) + 1
+	ret := s.Ret
+	f.orig = ret
+	if n > 0 {
+		caller := &t.frames[n-1]
+		if s.Tail {
+			ret, f.orig, f.tail, f.at = caller.Ret, caller.orig, true, caller.at
+		}
+		if f.orig == 0 {
+			ret = pointIn(caller.Func) // this is an interrupt: it returns to the place where it came
+			f.orig = ret
+		}
 	}
-	f.was = f.Ret
+	f.Ret, f.was = ret, ret
 	if s.Probe && !c.m.syscallsTraced() {
 		f.seen, f.skip = false, true
 	}
-	t.frames = append(t.frames, f)
 	if f.seen && c.m.Hooks.Call != nil {
-		top := &t.frames[len(t.frames)-1]
-		c.site = top.IP + callSize
-		c.m.Hooks.Call(c, top)
+		c.site = ip + callSize
+		c.m.Hooks.Call(c, f)
 		c.site = 0
 	}
 }

@@ -48,7 +48,7 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 	if tr.opts.Has(option.FuncNoRepeats) {
 		tr.recordRepeats(c.ID, ctx, h, f.IP, parent)
 	}
-	if record.Write(tr.rec, c.ID, ctx, events.Function, h, &events.FunctionRecord{IP: f.IP, ParentIP: parent}) == nil { // the buffer counts what it refuses
+	if record.WriteWords(tr.rec, c.ID, ctx, events.Function, h, f.IP, parent) == nil { // the buffer counts what it refuses
 		tr.ft.cmdlines.Recorded(c)
 	}
 	if stacks {
@@ -102,7 +102,7 @@ func (tr *Instance) traceFunctions(handler string, graph bool, measured func(*ma
 func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
 	tr.ft.cmdlines.Remember(c.Current)
 	// The buffer counts what it refuses.
-	_ = record.Write(tr.rec, c.ID, contextOf(c), events.Function, common(c), &events.FunctionRecord{IP: ip, ParentIP: parent})
+	_ = record.WriteWords(tr.rec, c.ID, contextOf(c), events.Function, common(c), ip, parent)
 }
 
 // functionStacks reports whether the function tracer records stacks. On a real 6.12

@@ -2,11 +2,12 @@ package workload
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/gob"
 	"fmt"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )
@@ -47,9 +48,9 @@ type PointAddr struct {
 
 // Template is a piece of kernel code. Its operations are stored in columns.
 type Template struct {
-	Key    string // why it ran: "sys 0", "fault", "irq timer user", …
-	Weight int    // how often code of this kind was seen
-	Ops    Columns
+	Key    string  // why it ran: "sys 0", "fault", "irq timer user", …
+	Weight int     // how often code of this kind was seen
+	Ops    Columns // empty in what LoadModel returns
 
 	code machine.Code
 }
@@ -102,7 +103,7 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 	m.byKey, m.vals = map[string][]int{}, m.values(ks)
 	for i := range m.Templates {
 		t := &m.Templates[i]
-		t.code = t.Ops.Code()
+		t.code, t.Ops = t.Ops.Code(), Columns{}
 		m.vals.Assign(t.code, m.Sites)
 		m.byKey[t.Key] = append(m.byKey[t.Key], i)
 	}

@@ -209,5 +209,5 @@ func comparisons(t *traces, c *cMaps) []comparison {
 		t.comparison("X2", "text of all events, CPU time", 0.10, allEvents),
 		t.comparison("X2/zstd", "the same, packed", 0, allEvents),
 	}
-	return append(append(list, stackmapRows(c)...), t.estimates()...)
+	return slices.Concat(list, stackmapRows(c), machineRows(), t.estimates())
 }

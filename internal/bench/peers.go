@@ -30,13 +30,18 @@ func (f *pageRing) write(data []byte) {
 	f.off += copy(f.pages[f.page][f.off:], data)
 }
 
+func newPageRing() *pageRing {
+	f := &pageRing{pages: make([][]byte, ringSize/4096)}
+	for i := range f.pages {
+		f.pages[i] = make([]byte, 4096)
+	}
+	return f
+}
+
 // floor writes to a pageRing; with a clock the time goes into the first 8 bytes.
 func floor(size int, c clock) func() (runner, error) {
 	return func() (runner, error) {
-		f := &pageRing{pages: make([][]byte, ringSize/4096)}
-		for i := range f.pages {
-			f.pages[i] = make([]byte, 4096)
-		}
+		f := newPageRing()
 		data := make([]byte, size)
 		if c == nil {
 			return timed(func(n int) {

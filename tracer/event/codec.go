@@ -69,6 +69,17 @@ func (d *Def[T]) Append(dst []byte, c Common, v *T) []byte {
 	return dst
 }
 
+// PutWords encodes a record whose fields are all words into data, which has as many bytes
+// as Append makes. It is Append without reflection, for records of which there are very
+// many; words has the fields in their order.
+func (d *Def[T]) PutWords(data []byte, c Common, words ...uint64) {
+	c.Type = uint16(d.ID)
+	c.Put(data)
+	for i, w := range words {
+		binary.LittleEndian.PutUint64(data[d.plan.fixed[i].offset:], w)
+	}
+}
+
 func (p *plan) appendDynamic(dst []byte, start int, sv reflect.Value) []byte {
 	dst = dst[:start+p.dataStart]
 	for i := range p.dynamic {

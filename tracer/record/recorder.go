@@ -73,6 +73,18 @@ func Write[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h 
 	return r.Event(cpu, ctx, r.scratch)
 }
 
+// WriteWords is Write for a record whose fields are all words. It encodes the record in
+// the buffer.
+func WriteWords[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h event.Common, words ...uint64) error {
+	e, err := r.ring.Reserve(cpu, ctx, event.CommonSize+8*len(words))
+	if err != nil {
+		return err
+	}
+	d.PutWords(e.Data, h, words...)
+	r.ring.Commit(cpu, e)
+	return nil
+}
+
 // WriteKernelStack writes a kernel stack as the design says and returns how it was
 // written: as an id if the map gives one, coded if that is shorter, and as the whole stack
 // otherwise.

@@ -2,12 +2,13 @@ package events
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"fmt"
 	"io"
 	"strconv"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/tracer/event"
 )
@@ -97,5 +98,8 @@ func unpack(packed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(z)
+	var text bytes.Buffer
+	text.Grow(16 * len(packed)) // such texts become that much smaller
+	_, err = io.Copy(&text, z)
+	return text.Bytes(), err
 }

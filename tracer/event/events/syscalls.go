@@ -61,9 +61,6 @@ func (s *syscall) exit() *event.Type {
 
 func (s *syscall) define(id int, prefix, printFmt string, fields []event.Field) *event.Type {
 	t, err := event.NewType(id, "syscalls", prefix+s.name, printFmt, fields)
-	if err == nil {
-		err = t.PrintErr()
-	}
 	if err != nil {
 		panic(fmt.Sprintf("events: invariant: syscall table: %v", err))
 	}
