@@ -89,9 +89,9 @@ func xxhash64(ips []uint64, seed uint32) uint32 {
 }
 
 // mul64 multiplies two words at a time by an odd constant, so that no change of a single
-// word gets lost, in four chains, and at the end mixes their products. Of two words, one is
-// turned by half its width first: what differs between addresses is mostly in their lower
-// halves. It is not made to withstand somebody who looks for collisions.
+// word gets lost. It does so in four chains, and at the end mixes their products. The second
+// word of two is turned by half its width first, because addresses mostly differ in their
+// lower halves. mul64 is not made to withstand somebody who looks for collisions.
 func mul64(ips []uint64, seed uint32) uint32 {
 	const k0, k1, k2, k3 uint64 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
 	a := uint64(seed) ^ uint64(len(ips))*k0
@@ -119,6 +119,5 @@ func mul64(ips []uint64, seed uint32) uint32 {
 		d = (d ^ ips[0]) * k0
 	}
 	high, low := bits.Mul64(a^bits.RotateLeft64(c, 32), b^bits.RotateLeft64(d, 32))
-	high, low = bits.Mul64(high^low, k1)
-	return uint32(high ^ low)
+	return uint32((high ^ low) * k1 >> 32)
 }

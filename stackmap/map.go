@@ -100,7 +100,12 @@ func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 		ips = ips[:m.cfg.MaxDepth]
 	}
 	g := m.current.Load()
-	key := m.cfg.key(ips)
+	var key uint32
+	if m.cfg.Hash == Mul64 { // as key does it, with one call less
+		key = max(mul64(ips, m.cfg.Seed), 1)
+	} else {
+		key = m.cfg.key(ips)
+	}
 	id := key >> (m.shift % 32)
 	for range m.cfg.Probes {
 		seg := g.segments[id>>segmentBits].Load()
