@@ -129,6 +129,35 @@ func TestNothingToSave(t *testing.T) {
 	}
 }
 
+// TestMapWithoutStacks: a map for stacks of which the trace has none counts with the
+// smallest size, unless another was asked for.
+func TestMapWithoutStacks(t *testing.T) {
+	for _, kind := range []record.Kind{record.KernelStack, record.UserStack} {
+		s := new(records)
+		for i := range 2000 { // more than the smallest map holds
+			s.add(0, uint64(1000*(i+1)), 7, 32)
+			s.stack(kind, frames(i, 5)...)
+		}
+		both, _ := record.NamedDesign("stackmap+user", 0, 0)
+		full, _ := record.NamedDesign("full-stacks", 0, 0)
+		r := mustEstimate(t, s, Options{Designs: []record.Design{full, both}})
+		used, unused := r.Designs[1].Maps[0], r.Designs[1].Maps[1]
+		if kind == record.UserStack {
+			used, unused = unused, used
+		}
+		if used.Bits != 12 || used.Entries != 2000 {
+			t.Errorf("%v stacks: bits=%d with %d entries, want 12 with 2000", used.Stacks, used.Bits, used.Entries)
+		}
+		table, pool, _ := stackmap.Config{Bits: stackmap.MinBits}.Memory()
+		if unused.Bits != stackmap.MinBits || unused.Entries != 0 || unused.TableBytes != uint64(table) || unused.PoolBytes != uint64(pool) {
+			t.Errorf("no %v stacks: %+v", unused.Stacks, unused)
+		}
+		if sum := used.TableBytes + used.PoolBytes + uint64(table+pool); r.Designs[1].MapBytes != sum {
+			t.Errorf("both maps take %d bytes, want %d", r.Designs[1].MapBytes, sum)
+		}
+	}
+}
+
 // TestRecommendedIsReplayed holds a design whose maps have the recommended sizes
 // against the same design written through maps of those sizes.
 func TestRecommendedIsReplayed(t *testing.T) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"ftracelab/stackmap"
 	"ftracelab/tracer/record"
 )
 
@@ -25,6 +26,9 @@ type study struct {
 	costs       []record.Cost // the costs of the maps of the points
 	fates       []fates       // what the maps of the points did with the stacks
 	recommended Recommendation
+	// unused is the cost of the smallest map, if the trace has no stacks of this kind and
+	// thus no size is recommended.
+	unused *record.Cost
 }
 
 // study returns the sweep over the sizes of a map configured as cfg.
@@ -53,9 +57,24 @@ func (r *run) study(cfg record.MapConfig, kind stackKind) (*study, error) {
 	s.recommended = recommend(s.points, kind, least)
 	if len(s.points) == 0 && kind == kernelKind && r.census.stackIDs > 0 {
 		s.recommended.Why = "the kernel stacks of the trace are in a map that was not read"
+	} else if len(s.points) == 0 {
+		if s.unused, err = smallest(cfg); err != nil {
+			return nil, err
+		}
 	}
 	r.studies = append(r.studies, s)
 	return s, nil
+}
+
+// smallest is the cost of an empty map of the smallest size.
+func smallest(cfg record.MapConfig) (*record.Cost, error) {
+	cfg.Bits = stackmap.MinBits
+	m, err := cfg.Open()
+	if err != nil {
+		return nil, fmt.Errorf("report: the smallest map: %w", err)
+	}
+	cost := m.Cost()
+	return &cost, nil
 }
 
 // mapStudies returns the studies for the two maps of a design; nil for a map that it

@@ -215,7 +215,8 @@ func (res *Result) SavingRange() (least, most float64) {
 
 // addMap adds the counters and the memory of a map. The memory is the size of the
 // structures in a kernel, not something that was seen in the trace. If no size was
-// asked for, the map that was written through stands for the recommended one.
+// asked for, the map that was written through stands for the recommended one, or for the
+// smallest one if it got no stack.
 func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s *study, ids, drops uint64) {
 	if m == nil {
 		return
@@ -227,6 +228,9 @@ func (w *writer) addMap(res *Result, m record.Interner, cfg record.MapConfig, s 
 		entries := cost.Entries
 		cost = s.costs[cfg.Bits-stackmap.MinBits]
 		cost.Entries = min(entries, cost.Capacity)
+	}
+	if cfg.Bits == 0 && s.unused != nil {
+		cfg.Bits, cost = stackmap.MinBits, *s.unused
 	}
 	res.Maps = append(res.Maps, MapUse{
 		Basis: Assumed, Stacks: s.kind.String(), Preset: cfg.Preset, Bits: cfg.Bits, Recommended: s.recommended,

@@ -39,15 +39,14 @@ func newCounters(cfg Config) counters {
 	return counters{lists: maxUnits * cfg.capacity() >> hitsBits}
 }
 
-// hit counts an event of an element.
-func (c *counters) hit(cpu int, number uint32) {
+// known returns the counter of an element, nil if it has not been made.
+func (c *counters) known(cpu int, number uint32) *atomic.Uint64 {
 	if own := c.cpus[uint(cpu)%stripes].Load(); own != nil {
 		if list := own.hits[number>>hitsBits].Load(); list != nil {
-			list[number%(1<<hitsBits)].Add(1)
-			return
+			return &list[number%(1<<hitsBits)]
 		}
 	}
-	c.first(cpu, number).Add(1)
+	return nil
 }
 
 // first returns the counter of an element, making what it is in.

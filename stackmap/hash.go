@@ -88,22 +88,36 @@ func xxhash64(ips []uint64, seed uint32) uint32 {
 	return uint32((h ^ h>>32) >> 32)
 }
 
-// mul64 multiplies four words at a time by an odd constant, so that no change of a single
-// word gets lost, and at the end mixes the four products. It is not made to withstand
-// somebody who looks for collisions.
+// mul64 multiplies two words at a time by an odd constant, so that no change of a single
+// word gets lost. It does so in four chains, and at the end mixes their products. The second
+// word of two is turned by half its width first, because addresses mostly differ in their
+// lower halves. mul64 is not made to withstand somebody who looks for collisions.
 func mul64(ips []uint64, seed uint32) uint32 {
 	const k0, k1, k2, k3 uint64 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
 	a := uint64(seed) ^ uint64(len(ips))*k0
 	b, c, d := a^k1, a^k2, a^k3
-	for len(ips) >= 4 {
+	for len(ips) >= 8 {
+		p := ips[:8]
+		a = (a ^ p[0] ^ bits.RotateLeft64(p[1], 32)) * k0
+		b = (b ^ p[2] ^ bits.RotateLeft64(p[3], 32)) * k0
+		c = (c ^ p[4] ^ bits.RotateLeft64(p[5], 32)) * k0
+		d = (d ^ p[6] ^ bits.RotateLeft64(p[7], 32)) * k0
+		ips = ips[8:]
+	}
+	if len(ips) >= 4 {
 		p := ips[:4]
-		a, b, c, d = (a^p[0])*k0, (b^p[1])*k0, (c^p[2])*k0, (d^p[3])*k0
+		a = (a ^ p[0] ^ bits.RotateLeft64(p[1], 32)) * k0
+		b = (b ^ p[2] ^ bits.RotateLeft64(p[3], 32)) * k0
 		ips = ips[4:]
 	}
-	for _, ip := range ips {
-		a = (a ^ ip) * k0
+	if len(ips) >= 2 {
+		p := ips[:2]
+		c = (c ^ p[0] ^ bits.RotateLeft64(p[1], 32)) * k0
+		ips = ips[2:]
+	}
+	if len(ips) == 1 {
+		d = (d ^ ips[0]) * k0
 	}
 	high, low := bits.Mul64(a^bits.RotateLeft64(c, 32), b^bits.RotateLeft64(d, 32))
-	high, low = bits.Mul64(high^low, k1)
-	return uint32(high ^ low)
+	return uint32((high ^ low) * k1 >> 32)
 }

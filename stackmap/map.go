@@ -100,8 +100,13 @@ func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 		ips = ips[:m.cfg.MaxDepth]
 	}
 	g := m.current.Load()
-	key := m.cfg.key(ips)
-	id := key >> m.shift
+	var key uint32
+	if m.cfg.Hash == Mul64 { // as key does it, with one call less
+		key = max(mul64(ips, m.cfg.Seed), 1)
+	} else {
+		key = m.cfg.key(ips)
+	}
+	id := key >> (m.shift % 32)
 	for range m.cfg.Probes {
 		seg := g.segments[id>>segmentBits].Load()
 		if seg == nil {
@@ -115,7 +120,11 @@ func (m *Map) GetID(cpu int, ips []uint64) (uint32, error) {
 			// of all 32 bits. Either way the next slot is tried.
 			h := uint32(w)
 			if h != 0 && depthOf(h) == len(ips) && equal(g.pool.at(h), ips) {
-				g.counters.hit(cpu, number(h))
+				n := g.counters.known(cpu, number(h))
+				if n == nil {
+					n = g.counters.first(cpu, number(h))
+				}
+				n.Add(1)
 				return id, nil
 			}
 		case 0:

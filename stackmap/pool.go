@@ -78,7 +78,7 @@ func number(handle uint32) uint32 { return handle>>depthBits - 1 }
 
 // at returns the addresses of an element.
 func (p *pool) at(handle uint32) []uint64 {
-	first := uint(number(handle)) << p.unitBits
+	first := uint(number(handle)) << (p.unitBits % 64)
 	c, depth := p.chunks[first>>chunkBits].Load(), uint(depthOf(handle))
 	return c[first%(1<<chunkBits):][:depth:depth]
 }

@@ -65,9 +65,16 @@ SPEC they say it all:
     - {name: web later, model: web.yaml, duration: 10s}
     - {model: network-server}
     - {name: simulated, scenario: mix, set: [set_event=kmem, options/stacktrace=1], duration: 2s}
+    - {scenario: mix, instances: [a, b], instance: a, set: [instances/a/set_event=sched,
+       instances/a/options/stacktrace=1], stackmap: "v4:bits=10", duration: 1s}
   designs: [full-stacks, "stackmap:bits=10", "stackmap:bits=14"]
   seeds: [1, 2, 3]
   buffer-size-kb: [1408, 8192]
+
+A workload is a capture, a model or a scenario. A model has a duration. A scenario also has
+cpus (4), set (writes to tracefs files, FILE=VALUE), instances (made before set is written),
+instance (the one of them whose trace is read) and stackmap (the map of its kernel:
+documented, v2 or v4, and fields; what it records as ids is read back as stacks).
 
 The metrics:
 
