@@ -3,6 +3,10 @@
 //
 //	go run ./internal/learn -oracle DIR -kallsyms FILE -o FILE
 //
+// With -trails it makes the trails of recorded stacks.
+//
+//	go run ./internal/learn -oracle DIR -subsystems DIR -trails FILE
+//
 // With -check it compares the traces of the machine that these make with the captures,
 // and prints what is only in the machine's.
 //
@@ -35,7 +39,15 @@ func main() {
 	only := flag.Bool("check", false, "compare the machine's traces with the captures, and write nothing")
 	about := flag.String("about", "", "with -check: print what is known of this function")
 	table := flag.String("stacks", "", "measure the stacks of the captures and of the machine, and write the table to this file")
+	trails := flag.String("trails", "", "write the trails to this file")
 	flag.Parse()
+	if *trails != "" {
+		if err := learnTrails(*dir, *subsystems, *trails); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *table != "" {
 		if err := updateTable(*table, *dir, *subsystems); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)

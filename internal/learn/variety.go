@@ -35,15 +35,15 @@ var (
 // comparisons are the captures with kernel stacks. Those of the stackmap's kernel were
 // made with the stackmap off.
 var comparisons = []comparison{
-	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "mix"},
-	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "mix"},
-	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "mix"},
-	{"savings/a_off/sched_stack", "stackmap/v2/savings/a_off/sched_stack", false, "sched_switch", switchStacks, "mix"},
-	{"savings/a_off/func_stack", "stackmap/v2/savings/a_off/func_stack", false, "functions", functionStacks, "mix"},
-	{"subsystems/stacks_kmem", "stacks_kmem", false, "kmem_cache_alloc", allocStacks, "mix"},
-	{"subsystems/growth_kmem", "growth_kmem", false, "kmem_cache_alloc", allocStacks, "mix"},
-	{"subsystems/stacks_sched", "stacks_sched", false, "sched_switch", switchStacks, "mix"},
-	{"subsystems/stacks_function", "stacks_function", false, "functions", vfsStacks, "mix"},
+	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "tools"},
+	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "talk"},
+	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "tools"},
+	{"savings/a_off/sched_stack", "stackmap/v2/savings/a_off/sched_stack", false, "sched_switch", switchStacks, "talk"},
+	{"savings/a_off/func_stack", "stackmap/v2/savings/a_off/func_stack", false, "functions", functionStacks, "tools"},
+	{"subsystems/stacks_kmem", "stacks_kmem", true, "kmem_cache_alloc", allocStacks, "desk"},
+	{"subsystems/growth_kmem", "growth_kmem", false, "kmem_cache_alloc", allocStacks, "desk"},
+	{"subsystems/stacks_sched", "stacks_sched", true, "sched_switch", switchStacks, "switches"},
+	{"subsystems/stacks_function", "stacks_function", true, "functions", vfsStacks, "calls"},
 }
 
 // variety says how much the kernel stacks of a trace differ.
@@ -126,7 +126,7 @@ func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
 }
 
 // longest is how long the machine runs at most until it has as many stacks as a capture.
-const longest = 30 * machine.Second
+const longest = 90 * machine.Second
 
 // ours measures the scenario, which runs until it has the given number of stacks.
 func (c *comparison) ours(seed uint64, stacks int) (*variety, error) {
