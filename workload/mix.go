@@ -66,7 +66,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		return err
 	}
 	m.Boot(kernel)
-	w.kthreads()
+	w.kthreads(slices.ContainsFunc(loads, func(tg *trailing) bool { return tg.load.Threads }))
 	w.shells()
 	w.daemons()
 	for _, load := range loads {

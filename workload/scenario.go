@@ -44,6 +44,12 @@ func Scenarios() []Scenario {
 		{"desk", "a compiler, archives, an interpreter and sockets, which follow the stacks of their allocations", follow("desk")},
 		{"calls", "the programs of desk, which follow the stacks of vfs functions", follow("desk calls")},
 		{"switches", "the programs of desk, which follow the stacks of their switches", follow("desk switches")},
+		{"deep", "mix, and a process whose system calls recurse up to 150 deep in the module deepst", func(m *machine.Machine) error {
+			if err := mixed(m); err != nil {
+				return err
+			}
+			return startDeep(m)
+		}},
 		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
 	}
 }

@@ -67,6 +67,9 @@ type Load struct {
 	Name  string
 	Span  uint64 // how long that was, in ns
 	Lives []TrailLife
+	// Threads says that the kernel threads of the capture are among the lives, except those
+	// of softirqs and of stop machine.
+	Threads bool
 }
 
 // TrailLife is a process of a Load. The times are in ns. Before each stay, the process has

@@ -131,7 +131,7 @@ func (l *trailLearner) capture(load, dir string) error {
 		return err
 	}
 	comms := commLines(filepath.Join(dir, "saved_cmdlines"))
-	begin := records[0].time
+	begin, threads := records[0].time, false
 	tasks, order := map[int]*walker{}, []int{}
 	task := func(pid int, at uint64) *walker {
 		w := tasks[pid]
@@ -157,6 +157,7 @@ func (l *trailLearner) capture(load, dir string) error {
 		}
 		w := task(e.pid, e.time)
 		if e.typ == l.ids["sched/sched_switch"] {
+			threads = true
 			w.life.Comm = e.str(8, 16)
 		}
 		l.stack(w, e, r)
@@ -167,25 +168,25 @@ func (l *trailLearner) capture(load, dir string) error {
 		l.out.Loads = append(l.out.Loads, workload.Load{Name: load})
 	}
 	ld := &l.out.Loads[at]
+	ld.Threads = ld.Threads || threads
 	ld.Span = max(ld.Span, records[len(records)-1].time-begin)
 	for _, pid := range order {
 		w := tasks[pid]
 		l.file(w, 0)
-		if len(w.life.Stay) > 0 && !known(w.life.Comm) {
+		if len(w.life.Stay) > 0 && !known(w.life.Comm, ld.Threads) {
 			ld.Lives = append(ld.Lives, w.life)
 		}
 	}
 	return nil
 }
 
-// known recognizes kernel threads that the machine has in every scenario.
-func known(comm string) bool {
-	for _, p := range []string{"rcu_", "ksoftirqd", "migration/", "kcompactd"} {
-		if strings.HasPrefix(comm, p) {
-			return true
-		}
+// known recognizes kernel threads that the machine has in the scenario. If threads is set,
+// the load has most of them.
+func known(comm string, threads bool) bool {
+	if strings.HasPrefix(comm, "ksoftirqd") || strings.HasPrefix(comm, "migration/") {
+		return true
 	}
-	return false
+	return !threads && (strings.HasPrefix(comm, "rcu_") || strings.HasPrefix(comm, "kcompactd"))
 }
 
 // moduleTable reads the symbols of modules, with their modules.
