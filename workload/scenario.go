@@ -40,6 +40,7 @@ func Scenarios() []Scenario {
 			return startCopying(m)
 		}},
 		{"tools", "find, tar, sort, gzip, grep and small servers, which follow the stacks of their allocations", follow("tools")},
+		{"vfs", "the programs of tools, which follow the stacks of vfs functions and of allocations", follow("tools calls")},
 		{"talk", "processes and threads that talk through pipes, futexes, poll and sockets, and follow the stacks of their switches", follow("talk")},
 		{"desk", "a compiler, archives, an interpreter and sockets, which follow the stacks of their allocations", follow("desk")},
 		{"calls", "the programs of desk, which follow the stacks of vfs functions", follow("desk calls")},

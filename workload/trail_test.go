@@ -8,7 +8,7 @@ import (
 )
 
 // followers are the scenarios whose processes follow trails.
-var followers = []string{"tools", "talk", "desk", "calls", "switches"}
+var followers = []string{"tools", "talk", "desk", "calls", "switches", "vfs"}
 
 // stacksAt gives the kernel stacks at a tracepoint, by how often they were seen.
 func stacksAt(t *testing.T, scenario, event string, d machine.Time) map[string]int {

@@ -16,17 +16,25 @@ import (
 	"ftracelab/workload"
 )
 
-// trailCaptures are the captures with stacks from which trails are learned, by load.
+// trailCaptures are the captures with stacks from which trails are learned, by load. The
+// last one is of a kernel of another configuration: see foreign.
 var trailCaptures = []struct{ load, folder string }{
 	{"tools", "debian/stacks/kmem_stack"},
 	{"talk", "debian/stacks/sched_stack"},
 	{"desk", "stacks_kmem"},
 	{"desk calls", "stacks_function"},
 	{"desk switches", "stacks_sched"},
+	{"tools calls", foreign + "/savings/b_off/func_stack"},
 }
+
+// foreign is the folder of the captures of a kernel of the same version that was built in
+// another way. Its functions are taken for those of the same name, without what the compiler
+// has added. A function that is no function of its own in our kernel is left out.
+const foreign = "stackmap/v2"
 
 // trailLearner collects trails.
 type trailLearner struct {
+	oracle  string // the folder of its captures
 	ids     map[string]int
 	syms    []machine.Symbol
 	modules []machine.Symbol // of the capture
@@ -39,7 +47,11 @@ type trailLearner struct {
 	stays map[string]int32
 	owner map[string]string // the module of a function
 	calls map[string]int32  // the numbers of system calls
-	lost  int               // stacks with an address that no symbol table has
+	// alias has our name for each function of a foreign kernel, "" if there is none; it is nil
+	// for a capture of our kernel. moved has our offsets for those of its calls.
+	alias map[string]string
+	moved map[workload.TrailSite]uint32
+	lost  int // stacks with an address that no symbol table has
 }
 
 // learnTrails makes the trails from the captures and writes them to out.
@@ -54,7 +66,7 @@ func learnTrails(oracleDir, subsystems, out string) error {
 		return err
 	}
 	l := &trailLearner{
-		ids: ids, names: map[string]int32{}, sites: map[workload.TrailSite]int32{}, slabs: map[machine.Slab]int32{},
+		oracle: oracleDir, ids: ids, names: map[string]int32{}, sites: map[workload.TrailSite]int32{}, slabs: map[machine.Slab]int32{},
 		paths: map[string]int32{}, stays: map[string]int32{}, owner: map[string]string{},
 	}
 	for _, s := range syms {
@@ -127,8 +139,13 @@ func (l *trailLearner) capture(load, dir string) error {
 	if _, err := os.Stat(modules); err != nil {
 		modules = filepath.Join(filepath.Dir(dir), "kallsyms.modules.txt")
 	}
-	if l.modules, err = moduleTable(modules); err != nil {
+	if l.modules, err = moduleTable(modules); err != nil && !os.IsNotExist(err) {
 		return err
+	}
+	if strings.HasPrefix(dir, filepath.Join(l.oracle, foreign)) {
+		if err := l.translate(); err != nil {
+			return err
+		}
 	}
 	comms := commLines(filepath.Join(dir, "saved_cmdlines"))
 	begin, threads := records[0].time, false
@@ -359,7 +376,16 @@ func (l *trailLearner) path(e, r *record) (int32, bool) {
 		if s.Module != "" {
 			l.owner[s.Name] = s.Module
 		}
-		site := workload.TrailSite{Func: l.name(s.Name), Caller: caller, Offset: offset}
+		name := s.Name
+		if l.alias != nil {
+			if name = l.alias[name]; name == "" {
+				continue
+			}
+		}
+		site := workload.TrailSite{Func: l.name(name), Caller: caller, Offset: offset}
+		if l.alias != nil {
+			site.Offset = l.offset(site)
+		}
 		at, ok := l.sites[site]
 		if !ok {
 			at = int32(len(l.out.Sites))
@@ -367,7 +393,7 @@ func (l *trailLearner) path(e, r *record) (int32, bool) {
 			l.out.Sites = append(l.out.Sites, site)
 		}
 		p.Sites = append(p.Sites, at)
-		if nr, ok := l.calls[callOf(s.Name)]; ok && p.NR < 0 {
+		if nr, ok := l.calls[callOf(name)]; ok && p.NR < 0 {
 			p.NR = nr
 		}
 		caller, offset = site.Func, uint32(ip-s.Addr)
@@ -383,6 +409,61 @@ func (l *trailLearner) path(e, r *record) (int32, bool) {
 		l.out.Paths = append(l.out.Paths, p)
 	}
 	return at, true
+}
+
+// translate makes the foreign kernel the one whose symbols are used.
+func (l *trailLearner) translate() error {
+	text, err := oracle(filepath.Join(l.oracle, foreign)).text("static/kallsyms.txt.gz")
+	if err != nil {
+		return err
+	}
+	ours := map[string]string{}
+	for _, s := range l.syms {
+		base, _, _ := strings.Cut(s.Name, ".")
+		if ours[base] == "" || s.Name == base {
+			ours[base] = s.Name
+		}
+		ours[s.Name] = s.Name
+	}
+	l.syms, l.alias, l.moved = nil, map[string]string{}, map[workload.TrailSite]uint32{}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 3 || !strings.ContainsAny(f[1], "tTwW") {
+			continue
+		}
+		s := machine.Symbol{Name: f[2]}
+		if _, err := fmt.Sscanf(f[0], "%x", &s.Addr); err != nil {
+			return fmt.Errorf("%s/static/kallsyms.txt.gz: %w", foreign, err)
+		}
+		l.syms = append(l.syms, s)
+		base, _, _ := strings.Cut(s.Name, ".")
+		l.alias[s.Name] = cmp.Or(ours[s.Name], ours[base])
+	}
+	slices.SortStableFunc(l.syms, func(a, b machine.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	return nil
+}
+
+// offset gives the offset of a call in our kernel. Where captures show calls of the same
+// function by the same caller, it is one of theirs, a different one for each; else it
+// stays that of the foreign kernel.
+func (l *trailLearner) offset(site workload.TrailSite) uint32 {
+	if at, ok := l.moved[site]; ok {
+		return at
+	}
+	taken := map[uint32]bool{}
+	for s, at := range l.moved {
+		if s.Func == site.Func && s.Caller == site.Caller {
+			taken[at] = true
+		}
+	}
+	l.moved[site] = site.Offset
+	for _, s := range l.out.Sites {
+		if s.Func == site.Func && s.Caller == site.Caller && !taken[s.Offset] {
+			l.moved[site] = s.Offset
+			break
+		}
+	}
+	return l.moved[site]
 }
 
 // trampoline stands on a stack for a trampoline of ftrace (FTRACE_TRAMPOLINE_MARKER).

@@ -37,9 +37,10 @@ var (
 var comparisons = []comparison{
 	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "tools"},
 	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "talk"},
+	{"savings/b_off/func_stack", "stackmap/v2/savings/b_off/func_stack", true, "functions", functionStacks, "vfs"},
 	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "tools"},
 	{"savings/a_off/sched_stack", "stackmap/v2/savings/a_off/sched_stack", false, "sched_switch", switchStacks, "talk"},
-	{"savings/a_off/func_stack", "stackmap/v2/savings/a_off/func_stack", false, "functions", functionStacks, "tools"},
+	{"savings/a_off/func_stack", "stackmap/v2/savings/a_off/func_stack", false, "functions", functionStacks, "vfs"},
 	{"subsystems/stacks_kmem", "stacks_kmem", true, "kmem_cache_alloc", allocStacks, "desk"},
 	{"subsystems/growth_kmem", "growth_kmem", false, "kmem_cache_alloc", allocStacks, "desk"},
 	{"subsystems/stacks_sched", "stacks_sched", true, "sched_switch", switchStacks, "switches"},
