@@ -27,7 +27,8 @@ var (
 	functionStacks = [][2]string{
 		{"set_ftrace_filter", "vfs_* kmem_cache_alloc*"}, {"current_tracer", "function"}, {"trace_options", "func_stack_trace"},
 	}
-	vfsStacks = [][2]string{
+	userStacks = [][2]string{{"trace_options", "userstacktrace"}, {"events/raw_syscalls/sys_enter/enable", "1"}}
+	vfsStacks  = [][2]string{
 		{"set_ftrace_filter", "vfs_*"}, {"current_tracer", "function"}, {"trace_options", "func_stack_trace"},
 	}
 )
@@ -37,6 +38,9 @@ var (
 var comparisons = []comparison{
 	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "tools"},
 	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "talk"},
+	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "mix"},
+	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "mix"},
+	{"stacks/user_stack", "debian/stacks/user_stack", false, "sys_enter, user stacks", userStacks, "mix"},
 	{"savings/b_off/func_stack", "stackmap/v2/savings/b_off/func_stack", true, "functions", functionStacks, "vfs"},
 	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "tools"},
 	{"savings/a_off/sched_stack", "stackmap/v2/savings/a_off/sched_stack", false, "sched_switch", switchStacks, "talk"},
@@ -52,6 +56,7 @@ type variety struct {
 	stacks, addresses int
 	events, bytes     int // the records with a stack, and the bytes of these records
 	seen              map[string]bool
+	first, until      uint64          // when the first and the last stack were recorded
 	growth            []int           // the number of unique stacks after each stack
 	last              map[int]*record // the last record that is no stack, by CPU
 }
@@ -77,11 +82,17 @@ func (v *variety) add(records []record, typ, limit int) {
 		if p == nil || v.stacks >= limit {
 			continue
 		}
-		n := min(int(r.u32(8)), (len(r.data)-stackFields)/8)
+		n := userWords
+		if typ == kernelStack {
+			n = min(int(r.u32(8)), (len(r.data)-stackFields)/8)
+		}
 		for n > 0 && (r.u64(stackFields+8*n-8) == 0 || r.u64(stackFields+8*n-8) == ^uint64(0)) {
 			n--
 		}
-		v.stacks++
+		if v.stacks++; v.stacks == 1 {
+			v.first = r.time
+		}
+		v.until = max(v.until, r.time)
 		v.addresses += n
 		v.bytes += recordHeader + len(p.data)
 		v.seen[string(r.data[stackFields:stackFields+8*n])] = true
@@ -97,6 +108,11 @@ func (v *variety) depth() float64     { return float64(v.addresses) / float64(ma
 func (v *variety) saving() float64    { return 1 - float64(v.short())/float64(max(v.full(), 1)) }
 func (v *variety) retention() float64 { return float64(v.full()) / float64(max(v.short(), 1)) }
 
+// rate is how many stacks there are in a second.
+func (v *variety) rate() float64 {
+	return float64(v.stacks) / (float64(max(v.until-v.first, 1)) / float64(machine.Second))
+}
+
 // tenth is the number of unique stacks after n tenths of all stacks.
 func (v *variety) tenth(n int) int {
 	if v.stacks == 0 {
@@ -107,6 +123,14 @@ func (v *variety) tenth(n int) int {
 
 // kernelStack is the type of kernel_stack, which is the same in all kernels (TRACE_STACK).
 const kernelStack = 4
+
+// typ is the type of the records with the stacks.
+func (c *comparison) typ() int {
+	if c.settings[0][1] == "userstacktrace" {
+		return userStack
+	}
+	return kernelStack
+}
 
 // captured measures a capture.
 func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
@@ -119,7 +143,7 @@ func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
 		return nil, err
 	}
 	v := newVariety()
-	v.add(records, kernelStack, len(records))
+	v.add(records, c.typ(), len(records))
 	if v.stacks == 0 {
 		return nil, fmt.Errorf("%s: no kernel stacks", dir)
 	}
@@ -132,9 +156,9 @@ const longest = 90 * machine.Second
 // ours measures the scenario, which runs until it has the given number of stacks.
 func (c *comparison) ours(seed uint64, stacks int) (*variety, error) {
 	v := newVariety()
-	err := runScenario(c.scenario, seed, longest, c.settings, func(ids map[string]int, records []record) bool {
+	err := runScenario(c.scenario, seed, longest, c.settings, func(_ map[string]int, records []record) bool {
 		sortRecords(records)
-		v.add(records, ids["ftrace/kernel_stack"], stacks)
+		v.add(records, c.typ(), stacks)
 		return v.stacks < stacks
 	}, func(*machine.Machine, []byte) {})
 	return v, err
@@ -172,7 +196,7 @@ func (c *comparison) row(ours, real *variety) string {
 	close := func(a, b, off float64) bool { return math.Abs(relative(a, b)) <= off }
 	factor := float64(ours.tenth(10)) / float64(real.tenth(10))
 	growth := worstTenth(ours, real)
-	return fmt.Sprintf("| %s | %s | %s | %d, %d | %s | %s | %s | %s | %s |\n", c.name, c.what, c.scenario, ours.stacks, real.stacks,
+	return fmt.Sprintf("| %s | %s | %s | %d, %d | %.0f, %.0f | %s | %s | %s | %s | %s |\n", c.name, c.what, c.scenario, ours.stacks, real.stacks, ours.rate(), real.rate(),
 		within(fmt.Sprintf("%d, %d", len(ours.seen), len(real.seen)), factor <= uniqueFactor && factor >= 1/uniqueFactor),
 		within(fmt.Sprintf("%.1f, %.1f", ours.depth(), real.depth()), close(ours.depth(), real.depth(), meanOff)),
 		within(fmt.Sprintf("%.1f, %.1f %%", 100*ours.saving(), 100*real.saving()), close(ours.saving(), real.saving(), meanOff)),
@@ -180,9 +204,15 @@ func (c *comparison) row(ours, real *variety) string {
 		within(fmt.Sprintf("%+.0f %%", 100*growth), math.Abs(growth) <= growthOff))
 }
 
-const tableHead = `| capture | traced | scenario | stacks: ours, kernel | unique | mean depth | saving | retention | growth, at worst |
-|---|---|---|---|---|---|---|---|---|
+const tableHead = `| capture | traced | scenario | stacks: ours, kernel | per second | unique | mean depth | saving | retention | growth, at worst |
+|---|---|---|---|---|---|---|---|---|---|
 `
+
+// userStack is the type of user_stack (TRACE_USER_STACK), which has userWords addresses.
+const (
+	userStack = 12
+	userWords = 8
+)
 
 // varietyTables makes the two tables: captures from which the model was learned, and
 // others.
