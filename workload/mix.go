@@ -191,8 +191,8 @@ func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
 
 // Preempt implements machine.Workload.
 func (w *mix) Preempt(_ *machine.CPU, t *machine.Task) machine.Code {
-	if t.Kernel {
-		return nil
+	if d, ok := t.Data.(*trail); t.Kernel || ok && len(d.late) > 0 {
+		return nil // a trail has a place of its own where it gives the CPU away
 	}
 	return w.pick("preempt")
 }
