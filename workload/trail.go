@@ -24,6 +24,7 @@ type trailing struct {
 	w     *mix
 	load  *Load
 	stays []machine.Stay // by number: what it executes, and how it enters the kernel
+	costs []machine.Time // how long its code takes
 	sleep []bool         // the task sleeps in the stay
 	yield []bool         // the stay is about giving the CPU to another task
 	dies  []bool         // the process ends in the stay
@@ -33,7 +34,7 @@ type trailing struct {
 // A process that has to give its CPU to another task computes until there is one. It looks
 // for it so often, at such intervals, before it goes on with its trail.
 const (
-	maxTries = 1000
+	maxTries = 300
 	tryEvery = 10 * machine.Microsecond
 )
 
@@ -76,7 +77,7 @@ func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
 			return nil, err
 		}
 		last := &tr.Paths[paths[len(paths)-1]]
-		all.stays = append(all.stays, stay)
+		all.stays, all.costs = append(all.stays, stay), append(all.costs, costOf(stay.Code))
 		all.sleep = append(all.sleep, last.End == SwitchEnd && endOf(int64(last.Arg)) == sleepsNow)
 		all.yield = append(all.yield, last.End == SwitchEnd && endOf(int64(last.Arg)) == goesOn)
 		all.dies = append(all.dies, last.End == SwitchEnd && endOf(int64(last.Arg)) == dies)
@@ -207,6 +208,16 @@ func (b *trailBuilder) path(p *TrailPath) {
 	}
 }
 
+// costOf is how long code takes, without what is executed in between.
+func costOf(code machine.Code) (ns machine.Time) {
+	for i := range code {
+		if code[i].Kind != machine.OpHalt {
+			ns += machine.Time(code[i].Delta)
+		}
+	}
+	return ns
+}
+
 // start adds the processes of the load.
 func (tg *trailing) start() {
 	tg.begin = tg.w.m.Now()
@@ -280,7 +291,7 @@ func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay 
 // stayOf gives the stay with that number, after a time in user space.
 func (tg *trailing) stayOf(t *machine.Task, at int32, after machine.Time) machine.Stay {
 	s := tg.stays[at]
-	s.After = after
+	s.After = max(after, tg.costs[at]+1) - tg.costs[at] // the captured time includes the kernel's
 	if t.Kernel {
 		s.Kind = machine.KernelWork
 		return s
