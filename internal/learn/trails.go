@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"encoding/gob"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"ftracelab/machine"
-	"ftracelab/tracer"
-	"ftracelab/tracer/event/events"
 	"ftracelab/workload"
 )
 
@@ -26,11 +25,6 @@ var trailCaptures = []struct{ load, folder string }{
 	{"desk switches", "stacks_sched"},
 	{"tools calls", foreign + "/savings/b_off/func_stack"},
 }
-
-// foreign is the folder of the captures of a kernel of the same version that was built in
-// another way. Its functions are taken for those of the same name, without what the compiler
-// has added. A function that is no function of its own in our kernel is left out.
-const foreign = "stackmap/v2"
 
 // trailLearner collects trails.
 type trailLearner struct {
@@ -89,6 +83,11 @@ func learnTrails(oracleDir, subsystems, out string) error {
 	l.ownModules()
 	fmt.Printf("%d names, %d sites, %d paths, %d stays, %d slabs; %d stacks left out\n", len(l.out.Names), len(l.out.Sites),
 		len(l.out.Paths), len(l.out.Stays), len(l.out.Slabs), l.lost)
+	// A gob numbers the types of a program in the order in which it meets them. So that the
+	// bytes are always the same, it meets those of the model first.
+	if err := gob.NewEncoder(io.Discard).Encode(&workload.Model{}); err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(&l.out); err != nil {
 		return err
@@ -121,12 +120,10 @@ func sortedNames[V any](m map[string]V) []string {
 type walker struct {
 	life    workload.TrailLife
 	stay    []int32 // the paths of the stay that is collected
-	began   uint64  // when it began
 	last    uint64  // when it was seen last
 	busy    uint64
 	in      uint64 // when it was switched in; 0: not known
-	ended   bool
-	waiting bool // its last stay has ended with a sleep
+	waiting bool   // its last stay has ended with a sleep
 }
 
 // capture adds the tasks of a capture to a load.
@@ -204,47 +201,6 @@ func known(comm string, threads bool) bool {
 		return true
 	}
 	return !threads && (strings.HasPrefix(comm, "rcu_") || strings.HasPrefix(comm, "kcompactd"))
-}
-
-// moduleTable reads the symbols of modules, with their modules.
-func moduleTable(file string) (syms []machine.Symbol, err error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		if len(f) < 4 || !strings.ContainsAny(f[1], "tT") {
-			continue
-		}
-		var addr uint64
-		if _, err := fmt.Sscanf(f[0], "%x", &addr); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		syms = append(syms, machine.Symbol{Addr: addr, Name: f[2], Module: strings.Trim(f[3], "[]")})
-	}
-	slices.SortStableFunc(syms, func(a, b machine.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
-	return syms, nil
-}
-
-// symbol finds the function in which an address is; nil if there is none.
-func (l *trailLearner) symbol(addr uint64) *machine.Symbol {
-	for _, table := range [][]machine.Symbol{l.syms, l.modules} {
-		i, exact := slices.BinarySearchFunc(table, addr, func(s machine.Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
-		for exact && i > 0 && table[i-1].Addr == addr {
-			i--
-		}
-		if !exact {
-			i--
-			for i > 0 && table[i-1].Addr == table[i].Addr {
-				i--
-			}
-		}
-		if i >= 0 && table[i].Name != "" && addr-table[i].Addr < 1<<16 {
-			return &table[i]
-		}
-	}
-	return nil
 }
 
 // arrive notes that a task was switched in.
@@ -411,61 +367,6 @@ func (l *trailLearner) path(e, r *record) (int32, bool) {
 	return at, true
 }
 
-// translate makes the foreign kernel the one whose symbols are used.
-func (l *trailLearner) translate() error {
-	text, err := oracle(filepath.Join(l.oracle, foreign)).text("static/kallsyms.txt.gz")
-	if err != nil {
-		return err
-	}
-	ours := map[string]string{}
-	for _, s := range l.syms {
-		base, _, _ := strings.Cut(s.Name, ".")
-		if ours[base] == "" || s.Name == base {
-			ours[base] = s.Name
-		}
-		ours[s.Name] = s.Name
-	}
-	l.syms, l.alias, l.moved = nil, map[string]string{}, map[workload.TrailSite]uint32{}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 3 || !strings.ContainsAny(f[1], "tTwW") {
-			continue
-		}
-		s := machine.Symbol{Name: f[2]}
-		if _, err := fmt.Sscanf(f[0], "%x", &s.Addr); err != nil {
-			return fmt.Errorf("%s/static/kallsyms.txt.gz: %w", foreign, err)
-		}
-		l.syms = append(l.syms, s)
-		base, _, _ := strings.Cut(s.Name, ".")
-		l.alias[s.Name] = cmp.Or(ours[s.Name], ours[base])
-	}
-	slices.SortStableFunc(l.syms, func(a, b machine.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
-	return nil
-}
-
-// offset gives the offset of a call in our kernel. Where captures show calls of the same
-// function by the same caller, it is one of theirs, a different one for each; else it
-// stays that of the foreign kernel.
-func (l *trailLearner) offset(site workload.TrailSite) uint32 {
-	if at, ok := l.moved[site]; ok {
-		return at
-	}
-	taken := map[uint32]bool{}
-	for s, at := range l.moved {
-		if s.Func == site.Func && s.Caller == site.Caller {
-			taken[at] = true
-		}
-	}
-	l.moved[site] = site.Offset
-	for _, s := range l.out.Sites {
-		if s.Func == site.Func && s.Caller == site.Caller && !taken[s.Offset] {
-			l.moved[site] = s.Offset
-			break
-		}
-	}
-	return l.moved[site]
-}
-
 // trampoline stands on a stack for a trampoline of ftrace (FTRACE_TRAMPOLINE_MARKER).
 const trampoline = 1<<31 - 1
 
@@ -491,31 +392,4 @@ func (l *trailLearner) slab(e *record) int32 {
 		l.out.Slabs = append(l.out.Slabs, s)
 	}
 	return at
-}
-
-// syscallNumbers gives the numbers of the system calls that have events, by name.
-func syscallNumbers() (map[string]int32, error) {
-	m, err := machine.New(machine.Config{CPUs: 2})
-	if err != nil {
-		return nil, err
-	}
-	ft, err := tracer.New(m, tracer.Config{NoStackmap: true})
-	if err != nil {
-		return nil, err
-	}
-	numbers := map[string]int32{}
-	for nr, typ := range events.NewSyscallTypes(ft.Types()).Enter {
-		numbers[strings.TrimPrefix(typ.Name, "sys_enter_")] = int32(nr)
-	}
-	return numbers, nil
-}
-
-// callOf gives the name of the system call that a function carries out: "" if it is none.
-func callOf(fn string) string {
-	for _, prefix := range []string{"__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "__sys_"} {
-		if name, ok := strings.CutPrefix(fn, prefix); ok {
-			return name
-		}
-	}
-	return ""
 }

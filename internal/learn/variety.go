@@ -54,7 +54,7 @@ var comparisons = []comparison{
 // variety says how much the kernel stacks of a trace differ.
 type variety struct {
 	stacks, addresses int
-	events, bytes     int // the records with a stack, and the bytes of these records
+	bytes             int // of the records with a stack, without the stacks
 	seen              map[string]bool
 	first, until      uint64          // when the first and the last stack were recorded
 	growth            []int           // the number of unique stacks after each stack
