@@ -42,7 +42,23 @@
 // [Scenarios] lists them. "mix" is the default. "busy" hardly ever leaves the kernel,
 // "quiet" seldom enters it, and "idle" has kernel threads and timers only. "disk" adds
 // a process that reads and writes a disk, "firmware" gaps in which the whole machine
-// stands still.
+// stands still, "deep" stacks that are deeper than a stackmap keeps.
+//
+// # Trails
+//
+// In the scenarios above, code is that of a few templates, so there are few different
+// stacks. "tools", "vfs", "talk", "desk", "calls" and "switches" have as many as captures
+// of the same programs. Their processes follow [Trails]: they take the ways through the
+// kernel that recorded stacks show, each process in the order of a captured one, and
+// compute and sleep as long as that did. When the captured time is over, they begin anew.
+// docs/calibration.md compares them with captures, also with such from which nothing was
+// learned.
+//
+// Departure: a scenario with trails shows one kind of stacks: of allocations (tools, desk),
+// of functions (vfs, calls) or of context switches (talk, switches). No task forks or
+// executes a program in it, and a timer ends each sleep, not another task. A task that has
+// to give its CPU to another one computes until there is one. The addresses on the stacks of
+// vfs are of a kernel that was built in another way, where no other capture shows them.
 //
 // # Modules
 //

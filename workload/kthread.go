@@ -14,11 +14,11 @@ type kthread struct {
 }
 
 // kthreads adds the kernel threads that the model knows. For CPUs that existed in the
-// captures, the pids are those of the captures.
-func (w *mix) kthreads() {
+// captures, the pids are those of the captures. If few is set, a load brings most of them.
+func (w *mix) kthreads(few bool) {
 	one := func(pid, cpu int, comm string, k kthread) {
 		k.key = "kthread " + k.key
-		if w.codes[k.key] == nil {
+		if w.codes[k.key] == nil || few && k.class != wakeSoftIRQ && k.class != wakeMigration {
 			return
 		}
 		t := w.m.Spawn(machine.TaskConfig{

@@ -15,6 +15,7 @@ type Config struct {
 	Pause   machine.Time // mean pause of a shell between two rounds, in ns
 	Daemon  machine.Time // mean sleep of a process that does little, in ns; 0: there is no such process
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
+	Loads   []string     // the loads whose trails processes follow
 }
 
 // maxTasks is how many processes can be alive at a time. Further forks fail.
@@ -60,10 +61,17 @@ func Start(m *machine.Machine, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	loads, err := w.trails(&kernel, cfg.Loads)
+	if err != nil {
+		return err
+	}
 	m.Boot(kernel)
-	w.kthreads()
+	w.kthreads(slices.ContainsFunc(loads, func(tg *trailing) bool { return tg.load.Threads }))
 	w.shells()
 	w.daemons()
+	for _, load := range loads {
+		load.start()
+	}
 	for _, c := range m.CPUs() {
 		w.startTick(c)
 	}
@@ -173,6 +181,8 @@ func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
 		return w.nextRound(t, d)
 	case *life:
 		return w.nextStay(t, d)
+	case *trail:
+		return w.nextTrail(c, t, d)
 	case *guest:
 		return w.nextGuest(t, d)
 	}
@@ -181,8 +191,8 @@ func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
 
 // Preempt implements machine.Workload.
 func (w *mix) Preempt(_ *machine.CPU, t *machine.Task) machine.Code {
-	if t.Kernel {
-		return nil
+	if d, ok := t.Data.(*trail); t.Kernel || ok && len(d.late) > 0 {
+		return nil // a trail has a place of its own where it gives the CPU away
 	}
 	return w.pick("preempt")
 }

@@ -60,7 +60,7 @@ func hashHooks(t testing.TB, m *machine.Machine) func() uint64 {
 }
 
 func TestSameSeedSameRun(t *testing.T) {
-	for _, scenario := range []string{"mix", "disk"} {
+	for _, scenario := range []string{"mix", "disk", "desk"} {
 		t.Run(scenario, func(t *testing.T) {
 			run := func(seed uint64, parts ...machine.Time) uint64 {
 				m := boot(t, scenario, machine.Config{Seed: seed})
@@ -125,7 +125,7 @@ func TestSwitchChain(t *testing.T) {
 // With every return address replaced, calls and returns are the two sides of a
 // stack for each task, and all of it is unwound on the way out to user space.
 func TestCallsAndReturnsMatch(t *testing.T) {
-	for _, scenario := range []string{"mix", "disk"} {
+	for _, scenario := range []string{"mix", "disk", "tools", "talk"} {
 		t.Run(scenario, func(t *testing.T) {
 			m := boot(t, scenario, machine.Config{})
 			stacks := map[*machine.Task][]uint64{}
@@ -159,7 +159,7 @@ func TestCallsAndReturnsMatch(t *testing.T) {
 // The kernel's stack is a chain: each return address lies in the function that
 // is next, and what ftrace cannot see begins it.
 func TestStacksAreChains(t *testing.T) {
-	for _, scenario := range []string{"mix", "disk"} {
+	for _, scenario := range []string{"mix", "disk", "tools", "talk"} {
 		t.Run(scenario, func(t *testing.T) {
 			m := boot(t, scenario, machine.Config{})
 			ks := m.Kallsyms()

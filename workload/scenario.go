@@ -39,8 +39,25 @@ func Scenarios() []Scenario {
 			}
 			return startCopying(m)
 		}},
+		{"tools", "find, tar, sort, gzip, grep and small servers, which follow the stacks of their allocations", follow("tools")},
+		{"vfs", "the programs of tools, which follow the stacks of vfs functions and of allocations", follow("tools calls")},
+		{"talk", "processes and threads that talk through pipes, futexes, poll and sockets, and follow the stacks of their switches", follow("talk")},
+		{"desk", "a compiler, archives, an interpreter and sockets, which follow the stacks of their allocations", follow("desk")},
+		{"calls", "the programs of desk, which follow the stacks of vfs functions", follow("desk calls")},
+		{"switches", "the programs of desk, which follow the stacks of their switches", follow("desk switches")},
+		{"deep", "mix, and a process whose system calls recurse up to 150 deep in the module deepst", func(m *machine.Machine) error {
+			if err := mixed(m); err != nil {
+				return err
+			}
+			return startDeep(m)
+		}},
 		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
 	}
+}
+
+// follow makes a scenario of loads.
+func follow(loads ...string) func(*machine.Machine) error {
+	return start(func(int) Config { return Config{Loads: loads} })
 }
 
 func start(cfg func(cpus int) Config) func(*machine.Machine) error {

@@ -293,48 +293,71 @@ func ourFacts() (*facts, error) {
 	return f, nil
 }
 
-// ourTrace runs a scenario with two CPUs, as the captures had them.
+// ourTrace runs a scenario with a tracer.
 func ourTrace(scenario, tracerName string, seed uint64, d machine.Time) (*trace, error) {
-	s, err := workload.Find(scenario)
+	t := &trace{}
+	err := runScenario(scenario, seed, d, [][2]string{{"current_tracer", tracerName}}, func(ids map[string]int, records []record) bool {
+		t.ids, t.records = ids, append(t.records, records...)
+		return true
+	}, func(m *machine.Machine, comms []byte) {
+		t.comms = map[int]string{}
+		addComms(t.comms, comms)
+		t.name = func(addr uint64) string { s, _ := m.Kallsyms().At(addr); return s.Name }
+	})
 	if err != nil {
 		return nil, err
+	}
+	sortRecords(t.records)
+	return t, nil
+}
+
+// runScenario runs a scenario with two CPUs, as the captures had them, after the settings
+// were written to files of the tree. take gets the records of each millisecond, and ends
+// the run by returning false. In the end, done gets the machine and saved_cmdlines.
+func runScenario(scenario string, seed uint64, d machine.Time, settings [][2]string,
+	take func(ids map[string]int, records []record) bool, done func(m *machine.Machine, comms []byte),
+) error {
+	s, err := workload.Find(scenario)
+	if err != nil {
+		return err
 	}
 	m, err := machine.New(machine.Config{CPUs: 2, Seed: seed})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.Start(m); err != nil {
-		return nil, err
+		return err
 	}
 	ft, err := tracer.New(m, tracer.Config{NoStackmap: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tree := tracefsfs.New(ft.Root())
-	for _, set := range [][2]string{{"saved_cmdlines_size", "4096"}, {"buffer_size_kb", "1000"}, {"current_tracer", tracerName}} {
+	settings = append([][2]string{{"saved_cmdlines_size", "4096"}, {"buffer_size_kb", "1000"}}, settings...)
+	for _, set := range settings {
 		if err := tracefsfs.WriteFile(tree, set[0], set[1]+"\n"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	t := &trace{comms: map[int]string{}, ids: map[string]int{}}
+	ids := map[string]int{}
 	for _, typ := range ft.Types().All() {
-		t.ids[typ.System+"/"+typ.Name] = int(typ.ID)
+		ids[typ.System+"/"+typ.Name] = int(typ.ID)
 	}
 	// The buffers are emptied often enough that nothing is lost.
-	for ; d > 0; d -= min(d, machine.Millisecond) {
+	for more := true; more && d > 0; d -= min(d, machine.Millisecond) {
 		ft.Run(min(d, machine.Millisecond))
+		var records []record
 		for cpu := range 2 {
-			if t.records, err = readPages(t.records, ft.Top().TakePages(cpu), cpu, 4096); err != nil {
-				return nil, err
+			if records, err = readPages(records, ft.Top().TakePages(cpu), cpu, 4096); err != nil {
+				return err
 			}
 		}
+		more = take(ids, records)
 	}
-	sortRecords(t.records)
 	comms, err := tree.ReadFile("saved_cmdlines")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	addComms(t.comms, comms)
-	t.name = func(addr uint64) string { s, _ := m.Kallsyms().At(addr); return s.Name }
-	return t, nil
+	done(m, comms)
+	return nil
 }

@@ -23,12 +23,16 @@ func captures(t *testing.T) oracle {
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	o, full := captures(t), oracle(filepath.Join(testutil.Oracle(t), "full"))
 	dir := t.TempDir()
-	syms, model := filepath.Join(dir, "kallsyms"), filepath.Join(dir, "model")
+	syms, model, trails := filepath.Join(dir, "kallsyms"), filepath.Join(dir, "model"), filepath.Join(dir, "trails")
+	subsystems := testutil.FromEnv(t, "FTRACELAB_SUBSYSTEMS", "the folder with the captures of subsystems")
+	if err := learnTrails(testutil.Oracle(t), subsystems, trails); err != nil {
+		t.Fatal(err)
+	}
 	if err := run(o, full, syms, model); err != nil {
 		t.Fatal(err)
 	}
 	for made, have := range map[string]string{
-		syms: "../../machine/kallsyms.bin.gz", model: "../../workload/model.bin.gz",
+		syms: "../../machine/kallsyms.bin.gz", model: "../../workload/model.bin.gz", trails: "../../workload/trails.bin.gz",
 	} {
 		a, err := os.ReadFile(made)
 		if err != nil {

@@ -3,10 +3,19 @@
 //
 //	go run ./internal/learn -oracle DIR -kallsyms FILE -o FILE
 //
+// With -trails it makes the trails of recorded stacks.
+//
+//	go run ./internal/learn -oracle DIR -subsystems DIR -trails FILE
+//
 // With -check it compares the traces of the machine that these make with the captures,
 // and prints what is only in the machine's.
 //
 //	go run ./internal/learn -oracle DIR -subsystems DIR -check
+//
+// With -stacks it compares the kernel stacks of that machine's traces with those of the
+// captures, and writes the table to docs/calibration.md.
+//
+//	go run ./internal/learn -oracle DIR -subsystems DIR -stacks docs/calibration.md
 package main
 
 import (
@@ -29,7 +38,23 @@ func main() {
 	subsystems := flag.String("subsystems", os.Getenv("FTRACELAB_SUBSYSTEMS"), "folder of the captures of subsystems, for -check")
 	only := flag.Bool("check", false, "compare the machine's traces with the captures, and write nothing")
 	about := flag.String("about", "", "with -check: print what is known of this function")
+	table := flag.String("stacks", "", "measure the stacks of the captures and of the machine, and write the table to this file")
+	trails := flag.String("trails", "", "write the trails to this file")
 	flag.Parse()
+	if *trails != "" {
+		if err := learnTrails(*dir, *subsystems, *trails); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *table != "" {
+		if err := updateTable(*table, *dir, *subsystems); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *only {
 		if err := check(os.Stdout, *dir, *subsystems, *about); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)

@@ -1,0 +1,311 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"ftracelab/machine"
+)
+
+// trail is a process that follows the trail of a captured one.
+type trail struct {
+	all   *trailing
+	life  *TrailLife
+	round uint64
+	pos   int
+	away  machine.Time // how long the process is away before its next stay
+	late  []int32      // stays that give the CPU to another task, and wait for there to be one
+	tries int          // how often the first of them has waited
+	done  bool
+}
+
+// trailing is what the processes of a load have in common.
+type trailing struct {
+	w     *mix
+	load  *Load
+	stays []machine.Stay // by number: what it executes, and how it enters the kernel
+	costs []machine.Time // how long its code takes
+	sleep []bool         // the task sleeps in the stay
+	yield []bool         // the stay is about giving the CPU to another task
+	dies  []bool         // the process ends in the stay
+	begin machine.Time
+}
+
+// A process that has to give its CPU to another task computes until there is one. It looks
+// for it so often, at such intervals, before it goes on with its trail.
+const (
+	maxTries = 300
+	tryEvery = 10 * machine.Microsecond
+)
+
+// trailCost is how long a step of a trail takes, in ns.
+const trailCost = 60
+
+// trails adds the load with that name to the machine. Its code uses sites and slabs that
+// are added to those of k, which is not booted yet.
+func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	tr, err := loadTrails()
+	if err != nil {
+		return nil, err
+	}
+	for _, mod := range tr.Modules {
+		if err := w.addFunctions(&mod); err != nil {
+			return nil, err
+		}
+	}
+	ks := w.m.Kallsyms()
+	b := trailBuilder{w: w, tr: tr, site: int32(len(k.Sites)), slab: int32(len(k.Slabs))}
+	k.Sites, k.Slabs = slices.Clip(k.Sites), slices.Clip(k.Slabs)
+	for _, s := range tr.Sites {
+		site, err := tr.site(ks, s)
+		if err != nil {
+			return nil, err
+		}
+		k.Sites = append(k.Sites, site)
+	}
+	for _, s := range tr.Slabs {
+		s.Kind = uint16(len(k.Slabs))
+		k.Slabs = append(k.Slabs, s)
+	}
+	all := trailing{w: w}
+	for _, paths := range tr.Stays {
+		stay, err := b.stay(paths)
+		if err != nil {
+			return nil, err
+		}
+		last := &tr.Paths[paths[len(paths)-1]]
+		all.stays, all.costs = append(all.stays, stay), append(all.costs, costOf(stay.Code))
+		all.sleep = append(all.sleep, last.End == SwitchEnd && endOf(int64(last.Arg)) == sleepsNow)
+		all.yield = append(all.yield, last.End == SwitchEnd && endOf(int64(last.Arg)) == goesOn)
+		all.dies = append(all.dies, last.End == SwitchEnd && endOf(int64(last.Arg)) == dies)
+	}
+	var list []*trailing
+	for _, name := range names {
+		at := slices.IndexFunc(tr.Loads, func(l Load) bool { return l.Name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("workload: no load %q", name)
+		}
+		one := all
+		one.load = &tr.Loads[at]
+		list = append(list, &one)
+	}
+	return list, nil
+}
+
+// addFunctions makes the functions of a module known, if they are not yet.
+func (w *mix) addFunctions(mod *TrailModule) error {
+	var missing []string
+	for _, fn := range mod.Functions {
+		if _, ok := w.m.Kallsyms().ByName(fn); !ok {
+			missing = append(missing, fn)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return w.m.LoadModule(machine.Module{Name: mod.Name, Functions: missing})
+}
+
+// site gives the address of a site in a kernel's symbol table.
+func (tr *Trails) site(ks *machine.Kallsyms, s TrailSite) (machine.Site, error) {
+	fn, ok := ks.ByName(tr.Names[s.Func])
+	if !ok {
+		return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Func])
+	}
+	site := machine.Site{Func: fn.Addr, Hidden: !fn.Traceable}
+	if s.Caller >= 0 {
+		from, ok := ks.ByName(tr.Names[s.Caller])
+		if !ok {
+			return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Caller])
+		}
+		offset := uint64(s.Offset)
+		if from.Size > 0 && offset >= from.Size {
+			offset %= from.Size // a module's function, which is smaller here
+		}
+		site.Ret = from.Addr + offset
+	}
+	return site, nil
+}
+
+// trailBuilder makes the code of trails.
+type trailBuilder struct {
+	w          *mix
+	tr         *Trails
+	site, slab int32 // where the sites and slabs of the trails begin among the kernel's
+	code       machine.Code
+	open       []int32 // the sites of the functions that are open
+	off        bool    // __schedule runs
+}
+
+func (b *trailBuilder) op(kind machine.OpKind, arg int32) {
+	op := machine.Op{Kind: kind, Arg: arg, Delta: trailCost}
+	if b.off {
+		op.Flags, op.Preempt = machine.FlagIRQsOff, 1
+	}
+	b.code = append(b.code, op)
+}
+
+func (b *trailBuilder) trace(e machine.Event, arg int32) {
+	b.op(machine.OpTrace, arg)
+	b.code[len(b.code)-1].Event = e
+}
+
+func (b *trailBuilder) pop(depth int) {
+	for len(b.open) > depth {
+		b.op(machine.OpReturn, 0)
+		b.open = b.open[:len(b.open)-1]
+	}
+}
+
+// stay makes the stay with these paths.
+func (b *trailBuilder) stay(paths []int32) (machine.Stay, error) {
+	b.code = nil
+	for _, at := range paths {
+		b.path(&b.tr.Paths[at])
+	}
+	b.pop(0)
+	s := machine.Stay{Kind: machine.KernelWork, NR: -1, Code: b.code}
+	switch name := b.tr.Names[b.tr.Sites[b.tr.Paths[paths[0]].Sites[0]].Func]; name {
+	case "entry_SYSCALL_64_after_hwframe":
+		s.Kind = machine.Syscall
+		s.NR = int64(b.tr.Paths[paths[0]].NR)
+		s.Code = b.w.crossing(s.Code)
+	case "asm_exc_page_fault":
+		s.Kind, s.Address, s.ErrorCode = machine.PageFault, 0x7f3be8000000, 6
+	}
+	return s, nil
+}
+
+// path goes from where the code is to the end of p.
+func (b *trailBuilder) path(p *TrailPath) {
+	n := 0
+	for n < len(p.Sites)-1 && n < len(b.open) && b.open[n] == p.Sites[n] {
+		n++
+	}
+	b.pop(n)
+	for i, at := range p.Sites[n:] {
+		last := n+i == len(p.Sites)-1
+		b.off = last && p.End == SwitchEnd
+		b.op(machine.OpCall, b.site+at)
+		b.open = append(b.open, at)
+		switch name := b.tr.Names[b.tr.Sites[at].Func]; {
+		case name == "exc_page_fault" && n+i == 1:
+			b.trace(machine.EvPageFaultUser, 0)
+		case name == "do_exit" && p.End == SwitchEnd && endOf(int64(p.Arg)) == dies:
+			b.trace(machine.EvSchedExit, 0)
+		}
+	}
+	switch p.End {
+	case AllocEnd:
+		b.trace(machine.EvKmemCacheAlloc, b.slab+p.Arg)
+	case SwitchEnd:
+		b.op(machine.OpSwitch, p.Arg)
+		b.pop(len(b.open) - 1)
+		b.off = false
+	}
+}
+
+// costOf is how long code takes, without what is executed in between.
+func costOf(code machine.Code) (ns machine.Time) {
+	for i := range code {
+		if code[i].Kind != machine.OpHalt {
+			ns += machine.Time(code[i].Delta)
+		}
+	}
+	return ns
+}
+
+// start adds the processes of the load.
+func (tg *trailing) start() {
+	tg.begin = tg.w.m.Now()
+	for i := range tg.load.Lives {
+		tg.spawn(&trail{all: tg, life: &tg.load.Lives[i]}, i)
+	}
+}
+
+func (tg *trailing) spawn(d *trail, i int) {
+	at := max(tg.begin+d.round*tg.load.Span+d.life.Start, tg.w.m.Now()+1)
+	t := tg.w.m.Spawn(machine.TaskConfig{
+		Comm: d.life.Comm, CPU: i, Kernel: d.life.Kernel, Data: d, Asleep: true,
+		Wait: machine.Wait{At: at, By: machine.Sleep},
+	})
+	if !d.life.Kernel {
+		t.Memory = newUserStack()
+	}
+}
+
+// nextTrail gives the next stay of a process on its trail.
+func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay {
+	tg := d.all
+	if d.away > 0 {
+		wait := machine.Wait{Timeout: d.away, By: machine.Sleep}
+		d.away = 0
+		return w.sleepStay(t, wait)
+	}
+	if len(d.late) > 0 {
+		if at := d.late[0]; c.Runnable() > 0 {
+			d.late, d.tries = d.late[1:], 0
+			return tg.stayOf(t, at, 1)
+		}
+		if d.tries++; d.tries%maxTries != 0 {
+			return machine.Stay{Kind: machine.KernelWork, After: tryEvery}
+		}
+	}
+	if d.pos >= len(d.life.Stay) {
+		next := &trail{all: tg, life: d.life, round: d.round + 1}
+		if d.life.Kernel {
+			*d = *next
+			at := max(tg.begin+d.round*tg.load.Span+d.life.Start, w.m.Now()+machine.Millisecond)
+			return w.sleepStay(t, machine.Wait{At: at, By: machine.Sleep})
+		}
+		if !d.done {
+			d.done = true
+			tg.spawn(next, c.ID)
+		}
+		return machine.Stay{
+			Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: w.pick(sleeps(sysExitGroup)), User: w.userAt(t, 0, sysExitGroup),
+		}
+	}
+	at, busy, away := d.life.Stay[d.pos], machine.Time(d.life.Busy[d.pos]), machine.Time(d.life.Away[d.pos])
+	d.pos++
+	if tg.yield[at] {
+		d.late = append(d.late, at)
+		return machine.Stay{Kind: machine.KernelWork, After: max(busy, 1)}
+	}
+	stay := tg.stayOf(t, at, max(busy, 1))
+	if tg.sleep[at] {
+		stay.Wait = machine.Wait{Timeout: max(away, 1), By: machine.Sleep}
+	} else {
+		d.away = away
+	}
+	if tg.dies[at] && !d.done {
+		d.done = true
+		tg.spawn(&trail{all: tg, life: d.life, round: d.round + 1}, c.ID)
+	}
+	return stay
+}
+
+// stayOf gives the stay with that number, after a time in user space.
+func (tg *trailing) stayOf(t *machine.Task, at int32, after machine.Time) machine.Stay {
+	s := tg.stays[at]
+	s.After = max(after, tg.costs[at]+1) - tg.costs[at] // the captured time includes the kernel's
+	if t.Kernel {
+		s.Kind = machine.KernelWork
+		return s
+	}
+	s.User = tg.w.userAt(t, int(at), int32(s.NR))
+	return s
+}
+
+// sleepStay is a stay in which a process waits: for a child, or a kernel thread for work.
+func (w *mix) sleepStay(t *machine.Task, wait machine.Wait) machine.Stay {
+	if t.Kernel {
+		return machine.Stay{Kind: machine.KernelWork, Code: w.pick("kthread kworker"), Wait: wait}
+	}
+	return machine.Stay{
+		Kind: machine.Syscall, After: 1000, NR: sysWait4, Code: w.pick(sleeps(sysWait4)), Wait: wait, User: w.userAt(t, 0, sysWait4),
+	}
+}
