@@ -41,7 +41,9 @@ type CPU struct {
 	accounted Time   // up to when sched_stat_runtime has reported
 	site      uint64 // an address inside the innermost function; 0: not known
 	irqTraced bool   // hooks were told that interrupts are off
+	crossing  string // the function at an edge of the kernel that switches interrupts now; "": none
 	outermost uint64 // the function that left the kernel stack empty when it returned last
+	pace      pace
 	args      arguments
 	passed    passed
 }
@@ -133,8 +135,12 @@ func (c *CPU) advance() {
 	}
 	if a := &t.acts[n-1]; a.pc < len(a.code) {
 		c.opDue = c.Time
-		if op := &a.code[a.pc]; op.Kind != OpHalt {
+		switch op := &a.code[a.pc]; {
+		case op.Kind == OpHalt:
+		case a.kind == actNMI || t.program != nil && a.kind == actStay: // a sampler measures its own steps
 			c.opDue += Time(op.Delta)
+		default:
+			c.opDue += c.pace.takes(a, op.Delta)
 		}
 		return
 	}
@@ -152,6 +158,9 @@ func (c *CPU) setState(op *Op, a *activation) {
 	if seen == c.seen {
 		return
 	}
+	if a.kind == actInterrupt && a.pc == 1 {
+		c.crossing = intoInterrupt
+	}
 	c.change(condition{
 		nmi:     op.Flags&FlagNMI != 0,
 		irqsOff: op.Flags&FlagIRQsOff != 0,
@@ -161,7 +170,7 @@ func (c *CPU) setState(op *Op, a *activation) {
 		preempt: int(op.Preempt&0xf) + int(a.base.Preempt&0xf),
 		migrate: int(op.Preempt>>4) + int(a.base.Preempt>>4),
 	})
-	c.seen = seen
+	c.seen, c.crossing = seen, ""
 }
 
 // state packs the processor's flags in the form that an Op has.
@@ -186,5 +195,15 @@ func (c *CPU) state() (s Op) {
 }
 
 // clearState sets the state of user space, which is also that of a kernel thread
-// between two pieces of work.
-func (c *CPU) clearState() { c.change(condition{}) }
+// between two pieces of work. What has been disabled is enabled on the way back.
+func (c *CPU) clearState() {
+	switch t := c.Current; {
+	case t.Kernel:
+	case t.returns:
+		c.crossing = outOfSyscall
+	default:
+		c.crossing = outToUser
+	}
+	c.change(condition{})
+	c.crossing = ""
+}

@@ -200,7 +200,9 @@ func (c *CPU) leave(t *Task) {
 // resume goes on with the kernel code that was interrupted.
 func (c *CPU) resume(t *Task, a *activation) {
 	base := a.base
+	c.crossing = outOfKernel
 	c.setState(&base, &activation{})
+	c.crossing = ""
 	if a.irq.From == InHalt {
 		c.wakeFromHalt()
 		return
@@ -239,7 +241,7 @@ func (c *CPU) wakeFromHalt() {
 	default:
 		a.pc = int(op.Delta)
 	}
-	if c.halted && c.m.Hooks.Idle != nil {
+	if c.halted {
 		s := c.condition()
 		s.irqsOff = true // cli after the hlt
 		c.apply(s)

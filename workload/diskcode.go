@@ -90,8 +90,8 @@ func unplug(a *machine.Assembler) {
 
 // awaitFolio sleeps until a transfer is done.
 func awaitFolio(a *machine.Assembler) {
-	a.Hide("folio_wait_bit_common").Call("io_schedule").Call("schedule").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule")
-	a.Switch(machine.StateUninterruptible).State(0, 0, 0).Return(4)
+	a.Hide("folio_wait_bit_common").Call("io_schedule").Call("schedule").State(0, 1, 0).Hide("__schedule")
+	a.State(machine.FlagIRQsOff, 1, 0).Switch(machine.StateUninterruptible).State(0, 1, 0).Return(1).State(0, 0, 0).Return(3)
 }
 
 // writeCode is a write(2) to a page in the cache.

@@ -76,6 +76,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
 		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w,
 		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
+		Pace: &stalling,
 	}
 	for _, p := range w.model.Points {
 		k.Points[p.Point] = p.Addr
