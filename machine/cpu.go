@@ -28,6 +28,7 @@ type CPU struct {
 	halted   bool // the idle task waits for an interrupt
 	kicked   bool // an interrupt from another CPU is under way
 	irqs     []Interrupt
+	taken    irqCounts
 	nmis     []Interrupt
 	nmiAt    Time // when the CPU takes its next NMI; never if none is under way, or one runs
 	nmiRuns  bool // the code of an NMI runs, from its first step to its last

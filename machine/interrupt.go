@@ -87,6 +87,9 @@ func (c *CPU) takeInterrupt() {
 		c.replenish(irq.budget)
 	}
 	code := c.m.kernel.Workload.Interrupt(c, irq)
+	if len(code) > 0 || irq.Task != nil {
+		c.taken.add(&irq) // the others are timers that were cancelled
+	}
 	if len(code) == 0 {
 		if irq.Task != nil {
 			c.wake(irq.Task)

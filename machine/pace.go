@@ -12,8 +12,8 @@ type Pace struct {
 	// outside of the kernel holds the processor up then: its caches, the firmware, the
 	// host of a virtual machine.
 	Every Time
-	// Stalls are lengths of stalls in ns, in ascending order, all equally likely; lengths
-	// between two neighbours occur as well. There are at least two.
+	// Stalls are lengths of stalls in ns, in ascending order: as many are between any two
+	// neighbours as between any other two. There are at least two.
 	Stalls []Time
 }
 
@@ -62,8 +62,9 @@ func (p *pace) takes(a *activation, delta uint32) Time {
 	return d + p.stall()
 }
 
-// stall draws the length of a stall.
+// stall draws the length of a stall. Between two of Stalls, shorter ones are more likely.
 func (p *pace) stall() Time {
 	n := p.rng.IntN(len(p.Stalls) - 1)
-	return p.Stalls[n] + p.rng.Uint64N(p.Stalls[n+1]-p.Stalls[n]+1)
+	u := p.rng.Uint64N(usual)
+	return p.Stalls[n] + (p.Stalls[n+1]-p.Stalls[n])*u*u/(usual*usual)
 }
