@@ -76,6 +76,7 @@ type Kernel struct {
 	Points   map[Point]uint64
 	Values   *Values // what functions return; OpReturn refers to it
 	Workload Workload
+	Pace     *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
 	// interrupt. It limits the number of different kernel stacks: an interrupt at a new
 	// place in kernel code makes as many new stacks as its handler has functions.

@@ -28,6 +28,7 @@ type CPU struct {
 	halted   bool // the idle task waits for an interrupt
 	kicked   bool // an interrupt from another CPU is under way
 	irqs     []Interrupt
+	taken    irqCounts
 	nmis     []Interrupt
 	nmiAt    Time // when the CPU takes its next NMI; never if none is under way, or one runs
 	nmiRuns  bool // the code of an NMI runs, from its first step to its last
@@ -41,7 +42,9 @@ type CPU struct {
 	accounted Time   // up to when sched_stat_runtime has reported
 	site      uint64 // an address inside the innermost function; 0: not known
 	irqTraced bool   // hooks were told that interrupts are off
+	crossing  string // the function at an edge of the kernel that switches interrupts now; "": none
 	outermost uint64 // the function that left the kernel stack empty when it returned last
+	pace      pace
 	args      arguments
 	passed    passed
 }
@@ -139,8 +142,12 @@ func (c *CPU) advance() {
 	}
 	if a := &t.acts[n-1]; a.pc < len(a.code) {
 		c.opDue = c.Time
-		if op := &a.code[a.pc]; op.Kind != OpHalt {
+		switch op := &a.code[a.pc]; {
+		case op.Kind == OpHalt:
+		case a.kind == actNMI || t.program != nil && a.kind == actStay: // a sampler measures its own steps
 			c.opDue += Time(op.Delta)
+		default:
+			c.opDue += c.pace.takes(a, op.Delta)
 		}
 		return
 	}
@@ -158,6 +165,9 @@ func (c *CPU) setState(op *Op, a *activation) {
 	if seen == c.seen {
 		return
 	}
+	if a.kind == actInterrupt && a.pc == 1 {
+		c.crossing = intoInterrupt
+	}
 	c.change(condition{
 		nmi:     op.Flags&FlagNMI != 0,
 		irqsOff: op.Flags&FlagIRQsOff != 0,
@@ -167,7 +177,7 @@ func (c *CPU) setState(op *Op, a *activation) {
 		preempt: int(op.Preempt&0xf) + int(a.base.Preempt&0xf),
 		migrate: int(op.Preempt>>4) + int(a.base.Preempt>>4),
 	})
-	c.seen = seen
+	c.seen, c.crossing = seen, ""
 }
 
 // state packs the processor's flags in the form that an Op has.
@@ -192,5 +202,15 @@ func (c *CPU) state() (s Op) {
 }
 
 // clearState sets the state of user space, which is also that of a kernel thread
-// between two pieces of work.
-func (c *CPU) clearState() { c.change(condition{}) }
+// between two pieces of work. What has been disabled is enabled on the way back.
+func (c *CPU) clearState() {
+	switch t := c.Current; {
+	case t.Kernel:
+	case t.returns:
+		c.crossing = outOfSyscall
+	default:
+		c.crossing = outToUser
+	}
+	c.change(condition{})
+	c.crossing = ""
+}

@@ -82,8 +82,7 @@ func (c *CPU) change(to condition) {
 // critical reports that something is switched off or on in the innermost function. If
 // that is a lock function, which is small and called from everywhere, the kernel would
 // like to name its caller for preemption; but without frame pointers it cannot see the
-// caller. The idle loop switches interrupts without reporting it, so for them the last
-// report counts.
+// caller. Of interrupts, only a change since the last report is reported, see idling.
 //
 // Kernel: tracing_irq_cpu, kernel/trace/trace_preemptirq.c; CALLER_ADDR0 and get_lock_parent_ip, include/linux/ftrace.h.
 func (c *CPU) critical(e Event) {
@@ -97,6 +96,7 @@ func (c *CPU) critical(e Event) {
 	*p = PreemptIRQ{ID: e, IP: c.place()}
 	preempt := e == EvPreemptDisable || e == EvPreemptEnable
 	if preempt && !c.m.kallsyms.inLock(p.IP) {
+		p.IP = c.aboveSchedule(p.IP)
 		p.Parent = p.IP
 	}
 	off := e == EvIRQDisable || e == EvPreemptDisable
@@ -111,24 +111,59 @@ func (c *CPU) critical(e Event) {
 	}
 }
 
-// idling reports that the idle task begins or ends its wait.
+// idling reports that the idle task begins or ends its wait. The processor waits with
+// interrupts enabled, which only an event tells; that they are disabled afterwards,
+// nothing does.
 //
-// Kernel: stop_critical_timings and start_critical_timings in default_idle_call,
-// kernel/sched/idle.c.
+// Kernel: ct_cpuidle_enter with stop_critical_timings and start_critical_timings in
+// default_idle_call, kernel/sched/idle.c.
 func (c *CPU) idling(halted bool) {
-	if c.m.Hooks.Idle == nil {
+	if c.m.Hooks.Idle == nil && !c.m.watched {
 		return
 	}
 	ip := c.place()
 	if fn := c.m.kallsyms.addr("default_idle_call"); fn != 0 {
 		ip = pointIn(fn)
 	}
-	c.m.Hooks.Idle(c, halted, ip)
+	if halted && c.irqTraced {
+		c.irqTraced = false
+		if c.on(EvIRQEnable) {
+			c.args.preemptIRQ = PreemptIRQ{ID: EvIRQEnable, IP: ip}
+			c.report(EvIRQEnable, &c.args.preemptIRQ)
+		}
+	}
+	if c.m.Hooks.Idle != nil {
+		c.m.Hooks.Idle(c, halted, ip)
+	}
+}
+
+// The functions in which interrupts are switched on the way into the kernel and out of
+// it. Nothing calls a hook there, so they are on no stack.
+const (
+	intoInterrupt = "irqentry_enter"
+	outOfKernel   = "irqentry_exit" // from an interrupt to kernel code
+	outToUser     = "irqentry_exit_to_user_mode"
+	outOfSyscall  = "syscall_exit_to_user_mode"
+)
+
+// aboveSchedule gives the place to which preemption in schedule is ascribed: captures name
+// its caller there.
+func (c *CPU) aboveSchedule(ip uint64) uint64 {
+	fs := c.Current.frames
+	if fn, ok := c.m.kallsyms.At(ip); !ok || fn.Name != "schedule" || len(fs) < 2 {
+		return ip
+	}
+	return pointIn(fs[len(fs)-2].Func)
 }
 
 // place is an address in the innermost function that runs. After the last return to
 // user space, it is one in the function that has returned.
 func (c *CPU) place() uint64 {
+	if c.crossing != "" {
+		if fn := c.m.kallsyms.addr(c.crossing); fn != 0 {
+			return pointIn(fn)
+		}
+	}
 	fs := c.Current.frames
 	for n := len(fs) - 1; n >= 0; n-- {
 		if !fs[n].skip {

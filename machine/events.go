@@ -33,7 +33,7 @@ func (c *CPU) performIRQEntry(_ *Task, a *activation, op *Op) {
 
 func (c *CPU) performIRQExit(_ *Task, a *activation, op *Op) {
 	if c.on(op.Event) {
-		c.args.irqExit = IRQHandlerExit{IRQ: a.irq.IRQ, Ret: 1}
+		c.args.irqExit = IRQHandlerExit{IRQ: a.irq.IRQ, Ret: int(max(op.Arg, 1))}
 		c.report(op.Event, &c.args.irqExit)
 	}
 }

@@ -88,6 +88,9 @@ func (c *CPU) takeInterrupt() {
 		c.replenish(irq.budget)
 	}
 	code := c.m.kernel.Workload.Interrupt(c, irq)
+	if len(code) > 0 || irq.Task != nil {
+		c.taken.add(&irq) // the others are timers that were cancelled
+	}
 	if len(code) == 0 {
 		if irq.Task != nil {
 			c.wake(irq.Task)
@@ -201,7 +204,9 @@ func (c *CPU) leave(t *Task) {
 // resume goes on with the kernel code that was interrupted.
 func (c *CPU) resume(t *Task, a *activation) {
 	base := a.base
+	c.crossing = outOfKernel
 	c.setState(&base, &activation{})
+	c.crossing = ""
 	if a.irq.From == InHalt {
 		c.wakeFromHalt()
 		return
@@ -240,7 +245,7 @@ func (c *CPU) wakeFromHalt() {
 	default:
 		a.pc = int(op.Delta)
 	}
-	if c.halted && c.m.Hooks.Idle != nil {
+	if c.halted {
 		s := c.condition()
 		s.irqsOff = true // cli after the hlt
 		c.apply(s)

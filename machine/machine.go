@@ -180,6 +180,7 @@ func (m *Machine) Boot(k Kernel) {
 	for _, c := range m.cpus {
 		c.Time = m.now
 		c.opDue = m.now
+		c.pace = newPace(m, k.Pace, c.ID)
 	}
 }
 

@@ -135,6 +135,7 @@ func (c *CPU) takeNMI() {
 		c.watchdog.at = c.Time + c.m.watchPeriod
 	}
 	irq.From = c.origin()
+	c.taken.add(&irq)
 	code := c.m.kernel.Workload.Interrupt(c, irq)
 	c.nmiRuns = len(code) > 0
 	c.nmiChanged()

@@ -25,8 +25,8 @@ var frameBuffer = PCIRegion{Start: 0xfd000000, Size: 16 << 20, Flags: 8}
 // PCIDevices are the devices of the machine, in the order of their addresses.
 //
 // Departure: the devices are those of a small virtual machine, with made-up addresses.
-// They do nothing, except for the display's memory and the disk. Of their drivers, only
-// virtio-pci is built in.
+// They do nothing, except for the display's memory, the disk, and the port, which reports
+// errors on its link. Of their drivers, only pcieport and virtio-pci are built in.
 func PCIDevices() []PCIDevice {
 	return []PCIDevice{
 		{DevFn: 0x00, Vendor: 0x8086, Device: 0x1237},
@@ -35,5 +35,6 @@ func PCIDevices() []PCIDevice {
 		{DevFn: 0x18, Vendor: 0x1af4, Device: 0x1001, IRQ: 11, Driver: "virtio-pci", Regions: [7]PCIRegion{
 			0: {Start: 0xc000, Size: 128, Flags: 1}, 1: {Start: 0xfebf1000, Size: 4096}, 4: {Start: 0xfe000000, Size: 16384, Flags: 0xc},
 		}},
+		{DevFn: 0x20, Vendor: 0x1b36, Device: 0x000c, IRQ: 24, Driver: "pcieport"},
 	}
 }

@@ -128,8 +128,9 @@ type Place struct {
 type activation struct {
 	code  Code
 	pc    int
-	base  Op   // the processor's state in the activation below
-	left  Time // how much time was left until the next step of the interrupted code
+	pace  uint16 // how fast the code runs this time, see pace.draw; 0: not drawn yet
+	base  Op     // the processor's state in the activation below
+	left  Time   // how much time was left until the next step of the interrupted code
 	kind  actKind
 	irq   Interrupt // for actInterrupt and actNMI
 	asked Time      // for actNMI: when a handler was called

@@ -313,7 +313,7 @@ func TestDeferredStacksOfExitingTasks(t *testing.T) {
 	l := newLab(t, tracer.Config{BufferSizeKB: 16000, DeferredUnwind: true})
 	l.write("options/userstacktrace_delay", "1")
 	l.write("set_event", "raw_syscalls:sys_enter sched")
-	l.ft.Run(machine.Second)
+	l.ft.Run(2 * machine.Second)
 	l.write("tracing_on", "0")
 	waiting, exited, delivered := map[int32]bool{}, map[int32]bool{}, 0
 	for _, r := range l.records() {

@@ -192,7 +192,8 @@ func TestMmiotracePipe(t *testing.T) {
 		"PCIDEV 0000 80861237 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 \n" +
 		"PCIDEV 0008 80867000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 \n" +
 		"PCIDEV 0010 12341111 0 fd000008 0 febf0000 0 0 0 0 1000000 0 1000 0 0 0 0 \n" +
-		"PCIDEV 0018 1af41001 b c001 febf1000 0 0 fe00000c 0 0 80 1000 0 0 4000 0 0 virtio-pci\n"
+		"PCIDEV 0018 1af41001 b c001 febf1000 0 0 fe00000c 0 0 80 1000 0 0 4000 0 0 virtio-pci\n" +
+		"PCIDEV 0020 1b36000c 18 0 0 0 0 0 0 0 0 0 0 0 0 0 0 pcieport\n"
 	if text != head {
 		t.Errorf("%s\nwant\n%s", text, head)
 	}

@@ -18,7 +18,7 @@ func TestNMIsInTheBuffer(t *testing.T) {
 	l.write("events/nmi/nmi_handler/enable", "1")
 	l.m.SetNMIWatchdog(50 * machine.Microsecond)
 	l.ft.Run(100 * machine.Millisecond)
-	line := regexp.MustCompile(`^.{16}-\d+ +\[\d{3}\] (d|D)[.NnpLB]Z(\.|\d)\. +[\d.]+: (nmi_handle <-default_do_nmi|nmi_handler: (perf_event_nmi_handler\(\) delta_ns: \d+ handled: 1|nmi_cpu_backtrace_handler\(\) delta_ns: \d+ handled: 0))$`)
+	line := regexp.MustCompile(`^.{16}-\d+ +\[\d{3}\] (d|D)[.NnpLB]Z(\.|\d)[.1] +[\d.]+: (nmi_handle <-default_do_nmi|nmi_handler: (perf_event_nmi_handler\(\) delta_ns: \d+ handled: 1|nmi_cpu_backtrace_handler\(\) delta_ns: \d+ handled: 0))$`)
 	seen := map[string]int{}
 	for _, text := range body(l.read("trace")) {
 		if strings.Contains(text, "vfs_read") {

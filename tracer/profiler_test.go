@@ -85,7 +85,7 @@ func TestStackTracer(t *testing.T) {
 	l.want("stack_trace", oracle(t, "debian/static/files/stack_trace"))
 	l.want("stack_max_size", "0\n")
 	l.sysctl("stack_tracer_enabled", "1")
-	l.ft.Run(20 * machine.Millisecond)
+	l.ft.Run(200 * machine.Millisecond) // long enough to meet a deep one
 	deepest := l.stackSizes()
 	l.write("stack_trace_filter", "*lock*")
 	l.write("stack_max_size", "0")

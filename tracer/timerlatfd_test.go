@@ -46,12 +46,13 @@ func TestTimerlatFD(t *testing.T) {
 		t.Fatal(err)
 	}
 	const reads = 20
+	const limit = 5 * machine.Millisecond // what runs may go on up to its tick, which comes every 4 ms
 	for range reads {
 		before := l.m.Now()
 		if n, err := h.Read(context.Background(), make([]byte, 100)); n != 0 || err != io.EOF {
 			t.Fatalf("read: %d, %v", n, err)
 		}
-		if d := l.m.Now() - before; d == 0 || d > 3*machine.Millisecond {
+		if d := l.m.Now() - before; d == 0 || d > limit {
 			t.Errorf("a read took %d ns, the period is 1 ms", d)
 		}
 	}

@@ -109,7 +109,7 @@ func (d *disk) request(c *machine.CPU, op uint32, page, pages, bio uint64) *mach
 	return &machine.Request{
 		Dev: DiskMajor << 20, Op: op, Sector: page * pageSectors, Bytes: uint32(bytes), Bio: uint32(bio),
 		Priority: bestEffort, Latency: 40*machine.Microsecond + d.rng.Uint64N(40*machine.Microsecond) + bytes,
-		IRQ: firstDiskIRQ + c.ID, Handler: fmt.Sprintf("virtio0-req.%d", c.ID),
+		IRQ: firstDiskIRQ + c.ID, Handler: diskHandler(c.ID),
 	}
 }
 
@@ -158,3 +158,6 @@ func (w *mix) crossing(code machine.Code) machine.Code {
 	// exit event, two functions are called.
 	return slices.Concat(around[:enter+2], code[2:len(code)-2], around[leave-2:])
 }
+
+// diskHandler is the name of the handler for the interrupts of a CPU's queue.
+func diskHandler(cpu int) string { return fmt.Sprintf("virtio0-req.%d", cpu) }

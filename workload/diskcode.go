@@ -90,8 +90,8 @@ func unplug(a *machine.Assembler) {
 
 // awaitFolio sleeps until a transfer is done.
 func awaitFolio(a *machine.Assembler) {
-	a.Hide("folio_wait_bit_common").Call("io_schedule").Call("schedule").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule")
-	a.Switch(machine.StateUninterruptible).State(0, 0, 0).Return(4)
+	a.Hide("folio_wait_bit_common").Call("io_schedule").Call("schedule").State(0, 1, 0).Hide("__schedule")
+	a.State(machine.FlagIRQsOff, 1, 0).Switch(machine.StateUninterruptible).State(0, 1, 0).Return(1).State(0, 0, 0).Return(3)
 }
 
 // writeCode is a write(2) to a page in the cache.
@@ -146,6 +146,6 @@ func completion(a *machine.Assembler, ends []string) {
 	a.Trace(machine.EvSchedWaking, wakeDisk).Trace(machine.EvSchedWakeup, wakeDisk).Return(len(ends) + 2)
 	a.Hide("__blk_mq_end_request").Trace(machine.EvBlockIODone, 0).Call("blk_mq_free_request").Return(2)
 	a.Return(3).Call("virtqueue_enable_cb").Return(1).Call("_raw_spin_unlock_irqrestore").Return(1)
-	a.State(off|machine.FlagHardIRQ, 0, 0).Return(2).Trace(machine.EvIRQHandlerExit, 0)
+	a.State(off|machine.FlagHardIRQ, 0, 0).Return(2).Trace(machine.EvIRQHandlerExit, irqHandled)
 	endIRQ(a)
 }

@@ -55,8 +55,12 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 	case machine.WatchdogNMI, machine.BacktraceNMI:
 		return w.nmiCode(irq.Kind)
 	case machine.Device:
-		if irq.Request != nil {
+		switch {
+		case irq.Request != nil:
 			return w.disk.done[irq.Request.Op&machine.ReqOp]
+		case irq.IRQ == portIRQ:
+			w.nextPortError(c)
+			return w.port.handler
 		}
 		w.nextDevice(c)
 		return w.device
@@ -88,7 +92,7 @@ func (w *mix) exits() {
 // nextDevice asks for the next interrupt of the device.
 func (w *mix) nextDevice(c *machine.CPU) {
 	c.Interrupt(machine.Interrupt{
-		At: w.m.Now() + w.around(9*machine.Millisecond), Kind: machine.Device, IRQ: 4, Name: "ttyS0",
+		At: w.m.Now() + w.around(9*machine.Millisecond), Kind: machine.Device, IRQ: serialIRQ, Name: "ttyS0",
 	})
 }
 
@@ -100,7 +104,7 @@ func (w *mix) nextDevice(c *machine.CPU) {
 func deviceInterrupt(ks *machine.Kallsyms, sites []machine.Site) (machine.Code, []machine.Site, error) {
 	a := machine.NewAssembler(ks, 120)
 	beginIRQ(a)
-	a.Trace(machine.EvIRQHandlerEntry, 4).Call("serial8250_interrupt").Return(1).Trace(machine.EvIRQHandlerExit, 4)
+	a.Trace(machine.EvIRQHandlerEntry, 0).Call("serial8250_interrupt").Return(1).Trace(machine.EvIRQHandlerExit, irqHandled)
 	endIRQ(a)
 	code, err := a.Code()
 	if err != nil {

@@ -38,6 +38,7 @@ type mix struct {
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image
 	disk     *disk // nil: its driver is not loaded
+	port     port
 }
 
 // choice is a template with its weight.
@@ -76,7 +77,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		w.startTick(c)
 	}
 	w.nextDevice(m.CPUs()[0])
-	return nil
+	return w.startPort()
 }
 
 // kernel makes the machine's kernel from the tables of the model.
@@ -84,6 +85,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
 		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w,
 		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
+		Pace: &stalling,
 	}
 	for _, p := range w.model.Points {
 		k.Points[p.Point] = p.Addr
@@ -233,12 +235,16 @@ const (
 	wakeParent // a process that waits for a child
 	wakeGuest  // a guest that waits for what its process does next
 	wakeDisk   // a process that waits for a block device
+	wakePort   // the thread that handles the port's interrupts
 )
 
 // Wakee implements machine.Workload.
 func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
-	if class == wakeDisk {
+	switch class {
+	case wakeDisk:
 		return w.disk.wakee()
+	case wakePort:
+		return w.port.thread
 	}
 	if class != wakeUser {
 		for _, t := range w.sleepers[class] {

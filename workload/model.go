@@ -101,9 +101,16 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 		return nil, err
 	}
 	m.byKey, m.vals = map[string][]int{}, m.values(ks)
+	enteredOff := map[uint64]bool{}
+	for _, name := range []string{"irqentry_exit_to_user_mode", "arch_exit_to_user_mode_prepare.constprop.0"} {
+		if fn, ok := ks.ByName(name); ok {
+			enteredOff[fn.Addr] = true
+		}
+	}
 	for i := range m.Templates {
 		t := &m.Templates[i]
 		t.code, t.Ops = t.Ops.Code(), Columns{}
+		settle(t.code, m.Sites, enteredOff)
 		m.vals.Assign(t.code, m.Sites)
 		m.byKey[t.Key] = append(m.byKey[t.Key], i)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -147,18 +146,6 @@ func (l *lab) hostFiles() map[string]tracefile.Node {
 		files["/proc/sys/debug/"+f.Name] = f
 	}
 	return files
-}
-
-// interrupts gives the content of /proc/interrupts. Nobody counts the machine's
-// interrupts.
-func (l *lab) interrupts() ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%11s", "")
-	for n := range l.machine.CPUs() {
-		fmt.Fprintf(&b, "%-11s", fmt.Sprintf("CPU%d", n))
-	}
-	b.WriteString("\n")
-	return b.Bytes(), nil
 }
 
 // shellConfig gives the configuration of a shell in the tracefs of the lab's machine,

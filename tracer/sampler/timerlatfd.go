@@ -77,13 +77,14 @@ func (u *timerlatUser) Read(ctx context.Context, _ []byte) (int, error) {
 	gone, done := false, false
 	look := func(m *machine.Machine) error {
 		gone, done = u.v == nil, u.done == u.wanted
+		// The process may have been on its way into a pause when the read began.
+		if _, asleep := u.task.Sleeping(); asleep && !gone && !done && !u.waits {
+			m.Wake(u.task)
+		}
 		return nil
 	}
 	_ = u.s.ft.Do(func(m *machine.Machine) error { // returns no error
 		u.wanted++
-		if _, asleep := u.task.Sleeping(); asleep && !u.waits {
-			m.Wake(u.task)
-		}
 		return look(m)
 	})
 	for !gone && !done {
