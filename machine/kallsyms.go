@@ -311,3 +311,17 @@ func appendUvarint(b []byte, v uint64) []byte {
 	}
 	return append(b, byte(v))
 }
+
+// With gives a table that also has the functions of modules. They must not overlap with
+// those of the table.
+func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
+	all := slices.Concat(k.syms, functions)
+	slices.SortStableFunc(all, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	with := &Kallsyms{syms: all, byName: make(map[string]int32, len(all))}
+	for i := range all {
+		if _, dup := with.byName[all[i].Name]; !dup {
+			with.byName[all[i].Name] = int32(i)
+		}
+	}
+	return with
+}

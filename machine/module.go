@@ -14,6 +14,9 @@ type Module struct {
 	Formats   []string // the constant strings and formats of its calls of trace_printk
 	Direct    []Direct
 	Block     bool // it is the driver of the block device
+	// Symbols are the functions of a module whose addresses are known; then there are no
+	// Functions.
+	Symbols []Symbol
 }
 
 // These modules lie after those that were loaded when the symbol table was read. Each
@@ -50,6 +53,9 @@ func (m *Machine) LoadModule(mod Module) error {
 			k.byName[name] = int32(len(k.syms))
 		}
 		k.syms = append(k.syms, s)
+	}
+	if len(mod.Symbols) > 0 {
+		k = k.With(mod.Symbols)
 	}
 	m.kallsyms = k
 	m.modules = append(m.modules, &mod)

@@ -104,6 +104,7 @@ type Ftrace struct {
 	formats      printk.Formats
 	ptrKey       printk.Key                         // of %p
 	points       [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
+	learned      map[string]*event.Type             // by name, see learnedType
 	changes      changes
 	scratch      []byte
 }
@@ -123,7 +124,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: cmdlines.New(len(m.CPUs()))}
+	ft := &Ftrace{learned: map[string]*event.Type{}, machine: m, cfg: cfg, types: types, cmdlines: cmdlines.New(len(m.CPUs()))}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}

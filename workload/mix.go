@@ -36,7 +36,9 @@ type mix struct {
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image
-	disk     *disk // nil: its driver is not loaded
+	disk     *disk            // nil: its driver is not loaded
+	actors   map[int32]*actor // by wake-up class
+	learned  []machine.Code   // of all activities, by template; nil until the first one begins
 }
 
 // choice is a template with its weight.
@@ -53,7 +55,7 @@ func Start(m *machine.Machine, cfg Config) error {
 	}
 	w := &mix{
 		m: m, model: model, cfg: cfg, rng: m.Rand("workload"), codes: map[string][]choice{},
-		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{},
+		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{}, actors: map[int32]*actor{},
 		ticks: make([]machine.Time, len(m.CPUs())),
 	}
 	kernel, err := w.kernel()
@@ -68,7 +70,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		w.startTick(c)
 	}
 	w.nextDevice(m.CPUs()[0])
-	return nil
+	return w.offerActivities()
 }
 
 // kernel makes the machine's kernel from the tables of the model.
@@ -227,6 +229,9 @@ const (
 
 // Wakee implements machine.Workload.
 func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
+	if class >= WakeNobody {
+		return w.wakeActor(class)
+	}
 	if class == wakeDisk {
 		return w.disk.wakee()
 	}

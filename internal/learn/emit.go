@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ftracelab/machine"
+	evt "ftracelab/tracer/event"
 	"ftracelab/workload"
 )
 
@@ -24,12 +25,27 @@ type emitter struct {
 	real  []int   // the indexes of those that are items, and of the last function of the base
 	ops   workload.Columns
 	state item
+
+	// For activities only: where their events go, the roles by pid, the types of the
+	// events, the names of those that happened, and what counts up.
+	said   *workload.Activities
+	roles  map[int]int
+	types  map[int]*evt.Type
+	names  map[string]bool
+	rounds rounds
+	actors int // how many roles all activities have
 }
 
 // frame is a function on the kernel stack; ret is the address to which it returns.
 type frame struct {
 	machine.Site
 	ret uint64
+}
+
+// ofDevice reports whether a function handles the interrupts of devices, and not those
+// of a system vector.
+func ofDevice(name string) bool {
+	return strings.HasPrefix(name, "handle_") || strings.HasPrefix(name, "__common")
 }
 
 // base gives the functions below a kind of segment. They were entered before it began,
@@ -55,11 +71,14 @@ func base(key string) []string {
 	case "exit":
 		return []string{"asm_sysvec_apic_timer_interrupt"}
 	case "irq":
+		if ofDevice(word[1]) {
+			return []string{"asm_common_interrupt", "common_interrupt"}
+		}
 		return []string{"asm_sysvec_" + word[1], "sysvec_" + word[1]}
 	}
 	thread := map[string]string{
 		"rcu_preempt": "rcu_gp_kthread", "kworker": "worker_thread", "kworker_u": "worker_thread",
-		"ksoftirqd": "smpboot_thread_fn", "migration": "smpboot_thread_fn", "kcompactd": "kcompactd",
+		"jbd2": "kjournald2", "kswapd": "kswapd", "ksoftirqd": "smpboot_thread_fn", "migration": "smpboot_thread_fn", "kcompactd": "kcompactd",
 	}[word[1]]
 	return []string{"ret_from_fork_asm", "ret_from_fork", "kthread", thread}
 }
@@ -149,11 +168,16 @@ func (em *emitter) item(g *segment, i int) {
 	case exit:
 		em.exit(it)
 	case event:
+		if em.said != nil {
+			it.arg = em.wakes(it)
+		}
 		em.trace(it.event, it.arg)
 		em.ops.Delta[len(em.ops.Delta)-1] = scaled(it.delta)
 		if it.event == machine.EvSchedWaking && !wokenLater(g.items[i+1:]) {
 			em.trace(machine.EvSchedWakeup, it.arg)
 		}
+	case saying:
+		em.say(it)
 	case swtch:
 		em.pop(em.real[len(em.real)-1] + 1)
 		em.op(machine.OpSwitchTo, 0, 0)

@@ -27,11 +27,20 @@ func main() {
 	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
 	modelOut := flag.String("o", "", "write the model to this file")
 	subsystems := flag.String("subsystems", os.Getenv("FTRACELAB_SUBSYSTEMS"), "folder of the captures of subsystems, for -check")
+	captured := flag.String("captures", os.Getenv("FTRACELAB_ACTIVITIES"), "folder of the captures of activities")
+	activitiesOut := flag.String("activities", "", "write the activities to this file")
 	only := flag.Bool("check", false, "compare the machine's traces with the captures, and write nothing")
 	about := flag.String("about", "", "with -check: print what is known of this function")
 	flag.Parse()
 	if *only {
 		if err := check(os.Stdout, *dir, *subsystems, *about); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *activitiesOut != "" {
+		if err := learnActivities(oracle(filepath.Join(*dir, "debian")), oracle(*captured), *activitiesOut); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 			os.Exit(1)
 		}

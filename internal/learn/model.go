@@ -175,7 +175,7 @@ func commsOf(records []record, ev *eventTypes) map[int]string {
 }
 
 func isKthread(comm string) bool {
-	for _, p := range []string{"rcu_", "kworker", "ksoftirqd", "migration", "kcompactd"} {
+	for _, p := range []string{"rcu_", "kworker", "ksoftirqd", "migration", "kcompactd", "jbd2/", "kswapd"} {
 		if strings.HasPrefix(comm, p) {
 			return true
 		}
