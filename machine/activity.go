@@ -24,7 +24,7 @@ func (m *Machine) listen(name string, on bool) bool {
 	if ok {
 		m.learned[name] = on
 	}
-	if on && len(begins) > 0 {
+	if on && len(begins) > 0 && m.Hooks.Learned != nil {
 		m.begins = append(m.begins, begins...)
 		m.subsystems[name] = nil
 	}

@@ -40,6 +40,9 @@ type Config struct {
 	// and similar tracers, and without the events that belong to them. Such a kernel
 	// cannot exchange one CPU's snapshot alone.
 	NoLatencyTracers bool
+	// NoExt4 leaves out the events of the modules ext4 and jbd2. They are those of a
+	// file system that the machine uses as soon as somebody listens to its events.
+	NoExt4 bool
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
@@ -118,7 +121,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		return nil, fmt.Errorf("tracer: Config.BufferSizeKB %d: want 1 to %d: %w", cfg.BufferSizeKB, maxBufferSizeKB, syscall.EINVAL)
 	}
 	kernel := events.Kernel{
-		Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers, Retval: cfg.FunctionGraphRetval,
+		Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers, Ext4: !cfg.NoExt4, Retval: cfg.FunctionGraphRetval,
 	}
 	types, err := event.NewTable(kernel.Events()...)
 	if err != nil {

@@ -50,6 +50,9 @@ func (w *mix) offerActivities() error {
 		what := &all.List[i]
 		begun := false
 		w.m.Subsystems(what.Events, func() error {
+			if w.disk != nil {
+				return nil // its driver is another model of the same device
+			}
 			if !loaded {
 				loaded = true
 				if err := w.loadLearned(all); err != nil {

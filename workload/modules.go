@@ -92,10 +92,14 @@ func Modprobe(lab Lab, name string, params []string) error {
 	}
 	done := func() bool { return true }
 	err := lab.Do(func(m *machine.Machine) (err error) {
-		if m.HasModule(name) {
+		loaded := m.HasModule(name) // activities load the driver without a disk
+		if loaded && (!mod.Block || HasDisk(m)) {
 			return nil
 		}
-		if err = m.LoadModule(mod.Module); err != nil || mod.start == nil {
+		if !loaded {
+			err = m.LoadModule(mod.Module)
+		}
+		if err != nil || mod.start == nil {
 			return err
 		}
 		if done, err = mod.start(m, mod.params); err != nil {
