@@ -7,10 +7,12 @@ import (
 
 // Subsystems lets begin run as soon as somebody listens to one of the events with these
 // names ("system:event"), and never again. It runs at the beginning of a Run, between
-// two steps. If it fails, that is a broken invariant of the workload.
+// two steps. With a nil begin, they happen anyway. If it fails, that is a broken invariant of the workload.
 func (m *Machine) Subsystems(names []string, begin func() error) {
 	for _, name := range names {
-		m.subsystems[name] = append(m.subsystems[name], begin)
+		if m.subsystems[name] = append(m.subsystems[name], begin); begin == nil {
+			m.subsystems[name] = nil
+		}
 	}
 }
 

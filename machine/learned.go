@@ -30,6 +30,7 @@ const (
 	QuantityTime                        // Word ns after the event
 	QuantityJiffies                     // Word ticks after the event
 	QuantityRound                       // Word, and Stay.Round more
+	QuantityCPU                         // the number of the CPU
 	QuantityCaller                      // the address to which the innermost function returns
 )
 
@@ -54,6 +55,8 @@ func (s Said) Value(n int) uint64 {
 	switch q.Kind {
 	case QuantityPID:
 		return uint64(c.Current.PID)
+	case QuantityCPU:
+		return uint64(c.ID)
 	case QuantityTime:
 		return c.Time + q.Word
 	case QuantityJiffies:

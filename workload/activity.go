@@ -41,6 +41,9 @@ const maxSleep = 20 * machine.Millisecond
 
 // offerActivities lets the activities begin when they are asked for.
 func (w *mix) offerActivities() error {
+	for _, h := range inside() {
+		w.m.Subsystems([]string{h.Name}, nil)
+	}
 	all, err := loadActivities()
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func Start(m *machine.Machine, cfg Config) error {
 // kernel makes the machine's kernel from the tables of the model.
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
-		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w,
+		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w, Happenings: inside(),
 		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
 	}
 	for _, p := range w.model.Points {

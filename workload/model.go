@@ -100,9 +100,10 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 		return nil, err
 	}
 	m.byKey, m.vals = map[string][]int{}, m.values(ks)
+	within := placesOf(ks)
 	for i := range m.Templates {
 		t := &m.Templates[i]
-		t.code = t.Ops.Code()
+		t.code = within.insert(t.Ops.Code(), m.Sites)
 		m.vals.Assign(t.code, m.Sites)
 		m.byKey[t.Key] = append(m.byKey[t.Key], i)
 	}
