@@ -64,8 +64,11 @@ func (s Said) Value(n int) uint64 {
 	case QuantityRound:
 		return q.Word + c.Current.stay.Round
 	case QuantityCaller:
-		if fs := c.Current.frames; len(fs) > 0 {
-			return fs[len(fs)-1].orig
+		fs := c.Current.frames
+		for n := len(fs) - 1; n >= 0; n-- {
+			if fs[n].orig != 0 { // a function that was jumped to returns to its caller's caller
+				return fs[n].orig
+			}
 		}
 	}
 	return q.Word

@@ -30,6 +30,8 @@ type playing struct {
 	what   *Activity
 	actors []*actor
 	round  uint64
+	once   bool // there is one round, at whose end the leader exits
+	done   bool
 }
 
 // roundPause is the mean time between two rounds.
@@ -48,7 +50,6 @@ func (w *mix) offerActivities() error {
 	if err != nil {
 		return err
 	}
-	var loaded bool
 	for i := range all.List {
 		what := &all.List[i]
 		begun := false
@@ -56,11 +57,8 @@ func (w *mix) offerActivities() error {
 			if w.disk != nil {
 				return nil // its driver is another model of the same device
 			}
-			if !loaded {
-				loaded = true
-				if err := w.loadLearned(all); err != nil {
-					return err
-				}
+			if err := w.loadLearned(all); err != nil {
+				return err
 			}
 			if !begun && byItself[what.Name] {
 				begun = true
@@ -76,10 +74,13 @@ func (w *mix) offerActivities() error {
 // commands.
 var byItself = map[string]bool{"files": true, "network": true, "device": true}
 
-// loadLearned adds the modules and the code of all activities to the kernel.
+// loadLearned adds the modules and the code of all activities to the kernel, once.
 func (w *mix) loadLearned(all *Activities) error {
+	if w.learned != nil {
+		return nil
+	}
 	for _, mod := range all.Modules {
-		if w.m.HasModule(mod.Name) || mod.Name == "dummy" {
+		if w.m.HasModule(mod.Name) || mod.Name == dummyName {
 			continue
 		}
 		if err := w.m.LoadModule(machine.Module{Name: mod.Name, Symbols: mod.Symbols}); err != nil {
@@ -146,6 +147,11 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 		switch {
 		case a.role.Kernel:
 			a.pos = 0
+		case a.act.once:
+			a.act.done = true
+			return machine.Stay{
+				Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: w.pick(sleeps(sysExitGroup)), User: w.userAt(t, 0, sysExitGroup),
+			}
 		case a == a.act.actors[0] && a.waiting:
 			a.act.again()
 		default:

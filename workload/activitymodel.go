@@ -11,7 +11,7 @@ import (
 	"ftracelab/machine"
 )
 
-//go:generate go run ../internal/learn -activities activities.bin.gz
+//go:generate go run ../internal/learn -activities activities.bin.gz -formats ../tracer/event/events/ext4.txt.gz
 
 //go:embed activities.bin.gz
 var activityImage []byte

@@ -31,6 +31,7 @@ func modules() []module {
 			params: map[string]string{"delay": "100", "test_mode": "irq", "burst_size": "1", "cpu_affinity": "-1"},
 			start:  startDelayTest,
 		},
+		dummy(),
 		{Module: machine.Module{
 			Name: "ftrace_direct", Functions: []string{"my_tramp", "my_direct_func"}, Formats: []string{wakingText},
 			Direct: []machine.Direct{{At: "wake_up_process", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayWaking}},

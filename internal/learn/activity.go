@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,7 +55,12 @@ var sources = []source{
 
 // learnActivities makes the embedded activities from captures in dir. o has the captures
 // that show who calls whom.
-func learnActivities(o oracle, dir oracle, out string) error {
+func learnActivities(o oracle, dir oracle, out, formats string) error {
+	if formats != "" {
+		if err := writeFormats(dir, formats); err != nil {
+			return err
+		}
+	}
 	modules, ks, err := readModules(dir)
 	if err != nil {
 		return err
@@ -122,7 +128,7 @@ func readModules(dir oracle) ([]workload.ActivityModule, *machine.Kallsyms, erro
 			names = append(names, mod)
 		}
 		if !slices.ContainsFunc(byName[mod], func(s machine.Symbol) bool { return s.Addr == addr }) {
-			byName[mod] = append(byName[mod], machine.Symbol{Addr: addr, Name: name, Module: mod, Type: typ[0], Traceable: true, Endbr: true})
+			byName[mod] = append(byName[mod], machine.Symbol{Addr: addr, Name: name, Module: mod, Type: typ[0], Traceable: !strings.HasSuffix(name, "cleanup_module"), Endbr: true}) // .exit.text is not traced
 		}
 	}
 	var modules []workload.ActivityModule
@@ -433,4 +439,32 @@ func (l *learner) matters(g *segment, em *emitter) bool {
 		}
 	}
 	return false
+}
+
+// firstModuleID is the id of the first event of the modules that activities use. In the
+// captured kernel, such ids depend on what was loaded before.
+const firstModuleID = 2000
+
+var idLine = regexp.MustCompile(`(?m)^ID: \d+$`)
+
+// writeFormats writes the format files of the modules' events.
+func writeFormats(dir oracle, out string) error {
+	var b bytes.Buffer
+	id := firstModuleID
+	for _, system := range []string{"ext4", "jbd2"} {
+		files, err := filepath.Glob(filepath.Join(string(dir), "files/ext4_graph/events", system, "*/format"))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			text = idLine.ReplaceAll(text, fmt.Appendf(nil, "ID: %d", id))
+			fmt.Fprintf(&b, "==== events/%s/%s\n%s\n", system, filepath.Base(filepath.Dir(file)), bytes.TrimRight(text, "\n"))
+			id++
+		}
+	}
+	return writeGzip(out, b.Bytes())
 }
