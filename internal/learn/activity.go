@@ -312,7 +312,7 @@ func (l *learner) roles(src *source, records []record) (roles []*process) {
 		if len(roles) == 0 || !slices.ContainsFunc(src.others, func(o string) bool { return strings.HasPrefix(name, o) }) {
 			continue
 		}
-		if p.kthread != (strings.Contains(name, "/")) {
+		if p.kthread != strings.Contains(name, "/") {
 			continue
 		}
 		p.comm = name

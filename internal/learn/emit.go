@@ -42,11 +42,9 @@ type frame struct {
 	ret uint64
 }
 
-// ofDevice reports whether a function handles the interrupts of devices, and not those
-// of a system vector.
-func ofDevice(name string) bool {
-	return strings.HasPrefix(name, "handle_") || strings.HasPrefix(name, "__common")
-}
+// ofDevice reports whether a segment is the interrupt of a device, and not that of a
+// system vector.
+func ofDevice(key string) bool { return strings.HasPrefix(key, "irq __common") }
 
 // base gives the functions below a kind of segment. They were entered before it began,
 // or cannot be seen.
@@ -71,9 +69,6 @@ func base(key string) []string {
 	case "exit":
 		return []string{"asm_sysvec_apic_timer_interrupt"}
 	case "irq":
-		if ofDevice(word[1]) {
-			return []string{"asm_common_interrupt", "common_interrupt"}
-		}
 		return []string{"asm_sysvec_" + word[1], "sysvec_" + word[1]}
 	}
 	thread := map[string]string{
@@ -101,7 +96,11 @@ func (em *emitter) emit(g *segment) workload.Template {
 	if len(g.items) > 0 {
 		em.state = g.items[0]
 	}
-	em.base(base(g.key))
+	below := base(g.key)
+	if em.said != nil && ofDevice(g.key) {
+		below = []string{"asm_common_interrupt", "common_interrupt"}
+	}
+	em.base(below)
 	low := 0
 	if under(g.key) != "" {
 		low, em.ops = len(em.stack), workload.Columns{} // the code that switches has called it

@@ -18,7 +18,9 @@ type Kernel struct {
 
 // All returns the events of a kernel that is patched with both series and built with
 // everything except return values.
-func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, Full: true, Ext4: true}.Events() }
+func All() []*event.Type {
+	return Kernel{Stackmap: true, DeferredUnwind: true, Full: true, Ext4: true}.Events()
+}
 
 // Events returns the kernel's events in its order: those of modules, the module that
 // was loaded last first, and then the kernel's own in the order of their ids. The slice
