@@ -25,6 +25,7 @@ const (
 	OpProbe                  // Stay.Probe is called
 	OpSwitchTo               // the next task becomes the current one
 	OpFinish                 // execute Workload.Finish, in a task that has never run before
+	OpLearned                // a Happening: Kernel.Happenings[Arg]
 )
 
 // Flags of an Op; the values are those of the kernel's TRACE_FLAG_*.
@@ -73,10 +74,14 @@ type Kernel struct {
 	Slabs   []Slab // the operands of the slab events
 	// Points are the addresses of tracepoints inside functions, by function and
 	// tracepoint: the return address of the call to the probe.
-	Points   map[Point]uint64
-	Values   *Values // what functions return; OpReturn refers to it
-	Workload Workload
-	Pace     *Pace // nil: the code always takes the same time
+	Points map[Point]uint64
+	Values *Values // what functions return; OpReturn refers to it
+	// Happenings and Pieces belong to the code of learned activities. They may grow while
+	// the machine runs, through AddLearned.
+	Happenings []Happening
+	Pieces     []Piece
+	Workload   Workload
+	Pace       *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
 	// interrupt. It limits the number of different kernel stacks: an interrupt at a new
 	// place in kernel code makes as many new stacks as its handler has functions.
@@ -154,7 +159,10 @@ type Stay struct {
 	Probe func(c *CPU)
 
 	User UserRegs // where user space is during the stay
-	Wait Wait     // what ends a sleep in Code
+	// Round is added to what counts up from round to round of a learned activity
+	// (QuantityRound).
+	Round uint64
+	Wait  Wait // what ends a sleep in Code
 }
 
 // Wait says what a task waits for when it goes to sleep.

@@ -122,6 +122,8 @@ func (c *CPU) step() {
 		if c.m.Hooks.Printk != nil {
 			c.m.Hooks.Printk(c, &c.m.kernel.Printks[op.Arg])
 		}
+	case OpLearned:
+		c.performLearned(op)
 	case OpProbe:
 		t.stay.Probe(c)
 	case OpHalt:

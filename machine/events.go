@@ -97,7 +97,7 @@ const tickLength = Second / hz
 const initialJiffies = 1<<32 - 300*hz
 
 // Jiffies is the kernel's count of ticks.
-func (c *CPU) Jiffies() uint64 { return initialJiffies + c.Time/tickLength }
+func (c *CPU) Jiffies() uint64 { return JiffiesAt(c.Time) }
 
 // perCPU gives the address of a per-CPU object of the kernel.
 func (c *CPU) perCPU(offset uint64) uint64 { return 0xffff88813bc00000 + uint64(c.ID)<<18 + offset }
@@ -177,3 +177,6 @@ func (c *CPU) performSignal(t *Task, _ *activation, op *Op) {
 	c.args.signal = s
 	c.report(op.Event, &c.args.signal)
 }
+
+// JiffiesAt is the count of ticks at a moment.
+func JiffiesAt(t Time) uint64 { return initialJiffies + t/tickLength }

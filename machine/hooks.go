@@ -17,6 +17,8 @@ type Hooks struct {
 	Return func(c *CPU, f *Frame)
 	// Trace runs at a tracepoint that is enabled; tp is only valid during the call.
 	Trace func(c *CPU, tp Tracepoint)
+	// Learned runs where an event of a learned activity happens, if it is enabled.
+	Learned func(c *CPU, said Said)
 	// Critical runs when interrupts or preemption are switched: after they were
 	// switched off, and before they are switched on. p.ID is one of EvIRQDisable,
 	// EvIRQEnable, EvPreemptDisable and EvPreemptEnable; p is only valid during the

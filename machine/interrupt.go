@@ -12,6 +12,9 @@ type Interrupt struct {
 	// Request is the request that a block device has completed; may be nil.
 	Request *Request
 	From    Origin // what it has interrupted; set when it is taken
+	// Piece is 1 more than the index in Kernel.Pieces of the code that handles it; 0: the
+	// workload chooses the code.
+	Piece int32
 
 	sleep  uint64 // which sleep of Task it ends
 	budget *Task  // for Replenish: the deadline task
@@ -87,7 +90,12 @@ func (c *CPU) takeInterrupt() {
 	if irq.budget != nil {
 		c.replenish(irq.budget)
 	}
-	code := c.m.kernel.Workload.Interrupt(c, irq)
+	var code Code
+	if irq.Piece > 0 {
+		code = c.m.kernel.Pieces[irq.Piece-1].Code
+	} else {
+		code = c.m.kernel.Workload.Interrupt(c, irq)
+	}
 	if len(code) > 0 || irq.Task != nil {
 		c.taken.add(&irq) // the others are timers that were cancelled
 	}

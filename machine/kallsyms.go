@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -469,4 +470,41 @@ func appendUvarint(b []byte, v uint64) []byte {
 		v >>= 7
 	}
 	return append(b, byte(v))
+}
+
+// With gives a table that also has the functions of modules. They must not overlap with
+// those of the table.
+func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
+	functions = slices.Clone(functions)
+	slices.SortStableFunc(functions, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	n := &Kallsyms{texts: slices.Clone(k.texts)}
+	n.addrs, n.rows = slices.Grow(n.addrs, len(k.addrs)+len(functions)), slices.Grow(n.rows, len(k.rows)+len(functions))
+	texts, lines := map[string]uint16{}, map[string]*strings.Builder{}
+	at := 0 // the next of k's symbols
+	for _, s := range functions {
+		for ; at < len(k.addrs) && k.addrs[at] <= s.Addr; at++ {
+			n.addrs, n.rows = append(n.addrs, k.addrs[at]), append(n.rows, k.rows[at])
+		}
+		names, ok := lines[s.Module]
+		if !ok {
+			names = new(strings.Builder)
+			lines[s.Module], texts[s.Module] = names, uint16(len(n.texts))
+			n.texts = append(n.texts, symbolText{module: s.Module})
+		}
+		r := symbolRow{uint32(names.Len()), uint32(min(s.Size, math.MaxUint32)), texts[s.Module], s.Type, 0}
+		if s.Traceable {
+			r.flag |= symTraceable
+		}
+		if s.Endbr {
+			r.flag |= symEndbr
+		}
+		names.WriteString(s.Name + "\n")
+		n.addrs, n.rows = append(n.addrs, s.Addr), append(n.rows, r)
+	}
+	n.addrs, n.rows = append(n.addrs, k.addrs[at:]...), append(n.rows, k.rows[at:]...)
+	for module, text := range texts {
+		n.texts[text].names = lines[module].String()
+	}
+	n.indexNames()
+	return n
 }

@@ -70,7 +70,10 @@ type Machine struct {
 	ips         []uint64 // addresses of the patched calls, by site
 	tracepoints *[NumTracepoints]tracepoint
 	enabled     [NumTracepoints]bool
-	watched     bool // a tracepoint of the preemptirq system is enabled
+	learned     map[string]bool           // which events of learned activities are enabled
+	subsystems  map[string][]func() error // what begins when somebody listens to an event
+	begins      []func() error            // what begins at the next step
+	watched     bool                      // a tracepoint of the preemptirq system is enabled
 	tasks       map[int]*Task
 	nextPID     int
 	slab        slab
@@ -106,6 +109,7 @@ func New(cfg Config) (*Machine, error) {
 	m := &Machine{
 		tracepoints: &tracepoints,
 		cfg:         cfg, now: cfg.Boot, kallsyms: ks,
+		learned: map[string]bool{}, subsystems: map[string][]func() error{},
 		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1, smi: smi{at: never},
 	}
 	for id := range cfg.CPUs {
@@ -188,6 +192,7 @@ func (m *Machine) Boot(k Kernel) {
 // CPU). Runs add up: ten short ones do exactly the same, hook for hook, as a single one
 // that is ten times as long.
 func (m *Machine) Run(d Time) {
+	m.beginActivities()
 	end := m.now + d
 	m.touchAll()
 	for m.turn(end) {

@@ -13,6 +13,9 @@ type Module struct {
 	Formats   []string // the constant strings and formats of its calls of trace_printk
 	Direct    []Direct
 	Block     bool // it is the driver of the block device
+	// Symbols are the functions of a module whose addresses are known; then there are no
+	// Functions.
+	Symbols []Symbol
 }
 
 // These modules lie after those that were loaded when the symbol table was read. Each
@@ -46,6 +49,9 @@ func (m *Machine) LoadModule(mod Module) error {
 		for n := range mod.Direct {
 			mod.Direct[n].found(&s)
 		}
+	}
+	if len(mod.Symbols) > 0 {
+		m.kallsyms = m.kallsyms.With(mod.Symbols)
 	}
 	m.modules = append(m.modules, &mod)
 	if m.Hooks.Module != nil {

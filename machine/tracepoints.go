@@ -191,12 +191,16 @@ func Tracepoints() (names []string) {
 //
 // The error names a tracepoint that the machine does not have.
 func (m *Machine) Enable(name string, on bool) error {
+	known := m.listen(name, on)
 	for e := range tracepoints {
 		if tracepoints[e].name == name && e != int(EvNone) {
 			m.enabled[e] = on
 			m.watched = m.enabled[EvIRQDisable] || m.enabled[EvIRQEnable] || m.enabled[EvPreemptDisable] || m.enabled[EvPreemptEnable]
 			return nil
 		}
+	}
+	if known {
+		return nil
 	}
 	return fmt.Errorf("machine: no tracepoint %q", name)
 }

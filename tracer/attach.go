@@ -21,6 +21,7 @@ func (ft *Ftrace) setHooks() {
 	if ft.graph.Active() > 0 {
 		h.Switch = ft.switched
 	}
+	h.Learned = ft.said
 	h.Return, h.Trace, h.Exit = ft.leave, ft.tracepoint, ft.taskExit
 	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
 	h.NMI, h.Hotplug = ft.nmi, ft.hotplug

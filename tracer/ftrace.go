@@ -41,6 +41,9 @@ type Config struct {
 	// and similar tracers, and without the events that belong to them. Such a kernel
 	// cannot exchange one CPU's snapshot alone.
 	NoLatencyTracers bool
+	// NoExt4 leaves out the events of the modules ext4 and jbd2. They are those of a
+	// file system that the machine uses as soon as somebody listens to its events.
+	NoExt4 bool
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
@@ -115,6 +118,7 @@ type Ftrace struct {
 	formats      printk.Formats
 	ptrKey       printk.Key                         // of %p
 	points       [machine.NumTracepoints]pointProbe // by tracepoint, see tracepoints
+	learned      map[string]*event.Type             // by name, see learnedType
 	changes      changes
 	scratch      []byte
 }
@@ -131,14 +135,14 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 		return nil, fmt.Errorf("tracer: Config.ReturnSlots %d: want 0 to %d: %w", cfg.ReturnSlots, slots.Max, syscall.EINVAL)
 	}
 	kernel := events.Kernel{
-		Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers, Retval: cfg.FunctionGraphRetval,
+		Stackmap: !cfg.NoStackmap, DeferredUnwind: cfg.DeferredUnwind, Full: !cfg.NoLatencyTracers, Ext4: !cfg.NoExt4, Retval: cfg.FunctionGraphRetval,
 		Return: cfg.ReturnSlots > 0,
 	}
 	types, err := event.NewTable(kernel.Events()...)
 	if err != nil {
 		return nil, fmt.Errorf("event catalogue: %w", err)
 	}
-	ft := &Ftrace{machine: m, cfg: cfg, types: types, cmdlines: cmdlines.New(len(m.CPUs()))}
+	ft := &Ftrace{learned: map[string]*event.Type{}, machine: m, cfg: cfg, types: types, cmdlines: cmdlines.New(len(m.CPUs()))}
 	for _, t := range types.All() {
 		ft.maxID = max(ft.maxID, t.ID)
 	}

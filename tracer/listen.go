@@ -1,6 +1,8 @@
 package tracer
 
 import (
+	"slices"
+
 	"ftracelab/machine"
 	"ftracelab/tracer/event"
 )
@@ -30,7 +32,7 @@ func (ft *Ftrace) listen() {
 	if ft.followsForks() {
 		names["sched:sched_process_fork"], names["sched:sched_process_free"] = true, true
 	}
-	for _, name := range machine.Tracepoints() {
+	for _, name := range slices.Concat(machine.Tracepoints(), ft.machine.LearnedTracepoints()) {
 		// Enable fails only for a tracepoint that the machine does not have; it has
 		// these.
 		_ = ft.machine.Enable(name, names[name])

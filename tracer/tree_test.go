@@ -35,7 +35,7 @@ func TestTreeIsTheKernels(t *testing.T) {
 }
 
 func checkTree(t *testing.T, top, instance string, events []string) {
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: record.V4(), NoLatencyTracers: true})
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{Stackmap: record.V4(), NoLatencyTracers: true, NoExt4: true})
 	if err := l.fs.Mkdir("instances/foo"); err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +91,12 @@ func compareTree(t *testing.T, ours, theirs, events []string) {
 
 // What comes with the latency tracers is the other kernel's.
 func TestTreeOfLatencyTracers(t *testing.T) {
-	debian, full := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoLatencyTracers: true}).tree("."), map[string]bool{}
+	debian, full := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoLatencyTracers: true, NoExt4: true}).tree("."), map[string]bool{}
 	for line := range strings.Lines(oracle(t, "full/static/tree_find.txt")) {
 		full[strings.TrimSpace(line)] = true
 	}
 	more := 0
-	for _, line := range newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{}).tree(".") {
+	for _, line := range newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoExt4: true}).tree(".") {
 		if !slices.Contains(debian, line) && !strings.Contains(line, "instances") {
 			more++
 			if !full[line] {
@@ -111,7 +111,7 @@ func TestTreeOfLatencyTracers(t *testing.T) {
 
 // Format files are the kernel's, byte for byte.
 func TestFormats(t *testing.T) {
-	l := newLab(t, tracer.Config{Stackmap: record.V4(), NoLatencyTracers: true})
+	l := newLab(t, tracer.Config{Stackmap: record.V4(), NoLatencyTracers: true, NoExt4: true})
 	theirs := map[string]string{}
 	for _, section := range strings.Split(oracle(t, "debian/static/formats_all.txt.gz"), "==== ")[1:] {
 		dir, text, _ := strings.Cut(section, "\n")
@@ -141,7 +141,7 @@ func TestFormats(t *testing.T) {
 
 // available_events is the kernel's, line by line.
 func TestAvailableEvents(t *testing.T) {
-	l := newLab(t, tracer.Config{NoStackmap: true, NoLatencyTracers: true})
+	l := newLab(t, tracer.Config{NoStackmap: true, NoLatencyTracers: true, NoExt4: true})
 	l.want("available_events", oracle(t, "debian/static/files/available_events"))
 }
 

@@ -39,6 +39,8 @@ type mix struct {
 	images   map[string]*image
 	disk     *disk // nil: its driver is not loaded
 	port     port
+	actors   map[int32]*actor // by wake-up class
+	learned  []machine.Code   // of all activities, by template; nil until the first one begins
 }
 
 // choice is a template with its weight.
@@ -55,7 +57,7 @@ func Start(m *machine.Machine, cfg Config) error {
 	}
 	w := &mix{
 		m: m, model: model, cfg: cfg, rng: m.Rand("workload"), codes: map[string][]choice{},
-		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{},
+		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{}, actors: map[int32]*actor{},
 		ticks: make([]machine.Time, len(m.CPUs())),
 	}
 	kernel, err := w.kernel()
@@ -77,13 +79,16 @@ func Start(m *machine.Machine, cfg Config) error {
 		w.startTick(c)
 	}
 	w.nextDevice(m.CPUs()[0])
-	return w.startPort()
+	if err := w.startPort(); err != nil {
+		return err
+	}
+	return w.offerActivities()
 }
 
 // kernel makes the machine's kernel from the tables of the model.
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
-		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w,
+		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w, Happenings: inside(),
 		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
 		Pace: &stalling,
 	}
@@ -240,6 +245,9 @@ const (
 
 // Wakee implements machine.Workload.
 func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
+	if class >= WakeNobody {
+		return w.wakeActor(class)
+	}
 	switch class {
 	case wakeDisk:
 		return w.disk.wakee()

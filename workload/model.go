@@ -107,10 +107,13 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 			enteredOff[fn.Addr] = true
 		}
 	}
+	within := placesOf(ks)
 	for i := range m.Templates {
 		t := &m.Templates[i]
-		t.code, t.Ops = t.Ops.Code(), Columns{}
-		settle(t.code, m.Sites, enteredOff)
+		code := t.Ops.Code()
+		t.Ops = Columns{}
+		settle(code, m.Sites, enteredOff)
+		t.code = within.insert(code, m.Sites)
 		m.vals.Assign(t.code, m.Sites)
 		m.byKey[t.Key] = append(m.byKey[t.Key], i)
 	}

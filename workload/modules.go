@@ -31,6 +31,7 @@ func modules() []module {
 			params: map[string]string{"delay": "100", "test_mode": "irq", "burst_size": "1", "cpu_affinity": "-1"},
 			start:  startDelayTest,
 		},
+		dummy(),
 		{Module: machine.Module{
 			Name: "ftrace_direct", Functions: []string{"my_tramp", "my_direct_func"}, Formats: []string{wakingText},
 			Direct: []machine.Direct{{At: "wake_up_process", Trampoline: "my_tramp", Func: "my_direct_func", Say: sayWaking}},
@@ -92,10 +93,14 @@ func Modprobe(lab Lab, name string, params []string) error {
 	}
 	done := func() bool { return true }
 	err := lab.Do(func(m *machine.Machine) (err error) {
-		if m.HasModule(name) {
+		loaded := m.HasModule(name) // activities load the driver without a disk
+		if loaded && (!mod.Block || HasDisk(m)) {
 			return nil
 		}
-		if err = m.LoadModule(mod.Module); err != nil || mod.start == nil {
+		if !loaded {
+			err = m.LoadModule(mod.Module)
+		}
+		if err != nil || mod.start == nil {
 			return err
 		}
 		if done, err = mod.start(m, mod.params); err != nil {

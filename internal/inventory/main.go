@@ -25,11 +25,11 @@ var kernels = []struct {
 	events     events.Kernel
 	build      tracer.Config
 }{
-	{"debian", "Debian's 6.12.117", events.Kernel{}, tracer.Config{NoStackmap: true}},
+	{"debian", "Debian's 6.12.117", events.Kernel{}, tracer.Config{NoStackmap: true, NoExt4: true}},
 	{
 		"full", "the same with everything switched on",
 		events.Kernel{Full: true, Retval: true},
-		tracer.Config{NoStackmap: true, FunctionProfiler: true, FunctionGraphRetval: true},
+		tracer.Config{NoStackmap: true, NoExt4: true, FunctionProfiler: true, FunctionGraphRetval: true},
 	},
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ftracelab/machine"
+	evt "ftracelab/tracer/event"
 	"ftracelab/workload"
 )
 
@@ -24,6 +25,15 @@ type emitter struct {
 	real  []int   // the indexes of those that are items, and of the last function of the base
 	ops   workload.Columns
 	state item
+
+	// For activities only: where their events go, the roles by pid, the types of the
+	// events, the names of those that happened, and what counts up.
+	said   *workload.Activities
+	roles  map[int]int
+	types  map[int]*evt.Type
+	names  map[string]bool
+	rounds rounds
+	actors int // how many roles all activities have
 }
 
 // frame is a function on the kernel stack; ret is the address to which it returns.
@@ -31,6 +41,10 @@ type frame struct {
 	machine.Site
 	ret uint64
 }
+
+// ofDevice reports whether a segment is the interrupt of a device, and not that of a
+// system vector.
+func ofDevice(key string) bool { return strings.HasPrefix(key, "irq __common") }
 
 // base gives the functions below a kind of segment. They were entered before it began,
 // or cannot be seen.
@@ -59,7 +73,7 @@ func base(key string) []string {
 	}
 	thread := map[string]string{
 		"rcu_preempt": "rcu_gp_kthread", "kworker": "worker_thread", "kworker_u": "worker_thread",
-		"ksoftirqd": "smpboot_thread_fn", "migration": "smpboot_thread_fn", "kcompactd": "kcompactd",
+		"jbd2": "kjournald2", "ksoftirqd": "smpboot_thread_fn", "migration": "smpboot_thread_fn", "kcompactd": "kcompactd",
 	}[word[1]]
 	return []string{"ret_from_fork_asm", "ret_from_fork", "kthread", thread}
 }
@@ -82,7 +96,11 @@ func (em *emitter) emit(g *segment) workload.Template {
 	if len(g.items) > 0 {
 		em.state = g.items[0]
 	}
-	em.base(base(g.key))
+	below := base(g.key)
+	if em.said != nil && ofDevice(g.key) {
+		below = []string{"asm_common_interrupt", "common_interrupt"}
+	}
+	em.base(below)
 	low := 0
 	if under(g.key) != "" {
 		low, em.ops = len(em.stack), workload.Columns{} // the code that switches has called it
@@ -149,11 +167,16 @@ func (em *emitter) item(g *segment, i int) {
 	case exit:
 		em.exit(it)
 	case event:
+		if em.said != nil {
+			it.arg = em.wakes(it)
+		}
 		em.trace(it.event, it.arg)
 		em.ops.Delta[len(em.ops.Delta)-1] = scaled(it.delta)
 		if it.event == machine.EvSchedWaking && !wokenLater(g.items[i+1:]) {
 			em.trace(machine.EvSchedWakeup, it.arg)
 		}
+	case saying:
+		em.say(it)
 	case swtch:
 		em.pop(em.real[len(em.real)-1] + 1)
 		em.op(machine.OpSwitchTo, 0, 0)

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"ftracelab/machine"
+	evt "ftracelab/tracer/event"
 )
 
 // eventTypes holds the numbers of the event types in the captures.
 type eventTypes struct {
 	entry, exit int
 	byID        map[int]machine.Event
+	said        map[int]*evt.Type // what activities take with its arguments
 }
 
 func newEventTypes(ids map[string]int) *eventTypes {
@@ -25,6 +27,10 @@ func newEventTypes(ids map[string]int) *eventTypes {
 
 // event takes a record that is not that of a function.
 func (s *stream) event(r *record, delta uint64) {
+	if s.ev.said[r.typ] != nil {
+		s.put(item{kind: saying, delta: delta, flags: r.flags, preempt: r.preempt, rec: r})
+		return
+	}
 	e, ok := s.ev.byID[r.typ]
 	if !ok {
 		return

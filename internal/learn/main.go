@@ -36,6 +36,9 @@ func main() {
 	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
 	modelOut := flag.String("o", "", "write the model to this file")
 	subsystems := flag.String("subsystems", os.Getenv("FTRACELAB_SUBSYSTEMS"), "folder of the captures of subsystems, for -check")
+	captured := flag.String("captures", os.Getenv("FTRACELAB_ACTIVITIES"), "folder of the captures of activities")
+	activitiesOut := flag.String("activities", "", "write the activities to this file")
+	formatsOut := flag.String("formats", "", "with -activities: write the format files of ext4 and jbd2 to this file")
 	only := flag.Bool("check", false, "compare the machine's traces with the captures, and write nothing")
 	about := flag.String("about", "", "with -check: print what is known of this function")
 	table := flag.String("stacks", "", "measure the stacks of the captures and of the machine, and write the table to this file")
@@ -57,6 +60,17 @@ func main() {
 	}
 	if *only {
 		if err := check(os.Stdout, *dir, *subsystems, *about); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *activitiesOut != "" {
+		if *captured == "" {
+			fmt.Fprintln(os.Stderr, "learn: FTRACELAB_ACTIVITIES is not set, the activities stay as they are")
+			return
+		}
+		if err := learnActivities(oracle(filepath.Join(*dir, "debian")), oracle(*captured), *activitiesOut, *formatsOut); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 			os.Exit(1)
 		}

@@ -119,7 +119,7 @@ func (l *learner) processes(records []record) {
 		s := streams[key]
 		if s == nil {
 			comm := comms[r.pid]
-			s = &stream{ev: l.ev, cs: l.cs, comm: comm, idle: r.pid == 0, kthread: isKthread(comm)}
+			s = &stream{ev: l.ev, cs: l.cs, comm: comm, idle: r.pid == 0, kthread: isKthread(comm) || l.ev.said != nil && strings.HasPrefix(comm, "jbd2/")}
 			streams[key] = s
 			order = append(order, key)
 			l.procs = append(l.procs, &process{

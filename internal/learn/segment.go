@@ -15,6 +15,7 @@ type item struct {
 	delta   uint64 // the task's own time before it, in ns of the capture
 	flags   uint8
 	preempt uint8
+	raises  int32   // for saying: 1 more than the index of the interrupt that follows from it
 	rec     *record // for an event: its record; for swtch: the sched_switch before it on the CPU
 }
 
@@ -28,6 +29,7 @@ const (
 	halt
 	scheduling // the code of a switch was cut out here
 	finishing  // the code at the beginning of a task was cut out here
+	saying     // an event that activities take with its arguments
 )
 
 // segment is a sequence of items that belong together, and the reason why they ran.

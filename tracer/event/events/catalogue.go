@@ -13,12 +13,15 @@ type Kernel struct {
 	DeferredUnwind bool // patched with deferred unwinding: its two records
 	Full           bool // built with everything switched on, unlike Debian's
 	Return         bool // patched with the tracer return of 2008: ftrace:fn_ret
+	Ext4           bool // the modules ext4 and jbd2 are loaded
 	Retval         bool // built to record what functions return: FuncgraphExitRetval instead of FuncgraphExit
 }
 
 // All returns the events of a kernel that is patched with both series and built with
 // everything except return values.
-func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, Full: true}.Events() }
+func All() []*event.Type {
+	return Kernel{Stackmap: true, DeferredUnwind: true, Full: true, Ext4: true}.Events()
+}
 
 // Events returns the kernel's events in its order: those of modules, the module that
 // was loaded last first, and then the kernel's own in the order of their ids. The slice
@@ -31,7 +34,7 @@ func All() []*event.Type { return Kernel{Stackmap: true, DeferredUnwind: true, F
 // Kernel: available_events lists them in this order; the ftrace system has the lowest
 // ids, as enum trace_type does. A module's are put in front (__register_event).
 func (k Kernel) Events() []*event.Type {
-	all := slices.DeleteFunc(slices.Concat(Declared(), otherTypes(), fullTypes()), func(t *event.Type) bool { return !k.has(t) })
+	all := slices.DeleteFunc(slices.Concat(Declared(), otherTypes(), fullTypes(), ext4Types()), func(t *event.Type) bool { return !k.has(t) })
 	if k.Retval {
 		all[slices.Index(all, FuncgraphExit.Type)] = FuncgraphExitRetval.Type
 	}
@@ -52,6 +55,8 @@ func (k Kernel) has(t *event.Type) bool {
 		}
 	case "initcall":
 		return t.Name != "initcall_finish" || (t.ID == movedID) == k.Stackmap
+	case "ext4", "jbd2":
+		return k.Ext4
 	case "preemptirq", "osnoise", "ext2", "rv":
 		return k.Full
 	}
@@ -72,7 +77,7 @@ func order(t *event.Type) int {
 // OfModule reports whether an event belonged to a module in the kernel that was
 // captured.
 func OfModule(t *event.Type) bool {
-	return t.System == "9p" || t.System == "fscache" || t.System == "netfs"
+	return t.System == "9p" || t.System == "fscache" || t.System == "netfs" || t.System == "ext4" || t.System == "jbd2"
 }
 
 // Declared returns the events that are declared here as Go structs, in the order of

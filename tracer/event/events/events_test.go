@@ -82,6 +82,9 @@ func TestPatchedKernel(t *testing.T) {
 	all := events.All()
 	var more []string
 	for _, typ := range all {
+		if typ.System == "ext4" || typ.System == "jbd2" {
+			continue // of modules, and not of the patches
+		}
 		switch old := plain.ByName(typ.System, typ.Name); {
 		case old == nil:
 			more = append(more, typ.String())
@@ -152,7 +155,7 @@ func TestAllIsATableInOrder(t *testing.T) {
 	if _, err := event.NewTable(all...); err != nil {
 		t.Error(err)
 	}
-	if first := all[0]; first.String() != "9p/9p_client_req" {
+	if first := all[0]; first.String() != "jbd2/jbd2_write_superblock" {
 		t.Errorf("%s comes first", first)
 	}
 	declared := events.Declared()

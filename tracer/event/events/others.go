@@ -29,6 +29,12 @@ var othersText []byte
 //go:embed full.txt.gz
 var fullText []byte
 
+// ext4Text are the format files of the events of the modules ext4 and jbd2, as they were
+// in another boot of Debian's kernel. Their ids are ours.
+//
+//go:embed ext4.txt.gz
+var ext4Text []byte
+
 // movedID is the id of initcall:initcall_finish in a kernel with the stack map, in
 // which stack_id has its usual one.
 const movedID = 1529
@@ -48,6 +54,15 @@ var fullTypes = sync.OnceValue(func() []*event.Type {
 	types, err := parseOthers(fullText)
 	if err != nil {
 		panic(fmt.Sprintf("events: invariant: full.txt.gz: %v", err))
+	}
+	return types
+})
+
+// ext4Types are the events of ext4Text.
+var ext4Types = sync.OnceValue(func() []*event.Type {
+	types, err := parseOthers(ext4Text)
+	if err != nil {
+		panic(fmt.Sprintf("events: invariant: ext4.txt.gz: %v", err))
 	}
 	return types
 })

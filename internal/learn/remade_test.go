@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/gob"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"ftracelab/internal/testutil"
+	"ftracelab/workload"
+)
+
+// TestActivitiesAreCurrent: the embedded activities and formats are what the captures give.
+// The activities are compared after decoding: gob numbers types by what the process has
+// encoded before.
+func TestActivitiesAreCurrent(t *testing.T) {
+	captured := os.Getenv("FTRACELAB_ACTIVITIES")
+	if captured == "" {
+		t.Skip("FTRACELAB_ACTIVITIES is not set: it names the captures of activities")
+	}
+	dir := t.TempDir()
+	activities, formats := filepath.Join(dir, "activities"), filepath.Join(dir, "formats")
+	o := oracle(filepath.Join(testutil.Oracle(t), "debian"))
+	if err := learnActivities(o, oracle(captured), activities, formats); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(decoded(t, activities), decoded(t, "../../workload/activities.bin.gz")) {
+		t.Error("activities.bin.gz: run go generate ./workload")
+	}
+	if !bytes.Equal(testutil.Gunzip(t, formats), testutil.Gunzip(t, "../../tracer/event/events/ext4.txt.gz")) {
+		t.Error("ext4.txt.gz: run go generate ./workload")
+	}
+}
+
+func decoded(t *testing.T, name string) *workload.Activities {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := new(workload.Activities)
+	if err := gob.NewDecoder(z).Decode(a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,82 @@
+package workload
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/gob"
+	"fmt"
+	"sync"
+
+	"ftracelab/machine"
+)
+
+//go:generate go run ../internal/learn -activities activities.bin.gz -formats ../tracer/event/events/ext4.txt.gz
+
+//go:embed activities.bin.gz
+var activityImage []byte
+
+// Activities is what was learned of subsystems that the machine does not model: which
+// functions run when a file is written or a packet sent, which events they pass, and in
+// which task.
+type Activities struct {
+	Modules    []ActivityModule
+	Sites      []machine.Site
+	Slabs      []machine.Slab
+	Happenings []machine.Happening
+	Templates  []Template
+	Pieces     []ActivityPiece
+	List       []Activity
+}
+
+// ActivityModule is a module of the captured kernel, with its functions at their
+// addresses.
+type ActivityModule struct {
+	Name    string
+	Symbols []machine.Symbol
+}
+
+// ActivityPiece is the handling of an interrupt that an event raises.
+type ActivityPiece struct {
+	Template int
+	After    machine.Time
+	IRQ      int
+	Handler  string
+}
+
+// Activity is one kind of work: what a process did in a capture, and what kernel threads
+// and other processes did for it.
+type Activity struct {
+	Name   string
+	Doc    string
+	Events []string // the events that happen in it, sorted
+	Roles  []Role   // the first one is the process that begins a round
+	Step   uint64   // how much QuantityRound grows from round to round
+}
+
+// Role is a task of an activity. In its code, EvSchedWaking with the operand
+// [WakeRole] + n wakes role n, counted through all activities.
+type Role struct {
+	Comm   string
+	Kernel bool
+	Stays  []ScriptStay
+}
+
+// WakeRole is the operand of wake-ups in the code of an activity that wake its first
+// role. Smaller ones are the wake-up classes of all other code; WakeNobody wakes none.
+const (
+	WakeRole   = 1 << 8
+	WakeNobody = WakeRole - 1
+)
+
+var loadActivities = sync.OnceValues(func() (*Activities, error) {
+	z, err := gzip.NewReader(bytes.NewReader(activityImage))
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	a := new(Activities)
+	if err := gob.NewDecoder(z).Decode(a); err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	return a, nil
+})
