@@ -139,6 +139,8 @@ func (c *CPU) idling(halted bool) {
 
 // The functions in which interrupts are switched on the way into the kernel and out of
 // it. Nothing calls a hook there, so they are on no stack.
+//
+// Departure: the kernel's stack walk finds them, as it does not need hooks.
 const (
 	intoInterrupt = "irqentry_enter"
 	outOfKernel   = "irqentry_exit" // from an interrupt to kernel code

@@ -376,7 +376,7 @@ func (capturedFiles) Stat(path string) (dynevent.UserFile, error) {
 
 func checkErrorCases(t *testing.T, capture, text string, least int) {
 	others := readOtherCases(t)
-	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true, NoLatencyTracers: true, Files: capturedFiles{}})
+	l := newLabOn(t, machine.Config{CPUs: 2}, tracer.Config{NoStackmap: true, NoLatencyTracers: true, NoExt4: true, Files: capturedFiles{}})
 	l.write("buffer_size_kb", "256")
 	for name := range others.absent {
 		if _, err := l.fs.Lookup(name); err == nil {

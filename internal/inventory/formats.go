@@ -124,7 +124,8 @@ func kernelFormats(oracle, kernel string) ([]event.FormatFile, error) {
 	return event.SplitFormats(all)
 }
 
-// appendOwn lists the events that neither kernel has.
+// appendOwn lists the events that neither kernel has: those of the proposed series, and
+// those of modules that were not loaded.
 func appendOwn(out []byte, oracle string) ([]byte, error) {
 	known := map[string]bool{}
 	for _, k := range kernels {
@@ -136,12 +137,18 @@ func appendOwn(out []byte, oracle string) ([]byte, error) {
 			known[f.System+":"+f.Name] = true
 		}
 	}
-	var own []string
+	var proposed, modules []string
 	for _, t := range events.All() {
-		if name := t.System + ":" + t.Name; !known[name] {
-			own = append(own, name)
+		name := t.System + ":" + t.Name
+		switch {
+		case known[name]:
+		case events.OfModule(t):
+			modules = append(modules, name)
+		default:
+			proposed = append(proposed, name)
 		}
 	}
 	out = append(out, "\n## Not in a plain 6.12\n"...)
-	return appendNames(out, "From the proposed series for stackmap and deferred unwinding", own), nil
+	out = appendNames(out, "From the proposed series for stackmap and deferred unwinding", proposed)
+	return appendNames(append(out, '\n'), "Of modules that were not loaded for these captures", modules), nil
 }

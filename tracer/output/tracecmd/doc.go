@@ -13,8 +13,9 @@
 //	err := p.Print(ctx, os.Stdout, []tracecmd.Buffer{{CPUs: 2, Source: records}})
 //
 // Departure: of a trace_printk (bprint) only the place is printed, not the arguments.
-// Records of the blk tracer are not printed. There are no plugins for cfg80211, jbd2,
-// kvm, mac80211, scsi and xen: the print fmt prints their events.
+// Records of the blk tracer are not printed. There are no plugins for cfg80211, kvm,
+// mac80211, scsi and xen: the print fmt prints their events. Of the plugin jbd2 there is
+// what it makes of a time in jiffies: the number of jiffies.
 //
 // Departure: libtraceevent 1.7.1 fails to parse the print fmt of the events of
 // maple_tree, so it prints their fields. Here they are parsed.

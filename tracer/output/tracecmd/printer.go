@@ -59,6 +59,7 @@ func New(cfg Config) *Printer {
 	p.comms.parse(cfg.Cmdlines)
 	texts := parsePrintk(cfg.Printk)
 	p.env = event.Env{
+		HZ:      1000, // a jiffy is printed as one, see process_jiffies_to_msecs in plugin_jbd2.c
 		Symbols: p.syms, Library: true,
 		Strings: func(addr uint64) (string, bool) { s, ok := texts[addr]; return s, ok },
 	}
