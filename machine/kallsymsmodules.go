@@ -1,0 +1,82 @@
+package machine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// with returns a table to which the functions of a module were added. They are of one
+// size, and come behind all other symbols.
+func (k *Kallsyms) with(module string, names []string, addr uint64, size uint32) *Kallsyms {
+	text := slices.IndexFunc(k.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
+	n := &Kallsyms{addrs: slices.Clone(k.addrs), rows: slices.Clone(k.rows), texts: slices.Clone(k.texts)}
+	if text == 0 {
+		text = len(n.texts)
+		n.texts = append(n.texts, symbolText{})
+	}
+	var lines strings.Builder
+	for i, name := range names {
+		n.addrs = append(n.addrs, addr+uint64(i)*uint64(size))
+		n.rows = append(n.rows, symbolRow{uint32(lines.Len()), size, uint16(text), 't', symTraceable | symEndbr})
+		lines.WriteString(name + "\n")
+	}
+	n.texts[text] = symbolText{module, lines.String()}
+	n.indexNames()
+	return n
+}
+
+// without returns a table without the symbols of a module that with has added.
+func (k *Kallsyms) without(module string) *Kallsyms {
+	n := &Kallsyms{texts: slices.Clone(k.texts)}
+	for i, r := range k.rows {
+		if k.texts[r.text].module != module {
+			n.addrs, n.rows = append(n.addrs, k.addrs[i]), append(n.rows, r)
+		}
+	}
+	for i, t := range n.texts {
+		if t.module == module {
+			n.texts[i] = symbolText{}
+		}
+	}
+	n.indexNames()
+	return n
+}
+
+// With gives a table that also has the functions of modules. They must not overlap with
+// those of the table.
+func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
+	functions = slices.Clone(functions)
+	slices.SortStableFunc(functions, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	n := &Kallsyms{texts: slices.Clone(k.texts)}
+	n.addrs, n.rows = slices.Grow(n.addrs, len(k.addrs)+len(functions)), slices.Grow(n.rows, len(k.rows)+len(functions))
+	texts, lines := map[string]uint16{}, map[string]*strings.Builder{}
+	at := 0 // the next of k's symbols
+	for _, s := range functions {
+		for ; at < len(k.addrs) && k.addrs[at] <= s.Addr; at++ {
+			n.addrs, n.rows = append(n.addrs, k.addrs[at]), append(n.rows, k.rows[at])
+		}
+		names, ok := lines[s.Module]
+		if !ok {
+			names = new(strings.Builder)
+			lines[s.Module], texts[s.Module] = names, uint16(len(n.texts))
+			n.texts = append(n.texts, symbolText{module: s.Module})
+		}
+		r := symbolRow{uint32(names.Len()), uint32(min(s.Size, math.MaxUint32)), texts[s.Module], s.Type, 0}
+		if s.Traceable {
+			r.flag |= symTraceable
+		}
+		if s.Endbr {
+			r.flag |= symEndbr
+		}
+		names.WriteString(s.Name + "\n")
+		n.addrs, n.rows = append(n.addrs, s.Addr), append(n.rows, r)
+	}
+	n.addrs, n.rows = append(n.addrs, k.addrs[at:]...), append(n.rows, k.rows[at:]...)
+	for module, text := range texts {
+		n.texts[text].names = lines[module].String()
+	}
+	n.indexNames()
+	return n
+}
