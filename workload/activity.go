@@ -46,23 +46,26 @@ func (w *mix) offerActivities() error {
 	for _, h := range inside() {
 		w.m.Subsystems([]string{h.Name}, nil)
 	}
-	all, err := loadActivities()
+	offers, err := loadActivityEvents()
 	if err != nil {
 		return err
 	}
-	for i := range all.List {
-		what := &all.List[i]
+	for i, offer := range offers {
 		begun := false
-		w.m.Subsystems(what.Events, func() error {
+		w.m.Subsystems(offer.Events, func() error {
 			if w.disk != nil {
 				return nil // its driver is another model of the same device
+			}
+			all, err := loadActivities()
+			if err != nil {
+				return err
 			}
 			if err := w.loadLearned(all); err != nil {
 				return err
 			}
-			if !begun && byItself[what.Name] {
+			if !begun && byItself[offer.Name] {
 				begun = true
-				w.play(all, what)
+				w.play(all, &all.List[i])
 			}
 			return nil
 		})

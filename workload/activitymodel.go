@@ -69,14 +69,52 @@ const (
 	WakeNobody = WakeRole - 1
 )
 
+// ActivityEvents names an activity and the events that happen in it. The image begins
+// with those of all activities, so that a machine can offer them before it unpacks the
+// rest.
+type ActivityEvents struct {
+	Name   string
+	Events []string
+}
+
+// loadActivityEvents reads the beginning of the image.
+var loadActivityEvents = sync.OnceValues(func() (offers []ActivityEvents, err error) {
+	_, err = openActivities(&offers)
+	return offers, err
+})
+
+// loadActivities unpacks the image.
 var loadActivities = sync.OnceValues(func() (*Activities, error) {
-	z, err := gzip.NewReader(bytes.NewReader(activityImage))
+	var offers []ActivityEvents
+	d, err := openActivities(&offers)
 	if err != nil {
-		return nil, fmt.Errorf("activities: %w", err)
+		return nil, err
 	}
 	a := new(Activities)
-	if err := gob.NewDecoder(z).Decode(a); err != nil {
+	if err := d.Decode(a); err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	return a, nil
 })
+
+// openActivities reads the offers and returns the decoder, which stands before the
+// Activities.
+func openActivities(offers *[]ActivityEvents) (*gob.Decoder, error) {
+	z, err := gzip.NewReader(bytes.NewReader(activityImage))
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	d := gob.NewDecoder(z)
+	if err := d.Decode(offers); err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	return d, nil
+}
+
+// Offers gives the events of each activity.
+func (a *Activities) Offers() (offers []ActivityEvents) {
+	for i := range a.List {
+		offers = append(offers, ActivityEvents{a.List[i].Name, a.List[i].Events})
+	}
+	return offers
+}

@@ -17,13 +17,20 @@ const dummyName = "dummy"
 // Departure: the driver makes no device after it is loaded, its functions are not called
 // otherwise, and its init section stays in the symbol table while it is loaded.
 func dummy() module {
-	mod := module{Module: machine.Module{Name: dummyName}, start: startDummy, end: endDummy}
-	if all, err := loadActivities(); err == nil {
-		if n := slices.IndexFunc(all.Modules, func(m ActivityModule) bool { return m.Name == dummyName }); n >= 0 {
-			mod.Symbols = all.Modules[n].Symbols
-		}
+	return module{Module: machine.Module{Name: dummyName}, symbols: dummySymbols, start: startDummy, end: endDummy}
+}
+
+// dummySymbols are the functions of the driver.
+func dummySymbols() ([]machine.Symbol, error) {
+	all, err := loadActivities()
+	if err != nil {
+		return nil, err
 	}
-	return mod
+	n := slices.IndexFunc(all.Modules, func(m ActivityModule) bool { return m.Name == dummyName })
+	if n < 0 {
+		return nil, fmt.Errorf("module %s: %w", dummyName, syscall.ENOENT)
+	}
+	return all.Modules[n].Symbols, nil
 }
 
 func startDummy(m *machine.Machine, _ map[string]string) (done func() bool, err error) {

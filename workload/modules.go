@@ -13,7 +13,9 @@ import (
 // modules that belong to the kernel's own tests of tracing.
 type module struct {
 	machine.Module
-	params map[string]string // the defaults of the parameters, by name
+	// symbols gives the functions of a module whose addresses are known; it may be nil.
+	symbols func() ([]machine.Symbol, error)
+	params  map[string]string // the defaults of the parameters, by name
 	// start does what the module's init function does; done reports whether that has
 	// returned.
 	start func(m *machine.Machine, params map[string]string) (done func() bool, err error)
@@ -97,7 +99,10 @@ func Modprobe(lab Lab, name string, params []string) error {
 		if loaded && (!mod.Block || HasDisk(m)) {
 			return nil
 		}
-		if !loaded {
+		if !loaded && mod.symbols != nil {
+			mod.Symbols, err = mod.symbols()
+		}
+		if !loaded && err == nil {
 			err = m.LoadModule(mod.Module)
 		}
 		if err != nil || mod.start == nil {

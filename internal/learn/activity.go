@@ -82,7 +82,11 @@ func learnActivities(o oracle, dir oracle, out, formats string) error {
 	}
 	made.Sites, made.Slabs = cs.asm.Sites, em.slabs.list
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(made); err != nil {
+	e := gob.NewEncoder(&b)
+	if err := e.Encode(made.Offers()); err != nil {
+		return err
+	}
+	if err := e.Encode(made); err != nil {
 		return err
 	}
 	return writeGzip(out, b.Bytes())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/gob"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -48,9 +49,13 @@ func decoded(t *testing.T, name string) *workload.Activities {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := new(workload.Activities)
-	if err := gob.NewDecoder(z).Decode(a); err != nil {
+	var offers []workload.ActivityEvents
+	a, d := new(workload.Activities), gob.NewDecoder(z)
+	if err := errors.Join(d.Decode(&offers), d.Decode(a)); err != nil {
 		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(offers, a.Offers()) {
+		t.Errorf("%s begins with the events of other activities", name)
 	}
 	return a
 }
