@@ -5,10 +5,40 @@ import (
 	"fmt"
 )
 
+// The kernel prints some things as they are when the text is read. They are in no file of a
+// capture, so a line may differ in them.
+const (
+	Jiffies    = "jiffies"               // the age of an inode, from the jiffies of that moment
+	EndedTasks = "frames of ended tasks" // the kernel has forgotten the mappings; the capture kept them
+)
+
+// excuse says why the kernel's line may differ from ours; "" if it may not.
+func excuse(got, want []byte) string {
+	switch {
+	case bytes.Contains(got, []byte("[unknown jiffies]")):
+		return Jiffies
+	case userAddress.Match(want) && userPlace.Match(got):
+		return EndedTasks
+	}
+	return ""
+}
+
 // Difference describes the first line in which got and t differ; "" if they do not
 // differ.
 func (t *Text) Difference(got []byte) string {
+	first, _ := t.difference(got, func(_, _ []byte) string { return "" })
+	return first
+}
+
+// Excused is as Difference, but it counts the lines that differ for one of the reasons
+// above and goes on.
+func (t *Text) Excused(got []byte) (first string, excused map[string]int) {
+	return t.difference(got, excuse)
+}
+
+func (t *Text) difference(got []byte, excuse func(got, want []byte) string) (first string, excused map[string]int) {
 	want := t.Content
+	excused = map[string]int{}
 	if t.Part {
 		// If the part that was kept ends inside a line, our text is cut at the same
 		// place.
@@ -29,11 +59,18 @@ func (t *Text) Difference(got []byte) string {
 		if i < len(w) {
 			b = w[i]
 		}
-		if i >= len(g) || i >= len(w) || !p.same(a, b) {
-			return fmt.Sprintf("line %d of %d, kernel %d:\n  got  %.200q\n  want %.200q", i+1, len(g), len(w), a, b)
+		if i < len(g) && i < len(w) {
+			if p.same(a, b) {
+				continue
+			}
+			if why := excuse(a, b); why != "" {
+				excused[why]++
+				continue
+			}
 		}
+		return fmt.Sprintf("line %d of %d, kernel %d:\n  got  %.200q\n  want %.200q", i+1, len(g), len(w), a, b), excused
 	}
-	return ""
+	return "", excused
 }
 
 func firstLines(text []byte, n int) []byte {

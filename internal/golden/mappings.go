@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,8 +34,8 @@ type file struct {
 // mappings makes files maps.PID from a text and from our text, got, which has addresses
 // where the other has places in files.
 func (t *Text) mappings(got []byte, dir string, opt capture.Options) (map[string][]byte, error) {
-	if !t.hasFiles() {
-		return nil, nil
+	if kept, err := filepath.Glob(filepath.Join(dir, "maps.*")); !t.hasFiles() || len(kept) > 0 || err != nil {
+		return nil, err
 	}
 	tgids, err := t.stackOwners(dir, opt)
 	if err != nil {

@@ -27,7 +27,12 @@ func (t *Text) Render(opt capture.Options, scratch string) (_ []byte, err error)
 	}
 	t.Facts = append(t.Facts, "mapped files")
 	for name, text := range added {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // never through a link to the capture
+		if err != nil {
+			return nil, err
+		}
+		_, err = file.Write(text)
+		if err = errors.Join(err, file.Close()); err != nil {
 			return nil, err
 		}
 	}
