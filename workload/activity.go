@@ -75,7 +75,7 @@ func (w *mix) offerActivities() error {
 
 // byItself are the activities that go on all the time; the others are asked for by
 // commands.
-var byItself = map[string]bool{"files": true, "network": true, "device": true}
+var byItself = map[string]bool{"files": true, "network": true, "device": true, "memory": true}
 
 // loadLearned adds the modules and the code of all activities to the kernel, once.
 func (w *mix) loadLearned(all *Activities) error {

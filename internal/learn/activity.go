@@ -23,7 +23,8 @@ type source struct {
 	dir       string
 	systems   []string // whose events are taken from the capture with their arguments
 	leader    string   // the program of the process that begins a round
-	others    []string // the names of the other tasks
+	others    []string // how the names of the other processes begin
+	threads   []string // how the names of the kernel threads begin
 	only      bool     // only what has such an event
 }
 
@@ -32,7 +33,7 @@ var sources = []source{
 	{
 		name: "files", doc: "a process makes, writes, reads, renames and removes files on an ext4, with its journal, writeback and block device",
 		dir: "files/ext4_graph", systems: []string{"ext4", "jbd2", "writeback", "block", "filemap"}, leader: "fsop",
-		others: []string{"jbd2/", "kworker/"},
+		threads: []string{"jbd2/", "kworker/"},
 	},
 	{
 		name: "network", doc: "two processes talk through TCP and UDP on the loopback",
@@ -42,6 +43,11 @@ var sources = []source{
 	{
 		name: "device", doc: "a ping through a network device",
 		dir: "net/net_graph", systems: []string{"net", "tcp", "sock", "skb", "napi", "udp", "fib", "fib6", "qdisc", "neigh"}, leader: "busybox",
+	},
+	{
+		name: "memory", doc: "a process writes to memory when none is free: kswapd, kcompactd and the process itself reclaim some, and pages go to the swap",
+		dir: "mem/mem_graph", systems: []string{"vmscan", "compaction", "migrate", "block"}, leader: "eat",
+		threads: []string{"kswapd", "kcompactd", "kworker/"}, only: true,
 	},
 	{
 		name: "modules", doc: "a module is loaded",
@@ -313,10 +319,11 @@ func (l *learner) roles(src *source, records []record) (roles []*process) {
 	names := lastNames(records, l.ev)
 	for _, p := range rest {
 		name := names[p.pid]
-		if len(roles) == 0 || !slices.ContainsFunc(src.others, func(o string) bool { return strings.HasPrefix(name, o) }) {
-			continue
+		others := src.others
+		if p.kthread {
+			others = src.threads
 		}
-		if p.kthread != strings.Contains(name, "/") {
+		if len(roles) == 0 || !slices.ContainsFunc(others, func(o string) bool { return strings.HasPrefix(name, o) }) {
 			continue
 		}
 		p.comm = name

@@ -74,6 +74,7 @@ func base(key string) []string {
 	thread := map[string]string{
 		"rcu_preempt": "rcu_gp_kthread", "kworker": "worker_thread", "kworker_u": "worker_thread",
 		"jbd2": "kjournald2", "ksoftirqd": "smpboot_thread_fn", "migration": "smpboot_thread_fn", "kcompactd": "kcompactd",
+		"kswapd": "kswapd",
 	}[word[1]]
 	return []string{"ret_from_fork_asm", "ret_from_fork", "kthread", thread}
 }

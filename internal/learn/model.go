@@ -119,7 +119,7 @@ func (l *learner) processes(records []record) {
 		s := streams[key]
 		if s == nil {
 			comm := comms[r.pid]
-			s = &stream{ev: l.ev, cs: l.cs, comm: comm, idle: r.pid == 0, kthread: isKthread(comm) || l.ev.said != nil && strings.HasPrefix(comm, "jbd2/")}
+			s = &stream{ev: l.ev, cs: l.cs, comm: comm, idle: r.pid == 0, kthread: isKthread(comm) || l.ev.said != nil && isServant(comm)}
 			streams[key] = s
 			order = append(order, key)
 			l.procs = append(l.procs, &process{
@@ -181,6 +181,11 @@ func isKthread(comm string) bool {
 		}
 	}
 	return false
+}
+
+// isServant reports whether a kernel thread works for the processes of an activity.
+func isServant(comm string) bool {
+	return strings.HasPrefix(comm, "jbd2/") || strings.HasPrefix(comm, "kswapd")
 }
 
 // signature gives what a template must have in common with the segments for which it
