@@ -28,9 +28,9 @@ func init() {
 		"no such file system or program":                         "9p fscache netfs fuse iomap fs_dax filelock io_uring aio vsyscall autofs",
 		"no such protocol or filter":                             "bridge devlink handshake mptcp netlink bpf_test_run icmp avc xdp bpf_trace sunrpc page_pool",
 		"no such control is in use":                              "resctrl wbt iocost cgroup_x huge_memory_x numa",
-		"only at the boot, which the machine does not show":      "initcall",
+		"modprobe dummy makes some happen, and rmmod":            "module initcall notifier",
 		"the tracer that writes them has to be started":          "osnoise ftrace rv",
-		"needs memory pressure; no activity was learned from it": "vmscan compaction migrate oom ksm pagemap huge_memory",
+		"needs memory pressure; no activity was learned from it": "oom ksm pagemap huge_memory",
 	} {
 		for name := range strings.FieldsSeq(systems) {
 			absent[name] = reason
