@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"strings"
 	"testing"
 
@@ -81,9 +82,9 @@ func TestReplaceMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer theirs.Close()
-	asked := 0
+	var asked atomic.Int32
 	go o.follow(func(Call) bool { return false }, func(c Call) (file, flags int, err error) {
-		if asked++; c.Args[argLen] != 4096 {
+		if asked.Add(1); c.Args[argLen] != 4096 {
 			return -1, 0, unix.EBUSY
 		}
 		file, err = unix.MemfdCreate("mapped", 0)
@@ -116,8 +117,8 @@ func TestReplaceMapped(t *testing.T) {
 	if got, want := <-result, fmt.Sprintf("%v, %v, shown, %d <nil>", unix.ENODEV, unix.EBUSY, unix.FD_CLOEXEC); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if asked != 2 {
-		t.Errorf("asked %d times", asked)
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times", n)
 	}
 }
 
