@@ -118,7 +118,7 @@ what they ran.`,
 	root.AddCommand(
 		estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(),
 		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
-		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory),
+		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory), learnCommand(),
 		stackmapDumpCommand(memory), benchCommand(),
 		manCommand(),
 	)
