@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 type learnFlags struct {
 	list, json bool
 	answers    []string
+	documents  string
 }
 
 func learnCommand() *cobra.Command {
@@ -47,12 +50,16 @@ The exit status says whether the answers were graded, not whether they were righ
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the lessons")
 	fl.StringArrayVar(&f.answers, "answers", nil, "grade the answers of this file, or with - of the standard input")
+	fl.StringVar(&f.documents, "documents", "", "write all lessons to this folder, as pages of Markdown with what their commands print")
 	fl.BoolVar(&f.json, "json", false, "print the grades as JSON; needs --answers")
 	return cmd
 }
 
 func (f *learnFlags) run(cmd *cobra.Command, args []string) error {
 	out := cmd.OutOrStdout()
+	if f.documents != "" {
+		return writeLessons(cmd.Context(), f.documents)
+	}
 	if f.list || len(args) == 0 && f.answers == nil && !f.json {
 		return listLessons(out)
 	}
@@ -84,6 +91,23 @@ func (f *learnFlags) run(cmd *cobra.Command, args []string) error {
 func listLessons(w io.Writer) error {
 	for _, l := range lessons.All() {
 		if _, err := fmt.Fprintf(w, "%2d  %-44s %2d min  %s\n", l.Number, l.Title, l.Minutes, l.Goal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLessons makes docs/lessons.
+func writeLessons(ctx context.Context, dir string) error {
+	docs, err := lessons.Documents(ctx, bootLesson)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, text := range docs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +14,6 @@ import (
 
 	"ftracelab/lab/lessons"
 )
-
-var updateLessons = flag.Bool("update-lessons", false, "write docs/lessons")
 
 const lessonDocs = "../../docs/lessons"
 
@@ -34,28 +32,20 @@ func TestLessons(t *testing.T) {
 	}
 }
 
-// docs/lessons is what the lessons print; -update-lessons writes it.
+// docs/lessons is what learn --documents writes.
 func TestLessonDocuments(t *testing.T) {
-	docs, err := lessons.Documents(t.Context(), bootLesson)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *updateLessons {
-		if err := os.MkdirAll(lessonDocs, 0o755); err != nil {
+	made := t.TempDir()
+	must(t, "learn", "--documents", made)
+	docs := map[string]string{}
+	for _, name := range ls(t, made) {
+		text, err := os.ReadFile(filepath.Join(made, name))
+		if err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range docs {
-			if err := os.WriteFile(filepath.Join(lessonDocs, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		docs[name] = string(text)
 	}
-	files, err := os.ReadDir(lessonDocs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) != len(docs) {
-		t.Errorf("there are %d files and %d documents", len(files), len(docs))
+	if got, want := ls(t, lessonDocs), ls(t, made); !slices.Equal(got, want) {
+		t.Errorf("there are %q, not %q", got, want)
 	}
 	for name, want := range docs {
 		got, err := os.ReadFile(filepath.Join(lessonDocs, name))
@@ -63,6 +53,19 @@ func TestLessonDocuments(t *testing.T) {
 			t.Errorf("docs/lessons/%s is not current (%v): go generate ./lab/lessons", name, err)
 		}
 	}
+}
+
+// ls are the names in a folder.
+func ls(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // Each ftracelab command in docs/lessons prints what stands below it: a block of text, or

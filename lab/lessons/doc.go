@@ -18,4 +18,4 @@
 // Nothing here uses a clock or a random number: the same answers get the same grade.
 package lessons
 
-//go:generate go test ../../cmd/ftracelab -run TestLessonDocuments -update-lessons
+//go:generate go run ftracelab/cmd/ftracelab learn --documents ../../docs/lessons

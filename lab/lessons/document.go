@@ -167,7 +167,7 @@ func (l *Lesson) markdown(ctx context.Context, boot Boot) (string, error) {
 		}
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s\n# Lesson %d: %s\n\n%s About %d minutes. `ftracelab learn %d` asks the questions and checks the\nanswers.\n",
+	fmt.Fprintf(&s, "%s\n# Lesson %d: %s\n\n%s About %d minutes.\n\n`ftracelab learn %d` asks the questions and checks the answers.\n",
 		made, l.Number, l.Title, l.Goal, l.Minutes, l.Number)
 	for _, b := range l.Blocks {
 		switch {
@@ -190,7 +190,7 @@ func (l *Lesson) markdown(ctx context.Context, boot Boot) (string, error) {
 			}
 			s.WriteString("\n```sh\n" + b.Show.command() + "\n```\n\n```text\n" + text + "```\n")
 		case b.Question != nil:
-			s.WriteString("\n" + b.Question.text() + "\n\n<details><summary>Answer</summary>\n\n" + b.Question.solution() + "\n\n</details>\n")
+			s.WriteString("\n" + strings.TrimRight(b.Question.text(), "\n") + "\n\n<details><summary>Answer</summary>\n\n" + b.Question.solution() + "\n\n</details>\n")
 		default:
 			e := b.Exercise
 			s.WriteString("\n**Break it.** " + e.Ask + "\n\n<details><summary>Hint</summary>\n\n" + e.Hint + "\n\n</details>\n\n" +

@@ -42,7 +42,7 @@ func TestParseErrors(t *testing.T) {
 		strings.Replace(question("kind: word\nanswer: 1\nright: R\notherwise: O"), "source: S\n", "", 1): "neither shown nor source",
 		strings.Replace(head+exercise, "hint: H\n", "", 1):                                               "must be given",
 		strings.Replace(head+exercise, "{view: place", "{run: ls", 1):                                    "needs a view",
-		strings.Replace(head+exercise, "match: 'step=1', ", "", 1):                                         "match or absent",
+		strings.Replace(head+exercise, "match: 'step=1', ", "", 1):                                       "match or absent",
 	} {
 		_, err := Parse("x.md", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -66,7 +66,7 @@ func TestVerifyRefuses(t *testing.T) {
 		question(shown + "11"): "the lesson says 11, and the engine 10",
 		strings.Replace(question(shown+"10"), "0x018", "0x999", 1):                                   "does not match",
 		strings.Replace(question(shown+"10"), "solution: event?step=1", "solution: event?step=2", 1): "the solution is refused: S",
-		strings.Replace(question(shown+"10"), "{try: 'event?step=2'", "{try: 'event?step=1'", 1):         "the mistake",
+		strings.Replace(question(shown+"10"), "{try: 'event?step=2'", "{try: 'event?step=1'", 1):     "the mistake",
 	} {
 		l, err := Parse("x.md", []byte(text))
 		if err != nil {
