@@ -184,7 +184,7 @@ func (l *Lesson) markdown(ctx context.Context, boot Boot) (string, error) {
 			}
 			s.WriteString("```\n")
 		case b.Show != nil:
-			text, err := b.Show.text("")
+			text, err := b.Show.text("", 0)
 			if err != nil {
 				return "", err
 			}

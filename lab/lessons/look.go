@@ -30,8 +30,8 @@ func play(place string) (*lab.Run, error) {
 	return lab.Play(p)
 }
 
-// draw is a view of a run as text.
-func draw(r *lab.Run, view string) (string, error) {
+// draw is a view of a run as text. Lines are broken at the width, unless it is 0.
+func draw(r *lab.Run, view string, width int) (string, error) {
 	var s strings.Builder
 	switch view {
 	case "place":
@@ -46,12 +46,12 @@ func draw(r *lab.Run, view string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = p.Text(&s, 0)
+	err = p.Text(&s, width)
 	return s.String(), err
 }
 
 // text is what can be seen there.
-func (s *Sight) text(session string) (string, error) {
+func (s *Sight) text(session string, width int) (string, error) {
 	if s.Place == "" {
 		return session, nil
 	}
@@ -59,13 +59,13 @@ func (s *Sight) text(session string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return draw(r, s.View)
+	return draw(r, s.View, width)
 }
 
 // find looks for what has to stand there. The group of the expression is returned, or
 // "" if it has none.
 func (s *Sight) find(session string) (string, error) {
-	text, err := s.text(session)
+	text, err := s.text(session, 0)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +154,7 @@ func (e *Exercise) judge(ctx context.Context, boot Boot, flags []string, given s
 		if err != nil {
 			return false, err.Error()
 		}
-		return e.judgeState(func(c Check) (string, error) { return draw(r, c.View) })
+		return e.judgeState(func(c Check) (string, error) { return draw(r, c.View, 0) })
 	}
 	m, err := boot(flags)
 	if err != nil {

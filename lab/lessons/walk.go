@@ -92,12 +92,14 @@ func (w *Walk) prose(text string) {
 	if width <= 0 {
 		width = 80
 	}
-	for i, part := range sections(text) {
+	for i, part := range sections(strings.TrimLeft(text, "\n")) {
 		if w.Terminal && i > 0 {
 			w.printf("(Enter goes on.) ")
 			w.line()
 		}
-		w.printf("%s\n", wrap(part, width))
+		if part != "" { // a text may begin with a heading
+			w.printf("%s\n", wrap(part, width))
+		}
 	}
 }
 
@@ -204,7 +206,11 @@ func (w *Walk) command(m Machine, c string) {
 }
 
 func (w *Walk) show(s *Sight) {
-	text, err := s.text("")
+	width := 0
+	if w.Terminal {
+		width = w.Width
+	}
+	text, err := s.text("", width)
 	if err != nil {
 		w.err = err
 		return
