@@ -111,6 +111,17 @@ func TestWrap(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(question("kind: word\nanswer: 1\nright: R\notherwise: O")))
 	f.Add([]byte(head + exercise))
+	files, err := texts.ReadDir("texts")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := texts.ReadFile("texts/" + file.Name())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
 	f.Add([]byte(head + "```run\nls\n```\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		l, err := Parse("x", text)
