@@ -130,7 +130,7 @@ func TestEveryChoice(t *testing.T) {
 
 // A reader may come when an event has ended, and an irq when another irq has.
 func TestBetweenEvents(t *testing.T) {
-	for _, place := range []string{"swap?do=11p", "overwrite?do=11r.22p&step=last", "nested?do=6i.17i&step=last", "full?do=83p&step=last"} {
+	for _, place := range []string{"swap?do=11p", "overwrite?do=11r.23p&step=last", "nested?do=6i.17i&step=last", "full?do=83p&step=last"} {
 		p, err := ParsePlace(place)
 		if err != nil {
 			t.Fatal(err)
