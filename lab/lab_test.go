@@ -128,6 +128,19 @@ func TestEveryChoice(t *testing.T) {
 	}
 }
 
+// A reader may come when an event has ended, and an irq when another irq has.
+func TestBetweenEvents(t *testing.T) {
+	for _, place := range []string{"swap?do=11p", "overwrite?do=11r.23p&step=last", "nested?do=6i.17i&step=last", "full?do=83p&step=last"} {
+		p, err := ParsePlace(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Play(p); err != nil {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+}
+
 // What is chosen is not possible everywhere.
 func TestImpossible(t *testing.T) {
 	for place, want := range map[string]string{

@@ -119,10 +119,14 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 		nested = Nested
 	}
 	r.who = append(r.who, ctx)
-	defer func() { r.who = r.who[:len(r.who)-1] }()
+	// The last step of an event stands behind it: a reader may come there.
+	leave := func() { r.who = r.who[:len(r.who)-1] }
 	who := contexts[ctx]
 	r.step(who, fmt.Sprintf("begins an event of %d bytes", len(text)), nested, sayBegin)
 	e, err := r.b.Reserve(0, ctx, len(text))
+	if err != nil {
+		leave()
+	}
 	switch {
 	case errors.Is(err, ringbuf.ErrFull):
 		r.step(who, "is refused: the ring is full", nested|Lost, sayFull)
@@ -139,10 +143,12 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	r.step(who, "has filled it with "+fmt.Sprintf("%q", text), nested, sayFilled)
 	if discard {
 		r.b.Discard(0, e)
+		leave()
 		r.step(who, "has discarded it", nested, sayDiscarded)
 		return
 	}
 	r.b.Commit(0, e)
+	leave()
 	k, say := nested, sayNestedEnd
 	if nested == 0 {
 		k, say = Commit, sayEnd

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ftracelab/capture"
 	stepping "ftracelab/lab"
+	"ftracelab/lab/lessons"
 	"ftracelab/report/experiment"
 	"ftracelab/report/model/scenarios"
 	"ftracelab/tracer/record"
@@ -42,6 +44,7 @@ var completions = map[string]cobra.CompletionFunc{
 	"view":           fixed("step", "ring", "page", "bits", "counters", "map", "shadow"),
 	"until":          fixed(stepping.KindNames()...),
 	"file-version":   fixed("6", "7"),
+	"answers":        endingIn("yaml"),
 }
 
 // addCompletions gives the flags of a command and of those below it their values.
@@ -68,6 +71,8 @@ func addCompletions(cmd *cobra.Command) {
 		if err := cmd.RegisterFlagCompletionFunc("output", endingIn("ftls")); err != nil {
 			panic("ftracelab: invariant: " + err.Error())
 		}
+	case "learn":
+		cmd.ValidArgsFunction = first(lessonNumbers())
 	case "step":
 		cmd.ValidArgsFunction = first(stepping.Names())
 	case "experiment":
@@ -144,6 +149,13 @@ func scenarioNames() (names []string) {
 		names = append(names, s.Name)
 	}
 	return names
+}
+
+func lessonNumbers() (numbers []string) {
+	for _, l := range lessons.All() {
+		numbers = append(numbers, strconv.Itoa(l.Number)+"\t"+l.Title)
+	}
+	return numbers
 }
 
 func metricNames() (names []string) {

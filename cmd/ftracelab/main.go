@@ -93,6 +93,7 @@ func rootCommand() *cobra.Command {
   ftracelab report DIR                   a capture's pages as the text of trace
   ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
+  ftracelab learn 1                      ten lessons with questions and exercises
   ftracelab run --out DIR                a capture of the simulated machine
   ftracelab mount DIR                    its tracefs for any program, through FUSE
   ftracelab exec -- trace-cmd list -t    a program that takes it for the kernel's
@@ -118,7 +119,7 @@ what they ran.`,
 	root.AddCommand(
 		estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(),
 		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
-		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory),
+		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory), learnCommand(),
 		stackmapDumpCommand(memory), benchCommand(),
 		manCommand(),
 	)

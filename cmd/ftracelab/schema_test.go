@@ -23,6 +23,7 @@ func TestJSONSchemas(t *testing.T) {
 		"estimate/fleet":   {"estimate", "--json", fleet, dir},
 		"experiment":       {"experiment", "--capture", dir, "--designs", "full-stacks,stackmap", "--seeds", "2", "--format", "json"},
 		"stackmap-dump":    {"stackmap-dump", "--json", filepath.Join(dir, "stack_map_bin")},
+		"learn":            {"learn", "--json", "1", "--answers", "testdata/answers.yaml"},
 		"bench":            {"bench", "--json", "--only", "R1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +46,7 @@ func TestJSONSchemas(t *testing.T) {
 			if err := schema.Validate(v); err != nil {
 				t.Error(err)
 			}
-			wrong, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"reports": "none", "rows": 1}`))
+			wrong, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"reports": "none", "rows": 1, "grades": 1}`))
 			if schema.Validate(wrong) == nil {
 				t.Error("the schema takes anything")
 			}
