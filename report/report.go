@@ -44,6 +44,7 @@ type Report struct {
 	Depths         []DepthRow     `json:"depths"`
 	Growth         []GrowthPoint  `json:"growth"`      // for kernel stacks
 	UserGrowth     []GrowthPoint  `json:"user_growth"` // for user stacks
+	UserStacks     *UserStacks    `json:"user_stacks,omitempty"` // if the trace has user stacks
 	Capacity       Capacity       `json:"capacity"`
 	TopStacks      []TopStack     `json:"top_stacks"`
 	Caveats        []string       `json:"caveats"`
