@@ -14,8 +14,8 @@ import (
 
 	"ftracelab/capture"
 	"ftracelab/report"
-	"ftracelab/report/join"
 	"ftracelab/report/html"
+	"ftracelab/report/join"
 	"ftracelab/report/model"
 	"ftracelab/report/summary"
 	"ftracelab/tracer/record"

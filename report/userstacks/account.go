@@ -17,19 +17,19 @@ import (
 
 // Sizes, in bytes, of the data of records, common fields included.
 const (
-	walkedData  = event.CommonSize + 72      // user_stack: tgid, hole, 8 addresses
-	cookieData  = event.CommonSize + 8       // user_unwind_cookie
-	unwoundData = event.CommonSize + 8 + 3*4 // user_unwind_stack, without its arrays
-	bareData    = event.CommonSize + 8 + 4   // the same with one array
-	namedData   = event.CommonSize + 8 + 4   // a cookie and the id of a stack
-	frameBytes  = 8 + 8 + 4                  // of an address with inode and device
-	bareFrame   = 8                          // of an address alone
-	walkedDepth = 8                          // addresses in a user_stack
-	smallCopy   = 8 << 10                    // PERF_SAMPLE_STACK_USER with the default size
-	largeCopy   = 65528                      // the most that perf accepts
-	copyFrame   = 8 + 8                      // the sizes before and after a copy
-	mapElement  = 8 + mapDepth*frameBytes    // length, count, and addresses with their files
-	mapDepth    = 64                         // addresses of a stack in a map
+	walkedData  = event.CommonSize + 72          // user_stack: tgid, hole, 8 addresses
+	cookieData  = event.CommonSize + 8           // user_unwind_cookie
+	unwoundData = event.CommonSize + 8 + 3*4 + 4 // user_unwind_stack, without its arrays, to a multiple of 8
+	bareData    = event.CommonSize + 8 + 4 + 4   // the same with one array
+	namedData   = event.CommonSize + 8 + 4 + 4   // a cookie and the id of a stack
+	frameBytes  = 8 + 8 + 4                      // of an address with inode and device
+	bareFrame   = 8                              // of an address alone
+	walkedDepth = 8                              // addresses in a user_stack
+	smallCopy   = 8 << 10                        // PERF_SAMPLE_STACK_USER with the default size
+	largeCopy   = 65528                          // the most that perf accepts
+	copyFrame   = 8 + 8                          // the sizes before and after a copy
+	mapElement  = 8 + mapDepth*frameBytes        // length, count, and addresses with their files
+	mapDepth    = 64                             // addresses of a stack in a map
 )
 
 // unwound is what the stack of a stay takes in the ring buffer.
@@ -174,10 +174,10 @@ func (a *Account) userMap() (bits int, bytes uint64) {
 // and stacks of n addresses, an event takes
 //
 //	walk      84
-//	deferred  20 + E(28 + 20 n) / k
+//	deferred  20 + E(32 + 20 n) / k
 //
 // bytes, where E adds the header of the ring buffer. So deferring pays if k is greater than
-// E(28 + 20 n) / (84 - 20).
+// E(32 + 20 n) / (84 - 20).
 type Law struct {
 	Events        uint64  `json:"events"`
 	Stays         uint64  `json:"stays"`

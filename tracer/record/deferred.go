@@ -8,8 +8,8 @@ import (
 
 // Sizes of the record of an unwound user stack, common fields included.
 const (
-	unwindSize      = event.CommonSize + 8 + 3*4
-	unwindFrameSize = 8 + 8 + 4 // address, inode, device
+	unwindSize      = event.CommonSize + 8 + 3*4 + 4 // the kernel's structure ends at a multiple of 8
+	unwindFrameSize = 8 + 8 + 4                      // address, inode, device
 )
 
 // unwindBytes is the room that the record of a stack of n addresses takes.

@@ -152,8 +152,8 @@ func (t *Table) WriteText(w io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "\nAn event takes 84 bytes if its stack is walked at once (user_stack, the innermost 8 addresses). Later it\n"+
-		"takes 20 + S/k: a cookie, and its part of the stack of a stay with k events. S is 32 + 20 n for n addresses,\n"+
-		"from 5 on 36 + 20 n. So later is less from k = S/64 on:\n\n  addresses  ")
+		"takes 20 + S/k: a cookie, and its part of the stack of a stay with k events. S is 36 + 20 n for n addresses,\n"+
+		"from 5 on 40 + 20 n. So later is less from k = S/64 on:\n\n  addresses  ")
 	for _, d := range t.Depths {
 		fmt.Fprintf(w, "%5d", d.Addresses)
 	}
