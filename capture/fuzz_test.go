@@ -39,6 +39,7 @@ func FuzzFtraceText(f *testing.F) {
 func FuzzPerfText(f *testing.F) {
 	f.Add([]byte(goodPerf))
 	f.Add([]byte("# c\nWeb C 12/34 [003] 1.5: cycles:ppp:  1 f ([kernel.kallsyms])\n"))
+	f.Add([]byte(deferredPerf))
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, data, FormatPerf) })
 }
 

@@ -11,7 +11,12 @@ import "bytes"
 // cpu, the process of pid/tid and the period may be missing; rest is the frame of a
 // sample without a call chain, or the text of a tracepoint.
 //
-// Kernel: perf_sample__fprintf_start, tools/perf/builtin-script.c.
+// With --no-merge-callchains, a user stack that was unwound later has a block of its own:
+//
+//	pwd 2312 [001] 121.163447: DEFERRED CALLCHAIN [cookie: b00000006]
+//
+// Kernel: perf_sample__fprintf_start and process_deferred_sample_event,
+// tools/perf/builtin-script.c of 6.19.
 type perfHeader struct {
 	comm   []byte
 	tid    int32
@@ -21,6 +26,9 @@ type perfHeader struct {
 	period uint64
 	event  []byte
 	rest   []byte
+
+	deferred bool   // the block is a user stack that was unwound later
+	cookie   uint64 // its cookie
 }
 
 // parse reads a line. A comm may hold blanks and colons, so the time is the first
@@ -83,7 +91,15 @@ func (h *perfHeader) task(b []byte) bool {
 // the end: names like sched:sched_switch and cycles:ppp hold colons.
 func (h *perfHeader) what(b []byte) bool {
 	b = trimBlanks(b)
-	h.period = 0
+	h.period, h.deferred, h.cookie = 0, false, 0
+	if rest, ok := bytes.CutPrefix(b, []byte("DEFERRED CALLCHAIN [cookie: ")); ok {
+		digits, ok := bytes.CutSuffix(rest, []byte("]"))
+		h.event, h.rest, h.deferred = nil, nil, true
+		if ok {
+			h.cookie, ok = parseHex(digits)
+		}
+		return ok
+	}
 	if n := digits(b); n > 0 && n < len(b) && b[n] == ' ' {
 		var ok bool
 		if h.period, ok = parseUint(b[:n]); !ok {

@@ -12,6 +12,9 @@ type perfSample struct {
 	kernel, user []uint64
 	comm, event  string
 	cpu, tid     int32
+
+	cookie   uint64 // of the sample's user stack, which has a block of its own; 0: it has none
+	deferred bool   // this is such a block: user is the stack that cookie stands for
 }
 
 // perfBatch is what was parsed from one block.
@@ -111,7 +114,7 @@ func (p *perfParser) sample(out *perfBatch) error {
 		return p.fault(start, "not a sample of perf script (COMM PID [CPU] TIME: EVENT: …): "+excerpt(line))
 	}
 	h := &p.head
-	s := perfSample{time: h.time, period: h.period, cpu: int32(h.cpu), tid: h.tid, comm: p.intern(h.comm), event: p.intern(h.event)}
+	s := perfSample{time: h.time, period: h.period, cpu: int32(h.cpu), tid: h.tid, comm: p.intern(h.comm), event: p.intern(h.event), cookie: h.cookie, deferred: h.deferred}
 	switch {
 	case p.pos < len(p.data) && p.data[p.pos] == '\t':
 		if err := p.stack(&s, out); err != nil {
@@ -160,7 +163,7 @@ func (p *perfParser) stack(s *perfSample, out *perfBatch) error {
 		return p.fault(at, err.Error()+": "+excerpt(text))
 	}
 	p.pos += end + 2
-	s.kernel, s.user = st.kernel, st.user
+	s.take(st)
 	out.inlined += uint64(st.inlined)
 	return nil
 }
@@ -173,9 +176,21 @@ func (p *perfParser) single(s *perfSample, start int, out *perfBatch) error {
 	if err != nil {
 		return p.fault(start, err.Error()+": "+excerpt(line))
 	}
-	s.kernel, s.user = st.kernel, st.user
+	s.take(st)
 	out.inlined += uint64(st.inlined)
 	return nil
+}
+
+// take gives the sample its call chain. Of a block of its own, all is the user stack.
+func (s *perfSample) take(st perfStack) {
+	s.kernel, s.user = st.kernel, st.user
+	switch {
+	case !s.deferred:
+		s.cookie = st.cookie
+	case len(st.kernel) > 0:
+		// Rubbish of an unwinder that lost its way looks like addresses of the kernel.
+		s.kernel, s.user = nil, slices.Concat(st.kernel, st.user)
+	}
 }
 
 // isFrame reports whether what follows an event's name is a frame, ADDRESS SYMBOL

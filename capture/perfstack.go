@@ -12,6 +12,7 @@ import (
 type perfStack struct {
 	kernel, user []uint64
 	inlined      int
+	cookie       uint64 // stands for a user stack that has a block of its own; 0: there is none
 }
 
 // Limits of the cache of parsed stacks. When one of them is reached, the cache is
@@ -34,6 +35,7 @@ type perfStacks struct {
 	chunk  []uint64 // the memory for frames; the stacks given out keep their chunk alive
 
 	user       []uint64 // scratch
+	cookie     uint64   // scratch
 	dso        []byte   // the one of the last frame, with its mark
 	dsoMark    uint64
 	dsoKernel  bool
@@ -50,6 +52,11 @@ var (
 	suffixInlined = []byte("(inlined)")
 )
 
+// cookieFrame is the symbol of a line that is no frame but the cookie of the user stack.
+//
+// Kernel: sample__fprintf_callchain, tools/perf/util/evsel_fprintf.c of 6.19.
+const cookieFrame = "(cookie)"
+
 // parse reads the lines of a stack. If it fails, line is the number of the bad line,
 // from 0.
 func (p *perfStacks) parse(text []byte) (s perfStack, line int, err error) {
@@ -61,7 +68,7 @@ func (p *perfStacks) parse(text []byte) (s perfStack, line int, err error) {
 		p.chunk = make([]uint64, 0, frameChunk)
 	}
 	start := len(p.chunk)
-	p.user = p.user[:0]
+	p.user, p.cookie = p.user[:0], 0
 	for len(text) > 0 {
 		one := text
 		if i := bytes.IndexByte(text, '\n'); i >= 0 {
@@ -82,6 +89,7 @@ func (p *perfStacks) parse(text []byte) (s perfStack, line int, err error) {
 		}
 		line++
 	}
+	s.cookie = p.cookie
 	middle := len(p.chunk)
 	p.chunk = append(p.chunk, p.user...)
 	s.kernel = p.chunk[start:middle:middle]
@@ -128,6 +136,10 @@ func (p *perfStacks) frame(line []byte) (inlined, ok bool) {
 		symbol = line[min(n+1, len(line)):]
 	}
 	symbol = p.place(symbol)
+	if numbered && string(symbol) == cookieFrame {
+		p.cookie = addr
+		return false, true
+	}
 	if !numbered && len(symbol) == 0 {
 		return false, false
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"ftracelab/tracer/event"
+	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/record"
 )
 
@@ -28,6 +29,11 @@ type perfText struct {
 	tid   int32
 
 	noCPU, inlined, backwards, count uint64
+
+	waits  *perfSample // its cookie was not given yet
+	cookie events.UserUnwindCookieRecord
+	stack  events.UserUnwindStackRecord
+	data   []byte
 }
 
 const batchCount = 3
@@ -42,6 +48,11 @@ func newPerfText(b *base, in *stream, _ location) (importer, error) {
 	table, err := event.NewTable()
 	if err != nil {
 		panic("capture: invariant: an empty table of types: " + err.Error())
+	}
+	for _, t := range []*event.Type{events.UserUnwindCookie.Type, events.UserUnwindStack.Type} {
+		if err := table.Add(t); err != nil {
+			panic("capture: invariant: an empty table takes two types: " + err.Error())
+		}
 	}
 	b.types = newTypeIndex(table)
 	f := &perfText{
@@ -98,6 +109,14 @@ func (f *perfText) next(r *record.Record) error {
 	if f.emit.stack(r) {
 		return nil
 	}
+	if s := f.waits; s != nil {
+		f.waits = nil
+		f.cookie.Cookie = s.cookie
+		f.unwind(r, s, events.UserUnwindCookie.Type)
+		f.data = events.UserUnwindCookie.Append(f.data[:0], r.Common, &f.cookie)
+		r.Data = f.data
+		return nil
+	}
 	for f.batch == nil || f.i == len(f.batch.samples) {
 		if f.batch != nil {
 			if f.batch.err != nil {
@@ -127,10 +146,31 @@ func (f *perfText) next(r *record.Record) error {
 		f.comms.set(s.tid, s.comm)
 		f.comm, f.tid = s.comm, s.tid
 	}
+	if s.deferred {
+		f.stack.Cookie, f.stack.Stack = s.cookie, s.user[:min(len(s.user), maxUnwound)]
+		f.unwind(r, s, events.UserUnwindStack.Type)
+		f.data = events.UserUnwindStack.Append(f.data[:0], r.Common, &f.stack)
+		r.Data = f.data
+		return nil
+	}
+	if s.cookie != 0 {
+		f.waits = s
+	}
 	if err := f.emit.start(r, s.event, int(s.cpu), s.tid, *now, s.period, s.kernel, s.user); err != nil {
 		return fileError(f.name, "event "+s.event, err)
 	}
 	return nil
+}
+
+// maxUnwound is how many addresses of an unwound stack are kept.
+//
+// Kernel: UNWIND_MAX_ENTRIES, kernel/unwind/deferred.c.
+const maxUnwound = 510
+
+// unwind makes r a record of ftrace's about a user stack that is unwound later, without its
+// data. With it a cookie of perf looks like one of ftrace.
+func (f *perfText) unwind(r *record.Record, s *perfSample, t *event.Type) {
+	*r = record.Record{CPU: int(s.cpu), Time: f.clock[s.cpu], Type: t, Common: event.Common{Type: uint16(t.ID), PID: s.tid}}
 }
 
 // begin adds the counts of a batch to the capture's.

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"ftracelab/budget"
+	"ftracelab/report/join"
 	"ftracelab/report/summary"
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
@@ -62,6 +63,10 @@ type Options struct {
 	// names its machine there; empty: the last element of Path does.
 	Summary *summary.Summary
 	Machine string
+
+	// Joined, if the source has user stacks that were unwound later and are joined to their
+	// events, says how many were, and why the others were not.
+	Joined *join.Counts
 
 	// Caveats are what the caller knows about the source and a reader should know as
 	// well.
@@ -149,7 +154,7 @@ func Estimate(ctx context.Context, src record.Source, opt Options) (*Report, err
 	if err := rd.fill(first); err != nil {
 		return nil, err
 	}
-	users := hasUserStacks(first)
+	users := opt.Joined != nil || hasUserStacks(first)
 	if opt.Designs == nil {
 		opt.Designs = defaultDesigns(users, opt.Bits, opt.Seed)
 	}
@@ -194,6 +199,7 @@ type run struct {
 	ctx     context.Context
 	opt     *Options
 	census  *census
+	users   *userAccount
 	writers []*writer
 	studies []*study
 	witness *witness // nil: the capture has no pages to compare with
@@ -203,7 +209,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, opt *Options, memory *budget.Budget) (*run, error) {
-	r := &run{ctx: ctx, opt: opt, census: newCensus(opt.Types, memory)}
+	r := &run{ctx: ctx, opt: opt, census: newCensus(opt.Types, memory), users: newUserAccount()}
 	for _, d := range opt.Designs {
 		w, err := newWriter(d, opt)
 		if err != nil {
@@ -219,7 +225,7 @@ func newRun(ctx context.Context, opt *Options, memory *budget.Budget) (*run, err
 }
 
 func (r *run) consumers() []consumer {
-	cs := []consumer{r.census}
+	cs := []consumer{r.census, r.users}
 	for _, w := range r.writers {
 		cs = append(cs, w)
 	}

@@ -158,8 +158,8 @@ func TestUserDesigns(t *testing.T) {
 		"full-stacks":   4 * (32 + 84),
 		"stackmap":      4 * (32 + 84),
 		"stackmap+user": 4 * (32 + 16),
-		// Cookies of 20 bytes, and for three stays a stack of 28 + 20 for each address.
-		"deferred":  4*(32+20) + (4 + 68) + (4 + 48) + (4 + 4 + 268),
+		// Cookies of 20 bytes, and for three stays a stack of 32 + 20 for each address.
+		"deferred":  4*(32+20) + (4 + 72) + (4 + 52) + (4 + 4 + 272),
 		"no-stacks": 4 * 32,
 	} {
 		d, ok := got[name]

@@ -42,8 +42,9 @@ type Report struct {
 	Sweep          []SweepPoint   `json:"sweep"`          // for the map of kernel stacks
 	UserSweep      []SweepPoint   `json:"user_sweep"`     // for the map of user stacks, if a design has one
 	Depths         []DepthRow     `json:"depths"`
-	Growth         []GrowthPoint  `json:"growth"`      // for kernel stacks
-	UserGrowth     []GrowthPoint  `json:"user_growth"` // for user stacks
+	Growth         []GrowthPoint  `json:"growth"`                // for kernel stacks
+	UserGrowth     []GrowthPoint  `json:"user_growth"`           // for user stacks
+	UserStacks     *UserStacks    `json:"user_stacks,omitempty"` // if the trace has user stacks
 	Capacity       Capacity       `json:"capacity"`
 	TopStacks      []TopStack     `json:"top_stacks"`
 	Caveats        []string       `json:"caveats"`

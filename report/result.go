@@ -47,6 +47,7 @@ func (r *run) report() (*Report, error) {
 	if err := r.countWork(rep); err != nil {
 		return nil, err
 	}
+	rep.UserStacks = r.users.report(r.opt.Joined)
 	if rep.Capacity, err = r.capacity(rep); err != nil {
 		return nil, err
 	}

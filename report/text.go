@@ -70,6 +70,7 @@ func (t *text) report(r *Report, work bool) {
 	t.depths(r)
 	t.growth("Unique kernel stacks", r.Growth)
 	t.growth("Unique user stacks", r.UserGrowth)
+	t.userStacks(r.UserStacks)
 	t.capacity(r)
 	if work {
 		t.work(r)

@@ -200,7 +200,7 @@ func (w *writer) offer(l *lane, r *record.Record) *record.Stack {
 // stackOf gives the stack of a record. The tgid, and what the page held in the hole,
 // come from the capture's own record.
 func stackOf(r *record.Record) record.Stack {
-	s := record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID)}
+	s := record.Stack{Common: r.Common, IPs: r.Stack, TGID: uint32(r.Common.PID), Stay: r.Stay}
 	if len(r.Data) >= stackHole+4 {
 		s.Hole = word(r.Data[stackHole:])
 		if r.Kind == record.UserStack {

@@ -7,7 +7,8 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 )
 
-// ownFiles is the folder ftracelab. Its files show what return hooks keep at this moment.
+// ownFiles is the folder ftracelab. Its files show what return hooks and user stacks
+// that are unwound later keep at this moment.
 //
 // Departure: no kernel has this folder. It is there only if Config.OwnFiles asks for it.
 func (ft *Ftrace) ownFiles() tracefile.Node {
@@ -16,6 +17,7 @@ func (ft *Ftrace) ownFiles() tracefile.Node {
 			ft.top.seq("shadow_stack", 0o440, ft.showShadowStacks),
 			ft.top.seq("return_slots", 0o440, ft.showSlots),
 			ft.top.seq("fprobes", 0o440, func() ([]byte, error) { return ft.dyn.ShowFprobes(), nil }),
+			ft.top.seq("user_unwind", 0o440, ft.showUnwind),
 			ft.top.seq("return_pools", 0o440, func() ([]byte, error) { return ft.dyn.ShowPools(), nil }),
 		}
 	}}
@@ -38,6 +40,21 @@ func (ft *Ftrace) showShadowStacks() ([]byte, error) {
 	}
 	for _, t := range ft.machine.Tasks() {
 		show(t)
+	}
+	return text, nil
+}
+
+// showUnwind returns what is kept with each task for user stacks that are unwound later, by
+// pid. Tasks that have never asked for one have no line.
+func (ft *Ftrace) showUnwind() ([]byte, error) {
+	if ft.unwind == nil {
+		return []byte("this kernel does not unwind user stacks later\n"), nil
+	}
+	var text []byte
+	for _, t := range ft.machine.Tasks() {
+		if d, ok := t.Private.(*taskData); ok && d.unwind != nil {
+			text = d.unwind.AppendState(fmt.Appendf(text, "%s-%d: ", t.Comm, t.PID))
+		}
 	}
 	return text, nil
 }

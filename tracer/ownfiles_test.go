@@ -54,7 +54,7 @@ func TestOwnFiles(t *testing.T) {
 	if !strings.HasPrefix(got, "slots: 2\noverrun: ") || !regexp.MustCompile(`(?m)^ 0 called at \d+, returns to \w+$`).MatchString(got) {
 		t.Errorf("return_slots: %q", got)
 	}
-	for _, name := range []string{"shadow_stack", "return_slots", "fprobes", "return_pools"} {
+	for _, name := range []string{"shadow_stack", "return_slots", "fprobes", "return_pools", "user_unwind"} {
 		if err := tracefsfs.WriteFile(l.fs, "ftracelab/"+name, "0\n"); err == nil {
 			t.Errorf("%s can be written", name)
 		}

@@ -15,6 +15,7 @@ import (
 	"ftracelab/capture"
 	"ftracelab/report"
 	"ftracelab/report/html"
+	"ftracelab/report/join"
 	"ftracelab/report/model"
 	"ftracelab/report/summary"
 	"ftracelab/tracer/record"
@@ -270,5 +271,68 @@ func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, stderr io.Writ
 		return nil, nil, err
 	}
 	info = c.Info()
+	if d := r.Input.Deferred; d != nil && d.Stacks > 0 && readTwice(path) {
+		if r, err = f.joined(ctx, path, opt, o, w.progress); err != nil {
+			return nil, nil, err
+		}
+	}
 	return r, info.Skipped(), info.NothingLeft()
+}
+
+// readTwice reports whether a capture can be read again; a stream cannot.
+func readTwice(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && (info.IsDir() || info.Mode().IsRegular())
+}
+
+// joined makes the estimate for a capture whose user stacks were unwound later, with each
+// stack at the events that asked for it. The capture is read twice more: for the stacks, and
+// for the events.
+func (f *estimateFlags) joined(ctx context.Context, path string, opt capture.Options, o report.Options, p *progress) (*report.Report, error) {
+	opt.Memory, opt.Read = f.memory.budget(), new(atomic.Int64)
+	table, err := joinTable(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	c, err := capture.Open(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	o.Memory, o.Types, o.Symbols, o.Pages = opt.Memory, c.Types(), table.Symbols(c), nil
+	o.Caveats = append(slices.Clone(o.Caveats), "the user stacks were joined to their events, so the pages are not held against the capture's own")
+	counts := table.Counts()
+	o.Joined = &counts
+	src := table.Source(&watched{Capture: c, progress: p, read: opt.Read, size: sizeOf(path)})
+	r, err := report.Estimate(ctx, src, o)
+	return r, errors.Join(err, c.Close())
+}
+
+// joinTable reads the user stacks of a capture that were unwound later.
+func joinTable(path string, opt capture.Options) (_ *join.Table, err error) {
+	c, err := capture.Open(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	t := join.NewTable(opt.Memory)
+	for _, s := range c.Info().Stats {
+		if s.Overrun+s.CommitOverrun > 0 {
+			t.Overrun(s.CPU, false)
+		}
+		if s.DroppedEvents > 0 {
+			t.Overrun(s.CPU, true)
+		}
+	}
+	var r record.Record
+	for {
+		switch err := c.Next(&r); {
+		case err == io.EOF:
+			return t, nil
+		case err != nil:
+			return nil, err
+		}
+		if err := t.See(&r); err != nil {
+			return nil, err
+		}
+	}
 }

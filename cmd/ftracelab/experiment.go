@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -95,7 +96,7 @@ was interrupted goes on where it was.`,
 			return nil
 		},
 	}
-	cmd.AddCommand(returnHooksCommand())
+	cmd.AddCommand(returnHooksCommand(), userStacksCommand(memory))
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the experiments that come with ftracelab, and what they ask")
 	fl.StringArrayVar(&f.captures, "capture", nil, "a capture as a workload; those that come with ftracelab are "+strings.Join(capture.Examples(), ", "))
@@ -350,12 +351,26 @@ const scenarioBufferKB = 65536
 
 // openScenario runs the simulated machine and reads what it traced as a capture.
 func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workload, seed uint32) (*experiment.Source, error) {
+	flags := labFlags{cpus: w.CPUs, seed: uint64(seed), preset: cmp.Or(w.Stackmap, "none")}
+	dir, err := flags.trace(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	opt := capture.Options{Context: ctx, Memory: f.memory.budget(), Shown: w.Name}
+	c, err := capture.OpenFS(dir, ".", opt)
+	return sourceOf(c, opt, err)
+}
+
+// trace runs a scenario on a machine with f's kernel, and returns the folder of what the
+// workload's instance traced.
+func (f *labFlags) trace(ctx context.Context, w experiment.Workload) (fs.FS, error) {
 	size := fmt.Sprintf("buffer_size_kb=%d", scenarioBufferKB)
 	set := []string{size}
 	for _, name := range w.Instances {
 		set = append(set, "instances/"+name+"/"+size)
 	}
-	flags := labFlags{cpus: w.CPUs, seed: uint64(seed), preset: cmp.Or(w.Stackmap, "none"), instance: w.Instances, set: append(set, w.Set...)}
+	flags := *f
+	flags.instance, flags.set = w.Instances, append(set, w.Set...)
 	if flags.cpus == 0 {
 		flags.cpus = defaultCPUs
 	}
@@ -381,13 +396,7 @@ func (f *experimentFlags) openScenario(ctx context.Context, w experiment.Workloa
 	for _, file := range files {
 		archive.Files = append(archive.Files, txtar.File{Name: file.name, Data: file.data})
 	}
-	dir, err := txtar.FS(archive)
-	if err != nil {
-		return nil, err
-	}
-	opt := capture.Options{Context: ctx, Memory: f.memory.budget(), Shown: w.Name}
-	c, err := capture.OpenFS(dir, ".", opt)
-	return sourceOf(c, opt, err)
+	return txtar.FS(archive)
 }
 
 // progressOf tells on a terminal how far an experiment is and how long the rest may

@@ -50,7 +50,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
 	fl.StringVar(&f.fprobe, "fprobe", "6.12", "how fprobes see functions: 6.12 (a pool of nodes each), 6.14 (the shadow stack), or entry-only (as 6.14, but without it where no return is wanted)")
 	fl.IntVar(&f.slots, "return-slots", 0, "a kernel with the tracer return of 2008, which uses so many slots (1…32); the patch as it was posted has 1")
-	fl.BoolVar(&f.own, "own-files", false, "add the folder ftracelab, which no kernel has: what return hooks keep, as text")
+	fl.BoolVar(&f.own, "own-files", false, "add the folder ftracelab, which no kernel has: what return hooks and tasks with deferred user stacks keep, as text")
 	fl.StringArrayVar(&f.instance, "instance", nil, "make the folder instances/NAME, before --set")
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }

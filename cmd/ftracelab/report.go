@@ -23,6 +23,8 @@ type reportFlags struct {
 	instance  string
 	as        string
 	keepGoing bool
+	join      bool
+	folded    bool
 }
 
 const stackMapUsage = "stack_map or stack_map_bin of a capture made with a stackmap (default: the one in its folder)"
@@ -52,11 +54,17 @@ A capture of a kernel with a stackmap has ids for its stacks. Where its stack_ma
 or stack_map is in the folder, or named, the stacks are printed as a kernel without
 a map would have; with --stack-ids, or without the map, <stack_id N> as that kernel.
 
+Of a capture with options/userstacktrace_delay, --join prints each user stack where its
+cookies stand, also if the task was on another CPU by then, and at the end how many events
+have theirs and why the others have none: lost in an overrun, task exited, still inside
+the kernel. --folded prints folded stacks instead, for flame graphs.
+
 Pointers that the kernel would have hashed are printed as they are. What only
 the kernel can compute stands as [unknown NAME] in the text.`,
 		Example: `  ftracelab report capture/
   ftracelab report --trace-option sym-offset --trace-option noirq-info capture/
   ftracelab report --cpu 1 capture/
+  ftracelab report --join capture/
   ftracelab report trace.dat
   ftracelab report --as trace --instance foo trace.dat`,
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -72,6 +80,8 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 	fl.IntVar(&f.cpu, "cpu", f.cpu, "only this CPU, as per_cpu/cpuN/trace")
 	fl.StringVar(&f.as, "as", "", "trace or trace-cmd (default: trace-cmd for a trace.dat)")
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat with --as trace: the instance")
+	fl.BoolVar(&f.join, "join", false, "put user stacks that were unwound later where their cookies stand")
+	fl.BoolVar(&f.folded, "folded", false, "with --join: folded stacks, a line for each different one")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
 	return cmd
 }
@@ -79,6 +89,17 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer, dir string) (err error) {
 	defer f.memory.limit()()
 	opt := capture.Options{Context: ctx, Kernel: f.kernel, KeepGoing: f.keepGoing, Instance: f.instance, StackMap: f.stackMap, StackIDs: f.stackIDs, Memory: f.memory.budget()}
+	switch {
+	case f.folded && !f.join:
+		return usageError{errors.New("--folded needs --join; estimate and other programs count the stacks of other captures")}
+	case f.join && f.as == "trace-cmd":
+		return usageError{errors.New("--join prints the text of trace, not that of trace-cmd")}
+	case f.join:
+		if err := f.joined(ctx, stdout, dir, opt); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		return nil
+	}
 	if asTraceCmd, err := f.asTraceCmd(dir); err != nil {
 		return err
 	} else if asTraceCmd {

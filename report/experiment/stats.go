@@ -16,8 +16,8 @@ type Figure struct {
 	Half float64 `json:"half"`
 }
 
-// summarize is the figure of some values, at least one.
-func summarize(values []float64) Figure {
+// Summarize is the figure of some values, at least one.
+func Summarize(values []float64) Figure {
 	mean, sd := stat.MeanStdDev(values, nil)
 	f := Figure{N: len(values), Mean: mean}
 	if len(values) > 1 {

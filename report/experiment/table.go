@@ -47,7 +47,7 @@ func newTable(s Spec, outcomes []Outcome) *Table {
 					}
 				}
 				if len(values) > 0 {
-					row.Figures[m.Name] = summarize(values)
+					row.Figures[m.Name] = Summarize(values)
 				}
 			}
 			t.Rows = append(t.Rows, row)

@@ -55,6 +55,26 @@ func existingFirst(r *report.Report) []*report.Result {
 	return ds
 }
 
+// userStacks is what each way to record the user stacks takes.
+func userStacks(r *report.Report) section {
+	u := r.UserStacks
+	s := section{
+		Title: "User stacks", Basis: string(u.Basis), Lead: u.Sentence,
+		Table: table{
+			Caption: "Bytes of the records of user stacks alone; the saving is against walk",
+			Head:    []string{"design", "what", "bytes", "bytes per stack", "saving", "walks", "words read", "lost joins", "map bytes"},
+		},
+	}
+	if u.Joined != "" {
+		s.Notes = append(s.Notes, u.Joined+".")
+	}
+	for _, d := range u.Designs {
+		s.Table.add(d.Name, d.What, report.Group(d.Bytes), fmt.Sprintf("%.1f", d.PerEvent), percent(d.SavingPct), report.Group(d.Walks),
+			report.Group(d.Read), report.Group(d.LostJoins), report.Group(d.MapBytes))
+	}
+	return s
+}
+
 func where(id string, r *report.Report) section {
 	s := section{
 		Title: "Where the bytes lie", Basis: "replayed",

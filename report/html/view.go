@@ -104,6 +104,9 @@ func newView(n int, r *report.Report) *view {
 	}
 	v.facts(r)
 	v.Sections = append(v.Sections, retained(id("retained"), r), where(id("bytes"), r))
+	if r.UserStacks != nil {
+		v.Sections = append(v.Sections, userStacks(r))
+	}
 	if s, ok := costs(r); ok {
 		v.Sections = append(v.Sections, s)
 	}

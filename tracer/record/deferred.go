@@ -8,8 +8,8 @@ import (
 
 // Sizes of the record of an unwound user stack, common fields included.
 const (
-	unwindSize      = event.CommonSize + 8 + 3*4
-	unwindFrameSize = 8 + 8 + 4 // address, inode, device
+	unwindSize      = event.CommonSize + 8 + 3*4 + 4 // the kernel's structure ends at a multiple of 8
+	unwindFrameSize = 8 + 8 + 4                      // address, inode, device
 )
 
 // unwindBytes is the room that the record of a stack of n addresses takes.
@@ -18,6 +18,7 @@ func unwindBytes(n int) uint64 { return uint64(ringbuf.EventSize(unwindSize + n*
 // stay is a task's time between an entry into the kernel and its return.
 type stay struct {
 	cookie          uint64
+	name            uint64 // that of the source; 0: it names none
 	stack           uint64 // a hash of its user stack
 	bytes           uint64 // what its records take
 	entered         bool   // it began with the entry of a system call
@@ -37,11 +38,15 @@ const (
 // enter returns the stay that an event with this user stack belongs to, and whether the
 // event is the first of that stay. A stay begins with an event that the source marks with
 // NewEntry; and as a stay has one system call, no second exit of one belongs to it. Else
-// only a user stack that differs from the task's last one shows a new stay.
+// only a user stack that differs from the task's last one shows a new stay. If the source
+// names the stay, that decides alone.
 func (s *Stacks) enter(t *Stack) (st stay, first bool) {
 	h := hashStack(t.IPs)
 	st, known := s.stays[t.Common.PID]
-	if known && !t.NewEntry && !(t.exitsCall() && st.closed) && st.stack == h {
+	if known && t.Stay != 0 && st.name == t.Stay {
+		return st, false
+	}
+	if known && t.Stay == 0 && !t.NewEntry && !(t.exitsCall() && st.closed) && st.stack == h {
 		return st, false
 	}
 	if !known && len(s.stays) >= maxStays {
@@ -49,10 +54,20 @@ func (s *Stacks) enter(t *Stack) (st stay, first bool) {
 		clear(s.stays)
 	}
 	s.cookies++
-	if !t.NewEntry {
+	if !t.NewEntry && t.Stay == 0 {
 		s.Counts.InferredStays++
 	}
-	return stay{cookie: s.cookies, stack: h, entered: t.NewEntry && t.Call, closed: t.NewEntry && !t.Call}, true
+	return stay{cookie: s.cookies, name: t.Stay, stack: h, entered: t.NewEntry && t.Call, closed: t.NewEntry && !t.Call}, true
+}
+
+// FirstOfStay reports whether a user stack is the first of its stay, and remembers the stay.
+// It is for who only counts; a Recorder of s must not be used beside it. s has the mode
+// DeferredStack.
+func (s *Stacks) FirstOfStay(t *Stack) bool {
+	st, first := s.enter(t)
+	st.closed = st.closed || t.exitsCall()
+	s.stays[t.Common.PID] = st
+	return first
 }
 
 // exitsCall reports whether the stack's event is the exit of a system call.
@@ -145,7 +160,7 @@ func (r *Recorder) deferred(cpu int, ctx ringbuf.Context, t *Stack) (StackMode, 
 	if first {
 		st.bytes += unwound
 		err = r.UnwindStack(cpu, ctx, t, st.cookie)
-	} else {
+	} else if t.Stay == 0 {
 		s.tie(&st, t, unwound)
 	}
 	st.closed = st.closed || t.exitsCall()

@@ -15,8 +15,8 @@ func TestStays(t *testing.T) {
 	exit := record.Stack{Call: true, IPs: a}
 	fault := record.Stack{NewEntry: true, IPs: a}
 	other := record.Stack{IPs: a}
-	// A cookie takes 20 bytes, and the stack of a, of 3 addresses, 4 + 28 + 60.
-	const cookie, stack = 20, 92
+	// A cookie takes 20 bytes, and the stack of a, of 3 addresses, 4 + 32 + 60.
+	const cookie, stack = 20, 96
 	for _, c := range []struct {
 		name                 string
 		stacks               []record.Stack
@@ -32,7 +32,7 @@ func TestStays(t *testing.T) {
 		{"calls without entries", []record.Stack{exit, exit, exit}, 3, 3, 0, cookie + stack, 0, 0},
 		{"an event before the exit", []record.Stack{other, exit}, 2, 1, 1, 2*cookie + stack, stack, 0},
 		{"a fault, then a call", []record.Stack{fault, exit}, 2, 2, 0, cookie + stack, 0, 0},
-		{"a stack that fills user_stack", []record.Stack{{IPs: brim}, {IPs: brim}}, 2, 1, 1, 2*cookie + 4 + 4 + 188, 4 + 4 + 188, 40},
+		{"a stack that fills user_stack", []record.Stack{{IPs: brim}, {IPs: brim}}, 2, 1, 1, 2*cookie + 4 + 4 + 192, 4 + 4 + 192, 40},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := recorderFor(t, record.Design{Name: "d", Kernel: record.FullStack, User: record.DeferredStack})

@@ -34,6 +34,9 @@ type Record struct {
 	// Call marks an Event known to be the entry of a system call, if it is a
 	// NewEntry, or else its exit. One stay has at most one system call.
 	Call bool
+	// Stay, of a UserStack, names the stay in the kernel that the stack belongs to, where
+	// the source knows it; 0: it does not. Two stays have different names.
+	Stay uint64
 }
 
 // Source delivers records; the tracers of a simulated machine and a real

@@ -138,4 +138,5 @@ type Stack struct {
 	Hole uint32
 	// NewEntry and Call are those of the event, see [Record].
 	NewEntry, Call bool
+	Stay           uint64 // of a user stack, see [Record]
 }
