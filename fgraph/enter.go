@@ -244,9 +244,29 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 //
 // The hook must stay set while frames are in flight, also after the last user
 // has gone.
+//
+// Departure: frames of functions that were left without returning, as longjmp leaves
+// them, lie above the frame of the function that returns. Here they are taken off, and
+// nobody is told. The kernel has no longjmp: it would take the frame on top for that
+// of the function, and its task would go on in the wrong place.
 func (g *Graph) Leave(c *machine.CPU, f *machine.Frame) {
 	s := g.cfg.Stack(c.Current)
+	if s != nil && f.Ret == ReturnToHandler {
+		g.skip(s, f.Place())
+	}
 	for s != nil && f.Ret == ReturnToHandler {
 		f.Ret = g.leave(c, s, f.Value, f)
+	}
+}
+
+// skip takes frames off the top that belong to places further in than place.
+func (g *Graph) skip(s *Stack, place uint64) {
+	for {
+		at := s.frame(s.top)
+		if at < 0 || s.words[at+g.frameWords()-1] <= place {
+			return
+		}
+		s.top = at
+		s.depth--
 	}
 }

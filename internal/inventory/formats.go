@@ -143,5 +143,5 @@ func appendOwn(out []byte, oracle string) ([]byte, error) {
 		}
 	}
 	out = append(out, "\n## Not in a plain 6.12\n"...)
-	return appendNames(out, "From the proposed series for stackmap and deferred unwinding", own), nil
+	return appendNames(out, "From the proposed series for stackmap, deferred unwinding and the tracer return", own), nil
 }
