@@ -13,6 +13,9 @@ const ReturnToHandler uint64 = 0xffffffff81093e00
 
 // frameWords is the size of a frame without its bitmap word.
 func (g *Graph) frameWords() int {
+	if g.cfg.NoCalltime {
+		return 3
+	}
 	if g.cfg.SubtimeWord {
 		return 5
 	}
@@ -45,7 +48,9 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 	s.words[bitmap] = reservedWord(f)
 	s.words[at+frameRet] = ret
 	s.words[at+frameFunc] = fn
-	s.words[at+frameCalltime] = g.cfg.Clock(c)
+	if !g.cfg.NoCalltime {
+		s.words[at+frameCalltime] = g.cfg.Clock(c)
+	}
 	s.words[bitmap-1] = retp
 	// The frame and the word behind it, which is written twice; in the task, the index of
 	// the top and the depth. The bitmap is written into the same line.
@@ -149,9 +154,11 @@ func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Fra
 		Value:    value,
 		Depth:    s.depth - 1,
 		Overrun:  s.overrun,
-		Calltime: s.words[at+frameCalltime],
 		Rettime:  g.cfg.Clock(c),
 		Frame:    frame,
+	}
+	if !g.cfg.NoCalltime {
+		ret.Calltime = s.words[at+frameCalltime]
 	}
 	w := s.words[at+f]
 	wanted := wordBitmap(w)
@@ -180,7 +187,7 @@ func (g *Graph) Sleep(now uint64, prev, next *Stack) {
 	if prev != nil {
 		prev.slept = now
 	}
-	if next == nil || next.slept == 0 {
+	if next == nil || next.slept == 0 || g.cfg.NoCalltime {
 		return
 	}
 	off := now - next.slept
