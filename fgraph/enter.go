@@ -149,13 +149,13 @@ func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Fra
 	f := g.frameWords()
 	g.cfg.Work.Add(0, 2, 1+work.LinesOf(at, s.top-at), 0)
 	ret := Ret{
-		Func:     s.words[at+frameFunc],
-		To:       s.words[at+frameRet],
-		Value:    value,
-		Depth:    s.depth - 1,
-		Overrun:  s.overrun,
-		Rettime:  g.cfg.Clock(c),
-		Frame:    frame,
+		Func:    s.words[at+frameFunc],
+		To:      s.words[at+frameRet],
+		Value:   value,
+		Depth:   s.depth - 1,
+		Overrun: s.overrun,
+		Rettime: g.cfg.Clock(c),
+		Frame:   frame,
 	}
 	if !g.cfg.NoCalltime {
 		ret.Calltime = s.words[at+frameCalltime]
