@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"ftracelab/fgraph"
+	"ftracelab/fgraph/rethook"
+	"ftracelab/fgraph/slots"
 	"ftracelab/machine"
 	"ftracelab/tracefsfs"
 	"ftracelab/tracer/dynevent"
@@ -12,7 +15,8 @@ import (
 
 // Stacks that are taken while functions are hooked by function_graph, by fprobes and
 // kretprobes and by the slots of 2008, each alone and several at once, are those that the
-// machine has without any hook. The words on the stack are not: the hooks are there.
+// machine has without any hook. The words on the stack are not: the hooks are there. And
+// each function returns to where it was called, also after others were left at once.
 func TestStacksAreRecovered(t *testing.T) {
 	functions := "vfs_* ksys_* *_sys_* schedule* kmem_cache_alloc_noprof\n"
 	type sample struct {
@@ -51,6 +55,16 @@ func TestStacksAreRecovered(t *testing.T) {
 			samples = append(samples, sample{c.Current.PID, f.Func, sum})
 			if call != nil {
 				call(c, f)
+			}
+		}
+		leave := ft.machine.Hooks.Return
+		ft.machine.Hooks.Return = func(c *machine.CPU, f *machine.Frame) {
+			leave(c, f)
+			if _, slot := slots.Trampoline(f.Ret); slot || f.Ret == fgraph.ReturnToHandler || f.Ret == rethook.Trampoline {
+				return // what is there now was put there for the function that jumped here
+			}
+			if f.Ret != f.Parent() {
+				t.Errorf("a function returns to %#x, not to %#x", f.Ret, f.Parent())
 			}
 		}
 		ft.Run(30 * machine.Millisecond)
