@@ -13,6 +13,9 @@ const ReturnToHandler uint64 = 0xffffffff81093e00
 
 // frameWords is the size of a frame without its bitmap word.
 func (g *Graph) frameWords() int {
+	if g.cfg.NoCalltime {
+		return 3
+	}
 	if g.cfg.SubtimeWord {
 		return 5
 	}
@@ -45,7 +48,9 @@ func (g *Graph) push(c *machine.CPU, s *Stack, fn, ret, retp uint64) (bitmap int
 	s.words[bitmap] = reservedWord(f)
 	s.words[at+frameRet] = ret
 	s.words[at+frameFunc] = fn
-	s.words[at+frameCalltime] = g.cfg.Clock(c)
+	if !g.cfg.NoCalltime {
+		s.words[at+frameCalltime] = g.cfg.Clock(c)
+	}
 	s.words[bitmap-1] = retp
 	// The frame and the word behind it, which is written twice; in the task, the index of
 	// the top and the depth. The bitmap is written into the same line.
@@ -144,14 +149,16 @@ func (g *Graph) leave(c *machine.CPU, s *Stack, value uint64, frame *machine.Fra
 	f := g.frameWords()
 	g.cfg.Work.Add(0, 2, 1+work.LinesOf(at, s.top-at), 0)
 	ret := Ret{
-		Func:     s.words[at+frameFunc],
-		To:       s.words[at+frameRet],
-		Value:    value,
-		Depth:    s.depth - 1,
-		Overrun:  s.overrun,
-		Calltime: s.words[at+frameCalltime],
-		Rettime:  g.cfg.Clock(c),
-		Frame:    frame,
+		Func:    s.words[at+frameFunc],
+		To:      s.words[at+frameRet],
+		Value:   value,
+		Depth:   s.depth - 1,
+		Overrun: s.overrun,
+		Rettime: g.cfg.Clock(c),
+		Frame:   frame,
+	}
+	if !g.cfg.NoCalltime {
+		ret.Calltime = s.words[at+frameCalltime]
 	}
 	w := s.words[at+f]
 	wanted := wordBitmap(w)
@@ -180,7 +187,7 @@ func (g *Graph) Sleep(now uint64, prev, next *Stack) {
 	if prev != nil {
 		prev.slept = now
 	}
-	if next == nil || next.slept == 0 {
+	if next == nil || next.slept == 0 || g.cfg.NoCalltime {
 		return
 	}
 	off := now - next.slept
@@ -244,9 +251,29 @@ func (g *Graph) Call(c *machine.CPU, f *machine.Frame) {
 //
 // The hook must stay set while frames are in flight, also after the last user
 // has gone.
+//
+// Departure: frames of functions that were left without returning, as longjmp leaves
+// them, lie above the frame of the function that returns. Here they are taken off, and
+// nobody is told. The kernel has no longjmp: it would take the frame on top for that
+// of the function, and its task would go on in the wrong place.
 func (g *Graph) Leave(c *machine.CPU, f *machine.Frame) {
 	s := g.cfg.Stack(c.Current)
+	if s != nil && f.Ret == ReturnToHandler {
+		g.skip(s, f.Place())
+	}
 	for s != nil && f.Ret == ReturnToHandler {
 		f.Ret = g.leave(c, s, f.Value, f)
+	}
+}
+
+// skip takes frames off the top that belong to places further in than place.
+func (g *Graph) skip(s *Stack, place uint64) {
+	for {
+		at := s.frame(s.top)
+		if at < 0 || s.words[at+g.frameWords()-1] <= place {
+			return
+		}
+		s.top = at
+		s.depth--
 	}
 }

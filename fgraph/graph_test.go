@@ -73,28 +73,51 @@ func TestEnterReturn(t *testing.T) {
 	}
 }
 
-// TestOverrun fills a stack: 98 frames of four words, 81 of five.
+// TestOverrun fills a stack: 98 frames of four words, 81 of five, 122 of three.
 func TestOverrun(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
 		want int
-	}{{Config{}, 98}, {Config{SubtimeWord: true}, 81}} {
+	}{{Config{}, 98}, {Config{SubtimeWord: true}, 81}, {Config{NoCalltime: true}, 122}, {Config{SubtimeWord: true, NoCalltime: true}, 122}} {
 		g, _ := newGraph(c.cfg)
 		u := newUser(0)
 		if err := g.Register(&u.Ops); err != nil {
 			t.Fatal(err)
 		}
 		s := &Stack{}
-		for range 120 {
+		for range 150 {
 			g.Enter(nil, s, 0x100, 0xaaa, 0)
 		}
-		if s.Depth() != c.want || int(s.Overrun()) != 120-c.want {
+		if s.Depth() != c.want || int(s.Overrun()) != 150-c.want {
 			t.Errorf("depth %d, overrun %d, want depth %d", s.Depth(), s.Overrun(), c.want)
 		}
 		g.Return(nil, s, 0)
-		if got := u.returned[0].Overrun; int(got) != 120-c.want {
+		if got := u.returned[0].Overrun; int(got) != 150-c.want {
 			t.Errorf("the return tells of %d overruns", got)
 		}
+	}
+}
+
+// TestNoCalltime: the time of a call is there for the user that keeps it, and for no other.
+func TestNoCalltime(t *testing.T) {
+	g, now := newGraph(Config{NoCalltime: true})
+	var kept, told uint64
+	timed := &Ops{}
+	timed.Entry = func(_ *machine.CPU, s *Stack, _ Call) bool { s.Reserve(timed, 8)[0] = *now; return true }
+	timed.Return = func(_ *machine.CPU, s *Stack, ret Ret) { kept, told = s.Retrieve(timed)[0], ret.Calltime }
+	if err := g.Register(timed); err != nil {
+		t.Fatal(err)
+	}
+	*now = 500
+	s := &Stack{}
+	g.Enter(nil, s, 0x100, 0xaaa, 9)
+	if got := s.Words(nil); len(got) != 3+1+2 || got[2] != 9 {
+		t.Errorf("words %x", got)
+	}
+	g.Sleep(600, s, nil)
+	g.Sleep(900, nil, s)
+	if to := g.Return(nil, s, 0); to != 0xaaa || kept != 500 || told != 0 {
+		t.Errorf("returns to %#x, kept %d, told %d", to, kept, told)
 	}
 }
 
@@ -348,7 +371,7 @@ type open struct {
 // checks the rules of a shadow stack after each.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, _ := newGraph(Config{SubtimeWord: rapid.Bool().Draw(t, "subtime")})
+		g, _ := newGraph(Config{SubtimeWord: rapid.Bool().Draw(t, "subtime"), NoCalltime: rapid.Bool().Draw(t, "no calltime")})
 		var users []*user // registered
 		stacks := []*Stack{{}, {}}
 		for _, s := range stacks {

@@ -40,6 +40,10 @@ func TestMachine(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Hooks.Return = g.Leave
+			m.Hooks.Recover = func(task *machine.Task, index *int, ret, place uint64) uint64 {
+				s, _ := task.Private.(*fgraph.Stack)
+				return g.RetAddr(s, index, ret, place)
+			}
 		}
 		m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
 			pid := key(c)

@@ -58,6 +58,12 @@ func (o *Ops) Index() int { return o.index }
 type Config struct {
 	// SubtimeWord adds a word to each frame, as CONFIG_FUNCTION_PROFILER does.
 	SubtimeWord bool
+	// NoCalltime leaves the time of the call out of the frames, and SubtimeWord with it. A
+	// user that needs it reserves a word. Ret.Calltime is 0 then, and Sleep does nothing.
+	//
+	// Kernel: the last patch of the series that put fprobes on the shadow stack, merged for
+	// 6.14.
+	NoCalltime bool
 	// AlwaysReturnZero delivers every return to user 0, wanted or not. That is
 	// what 6.12 does, because it sets the bit of user 0 in each frame as a mark.
 	AlwaysReturnZero bool

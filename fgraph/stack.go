@@ -122,7 +122,7 @@ const (
 // Kernel: ftrace_graph_get_ret_stack, kernel/trace/fgraph.c, and subtime of
 // struct ftrace_ret_stack, include/linux/ftrace.h.
 func (g *Graph) Subtime(s *Stack, above int) *uint64 {
-	if !g.cfg.SubtimeWord {
+	if !g.cfg.SubtimeWord || g.cfg.NoCalltime {
 		return nil
 	}
 	at := s.frame(s.top)

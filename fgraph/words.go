@@ -8,8 +8,11 @@ import (
 // AppendWords appends a line for each word of a stack that is in use, the lowest first:
 // its index, its value, and what it is. symbol appends the function at an address.
 func (g *Graph) AppendWords(dst []byte, s *Stack, symbol func(dst []byte, addr uint64) []byte) []byte {
-	names := []string{"return address", "function", "time of the call"}
-	if g.cfg.SubtimeWord {
+	names := []string{"return address", "function"}
+	if !g.cfg.NoCalltime {
+		names = append(names, "time of the call")
+	}
+	if g.cfg.SubtimeWord && !g.cfg.NoCalltime {
 		names = append(names, "time of its callees")
 	}
 	names = append(names, "place of the return address")

@@ -85,6 +85,18 @@ func (a *Assembler) Return(n int) *Assembler {
 	return a
 }
 
+// Unwind leaves the innermost n functions at once, without returning from them.
+func (a *Assembler) Unwind(n int) *Assembler {
+	if n > len(a.stack) {
+		if a.err == nil {
+			a.err = fmt.Errorf("machine: unwind %d with %d calls", n, len(a.stack))
+		}
+		return a
+	}
+	a.stack = a.stack[:len(a.stack)-n]
+	return a.add(Op{Kind: OpUnwind, Arg: int32(n)})
+}
+
 // Trace adds an event.
 func (a *Assembler) Trace(e Event, arg int32) *Assembler {
 	return a.add(Op{Kind: OpTrace, Event: e, Arg: arg})

@@ -26,6 +26,7 @@ const (
 	OpSwitchTo               // the next task becomes the current one
 	OpFinish                 // execute Workload.Finish, in a task that has never run before
 	OpLearned                // a Happening: Kernel.Happenings[Arg]
+	OpUnwind                 // leave the innermost Arg functions without returning from them, as longjmp does
 )
 
 // Flags of an Op; the values are those of the kernel's TRACE_FLAG_*.

@@ -41,6 +41,7 @@ type CPU struct {
 	charged   Time   // up to when the budget of the running task has been charged
 	accounted Time   // up to when sched_stat_runtime has reported
 	site      uint64 // an address inside the innermost function; 0: not known
+	recovered int    // the index of Hooks.Recover in the walk of a stack; here, so that no walk allocates
 	irqTraced bool   // hooks were told that interrupts are off
 	crossing  string // the function at an edge of the kernel that switches interrupts now; "": none
 	outermost uint64 // the function that left the kernel stack empty when it returned last
@@ -110,6 +111,8 @@ func (c *CPU) step() {
 		c.call(t, &c.m.kernel.Sites[op.Arg], c.m.ips[op.Arg])
 	case OpReturn:
 		c.ret(t, op.Arg)
+	case OpUnwind:
+		c.unwind(t, int(op.Arg))
 	case OpTrace:
 		c.perform(t, op)
 	case OpSwitch:

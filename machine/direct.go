@@ -110,6 +110,10 @@ func (c *CPU) ahead(first, last Event) *Op {
 			if depth--; depth < 0 {
 				return nil
 			}
+		case OpUnwind:
+			if depth -= int(op.Arg); depth < 0 {
+				return nil
+			}
 		case OpTrace:
 			if op.Event >= first && op.Event <= last {
 				return op

@@ -15,6 +15,13 @@ type Hooks struct {
 	Call func(c *CPU, f *Frame)
 	// Return runs when a function returns to a replaced address.
 	Return func(c *CPU, f *Frame)
+	// Recover gives an unwinder the address that a replaced return address stands for.
+	// ret was found on t's stack at place (see Frame.Place). One walk down a stack passes
+	// the same index to all its calls, 0 at first. An address that was not replaced, or
+	// that is not known, is returned as it is.
+	//
+	// Kernel: unwind_recover_ret_addr, arch/x86/include/asm/unwind.h.
+	Recover func(t *Task, index *int, ret, place uint64) uint64
 	// Trace runs at a tracepoint that is enabled; tp is only valid during the call.
 	Trace func(c *CPU, tp Tracepoint)
 	// Learned runs where an event of a learned activity happens, if it is enabled.

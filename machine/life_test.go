@@ -137,7 +137,8 @@ func TestStreamsAreIndependent(t *testing.T) {
 }
 
 // A function that was jumped to returns where its caller would have: the caller
-// is not on the stack, and a replaced address is the caller's own.
+// is not on the stack, and a replaced address is the caller's own. An unwinder sees the
+// replacement as long as nobody recovers the address.
 func TestTailCall(t *testing.T) {
 	m, err := New(Config{CPUs: 1})
 	if err != nil {
@@ -158,8 +159,21 @@ func TestTailCall(t *testing.T) {
 			if f.Ret != 42 || f.Parent() != sites[1].Ret {
 				t.Errorf("returns to %#x, parent %#x", f.Ret, f.Parent())
 			}
+			m.Hooks.Recover = nil
+			if s := c.AppendKernelStack(nil); len(s) != 2 || s[1] != 42 {
+				t.Errorf("stack %#x, want the replacement", s)
+			}
+			m.Hooks.Recover = func(_ *Task, _ *int, ret, place uint64) uint64 {
+				if ret != 42 || place != 2 {
+					t.Errorf("%#x at place %d", ret, place)
+				}
+				return sites[1].Ret
+			}
 			if s := c.AppendKernelStack(nil); len(s) != 2 || s[1] != sites[1].Ret {
 				t.Errorf("stack %#x", s)
+			}
+			if s := c.AppendStackWords(nil); len(s) != 2 || s[1] != 42 {
+				t.Errorf("words %#x", s)
 			}
 			f.Ret = 43
 			return

@@ -89,21 +89,35 @@ func (c *CPU) ret(t *Task, arg int32) {
 	t.frames = t.frames[:n]
 }
 
+// unwind leaves the innermost n functions without returning from them. No hook runs.
+func (c *CPU) unwind(t *Task, n int) {
+	if n > len(t.frames) {
+		panic("machine: invariant: unwind of more functions than there are")
+	}
+	t.frames = t.frames[:len(t.frames)-n]
+}
+
 // Frames is the kernel call stack of the code that runs now, the outermost call first.
 // It belongs to the machine and is valid until the next step.
 func (c *CPU) Frames() []Frame { return c.Current.frames }
 
 // AppendKernelStack appends the kernel stack of the running context to dst, innermost
 // first, as an unwinder sees it: an address in the current function, then the return
-// addresses. Replaced return addresses appear as the originals. Functions that have
-// ended with a jump are not on it. In a Call hook the first address is right after the
+// addresses. For a return address that was replaced, Hooks.Recover gives the original;
+// without that hook, the replacement is on it. Functions that have ended with a jump are
+// not on it. In a Call hook the first address is right after the
 // patched call of the function being entered; at a tracepoint it is right after the call
 // to the probe.
 func (c *CPU) AppendKernelStack(dst []uint64) []uint64 {
-	return c.Current.appendKernelStack(dst, c.site)
+	return c.appendStack(dst, c.m.Hooks.Recover)
 }
 
-func (t *Task) appendKernelStack(dst []uint64, site uint64) []uint64 {
+// AppendStackWords appends what lies on the stack in the places of the addresses of
+// [CPU.AppendKernelStack]: return addresses that were replaced are there as they are.
+func (c *CPU) AppendStackWords(dst []uint64) []uint64 { return c.appendStack(dst, nil) }
+
+func (c *CPU) appendStack(dst []uint64, recover func(t *Task, index *int, ret, place uint64) uint64) []uint64 {
+	t := c.Current
 	n := len(t.frames)
 	for n > 0 && t.frames[n-1].skip {
 		n--
@@ -111,17 +125,30 @@ func (t *Task) appendKernelStack(dst []uint64, site uint64) []uint64 {
 	if n == 0 {
 		return dst
 	}
+	site := c.site
 	if site == 0 {
 		site = pointIn(t.frames[n-1].Func)
 	}
 	dst = append(dst, site)
-	for i := n - 1; i > 0; i-- {
-		if f := &t.frames[i]; !f.tail && !f.skip {
-			dst = append(dst, f.orig)
+	for c.recovered = 0; n > 0; {
+		f := &t.frames[n-1]
+		n--
+		if f.skip {
+			continue
 		}
-	}
-	if t.frames[0].orig != 0 {
-		dst = append(dst, t.frames[0].orig)
+		// A function and those that were entered by jumps from it share a word. The
+		// innermost of them has replaced it last.
+		ret := f.Ret
+		for ; f.tail && n > 0; n-- {
+			f = &t.frames[n-1]
+		}
+		if f.orig == 0 {
+			break
+		}
+		if ret != f.orig && recover != nil {
+			ret = recover(t, &c.recovered, ret, f.at)
+		}
+		dst = append(dst, ret)
 	}
 	return dst
 }

@@ -95,6 +95,8 @@ func (v *Values) Assign(code Code, sites []Site) {
 			outer := len(stack) == 0 || stack[len(stack)-1].serves
 			f.serves = outer && (s.Hidden || f.serving != f.otherwise)
 			stack = append(stack, f)
+		case OpUnwind:
+			stack = stack[:max(0, len(stack)-int(op.Arg))]
 		case OpReturn:
 			op.Arg = 0
 			if len(stack) == 0 {

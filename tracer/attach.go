@@ -22,7 +22,7 @@ func (ft *Ftrace) setHooks() {
 		h.Switch = ft.switched
 	}
 	h.Learned = ft.said
-	h.Return, h.Trace, h.Exit = ft.leave, ft.tracepoint, ft.taskExit
+	h.Return, h.Recover, h.Trace, h.Exit = ft.leave, ft.recover, ft.tracepoint, ft.taskExit
 	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
 	h.NMI, h.Hotplug = ft.nmi, ft.hotplug
 	h.Critical, h.Idle, h.MMIO = nil, nil, nil
@@ -64,6 +64,33 @@ func (ft *Ftrace) leave(c *machine.CPU, f *machine.Frame) {
 			} else {
 				away = false
 			}
+		}
+	}
+}
+
+// recover gives unwinders the address that a replaced return address stands for.
+//
+// Departure: a word that was replaced twice is looked up twice, in either order. The kernel
+// asks the shadow stack first and rethook after it, once each.
+func (ft *Ftrace) recover(t *machine.Task, index *int, ret, place uint64) uint64 {
+	d := ft.data(t)
+	frame, passed := int(int16(*index)), *index>>16 // of the shadow stack, of rethook
+	defer func() { *index = passed<<16 | frame&0xffff }()
+	for {
+		was := ret
+		switch ret {
+		case fgraph.ReturnToHandler:
+			ret = ft.graph.RetAddr(d.graph, &frame, ret, place)
+		case rethook.Trampoline:
+			ret = d.rethooks.RetAddr(&passed, ret, place)
+		default:
+			if ft.slots == nil {
+				return ret
+			}
+			ret = ft.slots.RetAddr(ret)
+		}
+		if ret == was {
+			return ret
 		}
 	}
 }

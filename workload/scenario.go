@@ -51,6 +51,12 @@ func Scenarios() []Scenario {
 			}
 			return startDeep(m)
 		}},
+		{"longjmp", "mix, and a process whose system calls leave three functions of the module ljst at once, without returning from them", func(m *machine.Machine) error {
+			if err := mixed(m); err != nil {
+				return err
+			}
+			return startLongjmp(m)
+		}},
 		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
 	}
 }

@@ -449,3 +449,30 @@ func TestFullBuckets(t *testing.T) {
 		}
 	}
 }
+
+// What a probe did not use of the room on the stack is cleared: there may be the header of
+// a probe from an earlier call, whose exit handler would run without a reason.
+func TestUnusedRoomIsCleared(t *testing.T) {
+	l := newLab(Config{})
+	var wanted [2]bool
+	var exits [2]int
+	for n := range wanted {
+		p := &Probe{
+			Entry: func(*machine.CPU, Hit, []uint64) bool { return wanted[n] },
+			Exit:  func(*machine.CPU, Hit, []uint64) { exits[n]++ },
+		}
+		l.must(t, l.Register(p, []uint64{0x100}))
+	}
+	for _, want := range [][2]bool{{true, true}, {true, false}, {false, true}, {true, true}} {
+		wanted, exits = want, [2]int{}
+		if !l.call(0x100) {
+			t.Fatal("the return is not hooked")
+		}
+		l.g.Return(nil, &l.task, 0)
+		for n := range want {
+			if (exits[n] == 1) != want[n] || exits[n] > 1 {
+				t.Errorf("wanted %v: probe %d ran %d times", want, n, exits[n])
+			}
+		}
+	}
+}

@@ -59,9 +59,10 @@ type Node struct {
 	Func uint64
 	Data []uint64
 
-	hook *Hook
-	ret  uint64
-	next *Node
+	hook  *Hook
+	ret   uint64
+	place uint64 // of the return address, see machine.Frame.Place
+	next  *Node
 }
 
 // New makes a hook with num nodes, each with the given number of words of data.
@@ -127,7 +128,7 @@ type Task struct{ first *Node }
 //
 // Kernel: rethook_hook.
 func (t *Task) Hook(n *Node, f *machine.Frame) {
-	n.Func, n.ret, n.next = f.IP, f.Ret, t.first
+	n.Func, n.ret, n.place, n.next = f.IP, f.Ret, f.Place(), t.first
 	// In the node: where the function returns to, its frame, the next node, what its user
 	// keeps; in the task: the first node.
 	n.hook.Work.Add(0, 4+len(n.Data), 1+n.lines(), 0)
@@ -139,7 +140,16 @@ func (t *Task) Hook(n *Node, f *machine.Frame) {
 // f.Ret. It panics if there is none.
 //
 // Kernel: rethook_trampoline_handler, where the machine panics as well.
+//
+// Departure: calls that were left without returning, as longjmp leaves them, are taken
+// off the list and nobody is told. The kernel has no longjmp: it would take the first of
+// them for the function that returns.
 func (t *Task) Return(c *machine.CPU, f *machine.Frame) {
+	for t.first != nil && t.first.place > f.Place() {
+		n := t.first
+		t.first = n.next
+		n.Recycle()
+	}
 	last := t.first
 	for last != nil && last.ret == Trampoline {
 		last = last.next
@@ -164,6 +174,25 @@ func (t *Task) Return(c *machine.CPU, f *machine.Frame) {
 		n.Recycle()
 		n = next
 	}
+}
+
+// RetAddr returns, for an unwinder, the address that ret stands for, which it found at
+// place on t's stack. An address that is not Trampoline, or is not known, is returned as
+// it is. passed is how many calls the walk has passed, 0 at first; RetAddr counts on.
+//
+// Kernel: rethook_find_ret_addr.
+func (t *Task) RetAddr(passed *int, ret, place uint64) uint64 {
+	if ret != Trampoline {
+		return ret
+	}
+	at := 0
+	for n := t.first; n != nil; n = n.next {
+		if at++; at > *passed && n.place == place && n.ret != Trampoline {
+			*passed = at
+			return n.ret
+		}
+	}
+	return ret
 }
 
 // NodeBytes is the size of a node without its user's data.

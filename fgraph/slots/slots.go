@@ -114,6 +114,18 @@ func (t *Table) Leave(c *machine.CPU, f *machine.Frame) {
 	t.Work.Add(1, 4, 1+work.LinesOf(3*n, 3), 0)
 }
 
+// RetAddr returns, for an unwinder, the address that ret stands for: that of the slot to
+// whose trampoline it leads. Any other address is returned as it is.
+//
+// Departure: the patch of 2008 has nothing like that. A stack of its kernel shows the
+// trampoline, which has no symbol.
+func (t *Table) RetAddr(ret uint64) uint64 {
+	if n, ok := Trampoline(ret); ok {
+		return t.table[n].Ret
+	}
+	return ret
+}
+
 // Taken yields the slots that are taken, by their number.
 func (t *Table) Taken(yield func(int, Slot) bool) {
 	for taken := t.enabled &^ t.free; taken != 0; taken &= taken - 1 {

@@ -149,6 +149,6 @@ func appendOwn(out []byte, oracle string) ([]byte, error) {
 		}
 	}
 	out = append(out, "\n## Not in a plain 6.12\n"...)
-	out = appendNames(out, "From the proposed series for stackmap and deferred unwinding", proposed)
+	out = appendNames(out, "From the proposed series for stackmap and deferred unwinding, and the tracer return of 2008", proposed)
 	return appendNames(append(out, '\n'), "Of modules that were not loaded for these captures", modules), nil
 }

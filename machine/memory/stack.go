@@ -49,7 +49,7 @@ func (mem *Memory) stackWord(c *machine.CPU, addr uint64) uint64 {
 			return userReg(t, (regsSize-use)/8)
 		}
 		if len(mem.ips) == 0 {
-			mem.ips, mem.uses = c.AppendKernelStack(mem.ips), c.AppendStackUse(mem.uses)
+			mem.ips, mem.uses = c.AppendStackWords(mem.ips), c.AppendStackUse(mem.uses)
 		}
 		for i := 1; i < min(len(mem.ips), len(mem.uses)); i++ {
 			if mem.uses[i] == use {

@@ -2,6 +2,7 @@ package returnhooks
 
 import (
 	"fmt"
+	"slices"
 
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/fprobe"
@@ -93,7 +94,10 @@ func designs() []design {
 	for _, n := range []int{1, fgraph.MaxOps} {
 		all = append(all, design{fmt.Sprintf("fgraph-%d", n), "fgraph with so many users", func(s *site) *hook { return onGraph(s, n) }})
 	}
-	return all
+	return append(all,
+		design{"fgraph-untimed", "fgraph of 6.14, for a user that needs no time", func(s *site) *hook { return onUntimedGraph(s, false) }},
+		design{"fgraph-own-time", "fgraph of 6.14, for a user that keeps the time itself", func(s *site) *hook { return onUntimedGraph(s, true) }},
+	)
 }
 
 func onSlots(s *site, n int) *hook {
@@ -153,8 +157,9 @@ func onRethookFprobe(s *site, entryOnly bool) *hook {
 }
 
 // newGraph returns a graph and a hook without users.
-func newGraph(s *site) (*fgraph.Graph, *hook) {
-	g := fgraph.New(fgraph.Config{Work: s.work, Stack: s.tasks.stack})
+func newGraph(s *site, cfg fgraph.Config) (*fgraph.Graph, *hook) {
+	cfg.Work, cfg.Stack = s.work, s.tasks.stack
+	g := fgraph.New(cfg)
 	overrun := func() (n uint64) {
 		for _, stack := range s.tasks.stacks {
 			n += uint64(stack.Overrun())
@@ -165,7 +170,7 @@ func newGraph(s *site) (*fgraph.Graph, *hook) {
 }
 
 func onGraphFprobe(s *site, entryOnly, past bool) *hook {
-	g, h := newGraph(s)
+	g, h := newGraph(s, fgraph.Config{})
 	wanted := map[uint64]bool{}
 	set := fprobe.New(fprobe.Config{
 		Work: s.work, EntryOnly: past,
@@ -197,7 +202,7 @@ func onGraphFprobe(s *site, entryOnly, past bool) *hook {
 
 // onGraph has users of which each wants every return. The first one is watched.
 func onGraph(s *site, users int) *hook {
-	g, h := newGraph(s)
+	g, h := newGraph(s, fgraph.Config{})
 	wanted := map[uint64]bool{}
 	for _, fn := range s.fns {
 		wanted[fn] = true
@@ -214,6 +219,29 @@ func onGraph(s *site, users int) *hook {
 		if err := g.Register(o); err != nil {
 			panic("returnhooks: invariant: " + err.Error()) // there are MaxOps at most
 		}
+	}
+	return h
+}
+
+// onUntimedGraph has one user, and frames without the time of the call. If the user needs
+// that, it keeps it as its data.
+func onUntimedGraph(s *site, timed bool) *hook {
+	g, h := newGraph(s, fgraph.Config{NoCalltime: true})
+	o := &fgraph.Ops{Filter: func(fn uint64) bool { return slices.Contains(s.fns, fn) }}
+	o.Entry = func(c *machine.CPU, stack *fgraph.Stack, _ fgraph.Call) bool {
+		if !timed {
+			return true
+		}
+		data := stack.Reserve(o, 8)
+		if data != nil {
+			data[0] = c.Time
+			s.work.Add(0, 1, 0, 0)
+		}
+		return data != nil
+	}
+	o.Return = func(*machine.CPU, *fgraph.Stack, fgraph.Ret) { s.seen() }
+	if err := g.Register(o); err != nil {
+		panic("returnhooks: invariant: " + err.Error()) // the graph has no user
 	}
 	return h
 }

@@ -81,6 +81,8 @@ func TestPerHit(t *testing.T) {
 		"fprobe-2025-entry":    {Lookups: 1},
 		"fgraph-1":             {Words: 11},
 		"fgraph-16":            {Words: 11, Lookups: 16},
+		"fgraph-untimed":       {Words: 10},
+		"fgraph-own-time":      {Words: 13},
 	} {
 		r := rows[name]
 		got := r.PerHit

@@ -17,10 +17,10 @@ type Kernel struct {
 	Retval         bool // built to record what functions return: FuncgraphExitRetval instead of FuncgraphExit
 }
 
-// All returns the events of a kernel that is patched with both series and built with
+// All returns the events of a kernel that is patched with all three series and built with
 // everything except return values.
 func All() []*event.Type {
-	return Kernel{Stackmap: true, DeferredUnwind: true, Full: true, Ext4: true}.Events()
+	return Kernel{Stackmap: true, DeferredUnwind: true, Return: true, Full: true, Ext4: true}.Events()
 }
 
 // Events returns the kernel's events in its order: those of modules, the module that

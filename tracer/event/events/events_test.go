@@ -45,7 +45,7 @@ var notDebians = append([]string{
 }, notIn612...)
 
 // notIn612 are the events that no plain 6.12 has.
-var notIn612 = []string{"ftrace/stack_id", "ftrace/user_unwind_cookie", "ftrace/user_unwind_stack"}
+var notIn612 = []string{"ftrace/fn_ret", "ftrace/stack_id", "ftrace/user_unwind_cookie", "ftrace/user_unwind_stack"}
 
 // A kernel without patches has Debian's format files, all of them, byte for byte.
 func TestFormatsAreDebians(t *testing.T) {
