@@ -93,6 +93,7 @@ func rootCommand() *cobra.Command {
   ftracelab report DIR                   a capture's pages as the text of trace
   ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
+  ftracelab explain need-resched         what a mark, option, file or error is
   ftracelab run --out DIR                a capture of the simulated machine
   ftracelab mount DIR                    its tracefs for any program, through FUSE
   ftracelab exec -- trace-cmd list -t    a program that takes it for the kernel's
@@ -120,7 +121,7 @@ what they ran.`,
 		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
 		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory),
 		stackmapDumpCommand(memory), benchCommand(),
-		manCommand(),
+		manCommand(), explainCommand(),
 	)
 	root.Version = version()
 	addCompletions(root)

@@ -24,6 +24,7 @@ func TestJSONSchemas(t *testing.T) {
 		"experiment":       {"experiment", "--capture", dir, "--designs", "full-stacks,stackmap", "--seeds", "2", "--format", "json"},
 		"stackmap-dump":    {"stackmap-dump", "--json", filepath.Join(dir, "stack_map_bin")},
 		"bench":            {"bench", "--json", "--only", "R1"},
+		"explain":          {"explain", "--json", "--list"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "bench" && testing.Short() {

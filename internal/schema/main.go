@@ -14,6 +14,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"ftracelab/internal/bench"
+	"ftracelab/internal/explain"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
 	"ftracelab/stackmap"
@@ -27,6 +28,7 @@ var outputs = map[string]any{
 	"experiment":    experiment.Table{},
 	"stackmap-dump": []stackmap.DumpedStack{},
 	"bench":         []bench.Row{},
+	"explain":       []explain.Row{},
 }
 
 func main() {
