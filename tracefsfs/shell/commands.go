@@ -39,6 +39,8 @@ func commands() []command {
 		{"head", "head [-n n] [-c n] [file…]", program(coreutils.Head)},
 		{"help", "help: this list", help},
 		{"hexdump", "hexdump -C [file…]", program(coreutils.Hexdump)},
+		{"history", "history: the lines typed at the prompt", historyCommand},
+		{"clear", "clear: empties the screen", clearScreen},
 		{"hostname", "hostname", hostnameCommand},
 		{"id", "id [-u|-g|-n]", id},
 		{"insmod", "insmod module [name=value…]", modprobe},
@@ -64,6 +66,7 @@ func commands() []command {
 		{"pgrep", "pgrep [-x] [-l] text: the pids of tasks of the machine", pgrep},
 		{"ps", "ps [-e|aux|-ef] [-o columns] [-p pids]: the tasks of the machine", ps},
 		{"random", "", random},
+		{"refused", "", refusedCommand},
 		{"readlink", "realpath", realpath},
 		{"realpath", "realpath path…", realpath},
 		{"renice", "renice [-n] n [-p] pid…: tasks of the machine", renice},
@@ -161,3 +164,9 @@ func which(c *call) int {
 }
 
 func nothing(*call) int { return 0 }
+
+// refusedCommand stands for a statement that the lab cannot run; see refused.
+func refusedCommand(c *call) int {
+	fmt.Fprintf(c.Stderr, "sh: %s\n", strings.Join(c.Args, " "))
+	return 2
+}
