@@ -94,6 +94,7 @@ func rootCommand() *cobra.Command {
   ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
   ftracelab learn 1                      ten lessons with questions and exercises
+  ftracelab explain need-resched         what a mark, option, file or error is
   ftracelab run --out DIR                a capture of the simulated machine
   ftracelab mount DIR                    its tracefs for any program, through FUSE
   ftracelab exec -- trace-cmd list -t    a program that takes it for the kernel's
@@ -121,7 +122,7 @@ what they ran.`,
 		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
 		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory), learnCommand(),
 		stackmapDumpCommand(memory), benchCommand(),
-		manCommand(),
+		manCommand(), explainCommand(),
 	)
 	root.Version = version()
 	addCompletions(root)

@@ -25,6 +25,7 @@ func TestJSONSchemas(t *testing.T) {
 		"stackmap-dump":    {"stackmap-dump", "--json", filepath.Join(dir, "stack_map_bin")},
 		"learn":            {"learn", "--json", "1", "--answers", "testdata/answers.yaml"},
 		"bench":            {"bench", "--json", "--only", "R1"},
+		"explain":          {"explain", "--json", "--list"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "bench" && testing.Short() {

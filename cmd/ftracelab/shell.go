@@ -75,6 +75,9 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 		defer done()
 		cfg.Typed = typed
 	}
+	if !cmd.Flags().Changed("command") && len(args) == 0 && cfg.Typed != nil {
+		cfg.History, cfg.Keep = keptLines(historyFile())
+	}
 	sh, err := shell.New(cfg)
 	if err != nil {
 		return err
@@ -104,7 +107,7 @@ func (f *shellFlags) interactive(cmd *cobra.Command, sh *shell.Shell) (status in
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return sh.Interactive(cmd.Context())
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "seed %d, %d CPUs; help lists the commands\n", f.lab.seed, f.lab.cpus)
+	fmt.Fprintf(cmd.ErrOrStderr(), "seed %d, %d CPUs; help lists the commands, explain says what a thing is\n", f.lab.seed, f.lab.cpus)
 	l := lifetimeOf(cmd.Context())
 	l.keep(os.Interrupt)
 	var state *term.State

@@ -46,6 +46,7 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 	t.Cleanup(func() { its.Close() })
 	x := &terminal{Cmd: exec.Command("ftracelab", args...), us: us, its: its, done: make(chan error, 1)}
 	x.Stdin, x.Stdout, x.Stderr = its, its, its
+	x.Env = append([]string{"XDG_STATE_HOME=" + t.TempDir()}, os.Environ()...) // a test that sets it goes before
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := x.Start(); err != nil {
 		t.Fatal(err)

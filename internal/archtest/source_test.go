@@ -101,7 +101,7 @@ func product(all []source) []source {
 // isTool reports whether a package below internal does not belong to the product.
 func isTool(dir string) bool {
 	return strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/userland/") &&
-		!slices.Contains([]string{"internal/lookup3", "budget", "internal/plain", "internal/strictyaml"}, dir)
+		!slices.Contains([]string{"internal/lookup3", "budget", "internal/plain", "internal/strictyaml", "internal/explain"}, dir)
 }
 
 // row is a line of a table in a document. Its cells have no blanks around them.

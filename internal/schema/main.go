@@ -14,6 +14,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"ftracelab/internal/bench"
+	"ftracelab/internal/explain"
 	"ftracelab/lab/lessons"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
@@ -29,6 +30,7 @@ var outputs = map[string]any{
 	"stackmap-dump": []stackmap.DumpedStack{},
 	"bench":         []bench.Row{},
 	"learn":         lessons.Report{},
+	"explain":       []explain.Row{},
 }
 
 func main() {

@@ -30,6 +30,7 @@ func commands() []command {
 		{"echo", "echo [-n] [-e] [word…]: one write(2)", program(coreutils.Echo)},
 		{"egrep", "grep -E", program(grep.Egrep)},
 		{"env", "env: the environment", envCommand},
+		{"explain", "explain what | --list [kind]: what a mark, option, file, error and so on is", explainCommand},
 		{"expr", "expr expression", program(coreutils.Expr)},
 		{"fgrep", "grep -F", program(grep.Fgrep)},
 		{"find", "find [path…] [-name p] [-type f|d] [-maxdepth n] [-mindepth n] [-printf f]", find},
@@ -38,6 +39,8 @@ func commands() []command {
 		{"head", "head [-n n] [-c n] [file…]", program(coreutils.Head)},
 		{"help", "help: this list", help},
 		{"hexdump", "hexdump -C [file…]", program(coreutils.Hexdump)},
+		{"history", "history: the lines typed at the prompt", historyCommand},
+		{"clear", "clear: empties the screen", clearScreen},
 		{"hostname", "hostname", hostnameCommand},
 		{"id", "id [-u|-g|-n]", id},
 		{"insmod", "insmod module [name=value…]", modprobe},
@@ -47,6 +50,7 @@ func commands() []command {
 		{"lsmod", "lsmod: the modules loaded", lsmod},
 		{"lookup", "", lookup},
 		{worker, "matrix_mul [seconds]: computes, as ./matrix_mul too: a task that keeps a CPU busy", work},
+		{"man", "explain", explainCommand},
 		{"md5sum", "md5sum [file…]", program(coreutils.MD5Sum)},
 		{"mkdir", "mkdir [-p] path…: an instance, or a folder in /tmp", mkdir},
 		{"mktemp", "mktemp [-d] [template]: in /tmp", mktemp},
@@ -62,6 +66,7 @@ func commands() []command {
 		{"pgrep", "pgrep [-x] [-l] text: the pids of tasks of the machine", pgrep},
 		{"ps", "ps [-e|aux|-ef] [-o columns] [-p pids]: the tasks of the machine", ps},
 		{"random", "", random},
+		{"refused", "", refusedCommand},
 		{"readlink", "realpath", realpath},
 		{"realpath", "realpath path…", realpath},
 		{"renice", "renice [-n] n [-p] pid…: tasks of the machine", renice},
@@ -159,3 +164,9 @@ func which(c *call) int {
 }
 
 func nothing(*call) int { return 0 }
+
+// refusedCommand stands for a statement that the lab cannot run; see refused.
+func refusedCommand(c *call) int {
+	fmt.Fprintf(c.Stderr, "sh: %s\n", strings.Join(c.Args, " "))
+	return 2
+}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -40,15 +41,38 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return 1, fmt.Errorf("shell: %w", err)
 	}
-	s := session{
-		sh: sh, runner: runner, in: terminal,
-		line: term.NewTerminal(struct {
-			io.Reader
-			io.Writer
-		}{terminal, cmp.Or[io.Writer](sh.cfg.Terminal, sh.cfg.Stdout)}, ""),
-	}
+	sh.history = newHistory(sh.cfg.History, sh.cfg.Keep)
+	s := session{sh: sh, runner: runner, in: terminal, keys: &keys{in: terminal}}
+	s.newLine()
 	return s.run(ctx)
 }
+
+// keys is the terminal's input, and notes Ctrl-C in it, which term.Terminal cannot tell
+// from the end of input.
+type keys struct {
+	in          io.Reader
+	interrupted bool
+}
+
+func (k *keys) Read(p []byte) (int, error) {
+	n, err := k.in.Read(p)
+	k.interrupted = k.interrupted || bytes.IndexByte(p[:n], 3) >= 0
+	return n, err
+}
+
+// newLine begins with an empty line.
+func (s *session) newLine() {
+	s.line = term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{s.keys, s.screen()}, "")
+	s.line.History = s.sh.history
+	e := &lineEditor{sh: s.sh, dir: func() string { return s.runner.Dir }, say: func(text string) { _, _ = io.WriteString(s.line, text) }}
+	s.line.AutoCompleteCallback = e.key
+}
+
+// screen is where the line is drawn.
+func (s *session) screen() io.Writer { return cmp.Or[io.Writer](s.sh.cfg.Terminal, s.sh.cfg.Stdout) }
 
 // scriptFrom runs a script whose commands have no standard input of their own.
 func (sh *Shell) scriptFrom(ctx context.Context, in io.Reader) (int, error) {
@@ -65,6 +89,7 @@ type session struct {
 	sh     *Shell
 	runner *interp.Runner
 	in     *os.File
+	keys   *keys
 	line   *term.Terminal
 	status int
 }
@@ -92,6 +117,12 @@ func (s *session) read() (string, error) {
 	text := ""
 	for {
 		line, err := s.readLine(prompt)
+		if errors.Is(err, io.EOF) && s.keys.interrupted {
+			fmt.Fprint(s.screen(), "^C\n")
+			s.newLine()
+			s.fail(130)
+			return "", nil
+		}
 		if err != nil {
 			return "", err
 		}
@@ -112,6 +143,10 @@ func (s *session) readLine(prompt string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = term.Restore(fd, state) }()
+	s.keys.interrupted = false
+	if width, height, err := term.GetSize(fd); err == nil && width > 0 {
+		_ = s.line.SetSize(width, height) // or it wraps at 80
+	}
 	s.line.SetPrompt(prompt)
 	return s.line.ReadLine()
 }

@@ -80,6 +80,10 @@ func (w *rewriter) visit(node syntax.Node) bool {
 		if slices.Contains(jobPrologue(), n) {
 			return false
 		}
+		if at, why := notHere(n); why != "" {
+			refused(n, at.String()+": "+why)
+			return true
+		}
 		if !w.background(n) {
 			w.words(n)
 		}
@@ -89,8 +93,6 @@ func (w *rewriter) visit(node syntax.Node) bool {
 		w.substitution(n)
 	case *syntax.ProcSubst:
 		w.refuse(n, "process substitution is not in the lab")
-	case *syntax.TimeClause:
-		w.refuse(n, "time would measure the host; the lab's time is simulated (see date)")
 	case *syntax.CoprocClause:
 		w.refuse(n, "coproc is not in the lab")
 	}
@@ -178,3 +180,39 @@ var jobPrologue = sync.OnceValue(func() []*syntax.Stmt {
 	}
 	return begin.Stmts
 })
+
+// notHere says why a statement cannot run in the lab, and which place in it that is
+// about; "" if it can.
+func notHere(stmt *syntax.Stmt) (at syntax.Pos, why string) {
+	if _, ok := stmt.Cmd.(*syntax.TimeClause); ok {
+		return stmt.Pos(), "time would measure the host; the lab's time is simulated (see date)"
+	}
+	var words []*syntax.Word
+	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok {
+		words = slices.Clone(call.Args)
+	}
+	for _, r := range stmt.Redirs {
+		words = append(words, r.Word)
+	}
+	for _, word := range words {
+		if word == nil {
+			continue
+		}
+		for _, part := range word.Parts {
+			if _, ok := part.(*syntax.ProcSubst); ok {
+				return part.Pos(), "process substitution is not in the lab: use a pipe, or a file in /tmp"
+			}
+		}
+	}
+	return syntax.Pos{}, ""
+}
+
+// refused makes of a statement one that says why it is not run.
+func refused(stmt *syntax.Stmt, why string) {
+	word := func(part syntax.WordPart) *syntax.Word { return &syntax.Word{Parts: []syntax.WordPart{part}} }
+	stmt.Redirs = nil
+	stmt.Cmd = &syntax.CallExpr{Args: []*syntax.Word{
+		word(&syntax.Lit{ValuePos: stmt.Pos(), ValueEnd: stmt.Pos(), Value: ownPrefix + "refused"}),
+		word(&syntax.DblQuoted{Left: stmt.Pos(), Right: stmt.Pos(), Parts: []syntax.WordPart{&syntax.Lit{Value: why}}}),
+	}}
+}

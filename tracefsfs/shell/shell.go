@@ -34,6 +34,11 @@ type Config struct {
 	// sequences that takes; nil is Stdout. What commands print never goes there.
 	Terminal io.Writer
 
+	// History are lines of earlier interactive sessions, the oldest first. Keep, if not nil,
+	// is given each line of this one.
+	History []string
+	Keep    func(line string)
+
 	// Sleep lets simulated time pass, for sleep and usleep. nil returns at once.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Command runs before each simple command, of which args are the words; nil
@@ -100,6 +105,7 @@ type Shell struct {
 	nextID    int
 	functions map[string]bool // every name a script defined as a function
 	random    *rand.Rand
+	history   *history // of Interactive; nil without a terminal
 }
 
 // New makes a shell.

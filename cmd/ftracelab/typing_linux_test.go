@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const shellPrompt = "tracing # "
+
+// enters types keys and then return, and waits for what comes of it and the next prompt.
+func (x *terminal) enters(t *testing.T, typed, want string) {
+	t.Helper()
+	x.types(t, typed+"\r")
+	x.shows(t, want)
+	x.shows(t, shellPrompt)
+}
+
+// leave ends a session.
+func (x *terminal) leave(t *testing.T) {
+	t.Helper()
+	x.types(t, "exit\r")
+	select {
+	case <-x.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("exit does not end it")
+	}
+}
+
+// TestTyping: Tab completes from the tree, Ctrl-C drops the line and not the session,
+// Ctrl-R finds an older line, and the next session has the lines of this one.
+func TestTyping(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	x := startTerminal(t, "shell")
+	x.shows(t, shellPrompt)
+	x.enters(t, "cat current_tr\t", "\r\nnop\r\n")
+	x.enters(t, "ls -d events/sched/sched_swi\t", "\r\nevents/sched/sched_switch/\r\n")
+	x.enters(t, "echo funcgraph-pr\t.", "\r\nfuncgraph-proc .\r\n")
+	x.enters(t, "echo sched:sched_wakeup_\t", "\r\nsched:sched_wakeup_new\r\n")
+	x.enters(t, "explain funcgraph-pr\t", "\r\nfuncgraph-proc (option)\r\n")
+	x.types(t, "cat tracing_\t") // several: they are listed, and the line is there again
+	x.shows(t, "tracing_cpumask  tracing_max_latency  tracing_on  tracing_thresh")
+	x.shows(t, shellPrompt+"cat tracing_")
+	x.types(t, "\x03")
+	x.shows(t, "^C\r\n")
+	x.shows(t, shellPrompt)
+	x.enters(t, "echo status $?", "\r\nstatus 130\r\n")
+	x.types(t, "for x in 1; do\r")
+	x.shows(t, "> ")
+	x.types(t, "\x03")
+	x.shows(t, shellPrompt)
+	x.enters(t, "echo b\x01\x1b[3~\x1b[3~\x1b[3~\x1b[3~printf\x05; echo", "\r\nb\r\n") // Home, delete, End
+	x.enters(t, "current\x12", "\r\nnop\r\n")
+	x.enters(t, "cat\x12\x12", "\r\nnop\r\n") // the older one
+	x.leave(t)
+	info, err := os.Stat(filepath.Join(state, "ftracelab", "history"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("history: %v, %v", info, err)
+	}
+	x = startTerminal(t, "shell")
+	x.shows(t, shellPrompt)
+	x.enters(t, "status\x12", "\r\nstatus 0\r\n")
+	x.enters(t, "history", "  cat current_tracer")
+	x.leave(t)
+}
+
+// TestHistoryNowhere: a folder that cannot be made is no error.
+func TestHistoryNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_STATE_HOME", file)
+	x := startTerminal(t, "shell")
+	x.shows(t, shellPrompt)
+	x.enters(t, "echo still here", "\r\nstill here\r\n")
+	x.leave(t)
+}
+
+// TestNarrow: the line wraps where the terminal ends, also after that has changed.
+func TestNarrow(t *testing.T) {
+	x := startTerminal(t, "shell")
+	x.shows(t, shellPrompt)
+	for _, columns := range []uint16{20, 80, 40} {
+		if err := unix.IoctlSetWinsize(int(x.its.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 5, Col: columns}); err != nil {
+			t.Fatal(err)
+		}
+		x.types(t, ":\r")
+		x.shows(t, "# ") // the next line has the new width
+		text := "echo " + strings.Repeat("x", 100)
+		x.types(t, text)
+		room := int(columns) - len("/sys/kernel/tracing # ")%int(columns)
+		x.shows(t, text[:room]+"\r\n"+text[room:room+min(int(columns), len(text)-room)])
+		x.types(t, "\r")
+		x.shows(t, strings.Repeat("x", 100)+"\r\n")
+		x.shows(t, "# ")
+	}
+	x.leave(t)
+}

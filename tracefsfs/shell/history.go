@@ -1,0 +1,80 @@
+package shell
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"ftracelab/internal/plain"
+)
+
+// historyLines is how many lines the history holds.
+const historyLines = 1000
+
+// history is the lines of interactive sessions, the oldest first. It is a term.History.
+type history struct {
+	lines []string
+	keep  func(line string) // nil: for this session only
+}
+
+// newHistory begins with lines of earlier sessions. Those that a terminal would act on are
+// left out.
+func newHistory(lines []string, keep func(string)) *history {
+	h := &history{keep: keep}
+	for _, line := range lines {
+		if line != "" && plain.String(line) == line {
+			h.lines = append(h.lines, line)
+		}
+	}
+	h.lines = h.lines[max(len(h.lines)-historyLines, 0):]
+	return h
+}
+
+// Add appends a line.
+func (h *history) Add(line string) {
+	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
+		return
+	}
+	if h.lines = append(h.lines, line); len(h.lines) > historyLines {
+		h.lines = slices.Delete(h.lines, 0, 1)
+	}
+	if h.keep != nil {
+		h.keep(line)
+	}
+}
+
+// Len is the number of lines.
+func (h *history) Len() int { return len(h.lines) }
+
+// At gives a line; 0 is the newest.
+func (h *history) At(n int) string { return h.lines[len(h.lines)-1-n] }
+
+// before gives the newest line older than the n-th newest in which text occurs, and which
+// one it is.
+func (h *history) before(n int, text string) (line string, at int, ok bool) {
+	for at = n; at < h.Len(); at++ {
+		if strings.Contains(h.At(at), text) {
+			return h.At(at), at, true
+		}
+	}
+	return "", 0, false
+}
+
+// historyCommand lists the lines of the session, the oldest first.
+func historyCommand(c *call) int {
+	if c.sh.history == nil {
+		return 0 // no session
+	}
+	for n, line := range c.sh.history.lines {
+		c.Printf("%5d  %s\n", n+1, line)
+	}
+	return 0
+}
+
+// clearScreen empties the screen of an interactive session.
+func clearScreen(c *call) int {
+	if c.sh.history != nil && c.sh.cfg.Terminal != nil {
+		_, _ = io.WriteString(c.sh.cfg.Terminal, "\x1b[H\x1b[2J") // the terminal is not asked whether it can
+	}
+	return 0
+}
