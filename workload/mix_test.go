@@ -166,7 +166,19 @@ func TestStacksAreChains(t *testing.T) {
 			roots := map[string]int{}
 			deepest := 0
 			var ips []uint64
+			type place struct {
+				t  *machine.Task
+				at uint64
+			}
+			replaced := map[place]uint64{}
+			m.Hooks.Recover = func(t *machine.Task, _ *int, ret, at uint64) uint64 {
+				if ret == 1 {
+					return replaced[place{t, at}]
+				}
+				return ret
+			}
 			m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+				replaced[place{c.Current, f.Place()}] = f.Parent()
 				f.Ret = 1 // must not show
 				ips = c.AppendKernelStack(ips[:0])
 				frames := c.Frames()
