@@ -16,7 +16,7 @@ const (
 var fdeSize = [...]int{1: 17, 2: 20, 3: 16}
 
 // Parse reads a section that lies at addr. An error names the function or row that is
-// wrong. The memory it takes is bounded by a multiple of len(b).
+// wrong. Functions that share rows are refused, so the memory it takes is bounded by a multiple of len(b).
 func Parse(b []byte, addr uint64) (*Section, error) {
 	if len(b) < headerSize {
 		return nil, fmt.Errorf("sframe: %d bytes are less than a header", len(b))

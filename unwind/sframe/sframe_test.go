@@ -288,7 +288,7 @@ func TestHandMade(t *testing.T) {
 	}}}
 	for _, version := range []uint8{2, 3} {
 		s := recode(t, plt, version)
-		for off, want := range map[uint64]int64{0: 8, 10: 8, 11: 300, 31: 300, 32: 8, 42: 8, 43: 300, 63: 300} {
+		for off, want := range map[uint64]int64{0: 8, 10: 8, 11: 300, 20: 300, 31: 300, 32: 8, 42: 8, 43: 300, 63: 300} {
 			f, row, err := s.Find(0x1000 + off)
 			if err != nil {
 				t.Fatal(err)
@@ -325,7 +325,7 @@ func TestHandMade(t *testing.T) {
 		Start: 0x100, Size: 8, Rows: []Row{{SP: true, Words: []int32{2, 29, -72}}, {Start: 4, SP: true, Words: []int32{0, 0, -72}}},
 	}}}
 	for _, version := range []uint8{2, 3} {
-		s := recode(t, z, version)
+		s := recode(t, recode(t, z, 3), version)
 		first, err := s.Rule(&s.Funcs[0], &s.Funcs[0].Rows[0])
 		want := Rule{CFA: Place{HasReg: true, Reg: 15, Off: 176}, RA: Place{HasReg: true, Reg: 14}, FP: Place{Load: true, Off: -72}}
 		if d := cmp.Diff(want, first); d != "" || err != nil {
@@ -370,5 +370,19 @@ func TestRefused(t *testing.T) {
 		if _, err := Parse(b, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, instead of %q", err, want)
 		}
+	}
+
+	// Functions that share rows could ask for much more memory than the section has bytes.
+	s := &Section{Version: 2, Flags: Sorted, Arch: AMD64, FixedRA: -8, order: binary.LittleEndian, Funcs: []Func{
+		{Start: 0x100, Size: 16, Rows: []Row{row(0), row(1)}}, {Start: 0x110, Size: 16, Rows: []Row{row(0)}},
+	}}
+	b, err := s.Encode(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := b[headerSize+fdeSize[2]:]
+	copy(second[8:], []byte{0, 0, 0, 0, 2}) // the first function's two rows
+	if _, err := Parse(b, 0); err == nil || !strings.Contains(err.Error(), "2 rows, where the section has 1 more") {
+		t.Error(err)
 	}
 }
