@@ -19,6 +19,5 @@
 // Nothing here uses a clock, a file or a random number.
 //
 // Left out: a reader does not run inside of a writer's event, since it may have to
-// wait for that writer. Two CPUs do not race in the stack map here; one look-up is
-// one step. The simulated machine, its tracers and the tracefs have no scenario yet.
+// wait for that writer. The simulated machine, its tracers and the tracefs have no scenario yet.
 package lab

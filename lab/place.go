@@ -28,13 +28,16 @@ type Choice struct {
 type Act byte
 
 // The acts. An interrupt comes only in a lower context than its own, and writes one
-// event. A reader comes only between two events.
+// event. A reader comes only between two events. Other and Empty belong to the race of
+// two CPUs in the stack map.
 const (
 	SoftIRQ Act = 's'
 	IRQ     Act = 'i'
 	NMI     Act = 'n'
 	Consume Act = 'r' // the reader takes one event
 	Page    Act = 'p' // the reader takes a page
+	Other   Act = 'c' // the other CPU goes on
+	Empty   Act = 'z' // somebody empties the stack map
 )
 
 func (a Act) String() string {
@@ -49,6 +52,10 @@ func (a Act) String() string {
 		return "consume"
 	case Page:
 		return "page"
+	case Other:
+		return "other cpu"
+	case Empty:
+		return "reset"
 	}
 	return "?"
 }
@@ -163,5 +170,5 @@ func parseChoice(s string) (Choice, error) {
 			return Choice{n, act}, nil
 		}
 	}
-	return Choice{}, fmt.Errorf("lab: place: choice %q; it is the number of a step and one of s (softirq), i (irq), n (nmi), r (a reader takes an event), p (a reader takes a page)", s)
+	return Choice{}, fmt.Errorf("lab: place: choice %q; it is the number of a step and one of s (softirq), i (irq), n (nmi), r (a reader takes an event), p (a reader takes a page), c (the other CPU goes on), z (the map is reset)", s)
 }

@@ -16,26 +16,30 @@ type Step struct {
 }
 
 // Kind says what kind of moment a step leads to, for those who look for the next of it.
-type Kind uint16
+type Kind uint32
 
 // The kinds. A step may be of several.
 const (
-	PageEnd   Kind = 1 << iota // an event does not fit on its page
-	Overwrite                  // the oldest page is given up
-	Swap                       // the reader has exchanged its page
-	Lost                       // an event was not written
-	Commit                     // what has been written became readable
-	Nested                     // in an interrupt of a writer
-	Miss                       // a stack was not in the map
-	Hit                        // it was
-	Drop                       // it was not, and there was no room for it
-	Push                       // a call is on the shadow stack
-	Pop                        // it has returned
-	Overrun                    // there was no room for it
+	PageEnd    Kind = 1 << iota // an event does not fit on its page
+	Overwrite                   // the oldest page is given up
+	Swap                        // the reader has exchanged its page
+	Lost                        // an event was not written
+	Commit                      // what has been written became readable
+	Nested                      // in an interrupt of a writer
+	Miss                        // a stack was not in the map
+	Hit                         // it was
+	Drop                        // it was not, and there was no room for it
+	Push                        // a call is on the shadow stack
+	Pop                         // it has returned
+	Overrun                     // there was no room for it
+	Duplicate                   // a stack is in the map twice
+	Gravestone                  // a slot is claimed, and there is nothing to put into it
+	Reset                       // the stack map is emptied
+	Retry                       // a compare-and-swap has failed
 )
 
 // kindNames are the names of the kinds, in the order of their bits.
-var kindNames = []string{"page-end", "overwrite", "swap", "lost", "commit", "nested", "miss", "hit", "drop", "push", "pop", "overrun"}
+var kindNames = []string{"page-end", "overwrite", "swap", "lost", "commit", "nested", "miss", "hit", "drop", "push", "pop", "overrun", "duplicate", "gravestone", "reset", "retry"}
 
 // ParseKind returns the kind of that name.
 func ParseKind(name string) (Kind, error) {
@@ -76,7 +80,18 @@ type MapState struct {
 	Size   int             // how many slots there are
 	Probes int             // how many are tried for one stack
 	Last   []uint64        // the stack that was asked for
+	Path   []uint32        // the slots that were looked at for it
+	Askers []Asker         // the CPUs that are looking for a stack, where two of them race
 	Names  map[uint64]string
+}
+
+// An Asker is a CPU in the middle of a look-up.
+type Asker struct {
+	CPU   int
+	Stack []uint64
+	Next  string // what it will do, at Slot
+	Slot  uint32
+	Turn  bool // it goes next
 }
 
 // ShadowState is a shadow stack.

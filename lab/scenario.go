@@ -19,6 +19,8 @@ func Scenarios() []Scenario {
 		{"full", "What happens with overwriting off when there is no room?", func(p *player) { p.ring(fullStory) }},
 		{"storm", "Ten thousand events, to walk far and back again.", func(p *player) { p.ring(stormStory) }},
 		{"probe", "How does a stack become an id, and when is it dropped?", (*player).stackmap},
+		{"pool", "What stays behind when the map has no room for another stack?", (*player).poolOfStacks},
+		{"race", "What if two CPUs bring the same new stack at the same time?", (*player).race},
 		{"shadow", "How is a function's return seen?", (*player).shadow},
 	}
 }

@@ -109,4 +109,17 @@ var (
 		"The events were copied from a page that the writer is still on. What it writes there later can be read later.",
 		"ring_buffer_read_page",
 	}
+
+	sayNoSlot = sentence{
+		"All slots that may be tried hold other stacks. The map drops this one, and the trace records the whole stack instead. Nothing is lost but room.",
+		"ftrace_stackmap_get_id",
+	}
+	sayHit = sentence{
+		"The slot has this hash, and the addresses are the same. The count of the stack goes up by one; the event carries 4 bytes instead of the stack.",
+		"ftrace_stackmap_get_id",
+	}
+	sayReset = sentence{
+		"All slots are empty again, and so are all ids without a meaning that the trace may still hold. That is why the kernel refuses this while tracing is on, and clears the buffer first.",
+		"ftrace_stackmap_reset",
+	}
 )

@@ -244,47 +244,6 @@ func (m *Moment) counters() []Section {
 	return sections
 }
 
-// slots are the claimed slots of the map.
-func (m *Moment) slots() []Section {
-	rows := [][]Cell{{{Text: "id", Class: Label}, {Text: "home", Class: Label}, {Text: "tried", Class: Label}, {Text: "key", Class: Label}, {Text: "count", Class: Label}, {Text: "stack", Class: Label}}}
-	for _, s := range m.Map.Slots {
-		ref := fmt.Sprintf("slot-%d", s.ID)
-		class := Data
-		stack := "a gravestone: claimed, and without a stack"
-		if s.IPs != nil {
-			stack = m.Map.text(s.IPs)
-		} else {
-			class = Open
-		}
-		tried := (int(s.ID)-int(s.Home)+m.Map.Size)%m.Map.Size + 1
-		rows = append(rows, []Cell{
-			{fmt.Sprint(s.ID), Header, ref, "the slot's number, which is the stack's id"},
-			{fmt.Sprint(s.Home), Plain, ref, "the first slot tried for this hash"},
-			{fmt.Sprint(tried), Plain, ref, "how many slots were tried"},
-			{fmt.Sprintf("%08x", s.Key), Plain, ref, "the hash"},
-			{fmt.Sprint(s.Ref), Plain, ref, "events of this stack"},
-			{stack, class, ref, "innermost function first"},
-		})
-	}
-	sections := []Section{{Title: fmt.Sprintf("%d of %d slots are claimed; %d are tried for a stack", len(m.Map.Slots), m.Map.Size, m.Map.Probes), Rows: rows}}
-	if m.Map.Last != nil {
-		sections = append(sections, Section{Title: "the stack that was asked for", Rows: [][]Cell{sentenceRow(Mark, m.Map.text(m.Map.Last))}})
-	}
-	return sections
-}
-
-func (s *MapState) text(ips []uint64) string {
-	var names []string
-	for _, ip := range ips {
-		name, ok := s.Names[ip]
-		if !ok {
-			name = fmt.Sprintf("%#x", ip)
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, " < ")
-}
-
 // shownWords are how many words of a shadow stack are drawn.
 const shownWords = 48
 

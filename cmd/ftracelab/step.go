@@ -35,12 +35,13 @@ version that shows the same steps, and may be shared:
   ftracelab step --url 'nested?do=9i&step=12'
 
 --do makes an interrupt or a reader come after a step: 9i is an irq after step 9, s a
-softirq, n an NMI, r a reader that takes an event, p one that takes a page. The view
-"step" says which of them may come.
+softirq, n an NMI, r a reader that takes an event, p one that takes a page, c the other
+of two CPUs that goes on, z a reset of the stack map. The view "step" says which of them
+may come.
 
 On a terminal, without --view, --format, --until, --wrote and --steps, step shows the
 whole window: arrow keys walk and scroll, Tab changes the view, i, s, n, r and p make
-something come, u takes that back, q ends and prints the place.`,
+something come (c and z where the stack map is raced for), u takes that back, q ends and prints the place.`,
 		Example: `  ftracelab step --list
   ftracelab step overwrite --until overwrite --view ring
   ftracelab step nested --do 6i --at last --view page --format svg
