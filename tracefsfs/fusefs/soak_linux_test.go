@@ -144,15 +144,20 @@ func TestRemovedInstances(t *testing.T) {
 	remove := func(times int) {
 		for n := range times {
 			dir := filepath.Join(s.dir, "instances/r"+strconv.Itoa(n))
-			err := os.Mkdir(dir, 0o700)
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			for cpu := range 2 {
-				raw, openErr := unix.Open(filepath.Join(dir, "per_cpu/cpu"+strconv.Itoa(cpu)+"/trace_pipe_raw"), unix.O_RDONLY|unix.O_NONBLOCK, 0)
-				if err = errors.Join(err, openErr); openErr == nil {
-					err = errors.Join(err, unix.Close(raw))
+				raw, err := os.OpenFile(filepath.Join(dir, "per_cpu/cpu"+strconv.Itoa(cpu)+"/trace_pipe_raw"), os.O_RDONLY|unix.O_NONBLOCK, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := raw.Close(); err != nil {
+					t.Fatal(err)
 				}
 			}
-			if err = errors.Join(err, unix.Rmdir(dir)); err != nil {
-				t.Fatalf("instance %d: %v", n, err)
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
