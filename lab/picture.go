@@ -213,6 +213,9 @@ func (m *Moment) Views() []string {
 	if m.Shadow != nil {
 		names = append(names, "shadow")
 	}
+	if m.Stay != nil {
+		names = append(names, "timeline")
+	}
 	return names
 }
 
@@ -223,6 +226,7 @@ func (m *Moment) Picture(view string) (Picture, error) {
 	}
 	draw := map[string]func() []Section{
 		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "map": m.slots, "shadow": m.words,
+		"timeline": m.timeline,
 	}
 	return Picture{Title: m.title(view), Sections: draw[view]()}, nil
 }

@@ -29,7 +29,7 @@ type Act byte
 
 // The acts. An interrupt comes only in a lower context than its own, and writes one
 // event. A reader comes only between two events. Other and Empty belong to the race of
-// two CPUs in the stack map.
+// two CPUs in the stack map, Migrate and NMIs to a task's stay in the kernel.
 const (
 	SoftIRQ Act = 's'
 	IRQ     Act = 'i'
@@ -38,6 +38,7 @@ const (
 	Page    Act = 'p' // the reader takes a page
 	Other   Act = 'c' // the other CPU goes on
 	Empty   Act = 'z' // somebody empties the stack map
+	Migrate Act = 'm' // the task goes on on the other CPU
 )
 
 func (a Act) String() string {
@@ -56,6 +57,8 @@ func (a Act) String() string {
 		return "other cpu"
 	case Empty:
 		return "reset"
+	case Migrate:
+		return "migration"
 	}
 	return "?"
 }
@@ -170,5 +173,5 @@ func parseChoice(s string) (Choice, error) {
 			return Choice{n, act}, nil
 		}
 	}
-	return Choice{}, fmt.Errorf("lab: place: choice %q; it is the number of a step and one of s (softirq), i (irq), n (nmi), r (a reader takes an event), p (a reader takes a page), c (the other CPU goes on), z (the map is reset)", s)
+	return Choice{}, fmt.Errorf("lab: place: choice %q; it is the number of a step and one of s (softirq), i (irq), n (nmi), r (a reader takes an event), p (a reader takes a page), c (the other CPU goes on), z (the map is reset), m (the task moves to the other CPU)", s)
 }

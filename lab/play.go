@@ -36,10 +36,12 @@ const (
 	Gravestone                  // a slot is claimed, and there is nothing to put into it
 	Reset                       // the stack map is emptied
 	Retry                       // a compare-and-swap has failed
+	Cookie                      // a stay in the kernel gets its cookie
+	Join                        // a user stack comes for the events that wait for it
 )
 
 // kindNames are the names of the kinds, in the order of their bits.
-var kindNames = []string{"page-end", "overwrite", "swap", "lost", "commit", "nested", "miss", "hit", "drop", "push", "pop", "overrun", "duplicate", "gravestone", "reset", "retry"}
+var kindNames = []string{"page-end", "overwrite", "swap", "lost", "commit", "nested", "miss", "hit", "drop", "push", "pop", "overrun", "duplicate", "gravestone", "reset", "retry", "cookie", "join"}
 
 // ParseKind returns the kind of that name.
 func ParseKind(name string) (Kind, error) {
@@ -71,6 +73,7 @@ type Moment struct {
 	Read     []string // what the reader has got so far
 	Map      *MapState
 	Shadow   *ShadowState
+	Stay     *StayState
 	snapshot bool
 }
 

@@ -22,6 +22,7 @@ func Scenarios() []Scenario {
 		{"pool", "What stays behind when the map has no room for another stack?", (*player).poolOfStacks},
 		{"race", "What if two CPUs bring the same new stack at the same time?", (*player).race},
 		{"shadow", "How is a function's return seen?", (*player).shadow},
+		{"cookies", "How does an event get a user stack that is walked only later?", (*player).cookies},
 	}
 }
 

@@ -36,12 +36,12 @@ version that shows the same steps, and may be shared:
 
 --do makes an interrupt or a reader come after a step: 9i is an irq after step 9, s a
 softirq, n an NMI, r a reader that takes an event, p one that takes a page, c the other
-of two CPUs that goes on, z a reset of the stack map. The view "step" says which of them
-may come.
+of two CPUs that goes on, z a reset of the stack map, m a task's move to the other CPU.
+The view "step" says which of them may come.
 
 On a terminal, without --view, --format, --until, --wrote and --steps, step shows the
 whole window: arrow keys walk and scroll, Tab changes the view, i, s, n, r and p make
-something come (c and z where the stack map is raced for), u takes that back, q ends and prints the place.`,
+something come (and so do c, z and m), u takes that back, q ends and prints the place.`,
 		Example: `  ftracelab step --list
   ftracelab step overwrite --until overwrite --view ring
   ftracelab step nested --do 6i --at last --view page --format svg
@@ -70,7 +70,7 @@ something come (c and z where the stack map is raced for), u takes that back, q 
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the scenarios, with the question that each answers")
 	fl.StringVar(&f.at, "at", "0", "number of the step, or last")
-	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map or shadow; without it, the step and its main view")
+	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map, shadow or timeline; without it, the step and its main view")
 	fl.StringVar(&f.format, "format", "text", "text, svg or json")
 	fl.StringVar(&f.place, "url", "", "the place of a step, as step prints it; a whole URL may stand around it")
 	fl.StringVar(&f.do, "do", "", "what comes after which steps, as in 9i.12n")

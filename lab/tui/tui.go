@@ -84,7 +84,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.kind(key == "[")
 		case "u":
 			m.undo()
-		case "s", "i", "n", "r", "p", "c", "z":
+		case "s", "i", "n", "r", "p", "c", "z", "m":
 			m.choose(lab.Act(key[0]))
 		}
 	}
