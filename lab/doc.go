@@ -19,5 +19,7 @@
 // Nothing here uses a clock, a file or a random number.
 //
 // Left out: a reader does not run inside of a writer's event, since it may have to
-// wait for that writer. The simulated machine, its tracers and the tracefs have no scenario yet.
+// wait for that writer. An NMI does not come inside of a request for a user stack. The
+// steps of the scenario tracefs are whole commands, which a machine carries out that the
+// program brings (see [UseConsole]); nothing is chosen there.
 package lab

@@ -216,6 +216,12 @@ func (m *Moment) Views() []string {
 	if m.Stay != nil {
 		names = append(names, "timeline")
 	}
+	if m.Hist != nil {
+		names = append(names, "hist")
+	}
+	if m.Command != nil {
+		names = append(names, "command", "files")
+	}
 	return names
 }
 
@@ -226,7 +232,7 @@ func (m *Moment) Picture(view string) (Picture, error) {
 	}
 	draw := map[string]func() []Section{
 		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "map": m.slots, "shadow": m.words,
-		"timeline": m.timeline,
+		"timeline": m.timeline, "hist": m.table, "command": m.command, "files": m.files,
 	}
 	return Picture{Title: m.title(view), Sections: draw[view]()}, nil
 }

@@ -74,6 +74,8 @@ type Moment struct {
 	Map      *MapState
 	Shadow   *ShadowState
 	Stay     *StayState
+	Hist     *HistState
+	Command  *CommandState
 	snapshot bool
 }
 

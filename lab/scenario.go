@@ -7,9 +7,10 @@ type Scenario struct {
 	play     func(*player)
 }
 
-// Scenarios are all scenarios, in an order in which nothing needs what comes later.
+// Scenarios are all scenarios, in an order in which nothing needs what comes later. The
+// last one is there only in a program that has called [UseConsole].
 func Scenarios() []Scenario {
-	return []Scenario{
+	all := []Scenario{
 		{"event", "What are the bytes of an event?", func(p *player) { p.ring(eventStory) }},
 		{"reserve-commit", "When can a reader see an event that is being written?", func(p *player) { p.ring(commitStory) }},
 		{"crossing", "What happens when an event does not fit on its page?", func(p *player) { p.ring(crossingStory) }},
@@ -23,7 +24,12 @@ func Scenarios() []Scenario {
 		{"race", "What if two CPUs bring the same new stack at the same time?", (*player).race},
 		{"shadow", "How is a function's return seen?", (*player).shadow},
 		{"cookies", "How does an event get a user stack that is walked only later?", (*player).cookies},
+		{"hist", "Where does a histogram keep its keys, and when does it drop one?", (*player).hist},
 	}
+	if console.Load() != nil {
+		all = append(all, Scenario{"tracefs", "What do trace, trace_pipe, a snapshot, an instance and a trigger do?", (*player).tracefs})
+	}
+	return all
 }
 
 // Names are the names of the scenarios.

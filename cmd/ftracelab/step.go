@@ -24,6 +24,7 @@ type stepFlags struct {
 
 func stepCommand() *cobra.Command {
 	var f stepFlags
+	stepping.UseConsole(bootConsole)
 	cmd := &cobra.Command{
 		Use:   "step [SCENARIO]",
 		Short: "Walk through the ring buffer, the stack map or the shadow stack step by step",
@@ -70,7 +71,7 @@ something come (and so do c, z and m), u takes that back, q ends and prints the 
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the scenarios, with the question that each answers")
 	fl.StringVar(&f.at, "at", "0", "number of the step, or last")
-	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map, shadow or timeline; without it, the step and its main view")
+	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map, shadow, timeline, hist, command or files; without it, the step and its main view")
 	fl.StringVar(&f.format, "format", "text", "text, svg or json")
 	fl.StringVar(&f.place, "url", "", "the place of a step, as step prints it; a whole URL may stand around it")
 	fl.StringVar(&f.do, "do", "", "what comes after which steps, as in 9i.12n")

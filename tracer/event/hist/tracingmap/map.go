@@ -1,6 +1,9 @@
 package tracingmap
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // The bits a histogram's size may have: 128 to 131,072 entries.
 //
@@ -220,4 +223,23 @@ func (m *Map) Clear() {
 		e.Comm = ""
 	}
 	m.used, m.hits, m.drops = 0, 0, 0
+}
+
+// Slot is a claimed place of the table, for drawings.
+type Slot struct {
+	Number  int
+	Home    int // where the search for its key begins
+	Hash    uint32
+	Element *Element // the map's own
+}
+
+// Slots yields the claimed places in the order of their numbers.
+func (m *Map) Slots() iter.Seq[Slot] {
+	return func(yield func(Slot) bool) {
+		for n, s := range m.slots {
+			if s.hash != 0 && !yield(Slot{n, int(s.hash >> (32 - uint(m.bits+1))), s.hash, s.element}) {
+				return
+			}
+		}
+	}
 }

@@ -56,6 +56,15 @@ func TestMapAgainstModel(t *testing.T) {
 		if m.Hits() != hits || m.Drops() != drops || m.Len() != len(model) {
 			t.Fatalf("%d hits, %d drops, %d elements, want %d, %d, %d", m.Hits(), m.Drops(), m.Len(), hits, drops, len(model))
 		}
+		at := 0
+		for s := range m.Slots() {
+			if at++; m.Lookup(s.Element.Key) != s.Element || m.slots[s.Number].element != s.Element || (s.Number-s.Home+len(m.slots))%len(m.slots) >= len(model) {
+				t.Fatalf("slot %+v", s)
+			}
+		}
+		if at != len(model) {
+			t.Fatalf("%d slots for %d keys", at, len(model))
+		}
 		for k, want := range model {
 			if e := m.Lookup([]byte(k)); e == nil || e.Sums[0] != want.hits || e.Sums[1] != want.sum {
 				t.Fatalf("key %x: %v, want %v", k, e, want)
