@@ -6,6 +6,7 @@
 //	go run ./internal/selftest -suite linux-6.12/tools/testing/selftests/ftrace
 //	go run ./internal/selftest -suite DIR -strict -json 00basic trigger/trigger-hist.tc
 //	go run ./internal/selftest -suite DIR -runner runner
+//	go run ./internal/selftest -suite DIR -without filter
 //
 // The suite comes from a kernel's source. A copy of it runs unmodified in a cell
 // (ftracelab exec). If no tests are named, all of them run, in a single run of
@@ -18,6 +19,10 @@
 //
 // With -runner, ftracetest runs under another name. Nothing may depend on its name, so the
 // same results are expected.
+//
+// With -without, a part of ftracelab is taken out before it is built (see without.go), and
+// only the tests whose results change are printed, as lines of needs.txt: the others would
+// pass although the part did nothing. docs/selftests.md is made of these lines.
 //
 // The exit status is 1 if a result differs from the table expected.txt (a test that is
 // not supported here, or lacks a program, counts as failed). With -strict it is also 1
@@ -33,7 +38,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -54,6 +58,7 @@ func main() {
 type flags struct {
 	suite, binary, logs, oracle string
 	add, expected, runner       string
+	without                     string
 	strict, json                bool
 	stall                       time.Duration
 }
@@ -69,6 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fl.StringVar(&f.add, "add", "", "a test that is not in the suite, FILE.tc; it becomes added/FILE")
 	fl.StringVar(&f.expected, "expected", "", "file with the results that are expected (default: those for Linux 6.12)")
 	fl.StringVar(&f.runner, "runner", runner, "the name under which ftracetest runs")
+	fl.StringVar(&f.without, "without", "", "a part of ftracelab that is taken out; the tests that notice are printed")
 	fl.BoolVar(&f.strict, "strict", false, "every line \"! command\" of a test is an assertion")
 	fl.BoolVar(&f.json, "json", false, "results as JSON")
 	fl.DurationVar(&f.stall, "stall", 5*time.Minute, "how long one test may take before the run counts as hung")
@@ -89,11 +95,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	if f.binary == "" {
 		f.binary = filepath.Join(scratch, "ftracelab")
-		build := exec.CommandContext(ctx, "go", "build", "-o", f.binary, "ftracelab/cmd/ftracelab")
-		build.Stderr = stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build ftracelab: %w", err)
+		if err := build(ctx, f.without, scratch, f.binary, stderr); err != nil {
+			return err
 		}
+	} else if f.without != "" {
+		return errors.New("-without builds ftracelab itself: leave -ftracelab out")
 	}
 	s, err := copySuite(f.suite, f.add, filepath.Join(scratch, "suite"), f.strict)
 	if err != nil {
@@ -111,6 +117,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if err := s.run(ctx, f, cases, stderr); err != nil {
 		return err
+	}
+	if f.without != "" {
+		printNoticed(stdout, f.without, cases, expected)
+		return nil
 	}
 	real, err := readOracle(f.oracle)
 	if err != nil {
