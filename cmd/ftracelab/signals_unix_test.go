@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,6 +148,12 @@ func longCapture(t *testing.T, dir string) {
 // something that does not come, ends at once with the signal's status, and leaves
 // neither a part of its output nor a temporary file.
 func TestSignals(t *testing.T) {
+	// A program that was started with SIGHUP ignored, as by nohup, goes on ignoring it, and so
+	// do its children. Who asks for a signal gives it back to the children.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+
 	scratch := t.TempDir()
 	long, text := filepath.Join(scratch, "long"), filepath.Join(scratch, "x.dat")
 	longCapture(t, long)
