@@ -157,12 +157,12 @@ func (m *Moment) table() []Section {
 			class = Mark
 		}
 		rows = append(rows, []Cell{
-			{fmt.Sprint(slot.Number), Header, ref, "the slot's number"},
-			{fmt.Sprint(slot.Home), Plain, ref, "the first slot tried for this hash"},
-			{fmt.Sprintf("%08x", slot.Hash), Plain, ref, "the hash of the key, jhash"},
-			{slot.Key, class, ref, "the key"},
-			{fmt.Sprint(slot.Hits), Plain, ref, "events with this key"},
-			{fmt.Sprint(slot.Runtime), Plain, ref, "the sum of a field"},
+			{Text: fmt.Sprint(slot.Number), Class: Header, Ref: ref, About: "the slot's number"},
+			{Text: fmt.Sprint(slot.Home), Ref: ref, About: "the first slot tried for this hash"},
+			{Text: fmt.Sprintf("%08x", slot.Hash), Ref: ref, About: "the hash of the key, jhash"},
+			{Text: slot.Key, Class: class, Ref: ref, About: "the key"},
+			{Text: fmt.Sprint(slot.Hits), Ref: ref, About: "events with this key"},
+			{Text: fmt.Sprint(slot.Runtime), Ref: ref, About: "the sum of a field"},
 		})
 	}
 	if left > 0 {

@@ -45,11 +45,11 @@ func (m *Moment) slots() []Section {
 				ref, slot = "", ""
 			}
 			rows = append(rows, []Cell{
-				{fmt.Sprint(a.CPU), Header, ref, "the CPU"},
-				{turn, Mark, ref, "the CPU that makes the next step"},
-				{slot, Plain, ref, "the slot that it is at"},
-				{a.Next, Open, ref, "its next atomic operation"},
-				{s.text(a.Stack), Plain, ref, "innermost function first"},
+				{Text: fmt.Sprint(a.CPU), Class: Header, Ref: ref, About: "the CPU"},
+				{Text: turn, Class: Mark, Ref: ref, About: "the CPU that makes the next step"},
+				{Text: slot, Ref: ref, About: "the slot that it is at"},
+				{Text: a.Next, Class: Open, Ref: ref, About: "its next atomic operation"},
+				{Text: s.text(a.Stack), Ref: ref, About: "innermost function first"},
 			})
 		}
 		sections = append(sections, Section{Title: "the look-ups", Rows: rows})
@@ -102,10 +102,10 @@ func (s *MapState) row(slot stackmap.Slot, duplicate map[uint32]uint32) []Cell {
 			notes = append(notes, fmt.Sprintf("cpu %d is here", a.CPU))
 		}
 	}
-	number := Cell{fmt.Sprint(slot.ID), Header, ref, "the slot's number, which is the stack's id"}
+	number := Cell{Text: fmt.Sprint(slot.ID), Class: Header, Ref: ref, About: "the slot's number, which is the stack's id"}
 	if slot.Key == 0 {
-		row := []Cell{number, {}, {}, {}, {}, {"empty", Free, ref, "nobody has claimed this slot"}}
-		return append(row, Cell{strings.Join(notes, "; "), Mark, ref, "who has been here"})
+		row := []Cell{number, {}, {}, {}, {}, {Text: "empty", Class: Free, Ref: ref, About: "nobody has claimed this slot"}}
+		return append(row, Cell{Text: strings.Join(notes, "; "), Class: Mark, Ref: ref, About: "who has been here"})
 	}
 	if slot.IPs == nil {
 		class, stack = Open, "a gravestone: claimed, and without a stack"
@@ -119,14 +119,14 @@ func (s *MapState) row(slot stackmap.Slot, duplicate map[uint32]uint32) []Cell {
 	tried := (int(slot.ID)-int(slot.Home)+s.Size)%s.Size + 1
 	row := []Cell{
 		number,
-		{fmt.Sprint(slot.Home), Plain, ref, "the first slot tried for this hash"},
-		{fmt.Sprint(tried), Plain, ref, "how many slots were tried"},
-		{fmt.Sprintf("%08x", slot.Key), Plain, ref, "the hash"},
-		{fmt.Sprint(slot.Ref), Plain, ref, "events of this stack"},
-		{stack, class, ref, "innermost function first"},
+		{Text: fmt.Sprint(slot.Home), Ref: ref, About: "the first slot tried for this hash"},
+		{Text: fmt.Sprint(tried), Ref: ref, About: "how many slots were tried"},
+		{Text: fmt.Sprintf("%08x", slot.Key), Ref: ref, About: "the hash"},
+		{Text: fmt.Sprint(slot.Ref), Ref: ref, About: "events of this stack"},
+		{Text: stack, Class: class, Ref: ref, About: "innermost function first"},
 	}
 	if notes != nil {
-		row = append(row, Cell{strings.Join(notes, "; "), Mark, ref, "what to look at"})
+		row = append(row, Cell{Text: strings.Join(notes, "; "), Class: Mark, Ref: ref, About: "what to look at"})
 	}
 	return row
 }

@@ -30,6 +30,7 @@ type Cell struct {
 	Class Class  `json:"class,omitempty"`
 	Ref   string `json:"ref,omitempty"`
 	About string `json:"about,omitempty"` // what the cell is, in words
+	At    string `json:"at,omitempty"`    // of a byte of the ring: the number of its page, a colon, and where it is on the page
 }
 
 // A Class says what a cell is, for its colour.
@@ -164,6 +165,9 @@ func (p Picture) SVG(w io.Writer) error {
 				fmt.Fprintf(&body, `<g class="c %s"`, c.Class)
 				if c.Ref != "" {
 					fmt.Fprintf(&body, ` data-ref="%s"`, html.EscapeString(c.Ref))
+				}
+				if c.At != "" {
+					fmt.Fprintf(&body, ` data-at="%s"`, html.EscapeString(c.At))
 				}
 				body.WriteByte('>')
 				if c.About != "" {

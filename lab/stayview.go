@@ -49,22 +49,22 @@ func (h Happening) row() []Cell {
 		ref = ""
 	}
 	lane := lanes[h.Kind]
-	cell := Cell{lane.before + h.What, lane.class, ref, lane.about}
+	cell := Cell{Text: lane.before + h.What, Class: lane.class, Ref: ref, About: lane.about}
 	row := []Cell{{Text: fmt.Sprint(h.Time), Class: Label}, {}, {}}
 	row[1+h.CPU] = cell
 	if h.Kind == InUser || h.Kind == InKernel {
 		return row
 	}
-	row = append(row, Cell{cookieText(h.Cookie), Plain, ref, "the count, and the CPU that made the cookie"})
+	row = append(row, Cell{Text: cookieText(h.Cookie), Ref: ref, About: "the count, and the CPU that made the cookie"})
 	switch h.Joined {
 	case Waits:
-		return append(row, Cell{"waits", Open, ref, "the stack has not come yet"})
+		return append(row, Cell{Text: "waits", Class: Open, Ref: ref, About: "the stack has not come yet"})
 	case NoStack:
-		return append(row, Cell{"none", Mark, ref, "this event will have no stack"})
+		return append(row, Cell{Text: "none", Class: Mark, Ref: ref, About: "this event will have no stack"})
 	}
 	var names []string
 	for _, addr := range h.Stack {
 		names = append(names, userNames[addr])
 	}
-	return append(row, Cell{strings.Join(names, " < "), Data, ref, "innermost function first"})
+	return append(row, Cell{Text: strings.Join(names, " < "), Class: Data, Ref: ref, About: "innermost function first"})
 }

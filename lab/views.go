@@ -59,12 +59,12 @@ func (m *Moment) ring() []Section {
 			who = Plain
 		}
 		rows = append(rows, []Cell{
-			{fmt.Sprintf("%d", p.ID), Header, ref, "the number of the sub-buffer"},
-			{p.Letters(), who, ref, "R reader page, H head, C commit page, T tail page"},
-			{next, Plain, fmt.Sprintf("page-%d", p.Next), "the link to the next page, and what its two lowest bits say"},
-			{fmt.Sprintf("%d", p.Entries), Plain, ref, "finished events"},
-			{fmt.Sprintf("%d", p.Committed), class, ref, "bytes that a reader may look at"},
-			{fmt.Sprintf("%d", p.Write), class, ref, "bytes that are taken"},
+			{Text: fmt.Sprint(p.ID), Class: Header, Ref: ref, About: "the number of the sub-buffer"},
+			{Text: p.Letters(), Class: who, Ref: ref, About: "R reader page, H head, C commit page, T tail page"},
+			{Text: next, Ref: fmt.Sprintf("page-%d", p.Next), About: "the link to the next page, and what its two lowest bits say"},
+			{Text: fmt.Sprint(p.Entries), Ref: ref, About: "finished events"},
+			{Text: fmt.Sprint(p.Committed), Class: class, Ref: ref, About: "bytes that a reader may look at"},
+			{Text: fmt.Sprint(p.Write), Class: class, Ref: ref, About: "bytes that are taken"},
 		})
 	}
 	return []Section{{Rows: rows}}
@@ -88,9 +88,21 @@ func (m *Moment) pages() []Section {
 			sections = append(sections, Section{Title: title + ": never written"})
 			continue
 		}
-		sections = append(sections, Section{Title: title, Rows: pageBytes(p)})
+		sections = append(sections, Section{Title: title, Rows: located(p.ID, pageBytes(p))})
 	}
 	return sections
+}
+
+// located says of each byte where it is, for those who ask who wrote it.
+func located(page int, rows [][]Cell) [][]Cell {
+	at := 0
+	for _, row := range rows {
+		for i := range row[1 : len(row)-1] {
+			row[i+1].At = fmt.Sprintf("%d:%d", page, at)
+			at++
+		}
+	}
+	return rows
 }
 
 // bytes are the rows of a page, 16 bytes each, as far as it is written.
@@ -158,12 +170,12 @@ func pageBits(p pageState) [][]Cell {
 		word := binary.LittleEndian.Uint32(p.Bytes[e.Offset:])
 		ref := fmt.Sprintf("page-%d-%d", p.ID, e.Offset)
 		rows = append(rows, []Cell{
-			{fmt.Sprintf("0x%03x", e.Offset), Label, ref, "offset on the page"},
-			{fmt.Sprintf("%027b", word>>5), Data, ref, fmt.Sprintf("27 bits of time since the event before: %d", word>>5)},
-			{fmt.Sprintf("%05b", word&31), Header, ref, "5 bits of type_len: " + typeLen(word&31)},
-			{fmt.Sprintf("%d", word>>5), Plain, ref, "the time as a number"},
-			{typeLen(word & 31), Plain, ref, "what type_len means"},
-			{e.String(), Plain, ref, "the event"},
+			{Text: fmt.Sprintf("0x%03x", e.Offset), Class: Label, Ref: ref, About: "offset on the page"},
+			{Text: fmt.Sprintf("%027b", word>>5), Class: Data, Ref: ref, About: fmt.Sprintf("27 bits of time since the event before: %d", word>>5)},
+			{Text: fmt.Sprintf("%05b", word&31), Class: Header, Ref: ref, About: "5 bits of type_len: " + typeLen(word&31)},
+			{Text: fmt.Sprint(word >> 5), Ref: ref, About: "the time as a number"},
+			{Text: typeLen(word & 31), Ref: ref, About: "what type_len means"},
+			{Text: e.String(), Ref: ref, About: "the event"},
 		})
 	}
 	return rows

@@ -70,8 +70,12 @@ func lifetimeOf(ctx context.Context) *lifetime {
 // watch ends the lifetime at a signal. A signal that was ignored when the program began
 // (nohup, a background job) stays ignored.
 func (l *lifetime) watch() {
+	ends := endSignals()
+	if len(ends) == 0 {
+		return // in a page there are no signals, and signal.Ignored does not work
+	}
 	l.got = make(chan os.Signal, 8)
-	signal.Notify(l.got, slices.DeleteFunc(endSignals(), signal.Ignored)...)
+	signal.Notify(l.got, slices.DeleteFunc(ends, signal.Ignored)...)
 	// A write that nobody reads, or that a limit forbids, fails. It must not kill the
 	// program.
 	if s := writeSignals(); len(s) > 0 {

@@ -94,6 +94,7 @@ func rootCommand() *cobra.Command {
   ftracelab run --out x.dat              a trace.dat for trace-cmd and KernelShark
   ftracelab shell                        a tracefs to play with; no root, no kernel
   ftracelab learn 1                      ten lessons with questions and exercises
+  ftracelab serve                        all of it in a browser on this computer
   ftracelab explain need-resched         what a mark, option, file or error is
   ftracelab run --out DIR                a capture of the simulated machine
   ftracelab mount DIR                    its tracefs for any program, through FUSE
@@ -117,13 +118,7 @@ what they ran.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	memory := newMemoryFlag(machineMemory())
 	root.PersistentFlags().Var(memory, "memory", "memory that reading a capture may take, as 256M")
-	root.AddCommand(
-		estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(),
-		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
-		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory), learnCommand(),
-		stackmapDumpCommand(memory), benchCommand(),
-		manCommand(), explainCommand(),
-	)
+	root.AddCommand(subcommands(memory)...)
 	root.Version = version()
 	addCompletions(root)
 	return root

@@ -48,6 +48,7 @@ type window struct {
 	mu       sync.Mutex // of what the browser reports
 	requests []string
 	errors   []string
+	home     string // the address of the server of the page, if it has one
 }
 
 // look is how a page is looked at.
@@ -56,9 +57,17 @@ type look struct {
 	scheme string // light or dark
 }
 
-// open opens a page and waits until its charts are drawn. Without a browser the test is
-// skipped, or fails with CI=true.
+// open opens a page and waits until its charts are drawn.
 func open(t *testing.T, page string, l look) *window {
+	t.Helper()
+	w := tab(t, l)
+	w.do(chromedp.Navigate("file://" + filepath.Join(folder, page)))
+	run(w, chromedp.Poll[bool](`document.documentElement.classList.contains("drawn") && Array.from(document.querySelectorAll(".chart")).every(c => c.querySelector("svg"))`))
+	return w
+}
+
+// tab opens an empty tab. Without a browser the test is skipped, or fails with CI=true.
+func tab(t *testing.T, l look) *window {
 	t.Helper()
 	if browser == nil && os.Getenv("CI") == "true" {
 		t.Fatal("no Chromium in PATH")
@@ -80,9 +89,15 @@ func open(t *testing.T, page string, l look) *window {
 	call(w, network.Enable, network.EnableParams{})
 	call(w, log.Enable, cdp.Empty{})
 	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
-	w.do(chromedp.EmulateViewport(l.width, 900), chromedp.Navigate("file://"+filepath.Join(folder, page)))
-	run(w, chromedp.Poll[bool](`document.documentElement.classList.contains("drawn") && Array.from(document.querySelectorAll(".chart")).every(c => c.querySelector("svg"))`))
+	w.do(chromedp.EmulateViewport(l.width, 900))
 	return w
+}
+
+// reported are the errors that the browser has told of.
+func (w *window) reported() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string(nil), w.errors...)
 }
 
 // listen keeps what the browser reports: requests, errors of scripts, and what the policy

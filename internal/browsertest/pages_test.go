@@ -42,6 +42,12 @@ func runAll(m *testing.M) int {
 			return 1
 		}
 	}
+	defer func() {
+		if server != nil && server.Process != nil {
+			_ = server.Process.Kill() // it serves only these tests
+			_ = server.Wait()
+		}
+	}()
 	return m.Run()
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
 
@@ -25,16 +24,19 @@ import (
 // ends the command, not the session; exit and the end of input end that. Without
 // a terminal it runs Stdin as a script. status is that of the last command.
 func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
-	terminal, ok := sh.cfg.Stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		if sh.cfg.Stdin == nil {
-			return 0, nil
+	screen, in := sh.cfg.Screen, sh.cfg.Stdin
+	if screen == nil {
+		terminal, ok := sh.cfg.Stdin.(*os.File)
+		if !ok || !term.IsTerminal(int(terminal.Fd())) {
+			if sh.cfg.Stdin == nil {
+				return 0, nil
+			}
+			return sh.scriptFrom(ctx, sh.cfg.Stdin)
 		}
-		return sh.scriptFrom(ctx, sh.cfg.Stdin)
+		screen = fileScreen{terminal}
 	}
-	in := sh.cfg.Typed
-	if in == nil {
-		in = terminal
+	if sh.cfg.Typed != nil {
+		in = sh.cfg.Typed
 	}
 	p := process{stdin: in, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
 	runner, err := sh.runner(ctx, p, nil)
@@ -42,7 +44,7 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 		return 1, fmt.Errorf("shell: %w", err)
 	}
 	sh.history = newHistory(sh.cfg.History, sh.cfg.Keep)
-	s := session{sh: sh, runner: runner, in: terminal, keys: &keys{in: terminal}}
+	s := session{sh: sh, runner: runner, in: in, terminal: screen, keys: &keys{in: screen}}
 	s.newLine()
 	return s.run(ctx)
 }
@@ -88,10 +90,12 @@ func (sh *Shell) scriptFrom(ctx context.Context, in io.Reader) (int, error) {
 type session struct {
 	sh     *Shell
 	runner *interp.Runner
-	in     *os.File
+	in     io.Reader // what commands read
 	keys   *keys
 	line   *term.Terminal
 	status int
+
+	terminal Screen
 }
 
 func (s *session) run(ctx context.Context) (int, error) {
@@ -137,14 +141,13 @@ func (s *session) read() (string, error) {
 
 // readLine reads one line in raw mode; commands run in the terminal's own.
 func (s *session) readLine(prompt string) (string, error) {
-	fd := int(s.in.Fd())
-	state, err := term.MakeRaw(fd)
+	restore, err := s.terminal.Raw()
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = term.Restore(fd, state) }()
+	defer restore()
 	s.keys.interrupted = false
-	if width, height, err := term.GetSize(fd); err == nil && width > 0 {
+	if width, height := s.terminal.Size(); width > 0 {
 		_ = s.line.SetSize(width, height) // or it wraps at 80
 	}
 	s.line.SetPrompt(prompt)
@@ -159,7 +162,7 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 		s.status = 2
 		return false
 	}
-	interrupt, stop := signal.NotifyContext(ctx, os.Interrupt)
+	interrupt, stop := s.terminal.Interrupt(ctx)
 	defer stop()
 	ctx, end := s.sh.limit.begin(interrupt)
 	defer func() {

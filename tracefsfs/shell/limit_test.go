@@ -210,7 +210,7 @@ func TestSessionGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := session{sh: l.sh, runner: runner}
+	s := session{sh: l.sh, runner: runner, terminal: fileScreen{os.Stdin}}
 	for _, line := range []string{
 		"cd events", "s=aaaaaaaaaaaaaaaa; while :; do s=$s$s; done", "echo $? ${#s}; pwd", "s=$s$s; echo not reached", "echo $?; s=short; s=$s$s; echo $s",
 	} {

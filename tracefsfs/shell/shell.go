@@ -34,6 +34,10 @@ type Config struct {
 	// sequences that takes; nil is Stdout. What commands print never goes there.
 	Terminal io.Writer
 
+	// Screen is the terminal of Interactive if that is no file, as in a page. Stdin should
+	// then read from it as well, and Stdout write to it.
+	Screen Screen
+
 	// History are lines of earlier interactive sessions, the oldest first. Keep, if not nil,
 	// is given each line of this one.
 	History []string

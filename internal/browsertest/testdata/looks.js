@@ -31,12 +31,12 @@ function seen(at) {
 }
 
 // contrasts are the texts of the page with their contrast. Texts in a flame graph lie on
-// the colour of their cell.
+// the colour of their cell. What a terminal says to a screen reader is not seen.
 function contrasts() {
 	var all = [];
 	document.querySelectorAll("body *").forEach(function (at) {
 		var own = Array.prototype.some.call(at.childNodes, function (n) { return n.nodeType === 3 && n.textContent.trim() !== ""; });
-		if (!own || at.disabled || ["SCRIPT", "STYLE", "title"].indexOf(at.tagName) >= 0 || !seen(at)) {
+		if (!own || at.disabled || ["SCRIPT", "STYLE", "title"].indexOf(at.tagName) >= 0 || !seen(at) || at.closest(".xterm-accessibility")) {
 			return;
 		}
 		var style = getComputedStyle(at), svg = at instanceof SVGElement, cell = at.closest(".cell");

@@ -205,3 +205,20 @@ func (p *Printer) appendEvent(dst []byte, r *reader) ([]byte, error) {
 	}
 	return p.appendText(dst, e), nil
 }
+
+// Info is what stands behind the name of the first entry of a source. The source should go
+// on with the entries that follow on that CPU, since the text of a function that has called
+// no other tells how long it took. Unlike Print it may be used many times; the callers that
+// the text of the function tracer is indented by are those of the entries before.
+func (p *Printer) Info(s Source) (string, error) {
+	r := &reader{Buffer: Buffer{Source: s}, missed: map[int]int64{}}
+	if ok, err := r.peek(); !ok || err != nil {
+		return "", err
+	}
+	r.full = false
+	text, err := p.appendEvent(nil, r)
+	return string(text), err
+}
+
+// Comm is the name of a task, as saved_cmdlines tells it.
+func (p *Printer) Comm(pid int32) string { return p.comms.name(pid) }

@@ -1,0 +1,366 @@
+package browsertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// served is the address of ftracelab serve. It is started once, with the programs built
+// from the tree as it is.
+var served = sync.OnceValues(func() (string, error) {
+	programs := filepath.Join(folder, "programs")
+	if err := os.Mkdir(programs, 0o755); err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "run", "-C", filepath.Join("..", ".."), "./lab/web/build", programs)
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the programs of the page: %w\n%s", err, out)
+	}
+	server = exec.Command(program, "serve", "--programs", programs)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := server.Start(); err != nil {
+		return "", err
+	}
+	address, err := bufio.NewReader(out).ReadString('\n')
+	return strings.TrimSpace(address), err
+})
+
+// server is the process of served; nil: it was not started.
+var server *exec.Cmd
+
+// lab opens a part of the lab and waits until it is shown.
+func lab(t *testing.T, part string, l look) *window {
+	t.Helper()
+	w := tab(t, l)
+	address, err := served()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.home = address
+	w.do(chromedp.Navigate(address + "#" + part))
+	w.until(`document.documentElement.classList.contains("ready")`)
+	return w
+}
+
+// until waits until an expression is true.
+func (w *window) until(expression string) {
+	w.t.Helper()
+	if _, err := chromedp.Run(w.ctx, chromedp.Poll[bool](expression)); err != nil {
+		w.t.Fatalf("%s: %v\n%q\n%s", expression, err, w.reported(), eval[string](w, "document.body.innerText.slice(0, 2000)"))
+	}
+}
+
+// press presses a key.
+func (w *window) press(key string) {
+	w.t.Helper()
+	w.do(chromedp.KeyEvent(key))
+}
+
+// TestStepper walks through a scenario with keys and buttons. Each step shows the bytes
+// that a terminal shows for the same place.
+func TestStepper(t *testing.T) {
+	w := lab(t, "step/nested?step=0", look{1280, "light"})
+	same := func(place string) {
+		t.Helper()
+		w.until(fmt.Sprintf("document.getElementById('line').textContent.includes(%q)", place))
+		out, err := ftracelab("step", "--url", place, "--view", "page", "--format", "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := eval[string](w, fmt.Sprintf("new DOMParser().parseFromString(%s, 'image/svg+xml').documentElement.textContent.replace(/\\s+/g, ' ')", quoted(string(out))))
+		w.until(`[...document.querySelectorAll(".pictures section")].some(s => s.ariaLabel === "page")`)
+		got := eval[string](w, `(() => { const p = [...document.querySelectorAll(".pictures section")].find(s => s.ariaLabel === "page"); return p.querySelector(".picture").shadowRoot.querySelector("svg").textContent.replace(/\s+/g, ' '); })()`)
+		if got != want {
+			t.Errorf("%s: the page shows\n%s\nand the terminal\n%s", place, got, want)
+		}
+	}
+	same("nested?step=0&v=1")
+	for range 9 {
+		before := eval[string](w, "document.getElementById('line').textContent")
+		w.press(kb.ArrowRight)
+		w.until(fmt.Sprintf("document.getElementById('line').textContent !== %q", before))
+	}
+	same("nested?step=9&v=1")
+	w.press("i")
+	same("nested?do=9i&step=10&v=1")
+	w.press(kb.End)
+	w.until(`document.querySelector("output").textContent.split(" of ")[0] === document.querySelector("output").textContent.split(" of ")[1]`)
+	w.press("u")
+	same("nested?step=9&v=1")
+	w.press(kb.Home)
+	same("nested?step=0&v=1")
+	w.quiet()
+}
+
+// quoted is a string as JavaScript reads it.
+func quoted(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// text is what an element shows.
+func (w *window) text(selector string) string {
+	w.t.Helper()
+	return eval[string](w, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
+}
+
+// solutions finds the solution of a lesson's exercise in its text.
+var solutions = regexp.MustCompile(`(?m)^solution: (?:\|\n((?:  .*\n)+)|(.*)\n)`)
+
+// TestLessons goes through each lesson: of the answers that are offered exactly one is right,
+// and the solution of the exercise is accepted.
+func TestLessons(t *testing.T) {
+	w := lab(t, "lessons", look{1280, "light"})
+	w.until(`document.querySelectorAll(".lessons a").length === 10`)
+	texts, err := filepath.Glob(filepath.Join("..", "..", "lab", "lessons", "texts", "*.md"))
+	if err != nil || len(texts) != 10 {
+		t.Fatal(texts, err)
+	}
+	for n, file := range texts {
+		eval[any](w, fmt.Sprintf("location.hash = '#lesson/%d'; true", n+1))
+		w.until(fmt.Sprintf("document.querySelector('h2')?.textContent.startsWith('Lesson %d:')", n+1))
+		w.picture(fmt.Sprintf("lesson-%d", n+1), look{1280, "light"})
+		questions := eval[int](w, `document.querySelectorAll(".question:not(.exercise)").length`)
+		if questions < 2 {
+			t.Errorf("lesson %d: %d questions", n+1, questions)
+		}
+		for q := range questions {
+			form := fmt.Sprintf(`document.querySelectorAll(".question:not(.exercise)")[%d]`, q)
+			answer := func(set string) string {
+				t.Helper()
+				eval[any](w, fmt.Sprintf(`(() => { const f = %s; f.querySelector("[role=status]").textContent = ""; %s; f.requestSubmit(); return true; })()`, form, set))
+				w.until(form + `.querySelector("[role=status]").textContent.length > 3`)
+				return eval[string](w, form+`.querySelector("[role=status]").textContent`)
+			}
+			choices := eval[int](w, form+`.querySelectorAll("[type=radio]").length`)
+			if choices == 0 {
+				if said := answer(`f.querySelector("input").value = "nonsense"`); strings.HasPrefix(said, "Right") {
+					t.Errorf("lesson %d: nonsense is right: %s", n+1, said)
+				}
+				continue
+			}
+			right := 0
+			for c := range choices {
+				if strings.HasPrefix(answer(fmt.Sprintf(`f.querySelectorAll("[type=radio]")[%d].checked = true`, c)), "Right") {
+					right++
+				}
+			}
+			if right != 1 {
+				t.Errorf("lesson %d: %d of %d answers are right", n+1, right, choices)
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := solutions.FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("%s has no solution", file)
+		}
+		solution := regexp.MustCompile("(?m)^  ").ReplaceAllString(string(m[1]), "") + strings.Trim(string(m[2]), "'\"")
+		eval[any](w, fmt.Sprintf(`(() => { const f = document.querySelector(".exercise"); f.querySelector("textarea").value = %s; f.requestSubmit(); return true; })()`, quoted(solution)))
+		w.until(`document.querySelector(".exercise [role=status]").textContent.length > 3`)
+		if said := eval[string](w, `document.querySelector(".exercise [role=status]").textContent`); !strings.HasPrefix(said, "Right") {
+			t.Errorf("lesson %d, %q: %s", n+1, solution, said)
+		}
+	}
+	w.quiet()
+}
+
+// TestShell types a session: completion, history, an endless command that Ctrl-C ends.
+func TestShell(t *testing.T) {
+	w := lab(t, "shell", look{1280, "light"})
+	screen := `[...document.querySelectorAll(".xterm-accessibility-tree div")].map(d => d.textContent).join("\n")`
+	w.until(screen + `.includes("/sys/kernel/tracing #")`)
+	typed := func(text string) { w.do(chromedp.KeyEvent(text)) }
+	typed("echo function_gr\t > current_tr\t\r")
+	typed("sleep .001; head -4 trace\r")
+	w.until(screen + `.includes("# tracer: function_graph")`)
+	typed("while true; do echo x > trace_marker; done\r")
+	w.do(chromedp.Sleep(300 * time.Millisecond))
+	eval[any](w, `document.querySelector(".xterm-helper-textarea").dispatchEvent(new KeyboardEvent("keydown", { key: "c", code: "KeyC", keyCode: 67, ctrlKey: true, bubbles: true })); true`)
+	typed("echo status=$?\r")
+	w.until(screen + `.includes("status=130")`)
+	w.picture("shell", look{1280, "light"})
+	w.quiet()
+}
+
+// TestDrop opens a capture in the page. What it prints is what estimate prints.
+func TestDrop(t *testing.T) {
+	w := lab(t, "estimate", look{1280, "light"})
+	if _, err := ftracelab("run", "mix", "--out", "dropped.dat", "--set", "set_event=kmem", "--set", "options/stacktrace=1", "--duration", "200ms"); err != nil {
+		t.Fatal(err)
+	}
+	w.do(chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "dropped.dat")}))
+	w.until(`!document.querySelector("pre[aria-label]").hidden && document.querySelector("iframe") !== null`)
+	want, err := ftracelab("estimate", "dropped.dat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := eval[string](w, `document.querySelector("pre[aria-label]").textContent`)
+	if strings.ReplaceAll(got, "/dropped/", "") != string(want) {
+		t.Errorf("the page says\n%s\nand estimate\n%s", got, want)
+	}
+	w.do(chromedp.Sleep(2 * time.Second))
+	w.picture("estimate", look{1280, "light"})
+	w.quiet()
+}
+
+// TestTimeline opens a trace.dat: its rows are those that report prints. It searches,
+// filters, marks and plots a task.
+func TestTimeline(t *testing.T) {
+	w := lab(t, "timeline", look{1280, "light"})
+	if _, err := ftracelab("run", "mix", "--out", "line.dat", "--set", "set_event=sched irq", "--duration", "300ms"); err != nil {
+		t.Fatal(err)
+	}
+	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, "line.dat")}))
+	w.until(`document.querySelectorAll(".timeline tbody tr").length === 16`)
+	printed, err := ftracelab("report", "line.dat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var infos []string
+	for _, line := range strings.Split(string(printed), "\n")[1:17] {
+		infos = append(infos, strings.Join(strings.Fields(line[strings.Index(line, "]")+1:])[2:], " "))
+	}
+	got := eval[[]string](w, `[...document.querySelectorAll(".timeline tbody tr")].map(r => r.cells[4].textContent.trim().replace(/\s+/g, " "))`)
+	for i := range infos {
+		if got[i] != infos[i] {
+			t.Errorf("row %d: %q, and report prints %q", i, got[i], infos[i])
+		}
+	}
+	eval[any](w, `document.querySelector("#tl-text").value = "irq_handler_entry"; [...document.querySelectorAll(".timeline button")].find(b => b.textContent === "Next").click(); true`)
+	w.until(`document.querySelector(".timeline tr[aria-current]")?.cells[3].textContent === "irq_handler_entry"`)
+	click := func(text string) {
+		t.Helper()
+		eval[any](w, fmt.Sprintf(`[...document.querySelectorAll(".timeline button")].find(b => b.textContent === %q).click(); true`, text))
+	}
+	click("Mark A")
+	eval[any](w, `document.querySelector(".plots").focus(); true`)
+	w.press("n")
+	click("Mark B")
+	w.until(`document.querySelector(".marks").textContent.includes("from A to B")`)
+	eval[any](w, `document.querySelector(".timeline details").open = true; [...document.querySelector("#tl-kinds").options].forEach(o => o.selected = o.textContent.startsWith("sched/sched_switch ")); true`)
+	click("Keep only what is chosen")
+	w.until(`document.querySelector(".timeline [role=status]").textContent.includes("are kept")`)
+	w.until(`[...document.querySelectorAll(".timeline tbody tr")].every(r => r.cells[3].textContent === "sched_switch")`)
+	eval[any](w, `[...document.querySelector("#tl-tasks").options].forEach((o, i) => o.selected = i > 0 && i < 5); true`)
+	click("Plot the chosen tasks")
+	w.do(chromedp.Sleep(time.Second))
+	w.picture("timeline", look{1280, "light"})
+	w.quiet()
+}
+
+var million = flag.Bool("million", false, "measure the page: its first step, and a time line of a million events")
+
+// TestTimes measures the page. It asserts nothing, since a test does not know how fast its
+// computer is.
+func TestTimes(t *testing.T) {
+	if !*million {
+		t.Skip("only with -million")
+	}
+	if _, err := served(); err != nil {
+		t.Fatal(err)
+	}
+	w := lab(t, "step/event?step=0", look{1280, "light"})
+	t.Logf("first picture after %.0f ms, first step after %.0f ms",
+		eval[float64](w, `performance.getEntriesByName("first-contentful-paint")[0].startTime`), eval[float64](w, `performance.getEntriesByName("step")[0].startTime`))
+	w = lab(t, "step/storm?step=last", look{1280, "light"})
+	total := eval[int](w, `Number(document.querySelector("#step").max)`)
+	from := eval[float64](w, `performance.now()`)
+	w.press(kb.ArrowLeft)
+	w.until(fmt.Sprintf(`document.querySelector("#step").value === "%d"`, total-1))
+	t.Logf("a step back from step %d took %.0f ms", total, eval[float64](w, `performance.getEntriesByName("step").at(-1).startTime`)-from)
+	if _, err := ftracelab("run", "busy", "--out", "million.dat", "--set", "set_event=sched irq timer syscalls kmem", "--set", "buffer_size_kb=100000", "--duration", "24s"); err != nil {
+		t.Fatal(err)
+	}
+	w = lab(t, "timeline", look{1280, "light"})
+	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, "million.dat")}))
+	w.until(`document.querySelectorAll(".timeline tbody tr").length === 16`)
+	for range 20 {
+		eval[any](w, `document.querySelector(".timeline .bar button").click(); true`)
+	}
+	t.Logf("%s %s the plots took %.1f ms at most", w.text("main p[role=status]"), w.text(".timeline p"), eval[float64](w, `Math.max(...performance.getEntriesByName("plots").map(m => m.duration))`))
+}
+
+// parts are parts of the lab and what says that each is shown.
+var parts = []struct{ name, shown string }{
+	{"step/event?step=last", `document.querySelectorAll(".picture").length >= 2`},
+	{"step/overwrite?step=last", `document.querySelectorAll(".picture").length >= 2`},
+	{"step/nested?do=9i&step=12", `document.querySelectorAll(".picture").length >= 2`},
+	{"step/probe?step=last", `document.querySelectorAll(".picture").length >= 1`},
+	{"step/race?step=last", `document.querySelectorAll(".picture").length >= 1`},
+	{"step/shadow?step=12", `document.querySelectorAll(".picture").length >= 1`},
+	{"step/cookies?step=last", `document.querySelectorAll(".picture").length >= 1`},
+	{"step/hist?step=last", `document.querySelectorAll(".picture").length >= 1`},
+	{"step/tracefs?step=last", `document.querySelectorAll(".picture").length >= 1`},
+	{"lessons", `document.querySelectorAll(".lessons a").length === 10`},
+	{"lesson/2", `document.querySelectorAll(".question").length > 2`},
+	{"shell", `document.querySelector(".xterm-accessibility-tree")?.textContent.includes("tracing #")`},
+	{"estimate", `document.querySelector("#file") !== null`},
+	{"timeline", `document.querySelector(".plots") !== null`},
+}
+
+// TestLabLooks looks at each part, wide and narrow, light and dark: nothing is wider than
+// the window, texts have contrast, and whatever can be operated has a name.
+func TestLabLooks(t *testing.T) {
+	for _, l := range []look{{1280, "light"}, {1280, "dark"}, {400, "light"}, {400, "dark"}} {
+		for _, p := range parts {
+			t.Run(fmt.Sprintf("%s %d %s", p.name, l.width, l.scheme), func(t *testing.T) {
+				w := lab(t, p.name, l)
+				if p.name == "timeline" {
+					eval[any](w, `[...document.querySelectorAll("button")].find(b => b.textContent.startsWith("Or a second")).click(); true`)
+				}
+				w.until(p.shown)
+				eval[any](w, looksJS+"; true")
+				if got := eval[int64](w, "document.scrollingElement.scrollWidth"); got > l.width {
+					t.Errorf("the page is %d wide", got)
+				}
+				for _, text := range eval[[]struct {
+					Text  string
+					Ratio float64
+				}](w, "contrasts()") {
+					if text.Ratio < contrast {
+						t.Errorf("contrast %.2f: %.60q", text.Ratio, text.Text)
+					}
+				}
+				for _, s := range eval[[]string](w, nameless) {
+					t.Errorf("has no name: %s", s)
+				}
+				if levels := eval[string](w, `[...document.querySelectorAll("h1,h2,h3,h4")].map(h => h.tagName[1]).join("")`); !strings.HasPrefix(levels, "12") || strings.Contains(levels, "24") {
+					t.Errorf("the headings have the levels %s", levels)
+				}
+				name := strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(p.name)
+				w.picture("lab-"+name, l)
+				w.quiet()
+			})
+		}
+	}
+}
+
+// nameless lists what can be operated or stands for a picture and has nothing that a screen
+// reader could say.
+const nameless = `[...document.querySelectorAll("a, button, input, select, textarea, canvas, iframe, [tabindex='0'], [role=img]")].filter(e => {
+  if (e.closest("[hidden], .xterm") || e.checkVisibility && !e.checkVisibility() || /^(PRE|TR)$/.test(e.tagName)) return false;
+  const labels = e.labels ? [...e.labels].map(l => l.textContent).join("") : "";
+  return !(e.getAttribute("aria-label") || e.title || labels || e.textContent).trim();
+}).map(e => e.outerHTML.slice(0, 80))`

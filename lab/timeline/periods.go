@@ -1,0 +1,98 @@
+package timeline
+
+import "ftracelab/tracer/event"
+
+// A Period is a time that a task spent in one way.
+type Period struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+	CPU  int    `json:"cpu"` // on which it ran; of a wait, on which it ran then
+	// Open means that the end was not seen: the file ends, or events were lost.
+	Open bool `json:"open,omitempty"`
+}
+
+// Periods are when a task ran and how long it waited for a CPU after it was woken, which
+// is its wake-up latency. Preempted are the times in which it could have run but another
+// task did.
+type Periods struct {
+	Ran       []Period `json:"ran"`
+	Woken     []Period `json:"woken"`
+	Preempted []Period `json:"preempted"`
+}
+
+// Periods follows a task through the events sched_switch, sched_waking, sched_wakeup and
+// sched_wakeup_new. Nothing is concluded across a place where events were lost: a task
+// that ran on that CPU is only known to have run up to the event before, and a wait is
+// forgotten.
+func (t *Timeline) Periods(pid int32) Periods {
+	p := Periods{Ran: []Period{}, Woken: []Period{}, Preempted: []Period{}}
+	on := map[uint16]uint64{}   // CPU → since when the task runs there
+	seen := map[uint16]uint64{} // CPU → when its last event was
+	var woken, preempted uint64
+	isWoken, isPreempted := false, false
+	fields := newFields(t.types)
+	for i := range t.times {
+		cpu, at := t.cpus[i], t.times[i]
+		if _, lost := t.gaps[i]; lost {
+			if from, ok := on[cpu]; ok {
+				p.Ran = append(p.Ran, Period{from, max(from, seen[cpu]), int(cpu), true})
+				delete(on, cpu)
+			}
+			isWoken, isPreempted = false, false
+		}
+		seen[cpu] = at
+		f := fields[t.kinds[i]]
+		data := t.data[t.starts[i]:t.starts[i+1]]
+		switch {
+		case f.woken != nil && int32(f.woken.Int(data)) == pid:
+			// sched_waking comes first, on the CPU that wakes, sched_wakeup on the other.
+			if !isWoken && !isPreempted && len(on) == 0 {
+				woken, isWoken = at, true
+			}
+		case f.next != nil && int32(f.next.Int(data)) == pid:
+			if isWoken {
+				p.Woken = append(p.Woken, Period{woken, at, int(cpu), false})
+			} else if isPreempted {
+				p.Preempted = append(p.Preempted, Period{preempted, at, int(cpu), false})
+			}
+			isWoken, isPreempted = false, false
+			on[cpu] = at
+		case f.prev != nil && int32(f.prev.Int(data)) == pid:
+			if from, ok := on[cpu]; ok {
+				p.Ran = append(p.Ran, Period{from, at, int(cpu), false})
+			}
+			delete(on, cpu)
+			if f.state != nil && runnable(f.state.Uint(data)) {
+				preempted, isPreempted = at, true
+			}
+		}
+	}
+	for _, cpu := range t.Info().CPUs {
+		if from, ok := on[uint16(cpu)]; ok {
+			p.Ran = append(p.Ran, Period{from, t.times[len(t.times)-1], cpu, true})
+		}
+	}
+	return p
+}
+
+// runnable reports whether prev_state says that the task could go on: R or R+.
+//
+// Kernel: __trace_sched_switch_state, include/trace/events/sched.h; 0x100 is
+// TASK_REPORT_MAX, which stands for a preemption.
+func runnable(state uint64) bool { return state&0xff == 0 }
+
+// fields are those of a type of event that tell what a task does; nil if it has none.
+type fields struct{ next, prev, state, woken *event.Field }
+
+func newFields(types []*event.Type) []fields {
+	all := make([]fields, len(types))
+	for i, t := range types {
+		switch t.String() {
+		case "sched/sched_switch":
+			all[i] = fields{next: t.Field("next_pid"), prev: t.Field("prev_pid"), state: t.Field("prev_state")}
+		case "sched/sched_waking", "sched/sched_wakeup", "sched/sched_wakeup_new":
+			all[i] = fields{woken: t.Field("pid")}
+		}
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package timeline
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ftracelab/tracer/output/tracecmd"
+)
+
+// A Row is an event in words.
+type Row struct {
+	Index int    `json:"index"`
+	Time  uint64 `json:"time"`
+	CPU   int    `json:"cpu"`
+	Task  string `json:"task"`
+	PID   int32  `json:"pid"`
+	Event string `json:"event"`
+	Info  string `json:"info"`
+	Lost  int64  `json:"lost,omitempty"` // events of this CPU that are missing before it; -1: not known how many
+}
+
+// MaxRows is how many rows can be had at once.
+const MaxRows = 1000
+
+// Rows are the events from an index on, at most n and at most MaxRows of them.
+func (t *Timeline) Rows(from, n int) ([]Row, error) {
+	rows := []Row{}
+	for i := max(from, 0); i < min(from+min(n, MaxRows), len(t.times)); i++ {
+		info, err := t.info(i)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, Row{
+			Index: i, Time: t.times[i], CPU: int(t.cpus[i]), PID: t.pids[i], Task: t.printer.Comm(t.pids[i]),
+			Event: t.types[t.kinds[i]].Name, Info: info, Lost: t.gaps[i],
+		})
+	}
+	return rows, nil
+}
+
+// info is what stands behind the name of an event.
+func (t *Timeline) info(i int) (string, error) {
+	text, err := t.printer.Info(&following{t: t, next: i, cpu: t.cpus[i]})
+	return strings.TrimSpace(text), err
+}
+
+// following gives an event and those that follow on its CPU, as the text of a function
+// that calls no other depends on the next one.
+type following struct {
+	t    *Timeline
+	next int
+	cpu  uint16
+}
+
+// soon is how far the next event of a CPU is looked for.
+const soon = 4096
+
+func (f *following) Next(to *tracecmd.Entry) error {
+	for end := min(f.next+soon, len(f.t.times)); f.next < end; f.next++ {
+		if f.t.cpus[f.next] == f.cpu {
+			*to = f.t.entry(f.next)
+			f.next++
+			return nil
+		}
+	}
+	return io.EOF
+}
+
+// Find looks for the next event, from an index on or backwards from it, whose row holds a
+// text; capitals do not matter. It returns -1 if there is none.
+func (t *Timeline) Find(text string, from int, back bool) (int, error) {
+	text = strings.ToLower(text)
+	step := 1
+	if back {
+		step = -1
+	}
+	for i := from; i >= 0 && i < len(t.times); i += step {
+		ok, err := t.holds(i, text)
+		if ok || err != nil {
+			return i, err
+		}
+	}
+	return -1, nil
+}
+
+// holds reports whether the row of an event holds a text of small letters.
+func (t *Timeline) holds(i int, text string) (bool, error) {
+	head := fmt.Sprintf("%s-%d %s", t.printer.Comm(t.pids[i]), t.pids[i], t.types[t.kinds[i]])
+	if strings.Contains(strings.ToLower(head), text) {
+		return true, nil
+	}
+	info, err := t.info(i)
+	return strings.Contains(strings.ToLower(info), text), err
+}
+
+// A Filter says which events are kept. An empty list or text keeps all.
+type Filter struct {
+	CPUs  []int   `json:"cpus"`
+	PIDs  []int32 `json:"pids"`
+	Kinds []int   `json:"kinds"` // as Info numbers them
+	Text  string  `json:"text"`
+}
+
+// Filter gives the indices of the events that are kept, in their order.
+func (t *Timeline) Filter(f Filter) ([]uint32, error) {
+	kept := []uint32{}
+	text := strings.ToLower(f.Text)
+	for i := range t.times {
+		if len(f.CPUs) > 0 && !slices.Contains(f.CPUs, int(t.cpus[i])) || len(f.PIDs) > 0 && !slices.Contains(f.PIDs, t.pids[i]) ||
+			len(f.Kinds) > 0 && !slices.Contains(f.Kinds, int(t.kinds[i])) {
+			continue
+		}
+		if text != "" {
+			if ok, err := t.holds(i, text); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
+		kept = append(kept, uint32(i))
+	}
+	return kept, nil
+}

@@ -1,0 +1,372 @@
+// A time line: a plot for each CPU and for each chosen task, and the list of events below.
+// The source is asked for the columns of all events once; what is drawn is found in them.
+import { el, visible } from "./program.js";
+
+const rowHeight = 34;
+const lines = 16; // of the list
+const left = 96; // where the plots begin
+
+// mount shows what the source has: info() and columns() once, rows(from, n), search(text,
+// from, back), filter({cpus, pids, kinds, text}) and periods(pid) when they are needed.
+export async function mount(element, source) {
+  const [info, bytes] = await Promise.all([source.info(), source.columns()]);
+  const n = info.events;
+  const d = {
+    n, info, source,
+    time: new Float64Array(bytes, 0, n), pid: new Int32Array(bytes, 8 * n, n),
+    cpu: new Uint16Array(bytes, 12 * n, n), kind: new Uint16Array(bytes, 14 * n, n),
+  };
+  new Timeline(element, d);
+}
+
+// lower is the first place in a sorted list whose value is not below.
+function lower(list, value, at = (i) => list[i], from = 0) {
+  let to = list.length;
+  while (from < to) {
+    const mid = (from + to) >>> 1;
+    if (at(mid) < value) from = mid + 1;
+    else to = mid;
+  }
+  return from;
+}
+
+const seconds = (ns) => `${(ns / 1e9).toFixed(6)} s`;
+
+function span(ns) {
+  const a = Math.abs(ns);
+  if (a < 1e3) return `${ns.toFixed(0)} ns`;
+  if (a < 1e6) return `${(ns / 1e3).toFixed(3)} µs`;
+  if (a < 1e9) return `${(ns / 1e6).toFixed(3)} ms`;
+  return `${(ns / 1e9).toFixed(6)} s`;
+}
+
+// hue gives each task a colour of its own, which stays when others come and go.
+function hue(pid) {
+  return (pid * 137.508) % 360;
+}
+
+class Timeline {
+  constructor(element, d) {
+    Object.assign(this, d);
+    this.length = Math.max(this.time[this.n - 1], 1);
+    this.from = 0;
+    this.to = this.length;
+    this.kept = null; // indices that the filter keeps; null: all
+    this.selected = 0;
+    this.top = 0;
+    this.marks = { A: null, B: null };
+    this.tasks = []; // {pid, name, list, periods}
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.dark.addEventListener("change", () => this.draw());
+    this.build(element);
+    this.index();
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    this.select(0);
+  }
+
+  // index makes the list of events of each plot.
+  index() {
+    const lists = new Map();
+    const count = this.kept ? this.kept.length : this.n;
+    for (let k = 0; k < count; k++) {
+      const i = this.kept ? this.kept[k] : k;
+      const cpu = this.cpu[i];
+      let l = lists.get(cpu);
+      if (!l) lists.set(cpu, l = []);
+      l.push(i);
+    }
+    this.cpus = this.info.cpus.map((cpu) => ({ name: `CPU ${cpu}`, cpu, list: Uint32Array.from(lists.get(cpu) ?? []) }));
+    for (const t of this.tasks) t.list = this.ofTask(t.pid);
+  }
+
+  ofTask(pid) {
+    const list = [];
+    const count = this.kept ? this.kept.length : this.n;
+    for (let k = 0; k < count; k++) {
+      const i = this.kept ? this.kept[k] : k;
+      if (this.pid[i] === pid) list.push(i);
+    }
+    return Uint32Array.from(list);
+  }
+
+  build(element) {
+    const button = (text, f, label) => el("button", { type: "button", onclick: f, "aria-label": label ?? text }, text);
+    this.canvas = el("canvas", { class: "plots", tabindex: "0", role: "img", "aria-label": "Plots of CPUs and tasks. Arrow keys move, plus and minus zoom, Home and End go to the ends." });
+    this.said = el("p", { role: "status" });
+    this.markers = el("p", { class: "marks", "aria-live": "polite" });
+    this.body = el("tbody");
+    this.slider = el("input", { type: "range", min: 0, "aria-label": "Where the list begins", oninput: () => { this.top = Number(this.slider.value); this.list(); } });
+    this.text = el("input", { type: "search", id: "tl-text", spellcheck: "false", onkeydown: (e) => { if (e.key === "Enter") this.search(e.shiftKey); } });
+    const choose = (id, rows) => el("select", { id, multiple: true, size: 4 }, ...rows.map(([value, text]) => el("option", { value }, visible(text))));
+    this.cpuBox = choose("tl-cpus", this.info.cpus.map((c) => [c, `CPU ${c}`]));
+    this.pidBox = choose("tl-tasks", this.info.tasks.slice(0, 2000).map((t) => [t.pid, `${t.comm}-${t.pid} (${t.events})`]));
+    this.kindBox = choose("tl-kinds", this.info.kinds.map((k, i) => [i, `${k.name} (${k.events})`]));
+    const labelled = (id, text, box) => el("div", {}, el("label", { for: id }, text), box);
+    element.replaceChildren(el("div", { class: "timeline" },
+      el("p", {}, `${this.n.toLocaleString("en")} events in ${span(this.length)} on ${this.info.cpus.length} CPUs, ${this.info.tasks.length} tasks. ${visible(this.info.notes.join("; "))}`),
+      el("div", { class: "bar" }, button("+", () => this.zoom(0.5), "Zoom in"), button("−", () => this.zoom(2), "Zoom out"), button("All", () => this.view(0, this.length)), button("To the event", () => this.toEvent()),
+        button("Mark A", () => this.mark("A")), button("Mark B", () => this.mark("B")), button("A to B", () => this.between())),
+      this.canvas, this.markers,
+      el("div", { class: "bar" }, el("label", { for: "tl-text" }, "Search "), this.text, button("Next", () => this.search(false)), button("Previous", () => this.search(true))),
+      this.said,
+      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, ...["Time", "CPU", "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
+      el("details", {}, el("summary", {}, "Filters, and plots of tasks"),
+        el("div", { class: "bar filters" }, labelled("tl-cpus", "CPUs", this.cpuBox), labelled("tl-tasks", "Tasks", this.pidBox), labelled("tl-kinds", "Events", this.kindBox)),
+        el("div", { class: "bar" }, button("Keep only what is chosen", () => this.filter(false)), button("… and holds the text of the search", () => this.filter(true)), button("Keep all", () => this.filter(null)),
+          button("Plot the chosen tasks", () => this.plot([...this.pidBox.selectedOptions].map((o) => Number(o.value))))))));
+    this.canvas.addEventListener("wheel", (e) => {
+      e.preventDefault();
+      if (e.shiftKey) this.move(e.deltaY > 0 ? 0.2 : -0.2);
+      else this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.at(e.offsetX));
+    }, { passive: false });
+    let drag = null;
+    this.canvas.addEventListener("pointerdown", (e) => { drag = e.offsetX; this.canvas.setPointerCapture(e.pointerId); });
+    this.canvas.addEventListener("pointermove", (e) => { if (drag !== null) { this.drag = [drag, e.offsetX]; this.draw(); } });
+    this.canvas.addEventListener("pointerup", (e) => {
+      const from = drag;
+      drag = this.drag = null;
+      if (Math.abs(e.offsetX - from) > 5) this.view(this.at(Math.min(from, e.offsetX)), this.at(Math.max(from, e.offsetX)));
+      else this.pick(e.offsetX, e.offsetY);
+    });
+    this.canvas.addEventListener("dblclick", () => this.toEvent());
+    this.canvas.addEventListener("keydown", (e) => {
+      const keys = { ArrowLeft: () => this.move(-0.1), ArrowRight: () => this.move(0.1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
+        Home: () => this.view(0, this.to - this.from), End: () => this.view(this.length - (this.to - this.from), this.length),
+        a: () => this.mark("A"), b: () => this.mark("B"), n: () => this.step(1), p: () => this.step(-1), Enter: () => this.toEvent() };
+      if (!keys[e.key] || e.ctrlKey || e.metaKey) return;
+      e.preventDefault();
+      keys[e.key]();
+    });
+    this.body.addEventListener("keydown", (e) => {
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: lines, PageUp: -lines }[e.key];
+      if (by === undefined) return;
+      e.preventDefault();
+      this.step(by, true);
+    });
+    this.body.addEventListener("wheel", (e) => { e.preventDefault(); this.top = this.bound(this.top + (e.deltaY > 0 ? 3 : -3)); this.list(); }, { passive: false });
+  }
+
+  get count() { return this.kept ? this.kept.length : this.n; }
+  event(k) { return this.kept ? this.kept[k] : k; }
+  // row is the place in the list of an event, or of the first one that is kept behind it.
+  row(i) { return this.kept ? lower(this.kept, i) : i; }
+  bound(k) { return Math.min(Math.max(k, 0), Math.max(this.count - 1, 0)); }
+  get width() { return Math.max(this.canvas.clientWidth - left - 8, 50); }
+  at(x) { return this.from + (x - left) / this.width * (this.to - this.from); }
+  x(time) { return left + (time - this.from) / (this.to - this.from) * this.width; }
+
+  view(from, to) {
+    const wide = Math.min(Math.max(to - from, 10), this.length);
+    this.from = Math.min(Math.max(from, 0), this.length - wide);
+    this.to = this.from + wide;
+    this.draw();
+  }
+
+  zoom(by, around = (this.from + this.to) / 2) {
+    this.view(around - (around - this.from) * by, around + (this.to - around) * by);
+  }
+
+  move(by) {
+    const step = (this.to - this.from) * by;
+    this.view(this.from + step, this.to + step);
+  }
+
+  toEvent() {
+    const around = this.time[this.selected];
+    const wide = Math.min((this.to - this.from) / 10, 1e6);
+    this.view(around - wide / 2, around + wide / 2);
+  }
+
+  select(i, focus = false) {
+    this.selected = i;
+    const k = this.row(i);
+    if (k < this.top || k >= this.top + lines) this.top = this.bound(k - (lines >> 1));
+    if (this.time[i] < this.from || this.time[i] > this.to) {
+      const wide = this.to - this.from;
+      this.view(this.time[i] - wide / 2, this.time[i] + wide / 2);
+    }
+    this.list(focus);
+    this.draw();
+  }
+
+  step(by, focus = false) {
+    if (this.count) this.select(this.event(this.bound(this.row(this.selected) + by)), focus);
+  }
+
+  mark(name) {
+    this.marks[name] = this.time[this.selected];
+    const { A, B } = this.marks;
+    this.markers.textContent = [A !== null ? `A at ${seconds(A)}` : "", B !== null ? `B at ${seconds(B)}` : "", A !== null && B !== null ? `from A to B ${span(B - A)}` : ""].filter(Boolean).join(", ");
+    this.draw();
+  }
+
+  between() {
+    const { A, B } = this.marks;
+    if (A !== null && B !== null && A !== B) this.view(Math.min(A, B), Math.max(A, B));
+  }
+
+  // pick selects the event of the plot under the pointer that is nearest in time.
+  pick(x, y) {
+    const plot = [...this.cpus, ...this.tasks][Math.floor((y - 20) / rowHeight)];
+    if (!plot?.list.length) return;
+    const time = this.at(x);
+    let k = lower(plot.list, time, (i) => this.time[plot.list[i]]);
+    if (k === plot.list.length || (k > 0 && time - this.time[plot.list[k - 1]] < this.time[plot.list[k]] - time)) k--;
+    this.select(plot.list[k]);
+  }
+
+  async list(focus = false) {
+    this.slider.max = Math.max(this.count - 1, 0);
+    this.slider.value = this.top;
+    const asked = this.asked = {};
+    const wanted = [];
+    for (let k = this.top; k < Math.min(this.top + lines, this.count); k++) wanted.push(this.event(k));
+    let rows;
+    try {
+      if (wanted.length && wanted.at(-1) - wanted[0] === wanted.length - 1) rows = await this.source.rows(wanted[0], wanted.length);
+      else rows = (await Promise.all(wanted.map((i) => this.source.rows(i, 1)))).flat();
+    } catch (err) {
+      this.said.textContent = visible(err.message);
+      return;
+    }
+    if (this.asked !== asked) return; // the list has gone on meanwhile
+    this.body.replaceChildren(...rows.map((r) => el("tr", { tabindex: r.index === this.selected ? "0" : "-1", "aria-current": r.index === this.selected ? "true" : null, onclick: () => this.select(r.index), ondblclick: () => this.toEvent() },
+      el("td", {}, seconds(this.time[r.index])), el("td", {}, r.cpu), el("td", {}, visible(`${r.task}-${r.pid}`)), el("td", {}, visible(r.event)),
+      el("td", {}, r.lost ? el("strong", {}, r.lost > 0 ? `${r.lost} events were lost. ` : "Events were lost. ") : null, visible(r.info)))));
+    if (focus) this.body.querySelector("[aria-current]")?.focus();
+  }
+
+  async search(back) {
+    const text = this.text.value;
+    if (!text) return;
+    this.said.textContent = "Searching …";
+    try {
+      let i = this.selected;
+      do {
+        i = await this.source.search(text, i + (back ? -1 : 1), back);
+      } while (i >= 0 && this.kept && this.kept[lower(this.kept, i)] !== i);
+      this.said.textContent = i < 0 ? `There is no “${visible(text)}” ${back ? "before" : "after"} this event.` : "";
+      if (i >= 0) this.select(i);
+    } catch (err) {
+      this.said.textContent = visible(err.message);
+    }
+  }
+
+  async filter(withText) {
+    const numbers = (box) => [...box.selectedOptions].map((o) => Number(o.value));
+    this.said.textContent = "Filtering …";
+    try {
+      this.kept = withText === null ? null
+        : new Uint32Array(await this.source.filter({ cpus: numbers(this.cpuBox), pids: numbers(this.pidBox), kinds: numbers(this.kindBox), text: withText ? this.text.value : "" }));
+    } catch (err) {
+      this.said.textContent = visible(err.message);
+      return;
+    }
+    this.said.textContent = this.kept ? `${this.kept.length.toLocaleString("en")} of ${this.n.toLocaleString("en")} events are kept.` : "All events are kept.";
+    this.index();
+    this.top = 0;
+    if (this.count) this.select(this.event(this.bound(this.row(this.selected))));
+    else { this.list(); this.draw(); }
+  }
+
+  async plot(pids) {
+    this.tasks = await Promise.all(pids.slice(0, 20).map(async (pid) => {
+      const t = this.info.tasks.find((x) => x.pid === pid);
+      return { pid, name: visible(`${t?.comm ?? ""}-${pid}`), list: this.ofTask(pid), periods: await this.source.periods(pid) };
+    }));
+    this.draw();
+  }
+
+  draw() {
+    performance.mark("draw");
+    const plots = [...this.cpus ?? [], ...this.tasks];
+    const height = 24 + plots.length * rowHeight;
+    const scale = devicePixelRatio || 1;
+    this.canvas.style.height = `${height}px`;
+    this.canvas.width = this.canvas.clientWidth * scale;
+    this.canvas.height = height * scale;
+    const c = this.canvas.getContext("2d");
+    const style = getComputedStyle(this.canvas);
+    const color = (name) => style.getPropertyValue(name).trim() || "#888";
+    c.scale(scale, scale);
+    c.font = "12px monospace";
+    c.textBaseline = "middle";
+    c.fillStyle = color("--muted");
+    c.fillText(seconds(this.from), left, 8);
+    const end = seconds(this.to);
+    c.fillText(end, left + this.width - c.measureText(end).width, 8);
+    plots.forEach((p, r) => this.drawPlot(c, p, 20 + r * rowHeight, color));
+    const line = (time, stroke, text) => {
+      if (time === null || time < this.from || time > this.to) return;
+      const x = Math.round(this.x(time)) + 0.5;
+      c.strokeStyle = c.fillStyle = stroke;
+      c.beginPath();
+      c.moveTo(x, 14);
+      c.lineTo(x, height);
+      c.stroke();
+      if (text) c.fillText(text, Math.min(x + 3, left + this.width - 8), 18);
+    };
+    line(this.time[this.selected], color("--fg"), "");
+    line(this.marks.A, color("--right"), "A");
+    line(this.marks.B, color("--wrong"), "B");
+    if (this.drag) {
+      c.fillStyle = "rgba(128,128,128,.3)";
+      c.fillRect(Math.min(...this.drag), 14, Math.abs(this.drag[1] - this.drag[0]), height);
+    }
+    performance.measure("plots", "draw");
+    performance.clearMarks("draw");
+  }
+
+  drawPlot(c, p, y, color) {
+    c.fillStyle = color("--fg");
+    c.save();
+    c.beginPath();
+    c.rect(0, y, left - 6, rowHeight);
+    c.clip();
+    c.fillText(p.name, 2, y + rowHeight / 2);
+    c.restore();
+    c.fillStyle = color("--line");
+    c.fillRect(left, y + rowHeight - 5, this.width, 1);
+    if (p.periods) {
+      const boxes = (list, fill, top, tall) => {
+        const first = this.info.first;
+        c.strokeStyle = c.fillStyle = fill;
+        for (const b of list) {
+          const x0 = this.x(b.from - first);
+          const x1 = this.x(b.to - first);
+          if (x1 < left || x0 > left + this.width) continue;
+          const a = Math.max(x0, left);
+          const w = Math.max(Math.min(x1, left + this.width) - a, 1);
+          if (tall === "filled") c.fillRect(a, top, w, rowHeight - 16);
+          else c.strokeRect(a + 0.5, top + 0.5, w, rowHeight - 17);
+        }
+      };
+      boxes(p.periods.ran, `hsl(${hue(p.pid)} 60% ${this.dark.matches ? 45 : 70}%)`, y + 10, "filled");
+      boxes(p.periods.woken, color("--right"), y + 10, "hollow");
+      boxes(p.periods.preempted, color("--wrong"), y + 10, "hollow");
+    }
+    for (const i of p.cpu === undefined ? [] : this.info.lost) {
+      if (this.cpu[i] !== p.cpu || this.time[i] < this.from || this.time[i] > this.to) continue;
+      const x = this.x(this.time[i]); // a flag where events were lost
+      c.fillStyle = color("--wrong");
+      c.fillRect(x, y + 2, 1, rowHeight - 7);
+      c.fillRect(x, y + 2, 7, 5);
+    }
+    // One bar for each column of pixels that has events: as high as there are many of them.
+    const times = (i) => this.time[p.list[i]];
+    let k = lower(p.list, this.from, times);
+    for (let x = 0; x < this.width && k < p.list.length; x++) {
+      const next = lower(p.list, this.from + (x + 1) / this.width * (this.to - this.from), times, k);
+      if (next > k) {
+        const many = Math.min(1, 0.35 + Math.log2(next - k) / 10);
+        const h = (rowHeight - 8) * many;
+        c.fillStyle = `hsl(${hue(this.pid[p.list[k]])} 65% ${this.dark.matches ? 65 : 38}%)`;
+        c.fillRect(left + x, y + rowHeight - 5 - h, 1, h);
+        k = next;
+      } else {
+        // Nothing here: go on at the column of the next event.
+        x = Math.max(x, Math.ceil((times(k) - this.from) / (this.to - this.from) * this.width) - 2);
+      }
+    }
+  }
+}

@@ -1,0 +1,17 @@
+// Package web is the lab in a browser: a folder of static files that needs no server of
+// its own and sends nothing anywhere.
+//
+// The page runs Go programs that were built for js/wasm. The first one to be loaded is
+// lab/web/stepper, which is small and holds package lab. The other one is
+// cmd/ftracelab itself, whose command serve answers the page when it was built for
+// js/wasm. Both run in a Web Worker, so that the page never stands still.
+//
+// The programs are not in the source tree, as they change with each of its lines. go
+// generate ./lab/web builds them into the folder programs, from where they are embedded
+// when ftracelab is built after it. Without them [Build] makes them when they are needed.
+//
+// [New] puts page and programs together. A [Site] is an http.Handler for the loopback
+// address, and [Site.Export] writes it into a folder for any web server.
+package web
+
+//go:generate go run ftracelab/lab/web/build
