@@ -8,7 +8,7 @@ import (
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/option"
 	"ftracelab/tracer/record"
-	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // stacks records, after an event, the stacks that the options ask for.
@@ -60,7 +60,7 @@ func (tr *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.
 func (tr *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
 	tr.stack.IPs = tr.stack.IPs[:0]
 	if !c.Current.Kernel {
-		tr.stack.IPs, _ = unwind.Walk(tr.stack.IPs, c.Current.User, c.Current.Memory, userStackFrames)
+		tr.stack.IPs, _ = tr.walker.Walk(tr.stack.IPs, user.Regs{UserRegs: c.Current.User}, c.Current.Memory, userStackFrames)
 	}
 	tr.stack.Common, tr.stack.TGID = h, uint32(c.Current.TGID)
 	_, _ = w.WriteUserStack(c.ID, ctx, &tr.stack)

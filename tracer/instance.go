@@ -17,6 +17,7 @@ import (
 	"ftracelab/tracer/plugin"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // Instance is struct trace_array: a ring buffer with its tracer, its events and
@@ -65,6 +66,7 @@ type Instance struct {
 	readers                      int      // open trace_pipe and trace_pipe_raw files
 	piped                        []bool   // by CPU: its trace_pipe is open
 	emptied                      []uint64 // by CPU: how often its ring was emptied, see tracefile.Ring
+	walker                       user.Walker
 	stack                        record.Stack
 	moment                       moment
 	unbuffered                   int            // see keepUnbuffered

@@ -7,6 +7,7 @@ import (
 
 	"ftracelab/machine"
 	"ftracelab/unwind/cookie"
+	"ftracelab/unwind/user"
 )
 
 // MaxEntries is the greatest depth of a deferred stack: the entries that fit into one
@@ -48,6 +49,7 @@ type Deferred struct {
 	mask   uint64   // bits in use
 	works  []*Work  // newest first, the order in which they are called
 	tasks  []*Task  // for Cancel
+	walker user.Walker
 
 	at func(point) // nil outside of tests
 }
@@ -249,7 +251,7 @@ func (d *Deferred) walk(t *Task) {
 	if t.cache == nil {
 		t.cache = make([]uint64, 0, MaxEntries)
 	}
-	t.cache, _ = Walk(t.cache, t.Machine.User, t.Machine.Memory, MaxEntries)
+	t.cache, _ = d.walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, MaxEntries)
 	t.walks++
 	t.mask |= usedBit
 }

@@ -12,9 +12,19 @@ import (
 	"pgregory.net/rapid"
 )
 
+// words is a user stack.
+type words map[uint64]uint64
+
+func (w words) Load(addr uint64) (uint64, bool) {
+	v, ok := w[addr]
+	return v, ok
+}
+
 func userTask(pid int) *machine.Task {
-	regs, mem := chain(0x7000, 0x7040)
-	return &machine.Task{PID: pid, User: regs, Memory: mem}
+	return &machine.Task{
+		PID: pid, User: machine.UserRegs{IP: 0x3fffff, SP: 0x6ff0, FP: 0x7000},
+		Memory: words{0x7000: 0x7040, 0x7008: 0x400000, 0x7040: 0, 0x7048: 0x400001},
+	}
 }
 
 // tracer counts what its work was given.

@@ -1,6 +1,5 @@
-// Package unwind takes the stack of a user program by frame pointers. It does
-// so not where an event happens but on the way back to user space, once for all
-// events of one stay in the kernel.
+// Package unwind takes the stack of a user program, not where an event happens but on
+// the way back to user space, once for all events of one stay in the kernel.
 //
 // # Why deferred
 //
@@ -23,17 +22,11 @@
 //	│ count of that CPU: 3 5 7… │ CPU + 1                   │
 //	└───────────────────────────┴───────────────────────────┘
 //
-// # The walk
+// The walk itself is in package user.
 //
-// [Walk] follows the frame pointers:
+// Kernel: kernel/unwind/deferred.c of Linux 6.17; 6.12 does not have it. The ftrace
+// side (option userstacktrace_delay) was only proposed.
 //
-//	cfa = fp + 16   return address at cfa - 8, caller's fp at cfa - 16, caller's sp = cfa
-//
-// and ends at the first thing that cannot be right; see the example.
-//
-// Kernel: kernel/unwind/user.c and kernel/unwind/deferred.c of Linux 6.17; 6.12
-// has neither. The ftrace side (option userstacktrace_delay) was only proposed.
-//
-// Left out: SFrame, 32-bit tasks, and the task_work machinery under the
-// requests, of which only "runs before the return to user space" remains.
+// Left out: 32-bit tasks, and the task_work machinery under the requests, of which
+// only "runs before the return to user space" remains.
 package unwind

@@ -11,7 +11,7 @@ import (
 // interface of the standard library asks for is used by that library.
 func TestExportedIsUsed(t *testing.T) {
 	files := sources(t)
-	for _, dir := range []string{"ringbuf", "stackmap", "fgraph", "unwind", "unwind/cookie", "unwind/sframe", "tracer/record", "report"} {
+	for _, dir := range []string{"ringbuf", "stackmap", "fgraph", "unwind", "unwind/cookie", "unwind/sframe", "unwind/user", "tracer/record", "report"} {
 		used := usedOutside(files, dir)
 		for _, s := range product(files) {
 			if s.dir != dir {

@@ -11,6 +11,7 @@ import (
 	"ftracelab/machine/memory"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
+	"ftracelab/unwind/user"
 )
 
 // Events are the dynamic events of a machine.
@@ -29,6 +30,7 @@ type Events struct {
 	uprobed   []*traceUprobe                     // the ones that can be hit
 	userTexts []func(addr uint64) (string, bool) // by CPU, see Asked
 	userIPs   []uint64                           // the user stack that User looks at
+	walker    user.Walker
 	synthetic synthetic
 	mem       *memory.Memory // nil until a probe reads it
 	scratch   []byte

@@ -10,7 +10,7 @@ import (
 	"ftracelab/machine/memory"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event/probe"
-	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // UserFiles is the file system of user space, with the files that uprobes can probe.
@@ -165,7 +165,7 @@ func (d *Events) User(c *machine.CPU) {
 		}
 		t.Starts = nil
 	} else {
-		d.userIPs, _ = unwind.Walk(d.userIPs[:0], t.User, t.Memory, maxUserIPs)
+		d.userIPs, _ = d.walker.Walk(d.userIPs[:0], user.Regs{UserRegs: t.User}, t.Memory, maxUserIPs)
 		for _, addr := range d.userIPs {
 			for n := range t.Maps {
 				if m := &t.Maps[n]; addr >= m.Start && addr < m.End {

@@ -1,6 +1,9 @@
 package sframe
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Rule says where the caller's registers are.
 type Rule struct {
@@ -104,10 +107,9 @@ func (r *Rule) flexible(w []int32) error {
 			return fmt.Errorf("word %d has no offset", i)
 		}
 		*to = Place{HasReg: w[0]&1 != 0, Load: w[0]&2 != 0, Reg: int(w[0] >> 3), Off: int64(w[1])}
-		w = w[2:]
-	}
-	if !r.CFA.HasReg {
-		return fmt.Errorf("the CFA counts from itself")
+		if w = w[2:]; !r.CFA.HasReg {
+			return errors.New("the CFA counts from itself")
+		}
 	}
 	if len(w) > 0 {
 		return fmt.Errorf("%d words too many", len(w))

@@ -1,7 +1,6 @@
-package unwind
+package user
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -81,7 +80,7 @@ func TestWalk(t *testing.T) {
 			if c.damage != nil {
 				r, m = c.damage(r, w)
 			}
-			got, stop := Walk(nil, r, m, c.limit)
+			got, stop := new(Walker).Walk(nil, Regs{UserRegs: r}, m, c.limit)
 			if len(got) != c.want || stop != c.stop {
 				t.Errorf("%d entries %x, %v; want %d, %v", len(got), got, stop, c.want, c.stop)
 			}
@@ -94,6 +93,7 @@ func TestWalk(t *testing.T) {
 
 // TestWalkFindsChain walks random chains of frames.
 func TestWalkFindsChain(t *testing.T) {
+	const most = 510
 	rapid.Check(t, func(t *rapid.T) {
 		gaps := rapid.SliceOfN(rapid.Uint64Range(2, 100), 1, 600).Draw(t, "gaps")
 		at, frames := uint64(0x7fff0000), []uint64(nil)
@@ -102,47 +102,14 @@ func TestWalkFindsChain(t *testing.T) {
 			at += 8 * g
 		}
 		regs, mem := chain(frames...)
-		got, _ := Walk(nil, regs, mem, MaxEntries)
+		got, _ := new(Walker).Walk(nil, Regs{UserRegs: regs}, mem, most)
 		want := []uint64{regs.IP}
 		for i := range frames {
 			want = append(want, 0x400000+uint64(i))
 		}
-		want = want[:min(len(want), MaxEntries)]
+		want = want[:min(len(want), most)]
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %d entries, want %d", len(got), len(want))
 		}
 	})
-}
-
-// FuzzWalk walks arbitrary stacks: it ends and keeps to the limit.
-func FuzzWalk(f *testing.F) {
-	f.Add(uint64(0x3fffff), uint64(0x10), uint64(0x10), []byte{0x20, 1, 0x30, 2, 0x10, 3})
-	f.Add(uint64(1), uint64(0), ^uint64(0), []byte{})
-	f.Fuzz(func(t *testing.T, ip, sp, fp uint64, stack []byte) {
-		mem := words{}
-		for i, b := range stack {
-			mem[sp+8*uint64(i)] = sp + uint64(b)*8
-		}
-		got, _ := Walk(nil, machine.UserRegs{IP: ip, SP: sp, FP: fp}, mem, 64)
-		if len(got) == 0 || len(got) > 64 || got[0] != ip {
-			t.Fatalf("%d entries: %x", len(got), got)
-		}
-	})
-}
-
-func ExampleWalk() {
-	mem := words{
-		0x7000: 0x7040, 0x7008: 0x401136, // main's frame and its place in main
-		0x7040: 0, 0x7048: 0x4010aa, // _start has no caller
-	}
-	stack, why := Walk(nil, machine.UserRegs{IP: 0x4011f0, SP: 0x6ff0, FP: 0x7000}, mem, 16)
-	for _, ip := range stack {
-		fmt.Printf("%#x\n", ip)
-	}
-	fmt.Println(why)
-	// Output:
-	// 0x4011f0
-	// 0x401136
-	// 0x4010aa
-	// frame pointer below the stack pointer
 }
