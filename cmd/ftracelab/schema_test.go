@@ -26,6 +26,7 @@ func TestJSONSchemas(t *testing.T) {
 		"learn":            {"learn", "--json", "1", "--answers", "testdata/answers.yaml"},
 		"bench":            {"bench", "--json", "--only", "R1"},
 		"explain":          {"explain", "--json", "--list"},
+		"sframe":           {"sframe", "--json", elfWith(t, sampleSFrame(t))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "bench" && testing.Short() {

@@ -19,6 +19,7 @@ import (
 	"ftracelab/report"
 	"ftracelab/report/experiment"
 	"ftracelab/stackmap"
+	"ftracelab/unwind/sframe"
 )
 
 //go:generate go run . ../../docs/schema
@@ -31,6 +32,7 @@ var outputs = map[string]any{
 	"bench":         []bench.Row{},
 	"learn":         lessons.Report{},
 	"explain":       []explain.Row{},
+	"sframe":        sframe.Listing{},
 }
 
 func main() {

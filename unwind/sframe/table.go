@@ -36,21 +36,26 @@ func (s *Section) Table(w io.Writer) error {
 			if bad != nil {
 				return bad
 			}
-			ra := "u"
-			if s.FixedRA == 0 {
-				ra = s.place(rule.RA)
-			}
-			if rule.Mangled {
+			cfa, fp, ra := s.columns(&rule)
+			if rule.Mangled && !rule.Outermost {
 				ra += "[s]"
 			}
-			cfa := s.place(rule.CFA)
-			if rule.Outermost {
-				cfa, ra = "u", "u"
-			}
-			p("    %016x  %-10s%-10s%-13s\n", start+uint64(row.Start), cfa, s.place(rule.FP), ra)
+			p("    %016x  %-10s%-10s%-13s\n", start+uint64(row.Start), cfa, fp, ra)
 		}
 	}
 	return err
+}
+
+// columns are the places of a rule.
+func (s *Section) columns(r *Rule) (cfa, fp, ra string) {
+	cfa, fp, ra = s.place(r.CFA), s.place(r.FP), "u"
+	if s.FixedRA == 0 {
+		ra = s.place(r.RA)
+	}
+	if r.Outermost {
+		cfa, ra = "u", "u"
+	}
+	return cfa, fp, ra
 }
 
 // place writes one column.
