@@ -50,6 +50,9 @@ func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name stri
 	if hc.Stdin != nil {
 		c.rawIn = hc.Stdin
 		c.Stdin = &stdinReader{ctx: ctx, r: hc.Stdin}
+		if in := sh.input(hc.Stdin); in != nil {
+			c.Stdin = &descriptorReader{sh: sh, d: in.d, ctx: ctx}
+		}
 	}
 	return c
 }
@@ -57,6 +60,9 @@ func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name stri
 // blocks is standard output as a C program has it.
 func blocks(w io.Writer) *tool.Output {
 	_, virtual := w.(*virtualFile) // there a write is a command
+	if d, ok := w.(*descriptorWriter); ok {
+		_, virtual = d.d.w.(*virtualFile)
+	}
 	return &tool.Output{W: w, Block: tool.StdioBlock, Whole: virtual}
 }
 
@@ -136,6 +142,9 @@ func (c *call) shell(text, name string, args []string) int {
 	job := fmt.Sprintf("%s:%d", c.env.Get(jobName).String(), c.sh.nextID) // see job.go
 	c.sh.mu.Unlock()
 	p := process{stdin: c.rawIn, stdout: c.Stdout.W, stderr: c.Stderr, dir: c.dir, env: append(c.environ(), jobName+"="+job, jobCount+"=0")}
+	child := job + "|"
+	c.sh.descriptors.fork(owner(c.env), child)
+	defer c.sh.descriptors.exit(child)
 	status, err := c.sh.runText(c.Ctx, p, text, name, args)
 	if err != nil && c.Ctx.Err() == nil {
 		fmt.Fprintf(c.Stderr, "sh: %v\n", err)

@@ -51,9 +51,13 @@
 // time stands still for all. A job that never waits gets 64 commands a millisecond.
 //
 // Departure: "kill $!", "kill %1" and "wait" know background jobs; a killed job stops
-// at its next command. File descriptors above 2 and process substitution do not exist.
+// at its next command. Process substitution and {fd}< do not exist.
 //
-// Departure: "read x < trace_pipe" may take more from the pipe than the line.
+// Descriptors from 3 on keep their place between commands, and read takes one line of
+// them and no more: "exec 3< trace_pipe; read -r line <&3".
+//
+// Departure: "read x < trace_pipe" may take more from the pipe than the line; use a
+// descriptor.
 //
 // Departure: on Windows, tests and cd of absolute paths are taken relative to
 // the present folder, as the interpreter's paths are the host's there.

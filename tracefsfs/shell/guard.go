@@ -48,6 +48,9 @@ func guarded(stmt *syntax.Stmt, guard *syntax.Redirect) {
 // guard opens a guard.
 func (sh *Shell) guard(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	hc := interp.HandlerCtx(ctx)
+	if f, ok, err := sh.descriptorGuard(ctx, name); ok {
+		return f, err
+	}
 	switch {
 	case name == guardFork:
 		// The job counts itself out: see guardExit.
@@ -55,9 +58,11 @@ func (sh *Shell) guard(ctx context.Context, name string) (io.ReadWriteCloser, er
 			return nil, err
 		}
 		sh.timeline.begin(ctx, nextJob(hc.Env))
+		sh.descriptors.fork(owner(hc.Env), ownerOfJob(nextJob(hc.Env), hc.Env))
 	case name == guardExit:
 		exited, job := sh.limit.exit(), sh.timeline.job(lastJob(hc.Env))
-		return &standIn{Writer: unwrapped(hc.Stdout), closed: func() { exited(); sh.timeline.end(job) }}, nil
+		child := ownerOfJob(lastJob(hc.Env), hc.Env)
+		return &standIn{Writer: unwrapped(hc.Stdout), closed: func() { sh.descriptors.exit(child); exited(); sh.timeline.end(job) }}, nil
 	case name == guardPipe:
 		exited, err := sh.limit.fork(ctx)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -67,7 +68,11 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, perm fs.FileMo
 	if strings.HasPrefix(name, ownPrefix) {
 		return sh.guard(ctx, name)
 	}
-	hc := interp.HandlerCtx(ctx)
+	return sh.openFile(ctx, interp.HandlerCtx(ctx), name, flag, perm)
+}
+
+// openFile opens a file of the namespace for a process of the shell.
+func (sh *Shell) openFile(ctx context.Context, hc interp.HandlerContext, name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
 	at := absolute(hc.Dir, name)
 	f, err := sh.ns.open(sh.withTime(ctx, hc), at, flag, perm)
 	if err != nil {
@@ -135,6 +140,8 @@ func (sh *Shell) call(ctx context.Context, args []string) ([]string, error) {
 		return args, nil
 	}
 	switch args[0] {
+	case "read", "mapfile", "readarray":
+		return sh.callRead(ctx, hc, args)
 	case "wait":
 		sh.timeline.wait(ctx, hc.Env, args[1:])
 	case "pwd":
@@ -154,6 +161,59 @@ func (sh *Shell) call(ctx context.Context, args []string) ([]string, error) {
 		return append([]string{ownPrefix + args[0]}, args[1:]...), nil
 	}
 	return args, nil
+}
+
+// callRead has a line ready for the interpreter's read if standard input is a descriptor.
+func (sh *Shell) callRead(ctx context.Context, hc interp.HandlerContext, args []string) ([]string, error) {
+	raw := false
+	for i := 1; i < len(args) && strings.HasPrefix(args[i], "-"); i++ {
+		if fd, ok := strings.CutPrefix(args[i], "-u"); ok {
+			rest := slices.Delete(slices.Clone(args), i, i+1)
+			if fd == "" && i < len(rest) {
+				fd = rest[i]
+				rest = slices.Delete(rest, i, i+1)
+			}
+			return sh.callReadFrom(hc, fd, rest), nil
+		}
+		raw = raw || strings.Contains(args[i], "r")
+		if strings.HasSuffix(args[i], "p") {
+			i++ // the prompt
+		}
+	}
+	in := sh.input(hc.Stdin)
+	if in == nil {
+		return args, nil
+	}
+	reading, stop := within(sh.withTime(ctx, hc), sh.timeline.jobOf(hc.Env))
+	defer stop()
+	err := sh.feed(reading, in, raw, args[0] != "read")
+	if reading.Err() != nil && ctx.Err() == nil {
+		return []string{"exit", "143"}, nil
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(hc.Stderr, "sh: %s: %s\n", args[0], tracefile.Strerror(tracefile.Errno(err)))
+	}
+	return args, nil
+}
+
+// callReadFrom is read -u FD.
+func (sh *Shell) callReadFrom(hc interp.HandlerContext, fd string, args []string) []string {
+	if _, err := strconv.Atoi(fd); err != nil {
+		fmt.Fprintf(hc.Stderr, "sh: %s: -u wants the number of a descriptor\n", args[0])
+		return []string{"false"}
+	}
+	if fd == "0" {
+		return args
+	}
+	var text strings.Builder
+	for _, arg := range args {
+		quoted, err := syntax.Quote(arg, syntax.LangBash)
+		if err != nil {
+			return []string{"false"}
+		}
+		text.WriteString(quoted + " ")
+	}
+	return sh.callEval(hc, []string{"eval", text.String() + "<&" + fd})
 }
 
 // callSource rewrites the script to be sourced and sources that.

@@ -46,6 +46,7 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 	sh.history = newHistory(sh.cfg.History, sh.cfg.Keep)
 	s := session{sh: sh, runner: runner, in: in, terminal: screen, keys: &keys{in: screen}}
 	s.newLine()
+	defer sh.descriptors.closeAll()
 	return s.run(ctx)
 }
 

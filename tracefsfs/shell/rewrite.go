@@ -15,7 +15,7 @@ import (
 // cannot be had without the host. It also notes the functions defined, which go
 // before commands of the same name.
 func (sh *Shell) rewrite(program *syntax.File) error {
-	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}, substs: map[*syntax.CmdSubst]string{}}
+	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}, substs: map[*syntax.CmdSubst]string{}, opens: opensDescriptors(program)}
 	syntax.Walk(program, w.visit)
 	if w.err != nil {
 		return fmt.Errorf("%s:%s: %w", program.Name, w.at, w.err)
@@ -40,8 +40,11 @@ type rewriter struct {
 	sh      *Shell
 	wrapped map[*syntax.Stmt]bool
 	substs  map[*syntax.CmdSubst]string // the room of each; see words
-	err     error
-	at      syntax.Pos
+	// opens: an exec of the program changes descriptors, so its subshells get their own.
+	opens    bool
+	subshell int // how many subshells there were up to here
+	err      error
+	at       syntax.Pos
 }
 
 func (w *rewriter) refuse(node syntax.Node, why string) {
@@ -85,6 +88,7 @@ func (w *rewriter) visit(node syntax.Node) bool {
 			return true
 		}
 		if !w.background(n) {
+			w.descriptors(n)
 			w.words(n)
 		}
 	case *syntax.BinaryCmd:
@@ -192,6 +196,9 @@ func notHere(stmt *syntax.Stmt) (at syntax.Pos, why string) {
 		words = slices.Clone(call.Args)
 	}
 	for _, r := range stmt.Redirs {
+		if why := notRedirected(r); why != "" {
+			return r.Pos(), why
+		}
 		words = append(words, r.Word)
 	}
 	for _, word := range words {

@@ -98,11 +98,12 @@ const (
 // Shell runs scripts against one tree. What scripts put into /tmp lives as long
 // as it does. It runs one script at a time.
 type Shell struct {
-	cfg      Config
-	ns       *namespace
-	commands map[string]command
-	limit    *limit
-	timeline *timeline
+	cfg         Config
+	ns          *namespace
+	commands    map[string]command
+	limit       *limit
+	timeline    *timeline
+	descriptors *descriptors
 
 	mu        sync.Mutex        // guards what follows: pipelines run beside each other
 	sources   map[string]string // rewritten scripts waiting to be sourced
@@ -129,12 +130,13 @@ func New(cfg Config) (*Shell, error) {
 	}
 	m := new(mounts)
 	sh := &Shell{
-		cfg:       cfg,
-		ns:        &namespace{virtual: virtualTree(cfg.FS, m, files), memory: newMemory(), host: cfg.Host, hostWrite: cfg.HostWrite, mounts: m},
-		commands:  map[string]command{},
-		sources:   map[string]string{},
-		functions: map[string]bool{},
-		random:    rand.New(rand.NewPCG(cfg.Seed, 0)),
+		cfg:         cfg,
+		ns:          &namespace{virtual: virtualTree(cfg.FS, m, files), memory: newMemory(), host: cfg.Host, hostWrite: cfg.HostWrite, mounts: m},
+		commands:    map[string]command{},
+		sources:     map[string]string{},
+		functions:   map[string]bool{},
+		descriptors: newDescriptors(),
+		random:      rand.New(rand.NewPCG(cfg.Seed, 0)),
 	}
 	sh.timeline = newTimeline(&sh.cfg)
 	for _, c := range commands() {
@@ -165,6 +167,7 @@ func (sh *Shell) Run(ctx context.Context, script io.Reader, name string, args ..
 
 // runWithin is runText within the shell's memory.
 func (sh *Shell) runWithin(ctx context.Context, p process, text, name string, args []string) (int, error) {
+	defer sh.descriptors.closeAll()
 	ctx, end := sh.limit.begin(ctx)
 	status, err := sh.runText(ctx, p, text, name, args)
 	if end() != nil {

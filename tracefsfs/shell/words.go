@@ -337,7 +337,7 @@ func (w *rewriter) substitution(n *syntax.CmdSubst) {
 		// $(<file), which the interpreter would read by itself.
 		s.Cmd = &syntax.CallExpr{Args: []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{ValuePos: s.Pos(), ValueEnd: s.Pos(), Value: ownPrefix + "cat"}}}}}
 	}
-	block := &syntax.Stmt{Position: n.Pos(), Cmd: &syntax.Block{Lbrace: n.Pos(), Rbrace: n.Pos(), Stmts: n.Stmts}}
+	block := &syntax.Stmt{Position: n.Pos(), Cmd: &syntax.Block{Lbrace: n.Pos(), Rbrace: n.Pos(), Stmts: w.inSubshell(n.Pos(), n.Stmts)}}
 	guarded(block, redirect(n.Pos(), guardRead+room))
 	n.Stmts, n.Backquotes = []*syntax.Stmt{block}, false
 }
@@ -346,6 +346,10 @@ func (w *rewriter) substitution(n *syntax.CmdSubst) {
 func (w *rewriter) pipe(n *syntax.BinaryCmd) {
 	if n.Op != syntax.Pipe && n.Op != syntax.PipeAll {
 		return
+	}
+	if _, ok := n.X.Cmd.(*syntax.BinaryCmd); !ok && w.opens {
+		inner := *n.X
+		*n.X = *w.inSubshell(n.X.Pos(), []*syntax.Stmt{&inner})[0]
 	}
 	part := n.Y
 	if _, ok := part.Cmd.(*syntax.BinaryCmd); ok {
