@@ -270,6 +270,8 @@ func TestTimeline(t *testing.T) {
 	w.quiet()
 }
 
+var axe = flag.String("axe", "", "axe.min.js of axe-core, whose rules TestLabLooks then applies as well")
+
 var million = flag.Bool("million", false, "measure the page: its first step, and a time line of a million events")
 
 // TestTimes measures the page. It asserts nothing, since a test does not know how fast its
@@ -345,6 +347,17 @@ func TestLabLooks(t *testing.T) {
 				}
 				for _, s := range eval[[]string](w, nameless) {
 					t.Errorf("has no name: %s", s)
+				}
+				if *axe != "" {
+					text, err := os.ReadFile(*axe)
+					if err != nil {
+						t.Fatal(err)
+					}
+					eval[any](w, string(text)+"; axe.run().then(r => { window.found = r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')) }); true")
+					w.until("window.found !== undefined")
+					for _, found := range eval[[]string](w, "window.found") {
+						t.Errorf("axe: %.300s", found)
+					}
 				}
 				if levels := eval[string](w, `[...document.querySelectorAll("h1,h2,h3,h4")].map(h => h.tagName[1]).join("")`); !strings.HasPrefix(levels, "12") || strings.Contains(levels, "24") {
 					t.Errorf("the headings have the levels %s", levels)

@@ -186,8 +186,8 @@ func (ds *descriptors) set(owner string, n int, d *description) (before *descrip
 // descriptorGuard opens the guards of descriptors; ok is false if name is another one.
 func (sh *Shell) descriptorGuard(ctx context.Context, name string) (f io.ReadWriteCloser, ok bool, err error) {
 	hc := interp.HandlerCtx(ctx)
-	kind, rest, _ := strings.Cut(name, ":") // ownPrefix
-	kind, rest, _ = strings.Cut(rest, ":")
+	_, rest, _ := strings.Cut(name, ":") // ownPrefix
+	kind, rest, _ := strings.Cut(rest, ":")
 	kind, lasting := strings.CutSuffix(ownPrefix+kind, "!")
 	switch {
 	case kind == guardOpen:
