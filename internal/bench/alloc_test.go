@@ -9,7 +9,7 @@ import (
 // What starting two goroutines takes is the same for any number of events.
 func TestNoAllocations(t *testing.T) {
 	for _, c := range comparisons(new(traces), new(cMaps)) { // the maps in C are not asked
-		if c.missing != "" && c.id[0] != 'S' {
+		if c.missing != "" && c.id[0] != 'S' || c.counted != nil {
 			continue
 		}
 		t.Run(strings.ReplaceAll(c.id, "/", "-"), func(t *testing.T) {

@@ -30,6 +30,8 @@ type Row struct {
 	PeerNS float64 `json:"peer_ns"`
 	Ratio  float64 `json:"ratio"` // our time divided by the peer's: the median of the rounds
 	Goal   float64 `json:"goal"`  // the ratio should be at most this; 0: there is no goal
+	// Counted is what a row has in place of times.
+	Counted *Counted `json:"counted,omitempty"`
 }
 
 // Met reports whether the goal is met.
@@ -61,6 +63,7 @@ type comparison struct {
 	rounds, events int // 0: the usual number
 	ours, theirs   func() (runner, error)
 	missing        string // why it cannot be measured here; "": it can be
+	counted        func() (*Counted, error)
 }
 
 // Many short slices are steadier than few long ones: most are over before the
@@ -101,6 +104,15 @@ func Run(ctx context.Context, w io.Writer, cfg Config) (rows []Row, err error) {
 			if cfg.Notes != nil {
 				fmt.Fprintf(cfg.Notes, "bench: no row %s: %s\n", c.id, c.missing)
 			}
+			continue
+		}
+		if c.counted != nil {
+			n, err := c.counted()
+			if err != nil {
+				return rows, fmt.Errorf("bench: %s: %w", c.id, err)
+			}
+			rows = append(rows, Row{ID: c.id, What: c.what, Counted: n})
+			fmt.Fprintf(w, "%-17s %v\n", c.id, n)
 			continue
 		}
 		r, err := c.measure(ctx, cfg)
@@ -209,5 +221,5 @@ func comparisons(t *traces, c *cMaps) []comparison {
 		t.comparison("X2", "text of all events, CPU time", 0.10, allEvents),
 		t.comparison("X2/zstd", "the same, packed", 0, allEvents),
 	}
-	return slices.Concat(list, stackmapRows(c), machineRows(), t.estimates())
+	return slices.Concat(list, stackmapRows(c), machineRows(), t.estimates(), countedRows())
 }

@@ -29,14 +29,18 @@ func TestRun(t *testing.T) {
 			t.Errorf("row %s twice", r.ID)
 		}
 		ids[r.ID] = true
-		if r.NS <= 0 || r.PeerNS <= 0 || r.Ratio <= 0 || r.Goal < 0 || r.What == "" || r.Peer == "" {
+		if c := r.Counted; c != nil {
+			if r.NS != 0 || c.Published == 0 || c.Before == c.After || !strings.Contains(out.String(), c.String()) {
+				t.Errorf("%+v", c)
+			}
+		} else if r.NS <= 0 || r.PeerNS <= 0 || r.Ratio <= 0 || r.Goal < 0 || r.What == "" || r.Peer == "" {
 			t.Errorf("%+v", r)
 		}
 		if !strings.Contains(out.String(), "\n"+r.ID+" ") {
 			t.Errorf("row %s is not printed", r.ID)
 		}
 	}
-	for _, id := range []string{"R1", "R3", "R5", "T1", "T2", "T3", "S1/mutex", "S4", "S5"} {
+	for _, id := range []string{"R1", "R3", "R5", "T1", "T2", "T3", "S1/mutex", "S4", "S5", "kprobe-multi", "kretprobe-multi"} {
 		if !ids[id] {
 			t.Errorf("no row %s", id)
 		}
