@@ -148,7 +148,7 @@ func (f *traceFprobe) enable(on bool) error {
 //
 // Kernel: fentry_dispatcher, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bool {
-	f.source.enter(f.d, c, frame, frame.IP+callSize)
+	f.source.enter(f.d, c, frame, frame.IP+callSize, f.allRegs())
 	h := f.d.host.Common(c)
 	if f.shared(frame.IP) {
 		h = h.Unpreemptible() // by arch_ftrace_ops_list_func
@@ -156,6 +156,10 @@ func (f *traceFprobe) enter(c *machine.CPU, frame *machine.Frame, _ []uint64) bo
 	f.record(c, h, probe.Hit{IP: frame.IP}, &f.source, frame.IP+callSize)
 	return true
 }
+
+// allRegs reports whether the trampoline saves all registers for the probe: that of 6.12 asks
+// for them, and those after it take struct ftrace_regs.
+func (f *traceFprobe) allRegs() bool { return f.d.fprobeSet.set == nil }
 
 // shared reports whether the function has other users besides this probe.
 func (f *traceFprobe) shared(ip uint64) bool {
@@ -166,7 +170,7 @@ func (f *traceFprobe) shared(ip uint64) bool {
 //
 // Kernel: trace_fprobe_entry_handler, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) bool {
-	f.source.enter(f.d, c, frame, frame.IP+callSize)
+	f.source.enter(f.d, c, frame, frame.IP+callSize, f.allRegs())
 	f.words = f.def.AppendEntry(f.words[:0], &f.source)
 	copy(data, f.words)
 	return true
@@ -176,7 +180,7 @@ func (f *traceFprobe) keep(c *machine.CPU, frame *machine.Frame, data []uint64) 
 //
 // Kernel: fexit_dispatcher, kernel/trace/trace_fprobe.c.
 func (f *traceFprobe) leave(c *machine.CPU, fn, ret uint64, frame *machine.Frame, data []uint64) {
-	f.source.leave(f.d, c, frame, ret)
+	f.source.leave(f.d, c, frame, ret, f.allRegs())
 	f.record(c, f.d.host.Common(c).Unpreemptible(), probe.Hit{IP: fn, RetIP: ret, Entry: data}, &f.source, 0)
 }
 

@@ -112,7 +112,7 @@ func (f *traceFprobe) newStacked() {
 		p.Entry = func(c *machine.CPU, hit fprobe.Hit, data []uint64) bool { return f.keep(c, hit.Frame, data) }
 	}
 	p.Exit = func(c *machine.CPU, hit fprobe.Hit, data []uint64) {
-		f.source.leave(f.d, c, hit.Frame, hit.To)
+		f.source.leave(f.d, c, hit.Frame, hit.To, f.allRegs())
 		f.record(c, f.d.host.Common(c), probe.Hit{IP: hit.Func, RetIP: hit.To, Entry: data}, &f.source, 0)
 	}
 }

@@ -191,7 +191,7 @@ func (k *traceKprobe) hit(c *machine.CPU, f *machine.Frame) {
 		return
 	}
 	at := k.kprobe.addr
-	k.source.enter(k.d, c, f, at+1)
+	k.source.enter(k.d, c, f, at+1, true)
 	h := k.d.host.Common(c)
 	if !k.kprobe.ftrace && c.Time < k.kprobe.optimal {
 		nmi, irq, off := c.InNMI, c.InHardIRQ, c.IRQsOff
@@ -224,7 +224,7 @@ func (k *traceKprobe) enter(c *machine.CPU, f *machine.Frame) {
 		k.missed++
 		return
 	}
-	k.source.enter(k.d, c, f, k.kprobe.addr+1)
+	k.source.enter(k.d, c, f, k.kprobe.addr+1, true)
 	k.entryWords = k.def.AppendEntry(k.entryWords[:0], &k.source)
 	copy(n.Data, k.entryWords)
 	k.d.host.Rethooks(c.Current).Hook(n, f)
@@ -238,7 +238,7 @@ func (k *traceKprobe) leave(c *machine.CPU, n *rethook.Node, ret uint64, f *mach
 	if !k.d.host.Listens(k.event.typ) {
 		return
 	}
-	k.source.leave(k.d, c, f, ret)
+	k.source.leave(k.d, c, f, ret, true)
 	k.record(c, k.d.host.Common(c), probe.Hit{IP: k.kprobe.addr, RetIP: ret, Entry: n.Data}, &k.source, 0)
 }
 

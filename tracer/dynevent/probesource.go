@@ -14,36 +14,37 @@ import (
 // moment when a function was entered, has returned, or has passed a tracepoint.
 type kernelSource struct {
 	taskSource
-	at *memory.At
-	ip uint64
+	regs memory.FtraceRegs
+	ip   uint64
 }
 
-// enter sets the source for a hit at ip in a function that is entered.
-func (s *kernelSource) enter(d *Events, c *machine.CPU, f *machine.Frame, ip uint64) {
-	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Enter(c, f), ip: ip}
+// enter sets the source for a hit at ip in a function that is entered. all says that all
+// registers were saved.
+func (s *kernelSource) enter(d *Events, c *machine.CPU, f *machine.Frame, ip uint64, all bool) {
+	*s = kernelSource{taskSource: taskSource{d: d, c: c}, regs: d.memory().Enter(c, f).FtraceRegs(all), ip: ip}
 }
 
 // leave sets the source for a function that has returned to ip.
-func (s *kernelSource) leave(d *Events, c *machine.CPU, f *machine.Frame, ip uint64) {
-	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Leave(c, f), ip: ip}
+func (s *kernelSource) leave(d *Events, c *machine.CPU, f *machine.Frame, ip uint64, all bool) {
+	*s = kernelSource{taskSource: taskSource{d: d, c: c}, regs: d.memory().Leave(c, f).FtraceRegs(all), ip: ip}
 }
 
 // pass sets the source for a tracepoint.
 func (s *kernelSource) pass(d *Events, c *machine.CPU, tp machine.Tracepoint) {
-	*s = kernelSource{taskSource: taskSource{d: d, c: c}, at: d.memory().Pass(c, tp)}
+	*s = kernelSource{taskSource: taskSource{d: d, c: c}, regs: d.memory().Pass(c, tp).FtraceRegs(true)}
 }
 
 func (s *kernelSource) Reg(n int) uint64 {
 	if n == memory.RegIP {
 		return s.ip
 	}
-	return s.at.Reg(n)
+	return s.regs.Reg(n)
 }
 
-func (s *kernelSource) StackPointer() uint64 { return s.at.SP() }
-func (s *kernelSource) Stack(n int) uint64   { return s.at.Stack(n) }
-func (s *kernelSource) Arg(n int) uint64     { return s.at.Arg(n) }
-func (s *kernelSource) RetVal() uint64       { return s.at.Result() }
+func (s *kernelSource) StackPointer() uint64 { return s.regs.SP() }
+func (s *kernelSource) Stack(n int) uint64   { return s.regs.Stack(n) }
+func (s *kernelSource) Arg(n int) uint64     { return s.regs.Arg(n) }
+func (s *kernelSource) RetVal() uint64       { return s.regs.Result() }
 
 // taskSource is what every probe can read: the name of the current task, and memory.
 type taskSource struct {
