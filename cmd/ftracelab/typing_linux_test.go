@@ -57,6 +57,10 @@ func TestTyping(t *testing.T) {
 	x.enters(t, "echo b\x01\x1b[3~\x1b[3~\x1b[3~\x1b[3~printf\x05; echo", "\r\nb\r\n") // Home, delete, End
 	x.enters(t, "current\x12", "\r\nnop\r\n")
 	x.enters(t, "cat\x12\x12", "\r\nnop\r\n") // the older one
+	// In quotes: the parts of a trigger, fields, functions and types of a probe.
+	x.enters(t, "echo 'hist:ke\tnext_pi\t' > events/sched/sched_switch/trigger; grep -o keys=next_pid events/sched/sched_switch/trigger", "\r\nkeys=next_pid\r\n")
+	x.enters(t, "echo 'prev_sta\t == 1' > events/sched/sched_switch/filter; cat events/sched/sched_switch/filter", "\r\nprev_state == 1\r\n")
+	x.enters(t, "echo 'p:x vfs_statx_p\t cnt=%dx:s6\t' > kprobe_events; cat kprobe_events", "\r\np:kprobes/x vfs_statx_path cnt=%dx:s64\r\n")
 	x.leave(t)
 	info, err := os.Stat(filepath.Join(state, "ftracelab", "history"))
 	if err != nil || info.Mode().Perm() != 0o600 {

@@ -51,8 +51,17 @@ func (e *lineEditor) key(line string, pos int, key rune) (newLine string, newPos
 // is certain, it lists what may be meant.
 func (e *lineEditor) complete(line string, pos int) (string, int, bool) {
 	start := strings.LastIndexAny(line[:pos], " \t;|&<>('\"=") + 1
+	inQuotes := quoted(line[:pos])
+	if inQuotes {
+		start = quotedStart(line[:pos])
+	}
 	word := line[start:pos]
-	list := e.candidates(strings.TrimLeft(line[:start], " \t"), word)
+	var list []string
+	if inQuotes {
+		list = e.quotedCandidates(line, line[:pos], word)
+	} else {
+		list = e.candidates(strings.TrimLeft(line[:start], " \t"), word)
+	}
 	list = slices.DeleteFunc(list, func(name string) bool { return !strings.HasPrefix(name, word) || plain.String(name) != name })
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -65,7 +74,7 @@ func (e *lineEditor) complete(line string, pos int) (string, int, bool) {
 			certain = certain[:len(certain)-1]
 		}
 	}
-	if len(list) == 1 && !strings.HasSuffix(certain, "/") {
+	if len(list) == 1 && !strings.HasSuffix(certain, "/") && !inQuotes {
 		certain += " "
 	}
 	if certain == word {
