@@ -1,6 +1,11 @@
 package timeline
 
-import "ftracelab/tracer/event"
+import (
+	"cmp"
+	"slices"
+
+	"ftracelab/tracer/event"
+)
 
 // A Period is a time that a task spent in one way.
 type Period struct {
@@ -23,7 +28,8 @@ type Periods struct {
 // Periods follows a task through the events sched_switch, sched_waking, sched_wakeup and
 // sched_wakeup_new. Nothing is concluded across a place where events were lost: a task
 // that ran on that CPU is only known to have run up to the event before, and a wait is
-// forgotten.
+// left out if events of any CPU were lost meanwhile, as the task may have run there. The
+// idle task never waits.
 func (t *Timeline) Periods(pid int32) Periods {
 	p := Periods{Ran: []Period{}, Woken: []Period{}, Preempted: []Period{}}
 	on := map[uint16]uint64{}   // CPU → since when the task runs there
@@ -46,7 +52,7 @@ func (t *Timeline) Periods(pid int32) Periods {
 		switch {
 		case f.woken != nil && int32(f.woken.Int(data)) == pid:
 			// sched_waking comes first, on the CPU that wakes, sched_wakeup on the other.
-			if !isWoken && !isPreempted && len(on) == 0 {
+			if !isWoken && !isPreempted && len(on) == 0 && pid != 0 {
 				woken, isWoken = at, true
 			}
 		case f.next != nil && int32(f.next.Int(data)) == pid:
@@ -62,7 +68,9 @@ func (t *Timeline) Periods(pid int32) Periods {
 				p.Ran = append(p.Ran, Period{from, at, int(cpu), false})
 			}
 			delete(on, cpu)
-			if f.state != nil && runnable(f.state.Uint(data)) {
+			// A task whose beginning was not seen may have been woken while it ran.
+			isWoken, isPreempted = false, false
+			if pid != 0 && f.state != nil && runnable(f.state.Uint(data)) {
 				preempted, isPreempted = at, true
 			}
 		}
@@ -72,7 +80,31 @@ func (t *Timeline) Periods(pid int32) Periods {
 			p.Ran = append(p.Ran, Period{from, t.times[len(t.times)-1], cpu, true})
 		}
 	}
+	doubtful := t.losses()
+	p.Woken = slices.DeleteFunc(p.Woken, doubtful)
+	p.Preempted = slices.DeleteFunc(p.Preempted, doubtful)
 	return p
+}
+
+// losses gives a function that reports whether events of any CPU were lost during a period.
+func (t *Timeline) losses() func(Period) bool {
+	type loss struct{ from, to uint64 }
+	var all []loss
+	seen := map[uint16]uint64{} // CPU → when its last event was
+	for i, at := range t.times {
+		if _, lost := t.gaps[i]; lost {
+			all = append(all, loss{seen[t.cpus[i]], at})
+		}
+		seen[t.cpus[i]] = at
+	}
+	slices.SortFunc(all, func(a, b loss) int { return cmp.Compare(a.from, b.from) })
+	for i := range all[:max(len(all)-1, 0)] { // so that to is that of the last one to end, up to here
+		all[i+1].to = max(all[i+1].to, all[i].to)
+	}
+	return func(p Period) bool {
+		n, _ := slices.BinarySearchFunc(all, p.To, func(l loss, to uint64) int { return cmp.Compare(l.from, to) })
+		return n > 0 && all[n-1].to > p.From
+	}
 }
 
 // runnable reports whether prev_state says that the task could go on: R or R+.
