@@ -58,7 +58,11 @@ func (s *pageServer) search(args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.line.Find(args[0], from, args[2] == "true")
+	var f timeline.Filter
+	if err := json.Unmarshal([]byte(args[3]), &f); err != nil {
+		return nil, err
+	}
+	return s.line.Find(args[0], from, args[2] == "true", f)
 }
 
 func (s *pageServer) filter(args []string) (any, error) {

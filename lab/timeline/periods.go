@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"ftracelab/tracer/event"
@@ -75,10 +76,8 @@ func (t *Timeline) Periods(pid int32) Periods {
 			}
 		}
 	}
-	for _, cpu := range t.Info().CPUs {
-		if from, ok := on[uint16(cpu)]; ok {
-			p.Ran = append(p.Ran, Period{from, t.times[len(t.times)-1], cpu, true})
-		}
+	for _, cpu := range slices.Sorted(maps.Keys(on)) {
+		p.Ran = append(p.Ran, Period{on[cpu], t.times[len(t.times)-1], int(cpu), true})
 	}
 	doubtful := t.losses()
 	p.Woken = slices.DeleteFunc(p.Woken, doubtful)

@@ -68,17 +68,22 @@ func (f *following) Next(to *tracecmd.Entry) error {
 	return io.EOF
 }
 
-// Find looks for the next event, from an index on or backwards from it, whose row holds a
-// text; capitals do not matter. It returns -1 if there is none.
-func (t *Timeline) Find(text string, from int, back bool) (int, error) {
+// Find looks for the next event that a filter keeps, from an index on or backwards from it,
+// whose row holds a text; capitals do not matter. It returns -1 if there is none.
+func (t *Timeline) Find(text string, from int, back bool, f Filter) (int, error) {
 	text = strings.ToLower(text)
 	step := 1
 	if back {
 		step = -1
 	}
 	for i := from; i >= 0 && i < len(t.times); i += step {
-		ok, err := t.holds(i, text)
-		if ok || err != nil {
+		if ok, err := t.keeps(f, i); !ok || err != nil {
+			if err != nil {
+				return -1, err
+			}
+			continue
+		}
+		if ok, err := t.holds(i, text); ok || err != nil {
 			return i, err
 		}
 	}
@@ -106,20 +111,25 @@ type Filter struct {
 // Filter gives the indices of the events that are kept, in their order.
 func (t *Timeline) Filter(f Filter) ([]uint32, error) {
 	kept := []uint32{}
-	text := strings.ToLower(f.Text)
 	for i := range t.times {
-		if len(f.CPUs) > 0 && !slices.Contains(f.CPUs, int(t.cpus[i])) || len(f.PIDs) > 0 && !slices.Contains(f.PIDs, t.pids[i]) ||
-			len(f.Kinds) > 0 && !slices.Contains(f.Kinds, int(t.kinds[i])) {
-			continue
+		switch ok, err := t.keeps(f, i); {
+		case err != nil:
+			return nil, err
+		case ok:
+			kept = append(kept, uint32(i))
 		}
-		if text != "" {
-			if ok, err := t.holds(i, text); err != nil {
-				return nil, err
-			} else if !ok {
-				continue
-			}
-		}
-		kept = append(kept, uint32(i))
 	}
 	return kept, nil
+}
+
+// keeps reports whether a filter keeps an event.
+func (t *Timeline) keeps(f Filter, i int) (bool, error) {
+	if len(f.CPUs) > 0 && !slices.Contains(f.CPUs, int(t.cpus[i])) || len(f.PIDs) > 0 && !slices.Contains(f.PIDs, t.pids[i]) ||
+		len(f.Kinds) > 0 && !slices.Contains(f.Kinds, int(t.kinds[i])) {
+		return false, nil
+	}
+	if f.Text == "" {
+		return true, nil
+	}
+	return t.holds(i, strings.ToLower(f.Text))
 }

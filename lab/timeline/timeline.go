@@ -38,14 +38,16 @@ type Timeline struct {
 
 // Info is what there is to choose from.
 type Info struct {
-	Events int         `json:"events"`
-	First  uint64      `json:"first"` // time of the first event, in ns unless the clock counts something else
-	Last   uint64      `json:"last"`
-	CPUs   []int       `json:"cpus"`  // those that have events
-	Tasks  []Task      `json:"tasks"` // the one with most events first
-	Kinds  []EventKind `json:"kinds"` // in the order of the numbers in the columns
-	Lost   []int       `json:"lost"`  // the events before which others were lost on their CPU, at most MaxRows of them
-	Notes  []string    `json:"notes"` // what a reader has to know
+	Events int `json:"events"`
+	// Counter says that the clock counts something other than ns.
+	Counter bool        `json:"counter"`
+	First   uint64      `json:"first"` // time of the first event, in ns unless the clock counts something else
+	Last    uint64      `json:"last"`
+	CPUs    []int       `json:"cpus"`  // those that have events
+	Tasks   []Task      `json:"tasks"` // the one with most events first
+	Kinds   []EventKind `json:"kinds"` // in the order of the numbers in the columns
+	Lost    []int       `json:"lost"`  // the events before which others were lost on their CPU, at most MaxRows of them
+	Notes   []string    `json:"notes"` // what a reader has to know
 }
 
 // A Task is one that events belong to.
@@ -131,13 +133,12 @@ func (t *Timeline) records(c *capture.Capture, memory *budget.Budget) error {
 			return err
 		}
 		if r.Kind == record.Lost {
-			n := int64(r.Count)
-			if r.Count == record.LostUnknown || lost[r.CPU] < 0 {
-				n = -1
+			const most = 1 << 60 // what a damaged file claims beyond that is no count
+			if n := r.Count; n == 0 || n > most || lost[r.CPU] < 0 || lost[r.CPU] > most {
+				lost[r.CPU] = -1
 			} else {
-				n += lost[r.CPU]
+				lost[r.CPU] += int64(n)
 			}
-			lost[r.CPU] = n
 			continue
 		}
 		if r.Type == nil {
@@ -174,7 +175,7 @@ func (t *Timeline) entry(i int) tracecmd.Entry {
 
 // Info counts what there is.
 func (t *Timeline) Info() Info {
-	in := Info{Events: len(t.times), First: t.times[0], Last: t.times[len(t.times)-1], Notes: t.notes}
+	in := Info{Events: len(t.times), Counter: t.file.CounterClock(), First: t.times[0], Last: t.times[len(t.times)-1], Notes: t.notes}
 	if in.Notes == nil {
 		in.Notes = []string{}
 	}

@@ -195,11 +195,11 @@ func TestFindAndFilter(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %d events, want %d, %v", text, len(got), len(want), err)
 		}
-		first, err := line.Find(text, 0, false)
+		first, err := line.Find(text, 0, false, Filter{})
 		if len(want) == 0 && first != -1 || len(want) > 0 && first != int(want[0]) || err != nil {
 			t.Errorf("%q is found at %d, %v", text, first, err)
 		}
-		last, err := line.Find(text, n-1, true)
+		last, err := line.Find(text, n-1, true, Filter{})
 		if len(want) > 0 && last != int(want[len(want)-1]) || err != nil {
 			t.Errorf("%q is found backwards at %d, %v", text, last, err)
 		}
@@ -216,6 +216,9 @@ func TestFindAndFilter(t *testing.T) {
 	}
 	if len(kept) == 0 {
 		t.Error("nothing is kept")
+	}
+	if at, err := line.Find("", 0, false, Filter{CPUs: []int{cpu}, PIDs: []int32{0}}); err != nil || at != int(kept[0]) {
+		t.Errorf("the first that is kept is found at %d, %v", at, err)
 	}
 	if got := len(line.Columns()); got != 16*n {
 		t.Errorf("%d bytes of columns for %d events", got, n)

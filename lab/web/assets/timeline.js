@@ -7,10 +7,11 @@ const lines = 16; // of the list
 const left = 96; // where the plots begin
 
 // mount shows what the source has: info() and columns() once, rows(from, n), search(text,
-// from, back), filter({cpus, pids, kinds, text}) and periods(pid) when they are needed.
+// from, back, filter), filter({cpus, pids, kinds, text}) and periods(pid) when they are needed.
 export async function mount(element, source) {
   const [info, bytes] = await Promise.all([source.info(), source.columns()]);
   const n = info.events;
+  counter = info.counter;
   const d = {
     n, info, source,
     time: new Float64Array(bytes, 0, n), pid: new Int32Array(bytes, 8 * n, n),
@@ -30,9 +31,12 @@ function lower(list, value, at = (i) => list[i], from = 0) {
   return from;
 }
 
-const seconds = (ns) => `${(ns / 1e9).toFixed(6)} s`;
+let counter = false; // the clock of the file counts something other than ns
+
+const seconds = (ns) => (counter ? ns.toFixed(0) : `${(ns / 1e9).toFixed(6)} s`);
 
 function span(ns) {
+  if (counter) return ns.toFixed(0);
   const a = Math.abs(ns);
   if (a < 1e3) return `${ns.toFixed(0)} ns`;
   if (a < 1e6) return `${(ns / 1e3).toFixed(3)} µs`;
@@ -51,6 +55,7 @@ class Timeline {
     this.length = Math.max(this.time[this.n - 1], 1);
     this.from = 0;
     this.to = this.length;
+    this.spec = {}; // what the filter keeps
     this.kept = null; // indices that the filter keeps; null: all
     this.selected = 0;
     this.top = 0;
@@ -109,7 +114,7 @@ class Timeline {
       this.canvas, this.markers,
       el("div", { class: "bar" }, el("label", { for: "tl-text" }, "Search "), this.text, button("Next", () => this.search(false)), button("Previous", () => this.search(true))),
       this.said,
-      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, ...["Time", "CPU", "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
+      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, ...["Since the first", "CPU", "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
       el("details", {}, el("summary", {}, "Filters, and plots of tasks"),
         el("div", { class: "bar filters" }, labelled("tl-cpus", "CPUs", this.cpuBox), labelled("tl-tasks", "Tasks", this.pidBox), labelled("tl-kinds", "Events", this.kindBox)),
         el("div", { class: "bar" }, button("Keep only what is chosen", () => this.filter(false)), button("… and holds the text of the search", () => this.filter(true)), button("Keep all", () => this.filter(null)),
@@ -122,9 +127,11 @@ class Timeline {
     let drag = null;
     this.canvas.addEventListener("pointerdown", (e) => { drag = e.offsetX; this.canvas.setPointerCapture(e.pointerId); });
     this.canvas.addEventListener("pointermove", (e) => { if (drag !== null) { this.drag = [drag, e.offsetX]; this.draw(); } });
+    this.canvas.addEventListener("pointercancel", () => { drag = this.drag = null; this.draw(); });
     this.canvas.addEventListener("pointerup", (e) => {
       const from = drag;
       drag = this.drag = null;
+      if (from === null) return; // it began elsewhere
       if (Math.abs(e.offsetX - from) > 5) this.view(this.at(Math.min(from, e.offsetX)), this.at(Math.max(from, e.offsetX)));
       else this.pick(e.offsetX, e.offsetY);
     });
@@ -241,10 +248,7 @@ class Timeline {
     if (!text) return;
     this.said.textContent = "Searching …";
     try {
-      let i = this.selected;
-      do {
-        i = await this.source.search(text, i + (back ? -1 : 1), back);
-      } while (i >= 0 && this.kept && this.kept[lower(this.kept, i)] !== i);
+      const i = await this.source.search(text, this.selected + (back ? -1 : 1), back, this.spec);
       this.said.textContent = i < 0 ? `There is no “${visible(text)}” ${back ? "before" : "after"} this event.` : "";
       if (i >= 0) this.select(i);
     } catch (err) {
@@ -256,8 +260,9 @@ class Timeline {
     const numbers = (box) => [...box.selectedOptions].map((o) => Number(o.value));
     this.said.textContent = "Filtering …";
     try {
-      this.kept = withText === null ? null
-        : new Uint32Array(await this.source.filter({ cpus: numbers(this.cpuBox), pids: numbers(this.pidBox), kinds: numbers(this.kindBox), text: withText ? this.text.value : "" }));
+      const spec = withText === null ? {} : { cpus: numbers(this.cpuBox), pids: numbers(this.pidBox), kinds: numbers(this.kindBox), text: withText ? this.text.value : "" };
+      this.kept = withText === null ? null : new Uint32Array(await this.source.filter(spec));
+      this.spec = spec;
     } catch (err) {
       this.said.textContent = visible(err.message);
       return;

@@ -44,7 +44,8 @@ async function open(file) {
     if (program !== mine) return;
     ui.said.textContent = `${visible(file?.name ?? "trace.dat")}: opened in ${((performance.now() - from) / 1000).toFixed(1)} s.`;
     const source = { info: () => Promise.resolve(info) };
-    for (const name of ["columns", "rows", "search", "periods"]) source[name] = (...args) => mine.call(name, ...args);
+    for (const name of ["columns", "rows", "periods"]) source[name] = (...args) => mine.call(name, ...args);
+    source.search = (text, at, back, f) => mine.call("search", text, at, back, JSON.stringify(f));
     source.filter = (f) => mine.call("filter", JSON.stringify(f));
     await mount(ui.plot, source);
   } catch (err) {
