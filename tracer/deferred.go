@@ -20,7 +20,9 @@ import (
 // the mechanism.
 func (tr *Instance) deferStacks(on bool) error {
 	if !on {
-		tr.ft.unwind.Cancel(tr.deferred)
+		if err := tr.ft.unwind.Cancel(tr.deferred); err != nil {
+			return fmt.Errorf("options/userstacktrace_delay: %w", err)
+		}
 		tr.deferred = nil
 		return nil
 	}

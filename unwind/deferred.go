@@ -50,6 +50,8 @@ type Deferred struct {
 	works  []*Work  // newest first, the order in which they are called
 	tasks  []*Task  // for Cancel
 	walker user.Walker
+	// reading says that works are being called, in the read-side section of unwind_srcu.
+	reading bool
 
 	at func(point) // nil outside of tests
 }
@@ -119,10 +121,16 @@ func (d *Deferred) Init(w *Work) error {
 // Cancel unregisters w. From then on its Func is not called, not even for
 // requests that returned 0. A nil or unregistered w is left alone.
 //
-// Kernel: unwind_deferred_cancel.
-func (d *Deferred) Cancel(w *Work) {
+// Inside of a Func nothing can be cancelled, and Cancel returns EDEADLK: the kernel
+// waits there until no Func runs, which would be for ever.
+//
+// Kernel: unwind_deferred_cancel, and its synchronize_srcu.
+func (d *Deferred) Cancel(w *Work) error {
 	if w == nil || w.owns != d {
-		return
+		return nil
+	}
+	if d.reading {
+		return fmt.Errorf("unwind: cancel inside of a callback: %w", syscall.EDEADLK)
 	}
 	for i, x := range d.works {
 		if x == w {
@@ -137,6 +145,7 @@ func (d *Deferred) Cancel(w *Work) {
 		t.mask &^= bit
 		t.completed &^= bit
 	}
+	return nil
 }
 
 // errRequest is made once, because requests must not allocate.
@@ -233,6 +242,8 @@ func (d *Deferred) process(t *Task) {
 	d.walk(t)
 	asked &^= t.completed
 	cookie := t.id
+	d.reading = true
+	defer func() { d.reading = false }()
 	for _, w := range d.works {
 		if bit := uint64(1) << w.bit; asked&bit != 0 {
 			w.Func(t, t.cache, cookie)

@@ -123,9 +123,11 @@ func TestRefused(t *testing.T) {
 	exiting := d.NewTask(userTask(3))
 	d.Exit(exiting)
 	cancelled := newTracer(t, d)
-	d.Cancel(&cancelled.Work)
-	d.Cancel(&cancelled.Work)
-	d.Cancel(nil)
+	for _, w := range []*Work{&cancelled.Work, &cancelled.Work, nil} {
+		if err := d.Cancel(w); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		name string
 		task *Task
@@ -228,6 +230,60 @@ func TestRequestNoAllocs(t *testing.T) {
 	}
 }
 
+// TestCancelInside: a callback cannot cancel a work, not even its own, and all of them go on.
+func TestCancelInside(t *testing.T) {
+	d := NewDeferred(1)
+	task := d.NewTask(userTask(1))
+	first, last := newTracer(t, d), newTracer(t, d) // the newest is called first
+	called := 0
+	last.Func = func(*Task, []uint64, cookie.ID) {
+		called++
+		for _, w := range []*Work{&first.Work, &last.Work} {
+			if err := d.Cancel(w); !errors.Is(err, syscall.EDEADLK) {
+				t.Errorf("cancelled in a callback: %v", err)
+			}
+		}
+	}
+	for stay := range 2 {
+		for _, tr := range []*tracer{first, last} {
+			if n, _, err := d.Request(task, 0, &tr.Work); n != Queued || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		d.ReturnToUser(task)
+		if called != stay+1 || len(first.got) != stay+1 {
+			t.Fatalf("stay %d: %d and %d callbacks", stay, called, len(first.got))
+		}
+	}
+	if err := d.Cancel(&last.Work); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCancelledBit: a work that gets the bit of one that was cancelled in the same stay has
+// had nothing of that stay yet.
+func TestCancelledBit(t *testing.T) {
+	d := NewDeferred(1)
+	task := d.NewTask(userTask(1))
+	old := newTracer(t, d)
+	if _, _, err := d.Request(task, 0, &old.Work); err != nil {
+		t.Fatal(err)
+	}
+	task.queued = false
+	d.process(task) // the task work runs, and the stay goes on
+	if err := d.Cancel(&old.Work); err != nil || len(old.got) != 1 {
+		t.Fatal(err, old.got)
+	}
+	young := newTracer(t, d)
+	if n, _, err := d.Request(task, 0, &young.Work); n != Queued || err != nil {
+		t.Fatal(n, err)
+	}
+	d.ReturnToUser(task)
+	if len(young.got) != 1 || young.got[0] != old.got[0] {
+		t.Errorf("%v, want the cookie of %v", young.got, old.got)
+	}
+}
+
 // TestDeferredModel plays requests, returns, exits and cancellations on several
 // tasks and CPUs and checks what the callbacks may and must be.
 func TestDeferredModel(t *testing.T) {
@@ -288,7 +344,9 @@ func TestDeferredModel(t *testing.T) {
 					t.Skip()
 				}
 				i := rapid.IntRange(0, len(tracers)-1).Draw(t, "tracer")
-				d.Cancel(&tracers[i].Work)
+				if err := d.Cancel(&tracers[i].Work); err != nil {
+					t.Fatal(err)
+				}
 				tracers[i].Func = func(*Task, []uint64, cookie.ID) { t.Fatal("callback after cancel") }
 				tracers = append(tracers[:i:i], tracers[i+1:]...)
 			},

@@ -1,7 +1,7 @@
 package planted
 
-// bugs are all that are planted.
-var bugs = []bug{
+// fgraphBugs are about shadow stacks and fprobes on them.
+var fgraphBugs = []bug{
 	{
 		"a user is told of returns that another one wanted", "fgraph/enter.go",
 		"wanted |= 1 << i", "wanted |= g.used",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,7 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range bugs {
+	for _, b := range slices.Concat(fgraphBugs, unwindBugs) {
 		t.Run(b.what, func(t *testing.T) {
 			file := filepath.Join(root, b.file)
 			text, err := os.ReadFile(file)
