@@ -94,7 +94,7 @@ func (s *pageServer) shell(args []string) (any, error) {
 	cfg.Seed = f.lab.seed
 	cfg.History = strings.Split(strings.TrimSpace(args[2]), "\n")
 	cfg.Keep = func(line string) { answer.Say("history", line) }
-	cfg.Command = func([]string) { breathe() }
+	cfg.Command, cfg.Within = func([]string) { breathe() }, breathing
 	cfg.Sleep = func(ctx context.Context, d time.Duration) error {
 		return l.run(breathing(ctx), machine.Time(d.Nanoseconds()))
 	}
