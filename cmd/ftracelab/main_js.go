@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	stepping "ftracelab/lab"
 	"ftracelab/lab/lessons"
 	"ftracelab/lab/web/answer"
 	"ftracelab/machine"
@@ -18,6 +19,7 @@ import (
 // simulated machine: the shell, the lessons and the steps that need one. It has no command
 // line, as each command makes it larger.
 func main() {
+	stepping.UseConsole(bootConsole)
 	s := &pageServer{ctx: context.Background()}
 	calls := answer.Calls()
 	for name, call := range map[string]answer.Call{

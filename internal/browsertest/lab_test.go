@@ -186,6 +186,39 @@ func TestLessons(t *testing.T) {
 	w.quiet()
 }
 
+// question finds a place of the page and what is quoted of it in docs/lessons/README.md.
+var question = regexp.MustCompile(`(?s)--view (\S+)` + "`.*?`#(step/\\S+)`" + `.*?> (.*?)\n`)
+
+// TestQuestions opens the place of each of the ten questions: what is quoted stands there,
+// and its lesson can be opened as well.
+func TestQuestions(t *testing.T) {
+	w := lab(t, "lessons", look{1280, "light"})
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := question.FindAllStringSubmatch(string(text), -1)
+	if len(found) != 10 {
+		t.Fatalf("%d places of questions", len(found))
+	}
+	for _, m := range found {
+		view, place, quote := m[1], m[2], m[3]
+		eval[any](w, fmt.Sprintf("location.hash = %q; true", "#"+place))
+		w.until(fmt.Sprintf("document.getElementById('line')?.textContent.includes(%q)", strings.TrimPrefix(place, "step/")))
+		if view != "step" {
+			eval[any](w, fmt.Sprintf(`(() => { const b = [...document.querySelectorAll(".views label")].find(l => l.textContent.trim() === %q).querySelector("input"); if (!b.checked) b.click(); return true; })()`, view))
+			w.until(fmt.Sprintf(`[...document.querySelectorAll(".pictures section")].some(s => s.ariaLabel === %q)`, view))
+			w.press("t") // as text
+			w.until(`document.querySelector(".pictures pre") !== null`)
+		}
+		shown := eval[string](w, `[...document.querySelectorAll(".told, .pictures pre")].map(e => e.textContent).join(" ")`)
+		if !strings.Contains(strings.Join(strings.Fields(shown), " "), quote) {
+			t.Errorf("%s does not show %q but\n%s", place, quote, shown)
+		}
+	}
+	w.quiet()
+}
+
 // TestShell types a session: completion, history, an endless command that Ctrl-C ends.
 func TestShell(t *testing.T) {
 	w := lab(t, "shell", look{1280, "light"})
