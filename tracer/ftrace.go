@@ -95,6 +95,7 @@ type Ftrace struct {
 	types        *event.Table
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
+	inodes       inodeCache
 	cmdlines     *cmdlines.Cmdlines
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	unused       unusedSysctls

@@ -33,6 +33,21 @@ var unwindBugs = []bug{
 		"unwind", "TestNMI",
 	},
 	{
+		"a trace that is emptied is not told its files again", "tracer/snapshot.go",
+		"\tif cpu < 0 {\n\t\ttr.ft.inodes.reset()\n\t}\n", "",
+		"tracer", "TestInodeCache",
+	},
+	{
+		"a file is told for each stack", "tracer/inodecache.go",
+		"\t\tn.told[k] = struct{}{}\n", "",
+		"tracer", "TestInodeCache",
+	},
+	{
+		"a stack has addresses instead of offsets in files", "tracer/deferred.go",
+		"ip, inode, dev = m.At(ip), m.Inode, m.Dev", "inode, dev = m.Inode, m.Dev",
+		"tracer", "TestInodeCache",
+	},
+	{
 		"a cookie is used again in the next stay", "unwind/deferred.go",
 		"\tt.mask, t.completed, t.id = 0, 0, 0\n\tt.cache = t.cache[:0]\n", "\tt.mask, t.completed = 0, 0\n\tt.cache = t.cache[:0]\n",
 		"unwind", "TestDeferredModel",
