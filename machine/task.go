@@ -14,6 +14,7 @@ type Task struct {
 	Policy    Policy
 	UID       int
 	Kernel    bool // kernel thread: no user stack
+	Compat    bool // its program has words of 32 bits (i386)
 	Parent    *Task
 	User      UserRegs
 	Memory    UserMemory

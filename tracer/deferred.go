@@ -40,9 +40,13 @@ func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Com
 	if c.Current.Kernel {
 		return
 	}
-	_, cookie, err := tr.ft.unwind.Request(tr.ft.unwindTask(c.Current), c.ID, tr.deferred)
+	request := tr.ft.unwind.Request
+	if c.InNMI {
+		request = tr.ft.unwind.RequestNMI
+	}
+	_, cookie, err := request(tr.ft.unwindTask(c.Current), c.ID, tr.deferred)
 	if err != nil {
-		return // a task that exits has no user stack any more
+		return // no stack: the task exits, or the kernel cannot take one here
 	}
 	// The buffer counts what it refuses.
 	_ = record.Write(w, c.ID, contextOf(c), events.UserUnwindCookie, h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
