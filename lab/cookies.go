@@ -116,7 +116,7 @@ var (
 
 // cookies lets a task go into the kernel a few times, with events on the way.
 func (p *player) cookies() {
-	s := &stay{player: p, d: unwind.NewDeferred(2), time: 1000}
+	s := &stay{player: p, d: unwind.NewDeferred(unwind.Config{CPUs: 2}), time: 1000}
 	s.work = &unwind.Work{Func: func(_ *unwind.Task, stack []uint64, id cookie.ID) {
 		if s.lose {
 			s.lose = false

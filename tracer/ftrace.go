@@ -47,6 +47,8 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// Unwind says how. Its CPUs are those of the machine.
+	Unwind unwind.Config
 	// Files is where uprobes find their files. If it is nil, only the files that a
 	// simulated task has mapped exist.
 	Files dynevent.UserFiles
@@ -95,6 +97,7 @@ type Ftrace struct {
 	types        *event.Table
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
+	inodes       inodeCache
 	cmdlines     *cmdlines.Cmdlines
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	unused       unusedSysctls
@@ -165,7 +168,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.findProbes()
 	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
-		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
+		cfg.Unwind.CPUs = len(m.CPUs())
+		ft.unwind = unwind.NewDeferred(cfg.Unwind)
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
 	ft.users = functions.NewUsers(m, ft.graph, ft.changed)
