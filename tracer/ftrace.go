@@ -26,6 +26,7 @@ import (
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/rv"
 	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // Config is what a kernel fixes when it is built or booted; everything else is
@@ -47,6 +48,9 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// UserStacks is how user stacks are walked: the methods in the order in which they are
+	// tried. None means frame pointers, as in 6.12.
+	UserStacks []user.Method
 	// Files is where uprobes find their files. If it is nil, only the files that a
 	// simulated task has mapped exist.
 	Files dynevent.UserFiles
@@ -166,6 +170,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
 		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
+		ft.unwind.SetMethods(cfg.UserStacks)
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
 	ft.users = functions.NewUsers(m, ft.graph, ft.changed)

@@ -409,7 +409,7 @@ func TestAgreeHost(t *testing.T) {
 		testutil.Missing(t, "%v", err)
 	}
 	j := newJudge(t, im)
-	seen := j.run(1, 60000)
+	seen := j.run(1, 30000)
 	t.Logf("%d instructions, %v", len(seen), j.same)
 	if len(seen) < 500 {
 		t.Errorf("only %d instructions were executed", len(seen))

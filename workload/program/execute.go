@@ -34,6 +34,9 @@ func (t *Thread) execute(in *x86asm.Inst, choose func(n int) int) error {
 		return t.jump(in, next, choose)
 	case x86asm.HLT, x86asm.UD1, x86asm.UD2:
 		return errEnd
+	case x86asm.SYSCALL:
+		t.kernel = true
+		return t.goOn(at, next)
 	}
 	if rel, ok := in.Args[0].(x86asm.Rel); ok { // a branch
 		to := next + uint64(int64(rel))
@@ -249,8 +252,8 @@ func (t *Thread) value(a x86asm.Arg, next uint64) uint64 {
 		}
 	case x86asm.Mem:
 		if addr, ok := t.address(a, next); ok {
-			if v, ok := t.Load(addr); ok {
-				return v
+			if w := t.word(addr); w != nil {
+				return *w
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 
@@ -32,7 +33,7 @@ type Image struct {
 	imports   map[uint64]string // the functions of libraries, by the word that has their address
 	entry     uint64
 	main      uint64 // 0: not known
-	dynamic   bool
+	dynamic   bool // its libraries are not part of it
 	objects   []user.Object
 }
 
@@ -54,14 +55,13 @@ const (
 	maxFunctions = 1 << 20
 )
 
-// Inodes of the mappings.
-const (
-	fileInode = 4000
-	libInode  = 900
-)
+// libInode is the inode of the library. That of the file is made of its path, so that it
+// does not depend on where the file happens to lie.
+const libInode = 900
 
-// Load reads a program. It is the file at path that is read; on the simulated machine it
-// has the same path.
+func inode(path string) uint64 { return 4000 + hash(path)%1e9 }
+
+// Load reads a program. On the simulated machine it has the same path as here.
 func Load(path string) (*Image, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -75,7 +75,11 @@ func Load(path string) (*Image, error) {
 		return nil, fmt.Errorf("program: %w", err)
 	}
 	defer file.Close() // nothing was written
-	im, err := Read(file, path)
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("program: %w", err)
+	}
+	im, err := Read(file, filepath.ToSlash(abs))
 	if err != nil {
 		return nil, fmt.Errorf("program %s: %w", path, err)
 	}
@@ -102,7 +106,8 @@ func Read(r io.ReaderAt, path string) (*Image, error) {
 		im.bias = base
 		im.entry += base
 	}
-	if err := im.map_(f); err != nil {
+	im.dynamic = slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+	if err := im.load(f); err != nil {
 		return nil, err
 	}
 	if err := im.tables(f); err != nil {
@@ -116,14 +121,11 @@ func Read(r io.ReaderAt, path string) (*Image, error) {
 	return im, nil
 }
 
-// map_ reads the segments that are loaded.
-func (im *Image) map_(f *elf.File) error {
+// load reads the segments that are loaded.
+func (im *Image) load(f *elf.File) error {
 	const page = 4096
 	total := uint64(0)
 	for n, p := range f.Progs {
-		if p.Type == elf.PT_DYNAMIC {
-			im.dynamic = true
-		}
 		if p.Type != elf.PT_LOAD || p.Memsz == 0 {
 			continue
 		}
@@ -141,7 +143,7 @@ func (im *Image) map_(f *elf.File) error {
 			first = max(first, im.Maps[len(im.Maps)-1].End)
 		}
 		if last := (end + page - 1) &^ (page - 1); last > first {
-			im.Maps = append(im.Maps, machine.Mapping{Start: first, End: last, Offset: p.Off - (start - first), Inode: fileInode, Path: im.Path})
+			im.Maps = append(im.Maps, machine.Mapping{Start: first, End: last, Offset: p.Off - (start - first), Inode: inode(im.Path), Path: im.Path})
 		}
 		if p.Flags&elf.PF_X == 0 || p.Filesz == 0 {
 			continue

@@ -30,6 +30,8 @@ type Thread struct {
 	// linking is the function that the procedure linkage table is looking for.
 	linking string
 	lib     string // the function of a library that is under way; "": none
+	kernel  bool   // it is in a system call that the file's own code makes
+	away    uint64 // from here on the stack cannot be read; 0: all of it can
 	noise   uint64
 	insns   map[uint64]x86asm.Inst
 
@@ -56,7 +58,7 @@ func (im *Image) NewThread(size int) *Thread {
 func (t *Thread) Start() {
 	clear(t.stack)
 	t.regs, t.calls, t.lib = [17]uint64{rsp: stackTop - 0x100}, t.calls[:0], ""
-	t.linking = ""
+	t.linking, t.kernel, t.away = "", false, 0
 	if t.im.dynamic {
 		t.regs[rip] = t.im.entry
 		return
@@ -99,12 +101,30 @@ func (t *Thread) Stack(dst []uint64) []uint64 {
 // Library is the function of a library that the thread is in; "": it is in the file.
 func (t *Thread) Library() string { return t.lib }
 
+// Syscall is the number of the system call that the file's own code is making, if it is;
+// -1 stands for one that cannot be seen.
+func (t *Thread) Syscall() (nr int64, ok bool) {
+	if !t.kernel {
+		return 0, false
+	}
+	if nr = int64(t.regs[rax]); nr > 500 {
+		nr = -1
+	}
+	return nr, true
+}
+
+// Away takes pages of the stack away, until the next Step: the n-th page above the stack
+// pointer and those behind it cannot be read, as if they had been swapped out. n counts
+// from 1, so that the page that is in use stays.
+func (t *Thread) Away(n int) { t.away = (t.regs[rsp] + 4096*uint64(n)) &^ 4095 }
+
 // Load implements machine.UserMemory.
 func (t *Thread) Load(addr uint64) (uint64, bool) {
-	if w := t.word(addr); w != nil {
-		return *w, true
+	w := t.word(addr)
+	if w == nil || t.away != 0 && addr >= t.away {
+		return 0, false
 	}
-	return 0, false
+	return *w, true
 }
 
 // Objects implements user.AddressSpace.
@@ -132,9 +152,15 @@ var (
 // at the end of the program, and where its code cannot be followed: at a computed jump,
 // and at an instruction that is not known.
 func (t *Thread) Step(choose func(n int) int) error {
-	if t.lib != "" {
+	t.away = 0
+	switch {
+	case t.lib != "":
 		t.lib = ""
+		t.scratch()
 		return t.ret()
+	case t.kernel:
+		t.kernel = false
+		t.scratch()
 	}
 	at := t.regs[rip]
 	in, err := t.decode(at)
@@ -253,9 +279,14 @@ var noReturn = map[string]bool{
 
 // place gives each function of the library a place, always the same.
 func place(name string) uint64 {
+	return hash(name)%0xff000&^0xf | 9
+}
+
+// hash is FNV-1a.
+func hash(text string) uint64 {
 	h := uint64(14695981039346656037)
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * 1099511628211
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
 	}
-	return h%0xff000&^0xf | 9
+	return h
 }
