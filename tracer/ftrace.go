@@ -26,6 +26,7 @@ import (
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/rv"
 	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // Config is what a kernel fixes when it is built or booted; everything else is
@@ -47,6 +48,11 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// Unwind says how. Its CPUs are those of the machine.
+	Unwind unwind.Config
+	// UserStacks is how user stacks are walked: the methods in the order in which they are
+	// tried. None means frame pointers, as in 6.12.
+	UserStacks []user.Method
 	// Files is where uprobes find their files. If it is nil, only the files that a
 	// simulated task has mapped exist.
 	Files dynevent.UserFiles
@@ -95,6 +101,7 @@ type Ftrace struct {
 	types        *event.Table
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
+	inodes       inodeCache
 	cmdlines     *cmdlines.Cmdlines
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	unused       unusedSysctls
@@ -165,7 +172,9 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.findProbes()
 	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
-		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
+		cfg.Unwind.CPUs = len(m.CPUs())
+		ft.unwind = unwind.NewDeferred(cfg.Unwind)
+		ft.unwind.SetMethods(cfg.UserStacks)
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
 	ft.users = functions.NewUsers(m, ft.graph, ft.changed)
