@@ -7,12 +7,15 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"ftracelab/lab/timeline"
 )
 
 // TestKernelShark opens a trace.dat of ours in KernelShark, sets its markers, and looks
@@ -55,6 +58,8 @@ func TestKernelShark(t *testing.T) {
 	// of waiting for the CPU in red.
 	s.until("boxes of wake-ups", func() bool { return s.count(plots, boxGreen) > 50 && s.count(plots, boxRed) > 50 })
 
+	sameBoxes(t, s.picture(), dat, 18)
+
 	for x := 430; s.count(plots, markerA) < 100; x += 7 {
 		s.doubleClick(x%screenWidth, s.firstRow(topColour)+12)
 	}
@@ -75,6 +80,79 @@ func TestKernelShark(t *testing.T) {
 		if err := os.WriteFile(name, s.shot(), 0o644); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// sameBoxes holds the boxes of a task that KernelShark has drawn over the whole length of a
+// file against those of the time line of package lab/timeline. Nearer than three points to
+// the end of a box nothing is compared, as both draw a line there. What KernelShark frames in
+// red is not compared: it does that also while a kernel thread sleeps in the state I.
+func sameBoxes(t *testing.T, img image.Image, dat string, pid int32) {
+	t.Helper()
+	has := func(x, y int, c color.RGBA) bool { return color.RGBAModel.Convert(img.At(x, y)) == c }
+	row, most, from, to := 0, 0, 0, 0
+	for y := plots.Min.Y; y < plots.Max.Y; y++ {
+		n, first, last := 0, 0, 0
+		for x := plots.Min.X; x < plots.Max.X; x++ {
+			if has(x, y, boxGreen) || has(x, y, boxRed) {
+				n++
+			}
+			if has(x, y, color.RGBA{0, 0, 0, 255}) {
+				last = x
+				if first == 0 {
+					first = x
+				}
+			}
+		}
+		if n > most {
+			row, most = y, n
+		}
+		if y < plots.Min.Y+30 && last-first > to-from { // the axis is above all plots
+			from, to = first, last
+		}
+	}
+	var begin, end uint64 = 1 << 63, 0
+	var periods timeline.Periods
+	for buffer := range 2 {
+		line, err := timeline.OpenBuffer(dat, buffer, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := line.Info()
+		begin, end = min(begin, in.First), max(end, in.Last)
+		if buffer == 0 {
+			periods = line.Periods(pid)
+		}
+		if err := line.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	scale := float64(to-from) / float64(end-begin)
+	within := func(list []timeline.Period, x int) (inside, near bool) {
+		for _, p := range list {
+			a, b := float64(from)+float64(p.From-begin)*scale, float64(from)+float64(p.To-begin)*scale
+			inside = inside || float64(x) > a && float64(x) < b
+			near = near || math.Abs(float64(x)-a) < 3 || math.Abs(float64(x)-b) < 3
+		}
+		return inside, near
+	}
+	compared, green := 0, 0
+	for x := from; x < to; x++ {
+		woken, near := within(periods.Woken, x)
+		if near {
+			continue
+		}
+		compared++
+		if woken {
+			green++
+		}
+		if has(x, row, boxGreen) != woken {
+			t.Errorf("at point %d of %d…%d KernelShark draws green: %v, and the time line says woken: %v", x, from, to, !woken, woken)
+		}
+	}
+	t.Logf("%d points compared, %d of them within a wake-up", compared, green)
+	if green < 100 || compared-green < 100 {
+		t.Errorf("only %d points were compared, %d of them green", compared, green)
 	}
 }
 
