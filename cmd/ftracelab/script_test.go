@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,11 +21,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"ftracelab": main, "escapes": tryEscapes})
+	testscript.Main(m, map[string]func(){"ftracelab": transcribed, "escapes": tryEscapes})
 }
 
 // TestSessions replays docs/sessions: each is a page of documentation and a
-// test at once.
+// test at once. What readers see of it, docs/sessions/NAME.md, is what it prints.
 func TestSessions(t *testing.T) {
 	dir, files := "../../docs/sessions", []string(nil)
 	if testing.Short() { // those with commands of all kinds
@@ -33,7 +34,15 @@ func TestSessions(t *testing.T) {
 			files = append(files, "../../docs/sessions/"+name+".txtar")
 		}
 	}
+	tr := &transcripts{dir: t.TempDir()}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			slices.Sort(tr.ran)
+			checkSessionPages(t, tr.dir, tr.ran)
+		}
+	})
 	testscript.Run(t, testscript.Params{
+		Setup:               tr.setup,
 		Dir:                 dir,
 		Files:               files,
 		RequireExplicitExec: true,
