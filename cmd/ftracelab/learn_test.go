@@ -17,6 +17,23 @@ import (
 
 const lessonDocs = "../../docs/lessons"
 
+// TestTenQuestions runs the command of each question: what is quoted stands there.
+func TestTenQuestions(t *testing.T) {
+	index, err := lessons.Index()
+	if err != nil || len(index) != 10 {
+		t.Fatal(len(index), err)
+	}
+	for _, e := range index {
+		var out, said strings.Builder
+		if status := run(t.Context(), []string{"step", "--url", e.Place, "--view", e.View}, strings.NewReader(""), &out, &said); status != 0 {
+			t.Errorf("%s: %s", e.Place, said.String())
+		}
+		if words := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(words, e.Quote) {
+			t.Errorf("%s does not show %q but\n%s", e.Place, e.Quote, words)
+		}
+	}
+}
+
 // What each lesson claims is what the engine does: its pictures and answers, its solution,
 // and that its typical mistakes are refused with the words that it names.
 func TestLessons(t *testing.T) {

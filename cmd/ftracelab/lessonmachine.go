@@ -56,7 +56,7 @@ func bootLesson(flags []string) (lessons.Machine, error) {
 	cfg := l.shellConfig(f.lab.cpus)
 	cfg.Stdout, cfg.Stderr = m, m
 	cfg.Seed, cfg.Memory = f.lab.seed, int(f.memory)
-	cfg.Command = m.command
+	cfg.Command, cfg.Within = m.command, breathing
 	sleep := cfg.Sleep
 	cfg.Sleep = func(ctx context.Context, d time.Duration) error {
 		if err := m.sleep(d); err != nil {

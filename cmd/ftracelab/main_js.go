@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	stepping "ftracelab/lab"
 	"ftracelab/lab/lessons"
 	"ftracelab/lab/web/answer"
 	"ftracelab/machine"
@@ -18,6 +19,7 @@ import (
 // simulated machine: the shell, the lessons and the steps that need one. It has no command
 // line, as each command makes it larger.
 func main() {
+	stepping.UseConsole(bootConsole)
 	s := &pageServer{ctx: context.Background()}
 	calls := answer.Calls()
 	for name, call := range map[string]answer.Call{
@@ -94,7 +96,7 @@ func (s *pageServer) shell(args []string) (any, error) {
 	cfg.Seed = f.lab.seed
 	cfg.History = strings.Split(strings.TrimSpace(args[2]), "\n")
 	cfg.Keep = func(line string) { answer.Say("history", line) }
-	cfg.Command = func([]string) { breathe() }
+	cfg.Command, cfg.Within = func([]string) { breathe() }, breathing
 	cfg.Sleep = func(ctx context.Context, d time.Duration) error {
 		return l.run(breathing(ctx), machine.Time(d.Nanoseconds()))
 	}

@@ -186,6 +186,39 @@ func TestLessons(t *testing.T) {
 	w.quiet()
 }
 
+// question finds a place of the page and what is quoted of it in docs/lessons/README.md.
+var question = regexp.MustCompile(`(?s)--view (\S+)` + "`.*?`#(step/\\S+)`" + `.*?> (.*?)\n`)
+
+// TestQuestions opens the place of each of the ten questions: what is quoted stands there,
+// and its lesson can be opened as well.
+func TestQuestions(t *testing.T) {
+	w := lab(t, "lessons", look{1280, "light"})
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := question.FindAllStringSubmatch(string(text), -1)
+	if len(found) != 10 {
+		t.Fatalf("%d places of questions", len(found))
+	}
+	for _, m := range found {
+		view, place, quote := m[1], m[2], m[3]
+		eval[any](w, fmt.Sprintf("location.hash = %q; true", "#"+place))
+		w.until(fmt.Sprintf("document.getElementById('line')?.textContent.includes(%q)", strings.TrimPrefix(place, "step/")))
+		if view != "step" {
+			eval[any](w, fmt.Sprintf(`(() => { const b = [...document.querySelectorAll(".views label")].find(l => l.textContent.trim() === %q).querySelector("input"); if (!b.checked) b.click(); return true; })()`, view))
+			w.until(fmt.Sprintf(`[...document.querySelectorAll(".pictures section")].some(s => s.ariaLabel === %q)`, view))
+			w.press("t") // as text
+			w.until(`document.querySelector(".pictures pre") !== null`)
+		}
+		shown := eval[string](w, `[...document.querySelectorAll(".told, .pictures pre")].map(e => e.textContent).join(" ")`)
+		if !strings.Contains(strings.Join(strings.Fields(shown), " "), quote) {
+			t.Errorf("%s does not show %q but\n%s", place, quote, shown)
+		}
+	}
+	w.quiet()
+}
+
 // TestShell types a session: completion, history, an endless command that Ctrl-C ends.
 func TestShell(t *testing.T) {
 	w := lab(t, "shell", look{1280, "light"})
@@ -197,10 +230,22 @@ func TestShell(t *testing.T) {
 	w.until(screen + `.includes("# tracer: function_graph")`)
 	typed("while true; do echo x > trace_marker; done\r")
 	w.do(chromedp.Sleep(300 * time.Millisecond))
-	eval[any](w, `document.querySelector(".xterm-helper-textarea").dispatchEvent(new KeyboardEvent("keydown", { key: "c", code: "KeyC", keyCode: 67, ctrlKey: true, bubbles: true })); true`)
-	typed("echo status=$?\r")
-	w.until(screen + `.includes("status=130")`)
+	interrupt := func(n int) {
+		t.Helper()
+		eval[any](w, `document.querySelector(".xterm-helper-textarea").dispatchEvent(new KeyboardEvent("keydown", { key: "c", code: "KeyC", keyCode: 67, ctrlKey: true, bubbles: true })); true`)
+		typed(fmt.Sprintf("echo %d-status=$?\r", n))
+		w.until(screen + fmt.Sprintf(`.includes("%d-status=130")`, n))
+	}
+	interrupt(0)
 	w.picture("shell", look{1280, "light"})
+	// Ctrl-C ends what is one command for the shell, and the shell goes on.
+	for n, endless := range []string{
+		"sleep 1000", "sleep 1000 | cat", "while :; do x=1; done", "for ((;;)); do ((i++)); done", "awk 'BEGIN { while (1) i++ }'", "cat trace_pipe", "yes",
+	} {
+		typed(endless + "\r")
+		w.do(chromedp.Sleep(500 * time.Millisecond))
+		interrupt(n + 1)
+	}
 	w.quiet()
 }
 
@@ -260,6 +305,18 @@ func TestTimeline(t *testing.T) {
 	click("Mark B")
 	w.until(`document.querySelector(".marks").textContent.includes("from A to B")`)
 	eval[any](w, `document.querySelector(".timeline details").open = true; [...document.querySelector("#tl-kinds").options].forEach(o => o.selected = o.textContent.startsWith("sched/sched_switch ")); true`)
+	times := func(of string) []string {
+		t.Helper()
+		eval[any](w, fmt.Sprintf(`(() => { const s = document.querySelector("#tl-times"); s.value = %q; s.dispatchEvent(new Event("change")); return true; })()`, of))
+		w.until(fmt.Sprintf(`document.querySelector(".timeline th").textContent === %q && document.querySelector(".timeline td").textContent.endsWith(" s") === %v`, map[string]string{"clock": "Time", "first": "Since the first"}[of], of == "first"))
+		return eval[[]string](w, `[...document.querySelectorAll(".timeline tbody tr")].map(r => r.cells[0].textContent)`)
+	}
+	for _, at := range times("clock") {
+		if !strings.Contains(string(printed), " "+at+": ") {
+			t.Errorf("report prints no event at %s", at)
+		}
+	}
+	times("first")
 	click("Keep only what is chosen")
 	w.until(`document.querySelector(".timeline [role=status]").textContent.includes("are kept")`)
 	w.until(`[...document.querySelectorAll(".timeline tbody tr")].every(r => r.cells[3].textContent === "sched_switch")`)
@@ -267,6 +324,27 @@ func TestTimeline(t *testing.T) {
 	click("Plot the chosen tasks")
 	w.do(chromedp.Sleep(time.Second))
 	w.picture("timeline", look{1280, "light"})
+	w.quiet()
+}
+
+// TestInstances opens a trace.dat with an instance, and chooses the instance.
+func TestInstances(t *testing.T) {
+	w := lab(t, "timeline", look{1280, "light"})
+	if _, err := ftracelab("run", "mix", "--out", "inst.dat", "--instance", "calls", "--set", "set_event=sched", "--set", "instances/calls/set_event=irq", "--duration", "100ms"); err != nil {
+		t.Fatal(err)
+	}
+	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, "inst.dat")}))
+	first := `document.querySelector(".timeline tbody tr")?.cells[3].textContent`
+	w.until(first + `?.startsWith("sched_")`)
+	if got := w.text("label[for=buffer]") + w.text("#buffer"); !strings.Contains(got, "The events of") || !strings.Contains(got, "calls") {
+		t.Errorf("the choice of a buffer is %q", got)
+	}
+	eval[any](w, `(() => { const s = document.querySelector("#buffer"); s.value = "1"; s.dispatchEvent(new Event("change")); return true; })()`)
+	w.until(first + `?.startsWith("irq_") || ` + first + `?.startsWith("softirq_")`)
+	if got := eval[string](w, `document.querySelector("#buffer").selectedOptions[0].textContent`); got != "calls" {
+		t.Errorf("%q is chosen", got)
+	}
+	w.picture("timeline-instance", look{1280, "light"})
 	w.quiet()
 }
 

@@ -386,6 +386,9 @@ func (sh *Shell) exec(ctx context.Context, args []string) error {
 }
 
 func (sh *Shell) execCommand(ctx context.Context, hc interp.HandlerContext, args []string) int {
+	if sh.cfg.Within != nil {
+		ctx = sh.cfg.Within(ctx)
+	}
 	return newCall(ctx, sh, hc, strings.TrimPrefix(args[0], ownPrefix), args[1:]).dispatch()
 }
 

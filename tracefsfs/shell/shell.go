@@ -54,6 +54,10 @@ type Config struct {
 	// some here. The commands of a pipeline run beside each other, and so may
 	// calls of Command.
 	Command func(args []string)
+	// Within gives the context in which one of the lab's commands runs, from the one that
+	// it would run in; nil leaves that as it is. A page, in which Ctrl-C is seen only while
+	// no command computes, gives one that lets the page run whenever it is asked.
+	Within func(context.Context) context.Context
 	// Now is the simulated time of day, for date. nil is the epoch.
 	Now func() time.Time
 	// Machine is what modprobe, chrt and so on act on; nil is none.

@@ -29,13 +29,19 @@ async function show() {
   if (!shown.has(module)) shown.set(module, document.createElement("div"));
   const element = shown.get(module);
   if (main.firstChild !== element || main.childNodes.length !== 1) main.replaceChildren(element);
-  await module.show(element, where, part);
+  element.querySelector(":scope > .fault")?.remove();
+  try {
+    await module.show(element, where, part);
+  } catch (err) {
+    element.prepend(sentence(`This part does not work: ${err.message}`));
+  }
   document.documentElement.classList.add("ready");
 }
 
 function sentence(text) {
   const p = document.createElement("p");
   p.setAttribute("role", "alert");
+  p.className = "fault";
   p.textContent = text;
   return p;
 }

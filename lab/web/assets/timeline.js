@@ -12,6 +12,8 @@ export async function mount(element, source) {
   const [info, bytes] = await Promise.all([source.info(), source.columns()]);
   const n = info.events;
   counter = info.counter;
+  begin = BigInt(info.begin);
+  absolute = false;
   const d = {
     n, info, source,
     time: new Float64Array(bytes, 0, n), pid: new Int32Array(bytes, 8 * n, n),
@@ -33,7 +35,18 @@ function lower(list, value, at = (i) => list[i], from = 0) {
 
 let counter = false; // the clock of the file counts something other than ns
 
-const seconds = (ns) => (counter ? ns.toFixed(0) : `${(ns / 1e9).toFixed(6)} s`);
+let begin = 0n; // the time of the first event
+let absolute = false; // times are those of the clock, not since the first event
+
+// seconds is a time in ns since the first event, as it is shown. Times of the clock are
+// rounded to µs as trace-cmd report does it.
+function seconds(ns) {
+  if (!absolute) return counter ? ns.toFixed(0) : `${(ns / 1e9).toFixed(6)} s`;
+  const at = begin + BigInt(Math.round(ns));
+  if (counter) return String(at);
+  const us = (at + 500n) / 1000n;
+  return `${us / 1000000n}.${String(us % 1000000n).padStart(6, "0")}`;
+}
 
 function span(ns) {
   if (counter) return ns.toFixed(0);
@@ -101,6 +114,10 @@ class Timeline {
     this.markers = el("p", { class: "marks", "aria-live": "polite" });
     this.body = el("tbody");
     this.slider = el("input", { type: "range", min: 0, "aria-label": "Where the list begins", oninput: () => { this.top = Number(this.slider.value); this.list(); } });
+    const clock = this.info.clock ? `of the clock ${visible(this.info.clock)}` : "as trace-cmd report prints them";
+    this.times = el("select", { id: "tl-times", onchange: () => this.timesOf(this.times.value === "clock") },
+      el("option", { value: "first" }, "since the first event"), el("option", { value: "clock" }, clock));
+    this.head = el("th", { scope: "col" }, "Since the first");
     this.text = el("input", { type: "search", id: "tl-text", spellcheck: "false", onkeydown: (e) => { if (e.key === "Enter") this.search(e.shiftKey); } });
     const choose = (id, rows) => el("select", { id, multiple: true, size: 4 }, ...rows.map(([value, text]) => el("option", { value }, visible(text))));
     this.cpuBox = choose("tl-cpus", this.info.cpus.map((c) => [c, `CPU ${c}`]));
@@ -110,11 +127,12 @@ class Timeline {
     element.replaceChildren(el("div", { class: "timeline" },
       el("p", {}, `${this.n.toLocaleString("en")} events in ${span(this.length)} on ${this.info.cpus.length} CPUs, ${this.info.tasks.length} tasks. ${visible(this.info.notes.join("; "))}`),
       el("div", { class: "bar" }, button("+", () => this.zoom(0.5), "Zoom in"), button("−", () => this.zoom(2), "Zoom out"), button("All", () => this.view(0, this.length)), button("To the event", () => this.toEvent()),
-        button("Mark A", () => this.mark("A")), button("Mark B", () => this.mark("B")), button("A to B", () => this.between())),
+        button("Mark A", () => this.mark("A")), button("Mark B", () => this.mark("B")), button("A to B", () => this.between()),
+        el("label", { for: "tl-times" }, "Times "), this.times),
       this.canvas, this.markers,
       el("div", { class: "bar" }, el("label", { for: "tl-text" }, "Search "), this.text, button("Next", () => this.search(false)), button("Previous", () => this.search(true))),
       this.said,
-      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, ...["Since the first", "CPU", "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
+      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, this.head, ...["CPU", "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
       el("details", {}, el("summary", {}, "Filters, and plots of tasks"),
         el("div", { class: "bar filters" }, labelled("tl-cpus", "CPUs", this.cpuBox), labelled("tl-tasks", "Tasks", this.pidBox), labelled("tl-kinds", "Events", this.kindBox)),
         el("div", { class: "bar" }, button("Keep only what is chosen", () => this.filter(false)), button("… and holds the text of the search", () => this.filter(true)), button("Keep all", () => this.filter(null)),
@@ -200,11 +218,24 @@ class Timeline {
     if (this.count) this.select(this.event(this.bound(this.row(this.selected) + by)), focus);
   }
 
+  timesOf(clock) {
+    absolute = clock;
+    this.head.textContent = clock ? "Time" : "Since the first";
+    this.tell();
+    this.list();
+    this.draw();
+  }
+
   mark(name) {
     this.marks[name] = this.time[this.selected];
+    this.tell();
+    this.draw();
+  }
+
+  // tell says where the markers are.
+  tell() {
     const { A, B } = this.marks;
     this.markers.textContent = [A !== null ? `A at ${seconds(A)}` : "", B !== null ? `B at ${seconds(B)}` : "", A !== null && B !== null ? `from A to B ${span(B - A)}` : ""].filter(Boolean).join(", ");
-    this.draw();
   }
 
   between() {

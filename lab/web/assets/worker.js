@@ -9,7 +9,7 @@ globalThis.ftracelabReady = () => ready();
 globalThis.ftracelabSay = (kind, text) => postMessage({ say: kind, text });
 let lastWords = "";
 files.said = (text) => {
-  lastWords = (lastWords + text).slice(-4000);
+  lastWords = (lastWords + text).slice(-65536);
   postMessage({ say: "stderr", text });
 };
 
@@ -18,7 +18,8 @@ async function load(file) {
   go.argv = ["ftracelab", "serve"];
   go.exit = (code) => {
     const fault = /^(panic|fatal error|runtime|ftracelab): .*/m.exec(lastWords);
-    ended(`the program has ended with status ${code}${fault ? `: ${fault[0]}` : ""}`);
+    if (/out of memory/.test(lastWords)) ended("the program has no memory left, and has ended; what was in it is gone, the rest of the page goes on");
+    else ended(`the program has ended with status ${code}${fault ? `: ${fault[0]}` : ""}`);
   };
   const { instance } = await WebAssembly.instantiateStreaming(unpacked(file, "application/wasm"), go.importObject);
   go.run(instance).catch((err) => ended(err.message));

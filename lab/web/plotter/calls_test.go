@@ -65,8 +65,14 @@ func TestCalls(t *testing.T) {
 		ask("periods", "1")
 	}
 	for _, bad := range [][]string{
-		{"timeline", file, "2"}, {"timeline", file, "x"}, {"timeline", file + "x", "-1"}, {"rows", "a", "1"}, {"search", "a", "b", "false", "{}"},
-		{"search", "a", "1", "false", "{"}, {"filter", "["}, {"periods", "99999999999"},
+		{"timeline", file, "2"},
+		{"timeline", file, "x"},
+		{"timeline", file + "x", "-1"},
+		{"rows", "a", "1"},
+		{"search", "a", "b", "false", "{}"},
+		{"search", "a", "1", "false", "{"},
+		{"filter", "["},
+		{"periods", "99999999999"},
 	} {
 		if _, err := calls[bad[0]](bad[1:]); err == nil {
 			t.Errorf("%q has an answer", bad)
