@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ftracelab/machine"
+	"ftracelab/unwind"
 	"ftracelab/unwind/sampler"
 	"ftracelab/workload"
 )
@@ -19,6 +20,7 @@ type sampleFlags struct {
 	seed     uint64
 	duration time.Duration
 	period   time.Duration
+	unwind   string
 }
 
 // maxSample bounds the simulated time of sample.
@@ -53,6 +55,7 @@ read this text.`,
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
 	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time")
 	fl.DurationVar(&f.period, "period", 100*time.Microsecond, "how long a CPU runs until it is sampled again")
+	fl.StringVar(&f.unwind, unwindFlag, "", unwindUsage)
 	return cmd
 }
 
@@ -65,6 +68,10 @@ func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenari
 	case f.period < time.Duration(sampler.MinPeriod) || f.period > f.duration:
 		return usageError{fmt.Errorf("--period %v: want %v to the duration", f.period, time.Duration(sampler.MinPeriod))}
 	}
+	how, err := unwind.ParseConfig(f.unwind)
+	if err != nil {
+		return usageError{fmt.Errorf("--%s: %w", unwindFlag, err)}
+	}
 	sc, err := workload.Find(scenario)
 	if err != nil {
 		return usageError{err}
@@ -76,7 +83,7 @@ func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenari
 	if err := sc.Start(m); err != nil {
 		return err
 	}
-	s, err := sampler.New(m, sampler.Config{Period: machine.Time(f.period)})
+	s, err := sampler.New(m, sampler.Config{Unwind: how, Period: machine.Time(f.period)})
 	if err != nil {
 		return err
 	}
