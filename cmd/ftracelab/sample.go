@@ -35,9 +35,10 @@ func sampleCommand() *cobra.Command {
 prints the samples as perf script --no-merge-callchains does for perf record
 --call-graph fp,defer: a sample has its kernel stack and a cookie, and the user stack
 is a block of its own, once for all samples of a stay in the kernel. estimate and report
-read this text.`,
+--join --folded read this text.`,
 		Example: `  ftracelab sample --period 50us > samples.txt
-  ftracelab estimate samples.txt`,
+  ftracelab estimate samples.txt
+  ftracelab report --join --folded samples.txt`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scenario := ""
