@@ -26,6 +26,7 @@ import (
 	"ftracelab/tracer/record"
 	"ftracelab/tracer/rv"
 	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // Config is what a kernel fixes when it is built or booted; everything else is
@@ -49,6 +50,9 @@ type Config struct {
 	DeferredUnwind bool
 	// Unwind says how. Its CPUs are those of the machine.
 	Unwind unwind.Config
+	// UserStacks is how user stacks are walked: the methods in the order in which they are
+	// tried. None means frame pointers, as in 6.12.
+	UserStacks []user.Method
 	// Files is where uprobes find their files. If it is nil, only the files that a
 	// simulated task has mapped exist.
 	Files dynevent.UserFiles
@@ -170,6 +174,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	if cfg.DeferredUnwind {
 		cfg.Unwind.CPUs = len(m.CPUs())
 		ft.unwind = unwind.NewDeferred(cfg.Unwind)
+		ft.unwind.SetMethods(cfg.UserStacks)
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})
 	ft.users = functions.NewUsers(m, ft.graph, ft.changed)

@@ -93,6 +93,7 @@ func (ft *Ftrace) newInstance(name string) (*Instance, error) {
 		emptied:  make([]uint64, cpus),
 		expanded: name != "",
 		percent:  defaultPercent,
+		walker:   user.Walker{Methods: ft.cfg.UserStacks},
 	}
 	tr.hists = hist.NewInstance(histEnv{tr}, &ft.hists)
 	tr.histStack = tr.moment.histStack

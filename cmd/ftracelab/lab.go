@@ -34,6 +34,7 @@ type labFlags struct {
 	own      bool
 	instance []string
 	set      []string
+	program  programFlags
 
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
 	console io.Writer                   // tracer.Config.Console
@@ -60,6 +61,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.slots, "return-slots", 0, "a kernel with the tracer return of 2008, which uses so many slots (1…32); the patch as it was posted has 1")
 	fl.BoolVar(&f.own, "own-files", false, "add the folder ftracelab, which no kernel has: what return hooks and tasks with deferred user stacks keep, as text")
 	fl.StringArrayVar(&f.instance, "instance", nil, "make the folder instances/NAME, before --set")
+	f.program.register(fl)
 	fl.StringArrayVar(&f.set, "set", nil, "write VALUE to a tracefs file before the run: FILE=VALUE")
 }
 
@@ -117,6 +119,9 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 		}
 		cfg.Stackmap.Bits = bits
 	}
+	if err := f.program.configure(&cfg); err != nil {
+		return nil, err
+	}
 	s, err := workload.Find(scenario)
 	if err != nil {
 		return nil, usageError{err}
@@ -126,6 +131,9 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 		return nil, usageError{err}
 	}
 	if err := s.Start(m); err != nil {
+		return nil, err
+	}
+	if err := f.program.start(m, f.console); err != nil {
 		return nil, err
 	}
 	ft, err := tracer.New(m, cfg)

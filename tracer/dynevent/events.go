@@ -40,6 +40,8 @@ type Events struct {
 // asked after the kernel's own.
 func New(host Host, files UserFiles, design FprobeDesign, more ...*Kind) *Events {
 	d := &Events{host: host, machine: host.Machine(), types: host.Types(), files: files}
+	// Which places a task has passed is no question of how the kernel walks stacks.
+	d.walker.Methods = []user.Method{user.EhFrame, user.FramePointer}
 	d.synthetic.kind = synthKind()
 	d.kinds = append([]*Kind{eprobeEvents, d.synthetic.kind, kprobeEvents, fprobeEvents, uprobeEvents}, more...)
 	d.newKprobes()

@@ -14,12 +14,13 @@
 //	32-bit x86      CFA fp+8    RA at CFA-4   FP at CFA-8
 //	s390x           no frame pointer; a word at sp leads to the caller's sp (the back chain)
 //
-// SFrame has a table that says it for each instruction. See package sframe.
+// SFrame has a table that says it for each instruction. See package sframe. For comparison
+// there is also .eh_frame, which knows all registers; see package ehframe.
 //
 // A walk never fails. It returns what it found, and a [Stop] that says why it found no
 // more. It ends because every frame has to lie above the one before it, and because the
 // number of addresses is limited. It reads at most three words per frame, and each of
-// these reads may fault.
+// these reads may fault; by .eh_frame it may read more.
 //
 // Kernel: kernel/unwind/user.c of Linux 6.17. SFrame was only proposed.
 package user

@@ -12,8 +12,8 @@ const (
 	WrongDirection             // the next frame would not lie above this one
 	Misaligned                 // the frame is not on a word boundary
 	Fault                      // the stack could not be read there
-	NoFrameData                // SFrame has no row for the address, and no method is left
-	BadFrameData               // SFrame's row for the address has no meaning
+	NoFrameData                // no table has a row for the address, and no method is left
+	BadFrameData               // the row for the address has no meaning
 	NoRegister                 // the caller is in a register that is not known
 	BadAddress                 // the return address cannot be one (s390x)
 )

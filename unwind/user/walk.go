@@ -2,6 +2,7 @@ package user
 
 import (
 	"ftracelab/machine"
+	"ftracelab/unwind/ehframe"
 	"ftracelab/unwind/sframe"
 )
 
@@ -11,6 +12,7 @@ type Method uint8
 const (
 	FramePointer Method = iota // the program keeps frame pointers (s390x: back chains)
 	SFrame                     // the program's file has a table
+	EhFrame                    // the program's file has the table of debuggers; no kernel reads it
 )
 
 // Walker walks the stacks of one program. The zero value walks by the frame pointers of
@@ -19,18 +21,28 @@ type Walker struct {
 	Arch Arch
 
 	// Methods are tried in this order at every frame. The next one is tried only where
-	// SFrame has no row for an address. No methods means FramePointer.
+	// SFrame or EhFrame has no row for an address. No methods means FramePointer.
 	Methods []Method
 
-	// Objects are what SFrame looks addresses up in; they do not overlap.
+	// Objects are what SFrame and EhFrame look addresses up in; they do not overlap. A
+	// stack that is an [AddressSpace] has objects of its own, which are taken instead.
 	Objects []Object
 }
 
-// Object is the code of a mapped file that has frame data.
+// Object is the code of a mapped file that has frame data. A walk does not change it.
 type Object struct {
-	Start, End uint64          // its addresses in memory
-	Bias       uint64          // what its addresses in memory are above those in the file
-	Frames     *sframe.Section // not changed by a walk
+	Start, End uint64           // its addresses in memory
+	Bias       uint64           // what its addresses in memory are above those in the file
+	Frames     *sframe.Section  // nil: it has none
+	EhFrames   *ehframe.Section // nil: it has none
+}
+
+// AddressSpace is the memory of a task that knows what is mapped: programs differ in their
+// frame data, and two of them may lie at the same addresses.
+type AddressSpace interface {
+	machine.UserMemory
+	// Objects are the task's files with frame data. The caller does not change them.
+	Objects() []Object
 }
 
 // Regs are the registers of the innermost frame.
@@ -52,9 +64,11 @@ type walk struct {
 	*Walker
 	*arch
 	mem        machine.UserMemory
+	objects    []Object
 	ip, sp, fp uint64
-	regs       Regs // of the innermost frame
-	top        bool // at the innermost frame
+	regs       Regs          // of the innermost frame
+	top        bool          // at the innermost frame
+	known      *ehframe.Regs // what the frames before have left of the registers; nil: only sp and fp
 }
 
 // Walk appends the user stack at regs to dst, innermost first, at most limit entries:
@@ -65,7 +79,10 @@ func (w *Walker) Walk(dst []uint64, regs Regs, mem machine.UserMemory, limit int
 	if mem == nil {
 		return dst, NoUser
 	}
-	s := walk{Walker: w, arch: &archs[w.Arch], mem: mem, ip: regs.IP, sp: regs.SP, fp: regs.FP, regs: regs, top: true}
+	s := walk{Walker: w, arch: &archs[w.Arch], mem: mem, objects: w.Objects, ip: regs.IP, sp: regs.SP, fp: regs.FP, regs: regs, top: true}
+	if space, ok := mem.(AddressSpace); ok {
+		s.objects = space.Objects()
+	}
 	for range limit {
 		dst = append(dst, s.ip)
 		limit--
@@ -99,6 +116,11 @@ func (s *walk) next() Stop {
 				return s.apply(&rule)
 			}
 			return why
+		case m == EhFrame:
+			if why := s.byEhFrame(); why != NoFrameData {
+				return why
+			}
+			continue
 		case s.backChain:
 			return s.alongBackChain()
 		case s.top && s.regs.Entry:
@@ -112,9 +134,9 @@ func (s *walk) next() Stop {
 // row finds the rule that SFrame has for the current address. The return address is
 // looked up as it is, not the call before it.
 func (s *walk) row() (sframe.Rule, Stop) {
-	for i := range s.Objects {
-		o := &s.Objects[i]
-		if s.ip < o.Start || s.ip >= o.End || o.Frames.Arch != s.sframe {
+	for i := range s.objects {
+		o := &s.objects[i]
+		if s.ip < o.Start || s.ip >= o.End || o.Frames == nil || o.Frames.Arch != s.sframe {
 			continue
 		}
 		f, row, err := o.Frames.Find(s.ip - o.Bias)
@@ -144,13 +166,9 @@ func (s *walk) apply(r *sframe.Rule) Stop {
 	if why != found {
 		return why
 	}
-	// Only a function that has not used the stack at all may have its caller's sp.
 	sp := cfa - s.cfaAbove
-	if sp < s.sp || sp == s.sp && !s.top {
-		return WrongDirection
-	}
-	if cfa%s.word != 0 {
-		return Misaligned
+	if why := s.upwards(cfa, sp); why != found {
+		return why
 	}
 	ra := r.RA
 	if ra.Kept {
@@ -166,7 +184,19 @@ func (s *walk) apply(r *sframe.Rule) Stop {
 			return why
 		}
 	}
-	s.ip, s.sp, s.fp = ip&^s.signature, sp, fp
+	s.ip, s.sp, s.fp, s.known = ip&^s.signature, sp, fp, nil
+	return found
+}
+
+// upwards sees to it that a walk ends: only a function that has not used the stack at all
+// may have its caller's sp.
+func (s *walk) upwards(cfa, sp uint64) Stop {
+	if sp < s.sp || sp == s.sp && !s.top {
+		return WrongDirection
+	}
+	if cfa%s.word != 0 {
+		return Misaligned
+	}
 	return found
 }
 
