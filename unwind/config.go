@@ -32,6 +32,9 @@ type Config struct {
 	// Cookies is how a cookie is made of a CPU and a count.
 	Cookies cookie.Layout
 
+	// Methods are how the stacks of 64-bit programs are walked, see [user.Walker].
+	Methods []user.Method
+
 	// Cache512 has room for 512 addresses, as the revisions until the spring of 2025 had,
 	// and not for those that fit into a page with their header.
 	Cache512 bool
@@ -66,7 +69,7 @@ func (c Config) walker() user.Walker {
 	if c.Word32 {
 		return compatWalker
 	}
-	return user.Walker{}
+	return user.Walker{Methods: c.Methods}
 }
 
 var compatWalker = user.Walker{Arch: user.I386}

@@ -3,6 +3,7 @@ package unwind
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,7 +31,7 @@ func TestParseConfig(t *testing.T) {
 		"cookies=january": variants["January 2025"], "cache=page,cache=512": variants["cache of 512"],
 		"compat=walk,cache=512": {WalkCompat: true, Cache512: true},
 	} {
-		if got, err := ParseConfig(text); err != nil || got != want {
+		if got, err := ParseConfig(text); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
@@ -48,7 +49,7 @@ func FuzzParseConfig(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if c, err := ParseConfig(text); err != nil && c != (Config{}) {
+		if c, err := ParseConfig(text); err != nil && !reflect.DeepEqual(c, Config{}) {
 			t.Errorf("%q: %+v and %v", text, c, err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -160,5 +161,23 @@ func TestJoinAcrossLosses(t *testing.T) {
 	t.Logf("%v; %d stays joined", &sum, joined)
 	if joined < 300 || sum.Events[join.Lost] < 10 {
 		t.Errorf("%d stays joined, %d events lost", joined, sum.Events[join.Lost])
+	}
+}
+
+// TestDeferredProgram: --user-stacks also says how stacks are walked later. A program without
+// frame pointers has deeper stacks by SFrame, and its frames are in its file.
+func TestDeferredProgram(t *testing.T) {
+	program, err := filepath.Abs("../../workload/program/testdata/sample.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := func(method string) int {
+		dir := filepath.Join(t.TempDir(), method)
+		must(t, "run", "--program", program, "--user-stacks", method, "--unwind-deferred", "--set", "options/userstacktrace_delay=1",
+			"--set", "set_event=exceptions:page_fault_user inode_cache", "--duration", "20ms", "--out", dir)
+		return strings.Count(must(t, "report", "--join", dir), " => "+program+"[+0x")
+	}
+	if fp, table := frames("fp"), frames("sframe"); fp == 0 || table < 2*fp {
+		t.Errorf("%d frames by frame pointers, %d by SFrame", fp, table)
 	}
 }
