@@ -33,7 +33,7 @@ type Image struct {
 	imports   map[uint64]string // the functions of libraries, by the word that has their address
 	entry     uint64
 	main      uint64 // 0: not known
-	dynamic   bool // its libraries are not part of it
+	dynamic   bool   // its libraries are not part of it
 	objects   []user.Object
 }
 
@@ -53,6 +53,8 @@ type function struct {
 const (
 	maxCode      = 256 << 20
 	maxFunctions = 1 << 20
+	maxSegments  = 64
+	maxTables    = 64
 )
 
 // libInode is the inode of the library. That of the file is made of its path, so that it
@@ -124,6 +126,9 @@ func Read(r io.ReaderAt, path string) (*Image, error) {
 // load reads the segments that are loaded.
 func (im *Image) load(f *elf.File) error {
 	const page = 4096
+	if len(f.Progs) > maxSegments {
+		return fmt.Errorf("%d segments are more than %d", len(f.Progs), maxSegments)
+	}
 	total := uint64(0)
 	for n, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || p.Memsz == 0 {
@@ -237,10 +242,14 @@ func (im *Image) relocations(f *elf.File) {
 	if err != nil {
 		return
 	}
+	tables := 0
 	for _, s := range f.Sections {
 		const size = 24
 		if s.Type != elf.SHT_RELA || s.Size > maxCode {
 			continue
+		}
+		if tables++; tables > maxTables {
+			return
 		}
 		b, err := s.Data()
 		if err != nil {
