@@ -286,3 +286,27 @@ func (im *Image) Name(addr uint64) string {
 	}
 	return fmt.Sprintf("%s+0x%x", f.name, addr-f.start)
 }
+
+// AtOffset gives the address of code that lies at an offset in the file.
+func (im *Image) AtOffset(offset uint64) (addr uint64, ok bool) {
+	for _, m := range im.Maps {
+		if m.Path == im.Path && offset >= m.Offset && offset-m.Offset < m.End-m.Start && im.at(m.Start+offset-m.Offset) != nil {
+			return m.Start + offset - m.Offset, true
+		}
+	}
+	return 0, false
+}
+
+// AtMapping gives the address of code that lies so far behind the start of the mapping it is
+// in, as the option sym-userobj prints it.
+func (im *Image) AtMapping(offset uint64) (addr uint64, ok bool) {
+	for _, m := range im.Maps {
+		if m.Path == im.Path && offset < m.End-m.Start && im.at(m.Start+offset) != nil {
+			return m.Start + offset, true
+		}
+	}
+	return 0, false
+}
+
+// Inode is what the simulated machine takes for the file's inode.
+func (im *Image) Inode() uint64 { return im.Maps[0].Inode }
