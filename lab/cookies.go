@@ -116,7 +116,7 @@ var (
 
 // cookies lets a task go into the kernel a few times, with events on the way.
 func (p *player) cookies() {
-	s := &stay{player: p, d: unwind.NewDeferred(2), time: 1000}
+	s := &stay{player: p, d: unwind.NewDeferred(unwind.Config{CPUs: 2}), time: 1000}
 	s.work = &unwind.Work{Func: func(_ *unwind.Task, stack []uint64, id cookie.ID) {
 		if s.lose {
 			s.lose = false
@@ -131,6 +131,10 @@ func (p *player) cookies() {
 	t := &machine.Task{PID: 100, TGID: 100, Comm: "cat"}
 	program(t)
 	s.task = s.d.NewTask(t)
+	p.values = map[string]func() uint64{
+		"lost":    func() uint64 { return uint64(s.lost) },
+		"records": func() uint64 { return uint64(len(s.happened)) },
+	}
 	p.copy, p.can, p.do = s.moment, s.acts, s.act
 	s.note(Happening{Kind: InUser, What: "cat runs"})
 	p.begin("The task cat runs in user space on cpu 0. Two events of the kernel are on, and the options userstacktrace and userstacktrace_delay: each event wants the user stack, but takes only a cookie.")

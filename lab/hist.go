@@ -92,6 +92,10 @@ func (p *player) hist() {
 		}
 		mo.Hist = &s
 	}
+	p.values = map[string]func() uint64{
+		"hits": m.Hits, "drops": m.Drops,
+		"keys": func() uint64 { return uint64(m.Len()) },
+	}
 	p.begin(fmt.Sprintf("The trigger hist:keys=pid:vals=runtime:sort=hitcount.descending:size=128 was written to the event sched_stat_runtime. Its table is empty: %d elements, and twice as many slots.", state.Elements))
 	event := func(pid, runtime int) (made, ok bool) {
 		e, made := m.Insert(pidKey(pid))

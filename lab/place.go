@@ -28,7 +28,7 @@ type Choice struct {
 type Act byte
 
 // The acts. An interrupt comes only in a lower context than its own, and writes one
-// event. A reader comes only between two events. Other and Empty belong to the race of
+// event. Consume and Page come only between two events, as one step each. Other and Empty belong to the race of
 // two CPUs in the stack map, Migrate and NMIs to a task's stay in the kernel.
 const (
 	SoftIRQ Act = 's'
@@ -39,6 +39,11 @@ const (
 	Other   Act = 'c' // the other CPU goes on
 	Empty   Act = 'z' // somebody empties the stack map
 	Migrate Act = 'm' // the task goes on on the other CPU
+
+	// A reader on another CPU makes its next operation, wherever the writer is. If it is
+	// not in a call, it begins one that takes an event, or one that takes a page.
+	Beside     Act = 'a'
+	BesidePage Act = 'b'
 )
 
 func (a Act) String() string {
@@ -59,8 +64,25 @@ func (a Act) String() string {
 		return "reset"
 	case Migrate:
 		return "migration"
+	case Beside:
+		return "reader step"
+	case BesidePage:
+		return "page reader step"
 	}
 	return "?"
+}
+
+// ParseActs reads the letters of acts, as they stand in a place.
+func ParseActs(letters string) ([]Act, error) {
+	var acts []Act
+	for _, c := range []byte(letters) {
+		a := Act(c)
+		if a.String() == "?" {
+			return nil, fmt.Errorf("lab: nothing is called %q; there are s, i, n, r, p, c, z, m, a and b", c)
+		}
+		acts = append(acts, a)
+	}
+	return acts, nil
 }
 
 // MaxChoices is how many choices a Place may hold.
@@ -173,5 +195,5 @@ func parseChoice(s string) (Choice, error) {
 			return Choice{n, act}, nil
 		}
 	}
-	return Choice{}, fmt.Errorf("lab: place: choice %q; it is the number of a step and one of s (softirq), i (irq), n (nmi), r (a reader takes an event), p (a reader takes a page), c (the other CPU goes on), z (the map is reset), m (the task moves to the other CPU)", s)
+	return Choice{}, fmt.Errorf("lab: place: choice %q; it is the number of a step and one of s (softirq), i (irq), n (nmi), r (a reader takes an event), p (a reader takes a page), c (the other CPU goes on), z (the map is reset), m (the task moves to the other CPU), a (a reader beside the writer makes its next operation), b (the same for a reader of pages)", s)
 }

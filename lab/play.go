@@ -1,8 +1,9 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"ftracelab/ringbuf"
 	"ftracelab/stackmap"
@@ -20,37 +21,62 @@ type Kind uint32
 
 // The kinds. A step may be of several.
 const (
-	PageEnd    Kind = 1 << iota // an event does not fit on its page
-	Overwrite                   // the oldest page is given up
-	Swap                        // the reader has exchanged its page
-	Lost                        // an event was not written
-	Commit                      // what has been written became readable
-	Nested                      // in an interrupt of a writer
-	Miss                        // a stack was not in the map
-	Hit                         // it was
-	Drop                        // it was not, and there was no room for it
-	Push                        // a call is on the shadow stack
-	Pop                         // it has returned
-	Overrun                     // there was no room for it
-	Duplicate                   // a stack is in the map twice
-	Gravestone                  // a slot is claimed, and there is nothing to put into it
-	Reset                       // the stack map is emptied
-	Retry                       // a compare-and-swap has failed
-	Cookie                      // a stay in the kernel gets its cookie
-	Join                        // a user stack comes for the events that wait for it
+	PageEnd Kind = 1 << iota
+	Overwrite
+	Swap
+	Lost
+	Commit
+	Nested
+	Miss
+	Hit
+	Drop
+	Push
+	Pop
+	Overrun
+	Duplicate
+	Gravestone
+	Reset
+	Retry
+	Cookie
+	Join
+	Left
+	SwapFails
+	Spin
 )
 
-// kindNames are the names of the kinds, in the order of their bits.
-var kindNames = []string{"page-end", "overwrite", "swap", "lost", "commit", "nested", "miss", "hit", "drop", "push", "pop", "overrun", "duplicate", "gravestone", "reset", "retry", "cookie", "join"}
+// kinds are the names of the kinds, in the order of their bits, and what they mean.
+var kinds = []struct{ name, about string }{
+	{"page-end", "an event does not fit on its page"},
+	{"overwrite", "the oldest page is given up"},
+	{"swap", "the reader has exchanged its page"},
+	{"lost", "an event was not written, or the record of a stack"},
+	{"commit", "what has been written became readable"},
+	{"nested", "in an interrupt of a writer"},
+	{"miss", "a stack was not in the map"},
+	{"hit", "it was"},
+	{"drop", "it was not, and there was no room for it"},
+	{"push", "a call is on the shadow stack"},
+	{"pop", "it has returned"},
+	{"overrun", "there was no room for it"},
+	{"duplicate", "a stack is in the map twice"},
+	{"gravestone", "a slot is claimed, and there is nothing to put into it"},
+	{"reset", "the stack map is emptied, or a histogram"},
+	{"retry", "a compare-and-swap has failed"},
+	{"cookie", "a stay in the kernel gets its cookie"},
+	{"join", "a user stack comes for the events that wait for it"},
+	{"left", "a finished event is left to an outer writer to be made readable"},
+	{"swap-fails", "the reader's exchange of pages has failed"},
+	{"spin", "the reader waits for a writer that moves the head"},
+}
 
 // ParseKind returns the kind of that name.
 func ParseKind(name string) (Kind, error) {
-	for i, s := range kindNames {
-		if s == name {
+	for i, k := range kinds {
+		if k.name == name {
 			return 1 << i, nil
 		}
 	}
-	return 0, fmt.Errorf("lab: no kind of step %q; there are %v", name, kindNames)
+	return 0, fmt.Errorf("lab: no kind of step %q; there are %s", name, strings.Join(KindNames(), ", "))
 }
 
 // A Run is what Play has seen.
@@ -107,7 +133,9 @@ type ShadowState struct {
 	Calls   []string // the functions that have not returned, the outermost first
 }
 
-// Play runs the scenario of p with its choices to the end.
+// Play runs the scenario of p with its choices to the end. Another step of a run that was
+// played just now comes sooner: its list of steps is kept, so that the way to the step
+// needs no words, and ends there. The caller must not change Steps.
 //
 // An error says that there is no such step, or that a choice is not possible where
 // it stands.
@@ -124,18 +152,24 @@ func Play(p Place) (*Run, error) {
 		}
 		p.Step = len(r.Steps)
 	}
-	pl := &player{place: p}
+	steps, known := recentLists.get(p)
+	pl := &player{place: p, listed: known}
 	sc.play(pl)
-	switch {
-	case pl.err != nil:
-		return nil, pl.err
-	case pl.next < len(p.Choices):
-		return nil, fmt.Errorf("lab: choice %d%c: the run ends after step %d", p.Choices[pl.next].After, byte(p.Choices[pl.next].Do), len(pl.steps))
-	case !pl.moment.snapshot:
-		return nil, fmt.Errorf("lab: step %d: %s has %d steps with these choices", p.Step, p.Scenario, len(pl.steps))
+	if !known {
+		steps = pl.steps[:len(pl.steps):len(pl.steps)]
 	}
-	pl.moment.Total = len(pl.steps)
-	return &Run{Place: p, Steps: pl.steps, Moment: pl.moment}, nil
+	switch {
+	case pl.err != nil && !errors.Is(pl.err, errEnough):
+		return nil, pl.err
+	case pl.next < len(p.Choices) && !known:
+		return nil, fmt.Errorf("lab: choice %d%c: the run ends after step %d", p.Choices[pl.next].After, byte(p.Choices[pl.next].Do), len(steps))
+	}
+	recentLists.put(p, steps)
+	if !pl.moment.snapshot {
+		return nil, fmt.Errorf("lab: step %d: %s has %d steps with these choices", p.Step, p.Scenario, len(steps))
+	}
+	pl.moment.Total = len(steps)
+	return &Run{Place: p, Steps: steps, Moment: pl.moment}, nil
 }
 
 // Next is the place of the first step after r's whose kind is one of k, or before
@@ -158,9 +192,12 @@ func (r *Run) Next(k Kind, back bool) (Place, bool) {
 type player struct {
 	place  Place
 	next   int // the choice that comes next
+	made   int // steps so far
 	steps  []Step
+	listed bool // the steps are known, and need not be listed again
 	moment Moment
 	err    error
+	ending bool // what happens now is what nobody has chosen: a reader ends its call
 
 	// Of the scenario that is played: what to copy into a moment, what can be
 	// chosen, and how it is done.
@@ -168,8 +205,17 @@ type player struct {
 	can  func() []Act
 	do   func(Act)
 
-	bytes *written // who wrote which byte, if somebody asks
+	// values are the numbers of the state that a condition may compare, and key is a hash
+	// of all that decides what can happen next, without times; nil: there is none.
+	values map[string]func() uint64
+	key    func() uint64
+
+	// look is told of each step, if somebody looks.
+	look func(n int, st Step)
 }
+
+// errEnough ends a run of which everything has been seen.
+var errEnough = errors.New("lab: enough")
 
 // sentence says what a step means.
 type sentence struct{ why, kernel string }
@@ -180,20 +226,41 @@ func (p *player) step(who, what string, k Kind, s sentence) {
 		return
 	}
 	st := Step{who, what, k}
-	p.steps = append(p.steps, st)
+	p.made++
+	if !p.listed {
+		p.steps = append(p.steps, st)
+	}
 	p.reached(st, s)
 }
 
+// passes counts a step of which nobody wants to know, and says so. Where the words for
+// a step cost time it is asked before.
+func (p *player) passes() bool {
+	if p.err != nil {
+		return true
+	}
+	n := p.made + 1
+	if !p.listed || p.look != nil || n == p.place.Step || p.next < len(p.place.Choices) && p.place.Choices[p.next].After == n {
+		return false
+	}
+	p.made = n
+	return true
+}
+
 func (p *player) reached(st Step, s sentence) {
-	n := len(p.steps)
-	if p.bytes != nil {
-		p.bytes.look(p, n)
+	n := p.made
+	if p.look != nil {
+		p.look(n, st)
 	}
 	if n == p.place.Step {
 		p.moment = Moment{Place: p.place, Step: st, Why: s.why, Kernel: s.kernel, snapshot: true}
 		p.copy(&p.moment)
 		if p.can != nil {
 			p.moment.Can = p.can()
+		}
+		if p.listed && p.look == nil {
+			p.err = errEnough
+			return
 		}
 	}
 	for p.err == nil && p.next < len(p.place.Choices) && p.place.Choices[p.next].After == n {
@@ -225,4 +292,20 @@ func (p *player) begin(why string) {
 }
 
 // KindNames are the names of the kinds, as ParseKind reads them.
-func KindNames() []string { return slices.Clone(kindNames) }
+func KindNames() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// KindAbout says in a few words what the kind of that name is; "" if there is none.
+func KindAbout(name string) string {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.about
+		}
+	}
+	return ""
+}

@@ -77,6 +77,23 @@ func (p *player) race() {
 		}
 		show(mo)
 	}
+	p.key = func() uint64 {
+		h := hasher(turn)
+		for _, r := range both {
+			h.add(len(r.left), 0)
+			if r.look != nil {
+				op, slot, _ := r.look.Next()
+				h.add(int(op)+1, int(slot))
+			}
+			if r.stale {
+				h.add(1)
+			}
+		}
+		for s := range m.Slots() {
+			h.add(int(s.ID), int(s.Key), len(s.IPs), int(s.Ref))
+		}
+		return uint64(h)
+	}
 	p.can = func() []Act {
 		var acts []Act
 		if !both[1-turn].done() {

@@ -12,6 +12,7 @@ import (
 type story struct {
 	begin string // what is there before the first step
 	cfg   ringbuf.Config
+	fill  int // events that are written before
 	tell  func(*ring)
 }
 
@@ -21,8 +22,10 @@ type ring struct {
 	b    *ringbuf.Buffer
 	now  uint64
 	who  []ringbuf.Context // those who are writing, the outermost first
+	at   []int             // steps of each of them; the first is of the story
 	got  []string          // by the reader
 	page []byte
+	side beside
 }
 
 // Names of the contexts, as steps show them.
@@ -33,7 +36,7 @@ var contexts = map[ringbuf.Context]string{
 var interrupts = map[Act]ringbuf.Context{SoftIRQ: ringbuf.SoftIRQ, IRQ: ringbuf.IRQ, NMI: ringbuf.NMI}
 
 func (p *player) ring(s story) {
-	r := &ring{player: p, now: 1000}
+	r := &ring{player: p, now: 1000, at: []int{0}}
 	cfg := s.cfg
 	cfg.CPUs = 1
 	cfg.Clock = func(int) uint64 { r.now += 10; return r.now }
@@ -44,11 +47,19 @@ func (p *player) ring(s story) {
 	}
 	r.b, r.page = b, make([]byte, b.SubbufSize())
 	p.copy, p.can, p.do = r.moment, r.acts, r.act
+	p.key, p.values = r.key, r.numbers()
+	for range s.fill {
+		r.fill()
+	}
 	b.Interrupt(0, func(at ringbuf.Point) {
-		p.step(r.name(), "point "+at.String(), r.kind(at), points[at])
+		r.at[len(r.at)-1]++
+		if !p.passes() {
+			p.step(r.name(), "point "+at.String(), r.kind(at), points[at])
+		}
 	})
 	p.begin(s.begin)
 	s.tell(r)
+	r.finishBeside()
 	b.Interrupt(0, nil)
 }
 
@@ -68,10 +79,13 @@ func (r *ring) acts() []Act {
 			acts = append(acts, a)
 		}
 	}
+	if r.side.next != nil {
+		return append(acts, Beside)
+	}
 	if len(r.who) == 0 {
 		acts = append(acts, Consume, Page)
 	}
-	return acts
+	return append(acts, Beside, BesidePage)
 }
 
 func (r *ring) act(a Act) {
@@ -80,6 +94,8 @@ func (r *ring) act(a Act) {
 		r.consume()
 	case Page:
 		r.readPage()
+	case Beside, BesidePage:
+		r.beside(a == BesidePage)
 	default:
 		r.write(interrupts[a], contexts[interrupts[a]]+"!")
 	}
@@ -117,15 +133,22 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	nested := Kind(0)
 	if len(r.who) > 0 {
 		nested = Nested
+		r.at = append(r.at, 0)
 	}
 	r.who = append(r.who, ctx)
 	// The last step of an event stands behind it: a reader may come there.
-	leave := func() { r.who = r.who[:len(r.who)-1] }
+	leave := func() {
+		r.who = r.who[:len(r.who)-1]
+		if nested != 0 {
+			r.at = r.at[:len(r.at)-1]
+		}
+	}
 	who := contexts[ctx]
-	r.step(who, fmt.Sprintf("begins an event of %d bytes", len(text)), nested, sayBegin)
+	r.step1(func() { r.step(who, fmt.Sprintf("begins an event of %d bytes", len(text)), nested, sayBegin) })
 	e, err := r.b.Reserve(0, ctx, len(text))
 	if err != nil {
 		leave()
+		r.at[len(r.at)-1]++
 	}
 	switch {
 	case errors.Is(err, ringbuf.ErrFull):
@@ -138,9 +161,9 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 		r.step(who, "is refused: "+err.Error(), nested|Lost, sayRefused)
 		return
 	}
-	r.step(who, "has reserved its room", nested, sayReserved)
+	r.step1(func() { r.step(who, "has reserved its room", nested, sayReserved) })
 	copy(e.Data, text)
-	r.step(who, "has filled it with "+fmt.Sprintf("%q", text), nested, sayFilled)
+	r.step1(func() { r.step(who, "has filled it with "+fmt.Sprintf("%q", text), nested, sayFilled) })
 	if discard {
 		r.b.Discard(0, e)
 		leave()
@@ -149,41 +172,72 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	}
 	r.b.Commit(0, e)
 	leave()
-	k, say := nested, sayNestedEnd
+	k, say := nested|Left, sayNestedEnd
 	if nested == 0 {
 		k, say = Commit, sayEnd
 	}
-	r.step(who, "has committed it", k, say)
+	r.step1(func() { r.step(who, "has committed it", k, say) })
+}
+
+// step1 counts a step of a writer, and lets it be told if anybody wants to know.
+func (r *ring) step1(tell func()) {
+	r.at[len(r.at)-1]++
+	if !r.passes() {
+		tell()
+	}
+}
+
+// fill writes an event that no step shows.
+func (r *ring) fill() {
+	text := fmt.Sprintf("ev %05d", r.wrote())
+	e, err := r.b.Reserve(0, ringbuf.Normal, len(text))
+	if err != nil {
+		r.err = err
+		return
+	}
+	copy(e.Data, text)
+	r.b.Commit(0, e)
 }
 
 // pause lets time pass.
 func (r *ring) pause(ns uint64) { r.now += ns }
 
 func (r *ring) consume() {
+	r.finishBeside()
+	what, k, say := r.takeEvent()
+	r.step("reader", what, k, say)
+}
+
+func (r *ring) readPage() {
+	r.finishBeside()
+	what, k, say := r.takePage()
+	r.step("reader", what, k, say)
+}
+
+// takeEvent lets the reader take one event.
+func (r *ring) takeEvent() (what string, k Kind, say sentence) {
 	before := r.readerPage()
 	e, ok := r.b.Consume(0)
 	if !ok {
-		r.step("reader", "finds nothing", 0, sayEmpty)
-		return
+		return "finds nothing", 0, sayEmpty
 	}
 	text := fmt.Sprintf("%d: %q", e.Time, e.Data)
-	k := Kind(0)
 	if e.Lost > 0 {
 		text += fmt.Sprintf(", %d lost before", e.Lost)
 	}
 	r.got = append(r.got, text)
-	say := sayConsumed
+	say = sayConsumed
 	if r.readerPage() != before {
 		k, say = Swap, saySwapped
 	}
-	r.step("reader", "takes the event "+text, k, say)
+	return "takes the event " + text, k, say
 }
 
-func (r *ring) readPage() {
+// takePage lets the reader take a page.
+func (r *ring) takePage() (what string, k Kind, say sentence) {
 	before := r.readerPage()
 	if !r.b.ReadPage(0, r.page, false) {
-		r.step("reader", "finds nothing", 0, sayEmpty)
-		return
+		return "finds nothing", 0, sayEmpty
 	}
 	n := 0
 	if p, err := ringbuf.ReadPageImage(r.page); err == nil {
@@ -194,11 +248,11 @@ func (r *ring) readPage() {
 		}
 	}
 	r.got = append(r.got, fmt.Sprintf("a page with %d events", n))
-	k, say := Kind(0), sayPartly
+	say = sayPartly
 	if r.readerPage() != before {
 		k, say = Swap, saySwapped
 	}
-	r.step("reader", fmt.Sprintf("takes a page with %d events", n), k, say)
+	return fmt.Sprintf("takes a page with %d events", n), k, say
 }
 
-func (r *ring) readerPage() int { return r.b.Diagram(0).Pages[0].ID }
+func (r *ring) readerPage() int { return r.b.Outline(0).Pages[0].ID }

@@ -17,6 +17,7 @@ func Scenarios() []Scenario {
 		{"overwrite", "What is lost when the ring is full, and what is a reader safe from?", func(p *player) { p.ring(overwriteStory) }},
 		{"swap", "Why does a reader exchange its page with one of the ring?", func(p *player) { p.ring(swapStory) }},
 		{"nested", "How can an interrupt write while another event is half written?", func(p *player) { p.ring(nestedStory) }},
+		{"beside", "Who gets the oldest page if a reader and the writer want it at the same time?", func(p *player) { p.ring(besideStory) }},
 		{"full", "What happens with overwriting off when there is no room?", func(p *player) { p.ring(fullStory) }},
 		{"storm", "Ten thousand events, to walk far and back again.", func(p *player) { p.ring(stormStory) }},
 		{"probe", "How does a stack become an id, and when is it dropped?", (*player).stackmap},

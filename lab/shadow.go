@@ -42,6 +42,11 @@ func (p *player) shadow() {
 	p.copy = func(m *Moment) {
 		m.Shadow = &ShadowState{Words: stack.Words(nil), Depth: stack.Depth(), Overrun: stack.Overrun(), Calls: slices.Clone(calls)}
 	}
+	p.values = map[string]func() uint64{
+		"depth":   func() uint64 { return uint64(stack.Depth()) },
+		"overrun": func() uint64 { return uint64(stack.Overrun()) },
+		"words":   func() uint64 { return uint64(len(stack.Words(nil))) },
+	}
 	cpu := &machine.CPU{Current: &machine.Task{PID: 1}, Time: 1000}
 	p.begin("The shadow stack of a task is empty. User 0 (function_graph) wants every return; user 1 (an fprobe) only that of vfs_read, and keeps a word for it.")
 

@@ -61,6 +61,13 @@ func (p *player) emptyMap() (*stackmap.Map, *MapState) {
 		names[c.addr], names[c.addr+0x10] = c.name, c.name+"+0x10"
 	}
 	state := &MapState{Size: 2 << cfg.Bits, Probes: cfg.Probes, Names: names}
+	stat := func(get func(stackmap.Stats) uint64) func() uint64 {
+		return func() uint64 { return get(m.Stats()) }
+	}
+	p.values = map[string]func() uint64{
+		"entries": stat(func(s stackmap.Stats) uint64 { return uint64(s.Entries) }),
+		"drops":   stat(func(s stackmap.Stats) uint64 { return uint64(s.Drops) }),
+	}
 	p.copy = func(mo *Moment) {
 		s := *state
 		s.Slots = slices.Collect(m.Slots())

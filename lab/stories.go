@@ -13,9 +13,9 @@ import (
 func small(n int) ringbuf.Config { return ringbuf.Config{Size: n * 48, SubbufSize: 64} }
 
 var eventStory = story{
-	"A sub-buffer of 256 bytes is empty. A task is going to write events of different sizes.",
-	ringbuf.Config{Size: 2 * 240, SubbufSize: 256},
-	func(r *ring) {
+	begin: "A sub-buffer of 256 bytes is empty. A task is going to write events of different sizes.",
+	cfg:   ringbuf.Config{Size: 2 * 240, SubbufSize: 256},
+	tell: func(r *ring) {
 		r.write(ringbuf.Normal, "four")
 		r.write(ringbuf.Normal, "nine byte")
 		r.pause(200_000_000)
@@ -26,24 +26,24 @@ var eventStory = story{
 }
 
 var commitStory = story{
-	"The ring is empty: commit, tail and head are at the same place.",
-	small(3),
-	func(r *ring) {
+	begin: "The ring is empty: commit, tail and head are at the same place.",
+	cfg:   small(3),
+	tell: func(r *ring) {
 		r.write(ringbuf.Normal, "one.....")
 		r.write(ringbuf.Normal, "two.....")
 	},
 }
 
 var crossingStory = story{
-	"The ring has three pages of 48 bytes. Three events of 16 bytes fit on each.",
-	small(3),
-	func(r *ring) { r.events(6) },
+	begin: "The ring has three pages of 48 bytes. Three events of 16 bytes fit on each.",
+	cfg:   small(3),
+	tell:  func(r *ring) { r.events(6) },
 }
 
 var overwriteStory = story{
-	"The ring has three pages, and the reader one more. The writer will come round to the oldest.",
-	small(3),
-	func(r *ring) {
+	begin: "The ring has three pages, and the reader one more. The writer will come round to the oldest.",
+	cfg:   small(3),
+	tell: func(r *ring) {
 		r.events(9)
 		r.consume()
 		r.events(9)
@@ -53,9 +53,9 @@ var overwriteStory = story{
 }
 
 var swapStory = story{
-	"The ring has two pages, and the reader holds a third one, which is empty.",
-	small(2),
-	func(r *ring) {
+	begin: "The ring has two pages, and the reader holds a third one, which is empty.",
+	cfg:   small(2),
+	tell: func(r *ring) {
 		r.events(5)
 		r.readPage()
 		r.events(5)
@@ -65,18 +65,24 @@ var swapStory = story{
 }
 
 var nestedStory = story{
-	"A task is going to write two events. Choose after which step an interrupt comes; it writes one as well.",
-	ringbuf.Config{Size: 2 * 112, SubbufSize: 128},
-	func(r *ring) {
+	begin: "A task is going to write two events. Choose after which step an interrupt comes; it writes one as well.",
+	cfg:   ringbuf.Config{Size: 2 * 112, SubbufSize: 128},
+	tell: func(r *ring) {
 		r.write(ringbuf.Normal, "one.")
 		r.write(ringbuf.Normal, "two.")
 	},
 }
 
+var besideStory = story{
+	begin: "The ring has two pages, both full, and the reader holds a third one, which is empty. A task is going to write four events, for which it has to give up the oldest page. A reader on another CPU makes one operation at each choice, wherever the writer is.",
+	cfg:   small(2), fill: 6,
+	tell: func(r *ring) { r.events(4) },
+}
+
 var fullStory = story{
-	"The ring has two pages, and overwriting is off (options/overwrite is 0).",
-	ringbuf.Config{Size: 2 * 48, SubbufSize: 64, NoOverwrite: true},
-	func(r *ring) {
+	begin: "The ring has two pages, and overwriting is off (options/overwrite is 0).",
+	cfg:   ringbuf.Config{Size: 2 * 48, SubbufSize: 64, NoOverwrite: true},
+	tell: func(r *ring) {
 		r.events(9)
 		r.readPage()
 		r.events(2)
@@ -84,9 +90,9 @@ var fullStory = story{
 }
 
 var stormStory = story{
-	"The ring has eight pages of 4,080 bytes. Ten thousand events follow.",
-	ringbuf.Config{Size: 8 * 4080},
-	func(r *ring) { r.events(10_000) },
+	begin: "The ring has eight pages of 4,080 bytes. Ten thousand events follow.",
+	cfg:   ringbuf.Config{Size: 8 * 4080},
+	tell:  func(r *ring) { r.events(10_000) },
 }
 
 // events writes n events of 8 bytes.

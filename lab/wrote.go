@@ -52,7 +52,8 @@ func Wrote(p Place, id, offset int) (Place, error) {
 	}
 	w := &written{id: id, offset: offset, step: -1}
 	sc, _ := find(p.Scenario)
-	pl := &player{place: r.Place, bytes: w}
+	pl := &player{place: r.Place, listed: true}
+	pl.look = func(n int, _ Step) { w.look(pl, n) }
 	sc.play(pl)
 	if w.step < 0 {
 		return p, fmt.Errorf("lab: nobody has written byte %d of page %d up to step %d", offset, id, r.Place.Step)

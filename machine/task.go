@@ -1,6 +1,10 @@
 package machine
 
-import "fmt"
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
 
 // Task is a process, a thread or a kernel thread.
 type Task struct {
@@ -10,6 +14,7 @@ type Task struct {
 	Policy    Policy
 	UID       int
 	Kernel    bool // kernel thread: no user stack
+	Compat    bool // its program has words of 32 bits (i386)
 	Parent    *Task
 	User      UserRegs
 	Memory    UserMemory
@@ -112,8 +117,32 @@ type UserMemory interface {
 // Mapping is a part of a task's address space (one line of /proc/PID/maps).
 type Mapping struct {
 	Start, End, Offset uint64
-	Inode              uint64
+	Inode              uint64 // 0: no file
+	Dev                uint32 // of the file: major<<20 | minor
 	Path               string
+}
+
+// At is what a mapping has at an address: the offset in its file. Memory without a file is
+// named by the address itself, except for what the kernel maps on its own, such as [vdso].
+//
+// Kernel: vm_pgoff of struct vm_area_struct, which counts from address 0 for private memory
+// without a file.
+func (m *Mapping) At(addr uint64) uint64 {
+	if m.Inode == 0 && !strings.HasPrefix(m.Path, "[v") {
+		return addr
+	}
+	return addr - m.Start + m.Offset
+}
+
+// Mapping returns what t has mapped at an address; nil if that is nothing.
+//
+// Kernel: vma_lookup, include/linux/mm.h.
+func (t *Task) Mapping(addr uint64) *Mapping {
+	n := sort.Search(len(t.Maps), func(n int) bool { return t.Maps[n].End > addr })
+	if n == len(t.Maps) || t.Maps[n].Start > addr {
+		return nil
+	}
+	return &t.Maps[n]
 }
 
 // Place is a place in a file that a task has mapped.

@@ -188,7 +188,7 @@ type cpuBuffer struct {
 	lastSpare   *subbuf       // memory that has become spare last
 	freeIDs     []uint32
 	mapping     *Mapping // see Map
-	readHook    func(readPoint)
+	readHook    func(ReadPoint)
 	waitAny     waitQueue
 	waitFull    waitQueue
 }

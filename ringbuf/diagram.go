@@ -9,7 +9,7 @@ import (
 // Diagram is the ring of one CPU at a moment, to look at and to draw; it is a
 // copy.
 type Diagram struct {
-	Pages       []PageState // the reader page, then the ring from its head on
+	Pages       []PageState // the page outside of the ring, which is the reader's, then the ring from its head on
 	Open        []OpenEvent // reserved and not ended, the outermost first
 	BeforeStamp uint64      // time of the last attempt to write
 	WriteStamp  uint64      // time of the last event written; if it differs from BeforeStamp, somebody is between B and D
@@ -38,10 +38,17 @@ type OpenEvent struct {
 // Diagram copies the state of the ring of cpu. It changes nothing.
 //
 // It is for the goroutine that writes (between two events, inside one, or in an
-// interrupt at a Point), or while it does not write.
-func (b *Buffer) Diagram(cpu int) Diagram {
-	c := b.readers(cpu)
-	defer c.lock.Unlock()
+// interrupt at a Point), or while it does not write. While a reader stands at
+// ReadTaken, the page outside of the ring is not the reader's yet, and the reader's is
+// in the ring.
+func (b *Buffer) Diagram(cpu int) Diagram { return b.diagram(cpu, true) }
+
+// Outline is Diagram without Events and Bytes, which take nearly all of its time.
+func (b *Buffer) Outline(cpu int) Diagram { return b.diagram(cpu, false) }
+
+func (b *Buffer) diagram(cpu int, data bool) Diagram {
+	c, done := b.look(cpu)
+	defer done()
 	c.settle()
 	s := Diagram{BeforeStamp: c.beforeStamp, WriteStamp: c.writeStamp, Stats: c.counters()}
 	for _, e := range c.open[:c.committing] {
@@ -49,13 +56,10 @@ func (b *Buffer) Diagram(cpu int) Diagram {
 			s.Open = append(s.Open, OpenEvent{int(e.page), int(e.off)})
 		}
 	}
-	s.Pages = append(s.Pages, c.state(c.reader))
-	head := c.head
-	for n := 0; n < c.nrPages && c.before(head).next.Load()&linkFlags == linkNormal; n++ {
-		head = c.after(head) // from wherever the hint is; the head may be moving
-	}
+	head := c.headToDraw()
+	s.Pages = append(s.Pages, c.state(c.outside(head), data))
 	for p := head; ; {
-		s.Pages = append(s.Pages, c.state(p))
+		s.Pages = append(s.Pages, c.state(p, data))
 		if p = c.after(p); p == head {
 			s.Pages[1].Head = true
 			return s
@@ -63,7 +67,46 @@ func (b *Buffer) Diagram(cpu int) Diagram {
 	}
 }
 
-func (c *cpuBuffer) state(p *page) PageState {
+// headToDraw is the page to which a link with a flag leads, from wherever the hint is;
+// the head may be moving.
+func (c *cpuBuffer) headToDraw() *page {
+	head := c.head
+	for n := 0; n < c.nrPages; n++ {
+		if before := c.before(head); before.next.Load()&linkFlags != linkNormal && c.after(before) == head {
+			return head
+		}
+		head = c.after(head)
+	}
+	// A reader has exchanged the head, and has not yet said so to the page after it.
+	for p, n := c.after(c.head), 0; n <= c.nrPages; p, n = c.after(p), n+1 {
+		if p.next.Load()&linkFlags != linkNormal {
+			return c.after(p)
+		}
+	}
+	return c.after(c.head)
+}
+
+// outside is the one page that is not in the ring.
+func (c *cpuBuffer) outside(head *page) *page {
+	out := c.reader
+	for p, n := head, 0; n < c.nrPages; p, n = c.after(p), n+1 {
+		if p != c.reader {
+			continue
+		}
+		in := make(map[*page]bool, c.nrPages)
+		for q := head; !in[q]; q = c.after(q) {
+			in[q] = true
+		}
+		for _, q := range c.table {
+			if q != nil && !in[q] {
+				out = q
+			}
+		}
+	}
+	return out
+}
+
+func (c *cpuBuffer) state(p *page, data bool) PageState {
 	s := PageState{
 		Reader: p == c.reader, Commit: p == c.commitPage, Tail: p == c.tail,
 		ID: int(p.id), Next: int(p.next.Load() >> linkShift), Write: p.write,
@@ -78,6 +121,9 @@ func (c *cpuBuffer) state(p *page) PageState {
 	}
 	commit := sub.commit.Load()
 	s.Time, s.Committed, s.Entries = sub.stamp.Load(), int(commit&commitMask), int(commit>>32)
+	if !data {
+		return s
+	}
 	s.Bytes = make([]byte, PageHeaderSize+len(sub.data))
 	putPageHeader(s.Bytes, s.Time, uint64(s.Committed))
 	copy(s.Bytes[PageHeaderSize:], sub.data)

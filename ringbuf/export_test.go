@@ -195,10 +195,14 @@ func Fingerprint(b *Buffer, cpu int) uint64 {
 
 // Pause calls fn whenever a reader of cpu is at a named point. Nil ends it.
 func Pause(b *Buffer, cpu int, fn func(point string)) {
-	names := [...]string{"spin", "head", "taken", "page", "held"}
+	names := map[ReadPoint]string{ReadSpin: "spin", ReadHead: "head", ReadTaken: "taken", ReadPage: "page", ReadHeld: "held"}
 	b.writer(cpu).readHook = nil
 	if fn != nil {
-		b.writer(cpu).readHook = func(p readPoint) { fn(names[p]) }
+		b.writer(cpu).readHook = func(p ReadPoint) {
+			if name, ok := names[p]; ok {
+				fn(name)
+			}
+		}
 	}
 }
 

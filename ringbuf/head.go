@@ -64,7 +64,7 @@ func (c *cpuBuffer) findHead() *page {
 		}
 		p = c.after(p)
 		if n%c.nrPages == 0 {
-			c.atRead(readSpin)
+			c.atRead(ReadSpin)
 			runtime.Gosched()
 		}
 	}
@@ -90,9 +90,9 @@ func (c *cpuBuffer) takeHead() {
 		before, next := c.before(oldest), c.after(oldest)
 		empty.prev.Store(before.id)
 		empty.next.Store(linkTo(next, linkHead))
-		c.atRead(readHead)
+		c.atRead(ReadHead)
 		if before.next.CompareAndSwap(linkTo(oldest, linkHead), linkTo(empty, linkNormal)) {
-			c.atRead(readTaken)
+			c.atRead(ReadTaken)
 			next.prev.Store(empty.id)
 			c.head, c.reader, c.read = next, oldest, 0
 			add(&c.pagesRead, 1)
@@ -100,23 +100,6 @@ func (c *cpuBuffer) takeHead() {
 			c.lost, c.lastOverrun = c.lost+overrun-c.lastOverrun, overrun
 			return
 		}
-	}
-}
-
-// A readPoint is a place in a reader where it matters what the writer does
-// meanwhile; tests stop there.
-type readPoint uint8
-
-const (
-	readSpin  readPoint = iota // no head found: the writer is moving it
-	readHead                   // the head has been found
-	readTaken                  // the head page is out of the ring
-	readPage                   // an iterator has found the memory of a page
-	readHeld                   // and holds it
-)
-
-func (c *cpuBuffer) atRead(p readPoint) {
-	if c.readHook != nil {
-		c.readHook(p)
+		c.atRead(ReadFailed)
 	}
 }

@@ -88,9 +88,9 @@ func (it *Iter) hold(p *page) {
 		if s == nil {
 			return
 		}
-		it.c.atRead(readPage)
+		it.c.atRead(ReadPage)
 		s.held.Add(1)
-		it.c.atRead(readHeld)
+		it.c.atRead(ReadHeld)
 		if p.serial.Load() == it.serial && p.sub.Load() == s {
 			it.sub = s
 			return

@@ -31,9 +31,11 @@ func (c *cpuBuffer) readerPage() *page {
 			}
 			return p
 		}
+		c.atRead(ReadEnd)
 		if c.commitSeenAt() == p {
 			return nil
 		}
+		c.atRead(ReadCommit)
 		if c.read < p.committed() {
 			continue // committed after the first look, before the writer went on
 		}

@@ -37,6 +37,14 @@ func (b *Buffer) Stats(cpu int) Stats {
 	return s
 }
 
+// Counters are the Stats without OldestTS. They can be had at any point of a writer or a
+// reader; see Pause.
+func (b *Buffer) Counters(cpu int) Stats {
+	c, done := b.look(cpu)
+	defer done()
+	return c.counters()
+}
+
 // counters are the Stats that can be had without the head, which does not exist while the
 // writer moves it.
 func (c *cpuBuffer) counters() Stats {

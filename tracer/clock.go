@@ -46,6 +46,7 @@ func (tr *Instance) setClock(name string) error {
 	tr.clockCalls = 0
 	tr.resetBuffer()
 	tr.resetSnapshot()
+	tr.ft.inodes.reset()
 	return nil
 }
 

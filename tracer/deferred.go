@@ -19,6 +19,7 @@ import (
 // Kernel: the deferred unwinding series for ftrace, not merged; unwind explains
 // the mechanism.
 func (tr *Instance) deferStacks(on bool) error {
+	tr.ft.inodes.reset()
 	if !on {
 		if err := tr.ft.unwind.Cancel(tr.deferred); err != nil {
 			return fmt.Errorf("options/userstacktrace_delay: %w", err)
@@ -39,21 +40,38 @@ func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Com
 	if c.Current.Kernel {
 		return
 	}
-	_, cookie, err := tr.ft.unwind.Request(tr.ft.unwindTask(c.Current), c.ID, tr.deferred)
+	request := tr.ft.unwind.Request
+	if c.InNMI {
+		request = tr.ft.unwind.RequestNMI
+	}
+	_, cookie, err := request(tr.ft.unwindTask(c.Current), c.ID, tr.deferred)
 	if err != nil {
-		return // a task that exits has no user stack any more
+		return // no stack: the task exits, or the kernel cannot take one here
 	}
 	// The buffer counts what it refuses.
 	_ = record.Write(w, c.ID, contextOf(c), events.UserUnwindCookie, h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
 }
 
-// deferredStack records the stack of a stay that ends. The simulated user
-// space has no files behind its addresses, so inode and device are those of
-// memory without one.
+// deferredStack records the stack of a stay that ends, as offsets in the files that are
+// mapped. Which files these are is told by events that follow the record, as in the kernel,
+// where they happen while the record is being filled.
+//
+// Kernel: trace_user_unwind_callback of the series.
 func (tr *Instance) deferredStack(t *unwind.Task, stack []uint64, id cookie.ID) {
-	c := t.Machine.CPU()
-	tr.stack.Common, tr.stack.IPs = event.Common{PID: int32(t.Machine.PID)}, append(tr.stack.IPs[:0], stack...)
-	_ = tr.rec.UnwindStack(c.ID, ringbuf.Normal, &tr.stack, uint64(id))
+	c, s := t.Machine.CPU(), &tr.stack
+	s.Common = event.Common{PID: int32(t.Machine.PID)}
+	s.IPs, s.Inodes, s.Devs = s.IPs[:0], tr.inodes[:0], tr.devs[:0]
+	for _, ip := range stack {
+		inode, dev := record.NoInode, uint32(0)
+		if m := t.Machine.Mapping(ip); m != nil {
+			ip, inode, dev = m.At(ip), m.Inode, m.Dev
+		}
+		s.IPs, s.Inodes, s.Devs = append(s.IPs, ip), append(s.Inodes, inode), append(s.Devs, dev)
+	}
+	tr.inodes, tr.devs = s.Inodes, s.Devs
+	_ = tr.rec.UnwindStack(c.ID, ringbuf.Normal, s, uint64(id))
+	s.Inodes, s.Devs = nil, nil
+	tr.ft.tellFiles(c, t.Machine, stack)
 }
 
 // userExit runs when c is about to return to user space.

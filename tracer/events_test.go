@@ -342,3 +342,78 @@ func TestDeferredStacksOfExitingTasks(t *testing.T) {
 		t.Errorf("%d of %d tasks delivered a stack when they exited", delivered, len(exited))
 	}
 }
+
+// The addresses of a deferred stack are offsets in the files that the task has mapped, and
+// inode_cache tells each of these files once: again when tracing starts or stops, when the
+// trace is emptied, and when a tracer, a clock or the option changes. In the order of the
+// buffer it stands behind the first stack with the file.
+func TestInodeCache(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 4000, DeferredUnwind: true})
+	l.write("options/userstacktrace_delay", "1")
+	l.write("set_event", "raw_syscalls inode_cache")
+	type file struct {
+		inode uint64
+		dev   uint32
+	}
+	run := func(after string) map[file]string {
+		t.Helper()
+		l.ft.Run(20 * machine.Millisecond)
+		told, used := map[file]string{}, map[file]bool{}
+		for _, r := range l.records() {
+			switch common := event.ParseCommon(r.data); int(common.Type) {
+			case events.InodeCache.ID:
+				var c events.InodeCacheRecord
+				if err := events.InodeCache.Decode(r.data, &c); err != nil {
+					t.Fatal(err)
+				}
+				f := file{c.Inode, c.Dev}
+				if old, ok := told[f]; ok || !used[f] {
+					t.Errorf("after %s: %v is %s, told before as %q, used before: %v", after, f, c.Path, old, used[f])
+				}
+				told[f] = c.Path
+			case events.UserUnwindStack.ID:
+				var s events.UserUnwindStackRecord
+				if err := events.UserUnwindStack.Decode(r.data, &s); err != nil {
+					t.Fatal(err)
+				}
+				task := l.m.Task(int(common.PID))
+				for n, at := range s.Stack {
+					if at == 0 {
+						continue // a child that has not been in user space yet
+					}
+					f := file{s.Inodes[n], s.Dev[n]}
+					m := slices.IndexFunc(task.Maps, func(m machine.Mapping) bool {
+						return f == file{m.Inode, m.Dev} && at >= m.Offset && at-m.Offset < m.End-m.Start
+					})
+					if m < 0 {
+						t.Fatalf("task %d: %#x in %v, which it has not mapped", common.PID, at, f)
+					}
+					used[f] = true
+				}
+			}
+		}
+		return told
+	}
+	first := run("the beginning")
+	if len(first) < 3 || first[file{900, 254 << 20}] != "/lib/x86_64-linux-gnu/libc.so.6" {
+		t.Fatalf("told %v", first)
+	}
+	if again := run("nothing"); again[file{900, 254 << 20}] != "" {
+		t.Errorf("told again: %v", again)
+	}
+	for _, c := range [][]string{
+		{"tracing_on", "1"},
+		{"trace", ""},
+		{"trace_clock", "global"},
+		{"current_tracer", "function_graph", "nop"},
+		{"options/userstacktrace_delay", "0", "1"},
+	} {
+		for _, v := range c[1:] {
+			l.write(c[0], v)
+		}
+		l.records()
+		if told := run(c[0]); told[file{900, 254 << 20}] == "" {
+			t.Errorf("not told again after a change of %s", c[0])
+		}
+	}
+}

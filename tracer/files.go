@@ -180,6 +180,7 @@ func (tr *Instance) writeTracingOn(s string) error {
 	if err != nil {
 		return fmt.Errorf("tracing_on: %w", err)
 	}
+	tr.ft.inodes.reset()
 	on := n != 0
 	if on == tr.buf.Recording() {
 		return nil

@@ -48,6 +48,8 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
+	// Unwind says how. Its CPUs are those of the machine.
+	Unwind unwind.Config
 	// UserStacks is how user stacks are walked: the methods in the order in which they are
 	// tried. None means frame pointers, as in 6.12.
 	UserStacks []user.Method
@@ -99,6 +101,7 @@ type Ftrace struct {
 	types        *event.Table
 	graph        *fgraph.Graph
 	unwind       *unwind.Deferred // nil in a kernel without it
+	inodes       inodeCache
 	cmdlines     *cmdlines.Cmdlines
 	thresh       uint64 // tracing_thresh, in ns; 0: none
 	unused       unusedSysctls
@@ -169,7 +172,8 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.findProbes()
 	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
-		ft.unwind = unwind.NewDeferred(len(m.CPUs()))
+		cfg.Unwind.CPUs = len(m.CPUs())
+		ft.unwind = unwind.NewDeferred(cfg.Unwind)
 		ft.unwind.SetMethods(cfg.UserStacks)
 	}
 	ft.graph = fgraph.New(fgraph.Config{Stack: ft.shadowStack, SubtimeWord: cfg.FunctionProfiler})

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
@@ -16,11 +17,44 @@ import (
 
 // histFile is events/SYSTEM/EVENT/hist: the histograms of the event's hist triggers.
 //
-// Departure: the file hist cannot be polled.
-//
 // Kernel: event_hist_fops, kernel/trace/trace_events_hist.c.
 func (tr *Instance) histFile(t *event.Type) tracefile.Node {
-	return tr.seq("hist", 0o440, func() ([]byte, error) { return tr.hists.File(t).Show(), nil })
+	return &tracefile.File{Name: "hist", Mode: 0o440, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+		h := &histHandle{tr: tr, t: t}
+		_ = tr.locked(func() error { h.act = tr.hists.File(t).Hits(); return nil })
+		text, err := tr.seq("hist", 0o440, func() ([]byte, error) {
+			hists := tr.hists.File(t)
+			h.read = hists.Hits()
+			h.act = h.read
+			return hists.Show(), nil
+		}).Open(ctx, flags)
+		h.Handle = text
+		return h, err
+	}}
+}
+
+// histHandle is an open hist. It can be read if events were counted since it was last read,
+// and says once for each count that it has not told of (PollPri) that there are more.
+//
+// Kernel: struct hist_file_data and event_hist_poll, kernel/trace/trace_events_hist.c.
+type histHandle struct {
+	tracefile.Handle
+	tr        *Instance
+	t         *event.Type
+	read, act uint64
+}
+
+func (h *histHandle) Poll() (events tracefile.Events) {
+	_ = h.tr.locked(func() error {
+		n := h.tr.hists.File(h.t).Hits()
+		events = tracefile.Readable(n != h.read)
+		if n != h.act {
+			h.act = n
+			events |= tracefile.PollPri
+		}
+		return nil
+	})
+	return events
 }
 
 // histEnv is an instance as its hist triggers see it.

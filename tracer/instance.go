@@ -60,6 +60,8 @@ type Instance struct {
 	functionPIDs, functionNoPIDs pidlist.List
 	graph                        *fgraph.Ops  // while function_graph is current
 	deferred                     *unwind.Work // while userstacktrace_delay is on
+	inodes                       []uint64     // room for those of a deferred stack
+	devs                         []uint32
 	errors                       errorLog
 	refs                         int      // open files, of an instance that can be removed
 	pauses                       int      // see pause

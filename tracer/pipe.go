@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
+	"ftracelab/tracer/option"
 	"ftracelab/tracer/output"
 	"ftracelab/tracer/plugin"
 )
@@ -75,7 +76,7 @@ func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, rel
 		close := func() { _ = tr.locked(func() error { release(); tr.readers--; return nil }) }
 		p := p
 		p.nonBlock = flags&tracefile.NonBlock != 0
-		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait).Open(ctx, flags)
+		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait, p.poll).Open(ctx, flags)
 		if err != nil {
 			close()
 			return nil, err
@@ -140,6 +141,32 @@ func (p *pipe) wait(ctx context.Context) error {
 	}
 	p.tr.ft.Run(idleStep)
 	return nil
+}
+
+// poll says whether the buffer has something to read. A pipe of one CPU can be read once
+// that buffer is as full as buffer_percent asks, and one of all CPUs as soon as there is
+// any event.
+//
+// Kernel: trace_poll, kernel/trace/trace.c; ring_buffer_poll_wait, kernel/trace/ring_buffer.c.
+func (p *pipe) poll() tracefile.Events {
+	p.tr.ft.mu.Lock()
+	defer p.tr.ft.mu.Unlock()
+	buf := p.tr.buf
+	if p.snapshot {
+		buf = p.tr.snap.buf
+	}
+	if p.tr.opts.Has(option.Block) {
+		return tracefile.Readable(true)
+	}
+	if p.cpu >= 0 {
+		return tracefile.Readable(buf.WatermarkHit(p.cpu, int(p.tr.percent)))
+	}
+	for cpu := range buf.CPUs() {
+		if !buf.Empty(cpu) {
+			return tracefile.Readable(true)
+		}
+	}
+	return 0
 }
 
 // pipeChunk is about how much trace_pipe renders at a time.

@@ -171,6 +171,9 @@ func (tr *Instance) shown() *ringbuf.Buffer {
 //
 // Kernel: tracing_open, kernel/trace/trace.c.
 func (tr *Instance) emptyShown(cpu int) {
+	if cpu < 0 {
+		tr.ft.inodes.reset()
+	}
 	switch {
 	case cpu >= 0:
 		resetCPUs(tr.shown(), cpu)

@@ -112,6 +112,7 @@ func (tr *Instance) setTracer(name string) error {
 	if old.Reset != nil {
 		old.Reset(tr.trace())
 	}
+	tr.ft.inodes.reset()
 	if !tr.keepsBuffer(old, t) {
 		emptied := slices.Clone(tr.emptied)
 		tr.resetBuffer()

@@ -3,6 +3,7 @@ package unwind
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"syscall"
 
 	"ftracelab/machine"
@@ -10,21 +11,12 @@ import (
 	"ftracelab/unwind/user"
 )
 
-// MaxEntries is the greatest depth of a deferred stack: the entries that fit into one
-// page with its header.
-//
-// Kernel: UNWIND_MAX_ENTRIES, kernel/unwind/deferred.c.
-const MaxEntries = 510
-
 // Bits of a task's mask that belong to no work.
 const (
 	pendingBit = 1 << 0 // the walk will run before the task returns
 	usedBit    = 1 << 1 // there is something to reset on return
 	reserved   = pendingBit | usedBit
 )
-
-// MaxWorks is how many tracers can use deferred stacks at once.
-const MaxWorks = 64 - 2
 
 // Work is one tracer that wants deferred stacks.
 //
@@ -42,35 +34,19 @@ type Work struct {
 // Deferred holds the works and the count of each CPU.
 //
 // It models one machine that is stepped, and is not safe for concurrent use. In
-// the middle of a request an NMI may make a request as well; that is modelled
+// the middle of each operation an NMI may make a request; that is modelled
 // by points at which a test can have an NMI arrive.
 type Deferred struct {
-	counts []uint32 // last count used, by CPU
-	mask   uint64   // bits in use
-	works  []*Work  // newest first, the order in which they are called
+	cfg    Config
+	counts []uint64 // last count used, by CPU
+	mask   uint64   // bits in use, and those that the machine's word has not
+	works  []*Work  // newest first, the order in which they are called; a change makes a new list
 	tasks  []*Task  // for Cancel
 	walker user.Walker
 	// reading says that works are being called, in the read-side section of unwind_srcu.
 	reading bool
 
 	at func(point) // nil outside of tests
-}
-
-// point is a place in a request where an NMI can arrive.
-type point uint8
-
-const (
-	pointCookieChecked point = iota // the task has no cookie yet
-	pointCountChosen                // the count is in the task, not yet in the CPU
-	pointCounted                    // the CPU's count has moved on; the cookie has no CPU yet
-	pointMaskRead                   // the work's bit was not set
-	pointMaskSet                    // the bit is set now; the walk is not queued yet
-)
-
-func (d *Deferred) pass(p point) {
-	if d.at != nil {
-		d.at(p)
-	}
 }
 
 // Task is what is kept with a task.
@@ -85,23 +61,31 @@ type Task struct {
 	completed uint64 // works that have had the cached stack
 	id        cookie.ID
 	queued    bool // the walk is queued
+	leaving   bool // what belongs to the stay is being reset
 	cache     []uint64
 	walks     int
 }
 
-// NewDeferred returns the state of a machine with that many CPUs.
-func NewDeferred(cpus int) *Deferred {
-	return &Deferred{counts: make([]uint32, cpus), mask: reserved}
+// NewDeferred returns the state of a machine.
+func NewDeferred(cfg Config) *Deferred {
+	d := &Deferred{cfg: cfg, counts: make([]uint64, cfg.CPUs), mask: reserved, walker: cfg.walker()}
+	if cfg.Word32 {
+		d.mask |= 0xffffffff << 32
+	}
+	return d
 }
 
-// NewTask begins to keep track of t, which has just been forked.
+// NewTask begins to keep track of t, which has just been forked. It has nothing of what is
+// kept with its parent: no cookie, and no walk that is pending.
+//
+// Kernel: unwind_task_init, kernel/unwind/deferred.c.
 func (d *Deferred) NewTask(t *machine.Task) *Task {
 	task := &Task{Machine: t}
 	d.tasks = append(d.tasks, task)
 	return task
 }
 
-// Init registers w. It returns EBUSY if MaxWorks are registered already, and
+// Init registers w. It returns EBUSY if [Config.MaxWorks] are registered already, and
 // EINVAL if w is registered already or has no Func.
 //
 // Kernel: unwind_deferred_init, kernel/unwind/deferred.c.
@@ -110,7 +94,7 @@ func (d *Deferred) Init(w *Work) error {
 		return fmt.Errorf("unwind: init: %w", syscall.EINVAL)
 	}
 	if d.mask == ^uint64(0) {
-		return fmt.Errorf("unwind: init: %d works in use: %w", MaxWorks, syscall.EBUSY)
+		return fmt.Errorf("unwind: init: %d works in use: %w", d.cfg.MaxWorks(), syscall.EBUSY)
 	}
 	w.bit, w.owns = bits.TrailingZeros64(^d.mask), d
 	d.mask |= 1 << w.bit
@@ -132,20 +116,29 @@ func (d *Deferred) Cancel(w *Work) error {
 	if d.reading {
 		return fmt.Errorf("unwind: cancel inside of a callback: %w", syscall.EDEADLK)
 	}
-	for i, x := range d.works {
-		if x == w {
-			d.works = append(d.works[:i:i], d.works[i+1:]...)
-			break
-		}
-	}
-	bit := uint64(1) << w.bit
+	d.forget(d.unlink(w))
+	return nil
+}
+
+// unlink takes a work out of the list, after which it makes no requests any more, and
+// returns its bit. A walk under way on another CPU may still call it.
+func (d *Deferred) unlink(w *Work) (bit uint64) {
+	bit = 1 << w.bit
+	d.works = slices.DeleteFunc(slices.Clone(d.works), func(x *Work) bool { return x == w })
 	w.owns, w.bit = nil, -1
-	d.mask &^= bit
+	return bit
+}
+
+// forget ends a cancellation, when no walk under way can call the work any more.
+//
+// Departure: the kernel makes the bit free before it has taken it from all tasks. A work
+// that is registered in between finds it set in a task that had asked for the cancelled one.
+func (d *Deferred) forget(bit uint64) {
 	for _, t := range d.tasks {
 		t.mask &^= bit
 		t.completed &^= bit
 	}
-	return nil
+	d.mask &^= bit
 }
 
 // errRequest is made once, because requests must not allocate.
@@ -166,28 +159,46 @@ const (
 //
 // Departure: a cancelled work is refused, as the kernel intends; the kernel's own
 // test is of an unsigned number and never true. A work whose bit is above 31 gets
-// Already where the kernel's int would be 0.
+// Already where the kernel's int would be 0. While a return resets what is kept with the
+// task, requests are refused; in the kernel an NMI at that moment gets the cookie of the
+// stay that ends, and its stack comes with cookie 0. A work that another CPU cancels during
+// its request is refused; in the kernel it may leave its bit behind in the task, and who is
+// registered next has it.
 func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, cookie.ID, error) {
-	if t.Machine.Kernel || t.Exiting || w.owns != d {
+	if t.Machine.Kernel || t.Exiting || t.leaving || w.owns != d || t.Machine.Compat && !d.cfg.WalkCompat && !d.cfg.Word32 {
 		return 0, 0, errRequest
 	}
-	cookie := d.cookie(t, cpu)
 	bit := uint64(1) << w.bit
-	if t.mask&bit != 0 {
+	cookie := d.cookie(t, cpu)
+	if t.mask&bit != 0 && w.owns == d {
 		return Already, cookie, nil
 	}
 	d.pass(pointMaskRead)
+	if w.owns != d {
+		return 0, 0, errRequest
+	}
 	old := t.mask
 	t.mask |= pendingBit | bit
-	if old&(pendingBit|bit) != 0 {
-		if old&bit != 0 {
-			return Already, cookie, nil
-		}
-		return Queued, cookie, nil
+	if old&(pendingBit|bit) == 0 {
+		d.pass(pointMaskSet)
+		t.queued = true
 	}
-	d.pass(pointMaskSet)
-	t.queued = true
+	switch {
+	case w.owns != d: // the cancellation clears the bit
+		return 0, 0, errRequest
+	case old&bit != 0:
+		return Already, cookie, nil
+	}
 	return Queued, cookie, nil
+}
+
+// RequestNMI is Request in an NMI. It may interrupt every other operation on t, and another
+// request. Where [Config.NoNMI] says so, it is refused.
+func (d *Deferred) RequestNMI(t *Task, cpu int, w *Work) (int, cookie.ID, error) {
+	if d.cfg.NoNMI {
+		return 0, 0, errRequest
+	}
+	return d.Request(t, cpu, w)
 }
 
 // cookie returns the cookie of t's stay, and makes one if this is the stay's
@@ -195,10 +206,13 @@ func (d *Deferred) Request(t *Task, cpu int, w *Work) (int, cookie.ID, error) {
 //
 // Kernel: get_cookie.
 func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
+	if d.cfg.Cookies == cookie.January2025 {
+		return d.januaryCookie(t, cpu)
+	}
 	if uint32(t.id) != 0 {
 		return t.id
 	}
-	count := 1 | (d.counts[cpu] + 2)
+	count := 1 | (uint32(d.counts[cpu]) + 2)
 	d.pass(pointCookieChecked)
 	// An NMI may have set the task's count in the meantime; then it has also moved
 	// the CPU's count on. If an NMI comes between the two assignments below, it finds
@@ -206,10 +220,29 @@ func (d *Deferred) cookie(t *Task, cpu int) cookie.ID {
 	if t.id.Count() == 0 {
 		t.id = cookie.ID(count) << 32
 		d.pass(pointCountChosen)
-		d.counts[cpu] = count
+		d.counts[cpu] = uint64(count)
 		d.pass(pointCounted)
 	}
 	t.id = cookie.New(cpu, t.id.Count())
+	return t.id
+}
+
+// januaryCookie is cookie for the first layout, of which all is set at once. That takes a
+// cmpxchg of 64 bits, which a 32-bit machine may not have.
+//
+// Kernel: get_cookie of the series of January 2025.
+func (d *Deferred) januaryCookie(t *Task, cpu int) cookie.ID {
+	if t.id != 0 {
+		return t.id
+	}
+	count := d.counts[cpu] + 1
+	d.pass(pointCookieChecked)
+	if t.id == 0 {
+		t.id = cookie.January(cpu, count)
+		d.pass(pointCountChosen)
+		d.counts[cpu] = count
+		d.pass(pointCounted)
+	}
 	return t.id
 }
 
@@ -221,32 +254,61 @@ func (d *Deferred) ReturnToUser(t *Task) {
 	if t.mask == 0 {
 		return
 	}
+	for {
+		d.drain(t)
+		d.pass(pointUnqueued)
+		t.leaving = true
+		if t.mask&pendingBit == 0 {
+			break
+		}
+		t.leaving = false // an NMI has asked
+	}
+	d.pass(pointLeaving)
+	t.mask = 0
+	d.pass(pointMaskReset)
+	t.id, t.completed = 0, 0
+	t.cache = t.cache[:0]
+	d.pass(pointReset)
+	t.leaving = false
+}
+
+// drain does the walks that are queued.
+func (d *Deferred) drain(t *Task) {
 	for t.queued {
 		t.queued = false
 		d.process(t)
 	}
-	t.mask, t.completed, t.id = 0, 0, 0
-	t.cache = t.cache[:0]
 }
 
 // process walks the stack, unless that was done in this stay already, and gives
 // it to the works that asked for it and have not had it yet.
 //
 // Kernel: process_unwind_deferred.
+//
+// Departure: the kernel knows who has asked before it enters the section for which a
+// cancellation waits. If a work is cancelled between the two, and another one gets its bit,
+// the other one is called. Here the mask is looked at again.
 func (d *Deferred) process(t *Task) {
 	if t.mask&pendingBit == 0 {
 		panic("unwind: invariant: a queued walk that is not pending")
 	}
 	asked := t.mask &^ reserved
 	t.mask &^= pendingBit
+	d.pass(pointTaken)
 	d.walk(t)
-	asked &^= t.completed
+	d.pass(pointWalked)
 	cookie := t.id
 	d.reading = true
 	defer func() { d.reading = false }()
+	asked &= t.mask &^ t.completed
 	for _, w := range d.works {
+		if w.bit < 0 { // another CPU is cancelling it
+			continue
+		}
 		if bit := uint64(1) << w.bit; asked&bit != 0 {
+			d.pass(pointCall)
 			w.Func(t, t.cache, cookie)
+			d.pass(pointCalled)
 			t.completed |= bit
 		}
 	}
@@ -259,10 +321,14 @@ func (d *Deferred) walk(t *Task) {
 	if len(t.cache) != 0 || t.Machine.Kernel {
 		return
 	}
+	limit, walker := d.cfg.MaxEntries(), &d.walker
 	if t.cache == nil {
-		t.cache = make([]uint64, 0, MaxEntries)
+		t.cache = make([]uint64, 0, limit)
 	}
-	t.cache, _ = d.walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, MaxEntries)
+	if t.Machine.Compat {
+		walker = &compatWalker
+	}
+	t.cache, _ = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
 	t.walks++
 	t.mask |= usedBit
 }
@@ -273,12 +339,11 @@ func (d *Deferred) walk(t *Task) {
 // Kernel: unwind_deferred_task_exit and unwind_task_free.
 func (d *Deferred) Exit(t *Task) {
 	t.Exiting = true
-	for t.queued {
-		t.queued = false
-		d.process(t)
-	}
+	d.pass(pointExiting)
+	d.drain(t)
 	t.mask, t.completed, t.id = 0, 0, 0
 	t.cache = nil
+	d.pass(pointFreed)
 	for i, x := range d.tasks {
 		if x == t {
 			last := len(d.tasks) - 1

@@ -3,6 +3,8 @@ package unwind
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -47,7 +49,7 @@ func newTracer(t testing.TB, d *Deferred) *tracer {
 }
 
 func TestCookies(t *testing.T) {
-	d := NewDeferred(8)
+	d := NewDeferred(Config{CPUs: 8})
 	task, tr := d.NewTask(userTask(1)), newTracer(t, d)
 	for _, want := range []uint64{0x3_0000_0008, 0x5_0000_0008, 0x7_0000_0008} {
 		_, c, err := d.Request(task, 7, &tr.Work)
@@ -66,7 +68,7 @@ func TestCookies(t *testing.T) {
 }
 
 func TestRequest(t *testing.T) {
-	d := NewDeferred(2)
+	d := NewDeferred(Config{CPUs: 2})
 	task := d.NewTask(userTask(1))
 	a, b := newTracer(t, d), newTracer(t, d)
 	ask := func(tr *tracer, want int) cookie.ID {
@@ -94,7 +96,7 @@ func TestRequest(t *testing.T) {
 // TestLateRequest asks for a second tracer after the first has been served and
 // before the task has left: the stack comes from the cache.
 func TestLateRequest(t *testing.T) {
-	d := NewDeferred(1)
+	d := NewDeferred(Config{CPUs: 1})
 	task := d.NewTask(userTask(1))
 	b := newTracer(t, d)
 	a := &Work{}
@@ -117,7 +119,7 @@ func TestLateRequest(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	d := NewDeferred(1)
+	d := NewDeferred(Config{CPUs: 1})
 	tr := newTracer(t, d)
 	kernel := d.NewTask(&machine.Task{PID: 2, Kernel: true})
 	exiting := d.NewTask(userTask(3))
@@ -141,7 +143,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: cookie %#x, %v", c.name, cookie, err)
 		}
 	}
-	for range MaxWorks - 1 {
+	for range d.cfg.MaxWorks() - 1 {
 		newTracer(t, d)
 	}
 	if err := d.Init(&Work{Func: tr.Func}); !errors.Is(err, syscall.EBUSY) {
@@ -151,7 +153,7 @@ func TestRefused(t *testing.T) {
 
 // TestUnreadable still calls back when the stack cannot be read.
 func TestUnreadable(t *testing.T) {
-	d := NewDeferred(1)
+	d := NewDeferred(Config{CPUs: 1})
 	tr := newTracer(t, d)
 	task := d.NewTask(&machine.Task{PID: 1})
 	d.Request(task, 0, &tr.Work)
@@ -167,7 +169,7 @@ func TestNMI(t *testing.T) {
 	for at := pointCookieChecked; at <= pointMaskSet; at++ {
 		for _, same := range []bool{true, false} {
 			t.Run(fmt.Sprintf("point %d, same work %v", at, same), func(t *testing.T) {
-				d := NewDeferred(4)
+				d := NewDeferred(Config{CPUs: 4})
 				task := d.NewTask(userTask(1))
 				a, b := newTracer(t, d), newTracer(t, d)
 				nmi := &b.Work
@@ -213,7 +215,7 @@ func TestNMI(t *testing.T) {
 }
 
 func TestRequestNoAllocs(t *testing.T) {
-	d := NewDeferred(1)
+	d := NewDeferred(Config{CPUs: 1})
 	task, tr := d.NewTask(userTask(1)), newTracer(t, d)
 	tr.Func = func(*Task, []uint64, cookie.ID) {}
 	d.Request(task, 0, &tr.Work)
@@ -232,7 +234,7 @@ func TestRequestNoAllocs(t *testing.T) {
 
 // TestCancelInside: a callback cannot cancel a work, not even its own, and all of them go on.
 func TestCancelInside(t *testing.T) {
-	d := NewDeferred(1)
+	d := NewDeferred(Config{CPUs: 1})
 	task := d.NewTask(userTask(1))
 	first, last := newTracer(t, d), newTracer(t, d) // the newest is called first
 	called := 0
@@ -263,7 +265,7 @@ func TestCancelInside(t *testing.T) {
 // TestCancelledBit: a work that gets the bit of one that was cancelled in the same stay has
 // had nothing of that stay yet.
 func TestCancelledBit(t *testing.T) {
-	d := NewDeferred(1)
+	d := NewDeferred(Config{CPUs: 1})
 	task := d.NewTask(userTask(1))
 	old := newTracer(t, d)
 	if _, _, err := d.Request(task, 0, &old.Work); err != nil {
@@ -288,7 +290,9 @@ func TestCancelledBit(t *testing.T) {
 // tasks and CPUs and checks what the callbacks may and must be.
 func TestDeferredModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := NewDeferred(3)
+		cfg := variants[rapid.SampledFrom(slices.Sorted(maps.Keys(variants))).Draw(t, "variant")]
+		cfg.CPUs = 3
+		d := NewDeferred(cfg)
 		type stay struct {
 			cookie cookie.ID
 			owed   map[*tracer]bool // answered with Queued, not called yet
@@ -301,6 +305,7 @@ func TestDeferredModel(t *testing.T) {
 		var tracers []*tracer
 		newTask := func() {
 			task := d.NewTask(userTask(len(tasks)))
+			task.Machine.Compat = len(tasks)%3 == 2
 			tasks = append(tasks, task)
 			open[task] = &stay{owed: map[*tracer]bool{}, asked: map[*tracer]bool{}}
 		}
@@ -357,12 +362,16 @@ func TestDeferredModel(t *testing.T) {
 				}
 				task := pick(t)
 				tr := tracers[rapid.IntRange(0, len(tracers)-1).Draw(t, "tracer")]
-				n, c, err := d.Request(task, rapid.IntRange(0, 2).Draw(t, "cpu"), &tr.Work)
+				request, nmi := d.Request, rapid.Bool().Draw(t, "in an NMI")
+				if nmi {
+					request = d.RequestNMI
+				}
+				n, c, err := request(task, rapid.IntRange(0, 2).Draw(t, "cpu"), &tr.Work)
 				s := open[task]
 				switch {
-				case task.Exiting:
-					if err == nil {
-						t.Fatal("an exiting task was answered")
+				case task.Exiting || nmi && cfg.NoNMI || task.Machine.Compat && !cfg.WalkCompat && !cfg.Word32:
+					if err == nil || c != 0 {
+						t.Fatalf("answered %d with cookie %#x; exiting %v", n, c, task.Exiting)
 					}
 					return
 				case err != nil:

@@ -27,6 +27,13 @@
 // Kernel: kernel/unwind/deferred.c of Linux 6.17; 6.12 does not have it. The ftrace
 // side (option userstacktrace_delay) was only proposed.
 //
-// Left out: 32-bit tasks, and the task_work machinery under the requests, of which
-// only "runs before the return to user space" remains.
+// What differed between revisions and machines is a value in [Config]: whether the stacks
+// of 32-bit programs are walked, how many tracers there can be, whether an NMI can ask, how
+// a cookie looks, and how deep a stack can be.
+//
+// A program that a task begins with exec is another one, but the stay goes on. So the events
+// of this stay get the stack with which the new program begins, also those from before.
+//
+// Left out: the task_work machinery under the requests, of which only "runs before the
+// return to user space" remains.
 package unwind

@@ -32,8 +32,8 @@ func (w *mix) imageOf(comm string) *image {
 	}
 	r := w.m.Rand("user/" + comm)
 	im := &image{maps: []machine.Mapping{
-		{Start: textBase, End: textBase + textSize, Inode: 1000 + uint64(len(w.images)), Path: "/usr/bin/" + comm},
-		{Start: libcBase, End: libcBase + libcSize, Inode: 900, Path: "/lib/x86_64-linux-gnu/libc.so.6"},
+		{Start: textBase, End: textBase + textSize, Inode: 1000 + uint64(len(w.images)), Dev: DiskMajor << 20, Path: "/usr/bin/" + comm},
+		{Start: libcBase, End: libcBase + libcSize, Inode: 900, Dev: DiskMajor << 20, Path: "/lib/x86_64-linux-gnu/libc.so.6"},
 		{Start: stackTop - 132<<10, End: stackTop, Path: "[stack]"},
 	}}
 	for range maxChains {

@@ -10,7 +10,7 @@ func subcommands(memory *memoryFlag) []*cobra.Command {
 		estimateCommand(memory), reportCommand(memory), shellCommand(), runCommand(),
 		mountCommand(), execCommand(), convertCommand(memory), experimentCommand(memory),
 		mergeCommand(memory), modelCommand(memory), stepCommand(), pageCommand(memory), learnCommand(),
-		serveCommand(), sframeCommand(), stackmapDumpCommand(memory), benchCommand(),
+		serveCommand(), sampleCommand(), sframeCommand(), stackmapDumpCommand(memory), benchCommand(),
 		manCommand(), explainCommand(),
 	}
 }

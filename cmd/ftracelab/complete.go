@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -12,7 +14,6 @@ import (
 	"ftracelab/report/experiment"
 	"ftracelab/report/model/scenarios"
 	"ftracelab/tracer/record"
-	"ftracelab/workload"
 )
 
 // completions are the values that a shell offers for flags, by their names. A flag has
@@ -142,13 +143,6 @@ func completeDesigns(cmd *cobra.Command, args []string, typed string) ([]string,
 		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	return completeList(record.DesignNames())(cmd, args, typed)
-}
-
-func scenarioNames() (names []string) {
-	for _, s := range workload.Scenarios() {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 func lessonNumbers() (numbers []string) {

@@ -65,6 +65,7 @@ func (h diskHandle) Read(_ context.Context, p []byte) (int, error) {
 
 func (h diskHandle) Write(_ context.Context, p []byte) (int, error) { return h.f.Write(len(p)) }
 func (h diskHandle) Flush() error                                   { return nil }
+func (h diskHandle) Poll() tracefile.Events                         { return tracefile.PollAlways }
 func (h diskHandle) Close() error                                   { return h.f.Close() }
 
 func folder(name string, nodes ...tracefile.Node) *tracefile.Dir {

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"ftracelab/capture"
+	"ftracelab/capture/savings"
 	"ftracelab/report"
 	"ftracelab/report/html"
-	"ftracelab/report/join"
 	"ftracelab/report/model"
 	"ftracelab/report/summary"
 	"ftracelab/tracer/record"
@@ -240,99 +240,23 @@ func (f *estimateFlags) one(ctx context.Context, stdin io.Reader, stderr io.Writ
 		r, err := f.ofModel(ctx, path)
 		return r, nil, err
 	}
-	opt := capture.Options{
-		Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance,
-		StackMap: f.stackMap, Frames: f.frames, Memory: f.memory.budget(), Read: new(atomic.Int64),
+	progress := newProgress(stderr)
+	defer progress.end()
+	o := savings.Options{
+		Capture: capture.Options{
+			Context: ctx, Kernel: f.kernel, Format: f.format, KeepGoing: f.keepGoing, Instance: f.instance,
+			StackMap: f.stackMap, Frames: f.frames,
+		},
+		Report: f.opt, Memory: f.memory.bytes,
+		Watch: func(c *capture.Capture, read *atomic.Int64) record.Source {
+			return &watched{Capture: c, progress: progress, read: read, size: sizeOf(path)}
+		},
 	}
-	c, err := openCapture(ctx, stdin, path, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	o := f.opt
-	o.Memory = opt.Memory
-	info := c.Info()
-	o.Path, o.Format = info.Path, info.Format
-	o.Types = c.Types()
-	o.PagesSize = info.SubbufSize
-	if o.SubbufSize == 0 {
-		o.SubbufSize = info.SubbufSize
-	}
-	if f.keepGoing {
-		// If something is skipped, the pages after it differ from those of the capture.
-		o.Caveats = []string{"with --keep-going the pages are not held against the capture's own"}
-	} else {
-		o.Pages = c.Pages
-	}
-	o.Symbols = c
-	w := &watched{Capture: c, progress: newProgress(stderr), read: opt.Read, size: sizeOf(path)}
-	defer w.progress.end()
-	if r, err = report.Estimate(ctx, w, o); err != nil {
-		return nil, nil, err
-	}
-	info = c.Info()
-	if d := r.Input.Deferred; d != nil && d.Stacks > 0 && readTwice(path) {
-		if r, err = f.joined(ctx, path, opt, o, w.progress); err != nil {
-			return nil, nil, err
-		}
-	}
-	return r, info.Skipped(), info.NothingLeft()
+	return savings.Of(ctx, func(opt capture.Options) (*capture.Capture, error) { return openCapture(ctx, stdin, path, opt) }, readTwice(path), o)
 }
 
 // readTwice reports whether a capture can be read again; a stream cannot.
 func readTwice(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())
-}
-
-// joined makes the estimate for a capture whose user stacks were unwound later, with each
-// stack at the events that asked for it. The capture is read twice more: for the stacks, and
-// for the events.
-func (f *estimateFlags) joined(ctx context.Context, path string, opt capture.Options, o report.Options, p *progress) (*report.Report, error) {
-	opt.Memory, opt.Read = f.memory.budget(), new(atomic.Int64)
-	table, err := joinTable(path, opt)
-	if err != nil {
-		return nil, err
-	}
-	c, err := capture.Open(path, opt)
-	if err != nil {
-		return nil, err
-	}
-	o.Memory, o.Types, o.Symbols, o.Pages = opt.Memory, c.Types(), table.Symbols(c), nil
-	o.Caveats = append(slices.Clone(o.Caveats), "the user stacks were joined to their events, so the pages are not held against the capture's own")
-	counts := table.Counts()
-	o.Joined = &counts
-	src := table.Source(&watched{Capture: c, progress: p, read: opt.Read, size: sizeOf(path)})
-	r, err := report.Estimate(ctx, src, o)
-	return r, errors.Join(err, c.Close())
-}
-
-// joinTable reads the user stacks of a capture that were unwound later.
-func joinTable(path string, opt capture.Options) (_ *join.Table, err error) {
-	c, err := capture.Open(path, opt)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	t := join.NewTable(opt.Memory)
-	for _, s := range c.Info().Stats {
-		if s.Overrun+s.CommitOverrun > 0 {
-			t.Overrun(s.CPU, false)
-		}
-		if s.DroppedEvents > 0 {
-			t.Overrun(s.CPU, true)
-		}
-	}
-	var r record.Record
-	for {
-		switch err := c.Next(&r); {
-		case err == io.EOF:
-			return t, nil
-		case err != nil:
-			return nil, err
-		}
-		if err := t.See(&r); err != nil {
-			return nil, err
-		}
-	}
 }

@@ -62,7 +62,7 @@ func bootLesson(flags []string) (lessons.Machine, error) {
 		if err := m.sleep(d); err != nil {
 			return err
 		}
-		return sleep(ctx, d)
+		return sleep(breathing(ctx), d)
 	}
 	m.sh, err = shell.New(cfg)
 	return m, err
@@ -78,7 +78,7 @@ func (m *lessonMachine) Run(ctx context.Context, script string) (string, error) 
 	m.out.Reset()
 	m.end = end
 	m.mu.Unlock()
-	_, err := m.sh.Run(ctx, strings.NewReader(script), "sh")
+	_, err := m.sh.Run(breathing(ctx), strings.NewReader(script), "sh")
 	if why := context.Cause(ctx); why != nil {
 		err = why
 	}

@@ -38,7 +38,7 @@ func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper) (fuse
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
 	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir})
-	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID, Opens: b.Opens, Helper: helper, NotSelf: true}, b, nil
+	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID, Opens: b.Opens, Helper: helper, NotSelf: true, Polls: true}, b, nil
 }
 
 // mount mounts the lab's tree on dir.

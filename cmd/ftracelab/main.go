@@ -1,3 +1,5 @@
+//go:build !js
+
 // Command ftracelab is Linux ftrace as an ordinary program. It estimates what
 // de-duplicating stacks would save on a capture, runs a simulated machine with a
 // tracefs and a shell to use it, and reads the binary export of the stack map.
@@ -11,13 +13,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-)
-
-// Exit statuses besides those of signals, for which see endedBy.
-const (
-	exitFailed  = 1 // the operation failed
-	exitUsage   = 2 // the command line was wrong
-	exitSkipped = 3 // the operation was done, but --keep-going left parts out
 )
 
 func main() {
@@ -60,23 +55,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	return exitFailed
 }
-
-// exitStatus ends the program with a status and no message of its own.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
-// skippedError says what was left out by a command that otherwise did its work.
-type skippedError struct{ err error }
-
-func (e skippedError) Error() string { return e.err.Error() }
-func (e skippedError) Unwrap() error { return e.err }
-
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -122,14 +100,4 @@ what they ran.`,
 	root.Version = version()
 	addCompletions(root)
 	return root
-}
-
-// usageArgs makes a mistake in the arguments a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
 }

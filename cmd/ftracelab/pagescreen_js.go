@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"ftracelab/lab/web/answer"
 )
 
 // pageScreen is the terminal of a page, with what the kernel's terminals do between raw
@@ -29,7 +31,8 @@ func newPageScreen() *pageScreen {
 }
 
 func (s *pageScreen) Write(p []byte) (int, error) {
-	say("terminal", string(p))
+	breathe()
+	answer.Say("terminal", string(p))
 	return len(p), nil
 }
 
@@ -86,7 +89,7 @@ func (s *pageScreen) typed(text string) {
 			}
 		}
 	}
-	say("terminal", echo.String())
+	answer.Say("terminal", echo.String())
 }
 
 // Raw is of shell.Screen. What was typed ahead is kept.
@@ -111,5 +114,5 @@ func (s *pageScreen) Interrupt(ctx context.Context) (context.Context, context.Ca
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interrupt = cancel
-	return ctx, cancel
+	return breathing(ctx), cancel
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ftracelab/capture"
+	"ftracelab/capture/savings"
 	"ftracelab/report/join"
 	"ftracelab/tracer/record"
 	"ftracelab/unwind/cookie"
@@ -91,7 +92,7 @@ func (t *joinedText) lineOf(line []byte) []byte {
 // joined prints a capture with the user stacks that were unwound later at the events that
 // asked for them, and at the end how many were joined and why the others were not.
 func (f *reportFlags) joined(ctx context.Context, stdout io.Writer, dir string, opt capture.Options) (err error) {
-	table, err := joinTable(dir, opt)
+	table, err := savings.Table(func(opt capture.Options) (*capture.Capture, error) { return capture.Open(dir, opt) }, opt)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer"
 	"ftracelab/tracer/tracedat"
+	"ftracelab/workload"
 )
 
 type runFlags struct {
@@ -61,6 +62,13 @@ Scenarios: ` + strings.Join(scenarioNames(), ", ") + `.`,
 	fl.StringVar(&f.out, "out", "", "folder to write the capture to, which must not exist, or file NAME.dat, or -")
 	f.file.register(fl)
 	return cmd
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range workload.Scenarios() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer, scenario string) error {

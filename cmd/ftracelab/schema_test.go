@@ -26,6 +26,7 @@ func TestJSONSchemas(t *testing.T) {
 		"learn":            {"learn", "--json", "1", "--answers", "testdata/answers.yaml"},
 		"bench":            {"bench", "--json", "--only", "R1"},
 		"explain":          {"explain", "--json", "--list"},
+		"user-stacks":      {"experiment", "user-stacks", "--json", "--seeds", "1", "--duration", "10ms"},
 		"sframe":           {"sframe", "--json", elfWith(t, sampleSFrame(t))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +49,7 @@ func TestJSONSchemas(t *testing.T) {
 			if err := schema.Validate(v); err != nil {
 				t.Error(err)
 			}
-			wrong, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"reports": "none", "rows": 1, "grades": 1}`))
+			wrong, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"reports": "none", "rows": 1, "grades": 1, "seeds": 1}`))
 			if schema.Validate(wrong) == nil {
 				t.Error("the schema takes anything")
 			}

@@ -34,7 +34,7 @@ other address, so a page from there works without a network.
 
 The programs of the page are built for js/wasm. An ftracelab that was built after
 "go generate ./lab/web" holds them. Any other one builds them now, with the go
-command and in ftracelab's source tree, which takes about half a minute.`,
+command and in ftracelab's source tree, which takes about a minute.`,
 		Example: `  ftracelab serve
   ftracelab serve --listen 127.0.0.1:8080
   ftracelab serve --export public/lab`,
@@ -102,7 +102,7 @@ func (f *serveFlags) site(ctx context.Context, stderr io.Writer) (*web.Site, err
 	if exec.CommandContext(ctx, "go", "list", "ftracelab/lab/web").Run() != nil {
 		return nil, fmt.Errorf("%w: go generate ./lab/web makes them for the next build, or start serve in the source tree", err)
 	}
-	fmt.Fprintln(stderr, "ftracelab: building the programs of the page, about half a minute …")
+	fmt.Fprintln(stderr, "ftracelab: building the programs of the page, about a minute …")
 	dir, err := os.MkdirTemp("", "ftracelab-serve")
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 func madePrograms(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"step.wasm.gz", "ftracelab.wasm.gz", "wasm_exec.js"} {
+	for _, name := range []string{"step.wasm.gz", "machine.wasm.gz", "estimate.wasm.gz", "timeline.wasm.gz", "example.dat.gz", "wasm_exec.js"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestServeExport(t *testing.T) {
 	if got := run(t.Context(), []string{"serve", "--programs", madePrograms(t), "--export", dir}, strings.NewReader(""), &said, &said); got != 0 {
 		t.Fatal(got, said.String())
 	}
-	for _, name := range []string{"index.html", "programs/ftracelab.wasm.gz", "vendor/xterm.mjs", "vendor/xterm.LICENSE"} {
+	for _, name := range []string{"index.html", "programs/machine.wasm.gz", "vendor/xterm.mjs", "vendor/xterm.LICENSE"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}

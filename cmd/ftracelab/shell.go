@@ -68,6 +68,7 @@ func (f *shellFlags) run(cmd *cobra.Command, args []string) error {
 	if s, ok := cfg.Stdout.(tty); ok {
 		cfg.Terminal = s.terminal
 	}
+	cfg.Plain = os.Getenv("TERM") == "dumb"
 	cfg.HostWrite, cfg.Seed, cfg.Memory = f.hostWrite, f.lab.seed, int(f.memory)
 	defer f.memory.limit()()
 	if in, ok := cfg.Stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {

@@ -20,6 +20,8 @@ type stepFlags struct {
 	at, view          string
 	format, place     string
 	do, until, wrote  string
+	find, with        string
+	runs              int
 }
 
 func stepCommand() *cobra.Command {
@@ -37,12 +39,27 @@ version that shows the same steps, and may be shared:
 
 --do makes an interrupt or a reader come after a step: 9i is an irq after step 9, s a
 softirq, n an NMI, r a reader that takes an event, p one that takes a page, c the other
-of two CPUs that goes on, z a reset of the stack map, m a task's move to the other CPU.
-The view "step" says which of them may come.
+of two CPUs that goes on, z a reset of the stack map, m a task's move to the other CPU,
+a the next operation of a reader beside the writer that takes an event, b of one that
+takes a page. The view "step" says which of them may come.
+
+--until CONDITION goes on to the next step of which the condition holds, and --find
+CONDITION looks for choices that lead to one, the fewest first; both print the place. A
+condition is a kind of step, who makes it (task, softirq, irq, nmi, reader, user, cpu0,
+cpu1), "says WORD", or a number of the state, and " and " may stand between several:
+
+  ftracelab step overwrite --until 'overrun >= 6'
+  ftracelab step nested --find 'irq and left'          an event is left to the outer writer
+  ftracelab step beside --find swap-fails              the reader's exchange fails
+  ftracelab step race --find drop                      two CPUs use up the slots
+
+The kinds:
+` + kindTable() + `
 
 On a terminal, without --view, --format, --until, --wrote and --steps, step shows the
 whole window: arrow keys walk and scroll, Tab changes the view, i, s, n, r and p make
-something come (and so do c, z and m), u takes that back, q ends and prints the place.`,
+something come (and so do a, b, c, z and m), u takes that back, / and f ask for a
+condition, ? lists all keys, q ends and prints the place.`,
 		Example: `  ftracelab step --list
   ftracelab step overwrite --until overwrite --view ring
   ftracelab step nested --do 6i --at last --view page --format svg
@@ -75,8 +92,11 @@ something come (and so do c, z and m), u takes that back, q ends and prints the 
 	fl.StringVar(&f.format, "format", "text", "text, svg or json")
 	fl.StringVar(&f.place, "url", "", "the place of a step, as step prints it; a whole URL may stand around it")
 	fl.StringVar(&f.do, "do", "", "what comes after which steps, as in 9i.12n")
-	fl.StringVar(&f.until, "until", "", "go on to the next step of a kind: "+strings.Join(stepping.KindNames(), ", "))
-	fl.BoolVar(&f.back, "back", false, "with --until: go back to the step of that kind before")
+	fl.StringVar(&f.until, "until", "", "go on to the next step of a kind, or of which another condition holds")
+	fl.BoolVar(&f.back, "back", false, "with --until: go back to the one before")
+	fl.StringVar(&f.find, "find", "", "look for choices that lead to a step of which this condition holds")
+	fl.IntVar(&f.runs, "runs", stepping.DefaultRuns, "with --find: how many runs to play at most")
+	fl.StringVar(&f.with, "with", "", "with --find: the letters of what may be chosen, as in ia; without it, whatever is possible")
 	fl.StringVar(&f.wrote, "wrote", "", "PAGE:OFFSET: go back to the step that wrote this byte last")
 	fl.BoolVar(&f.steps, "steps", false, "list all steps instead")
 	return cmd
@@ -118,7 +138,7 @@ func (f *stepFlags) terminal(cmd *cobra.Command) (in *os.File, out io.Writer, ok
 	out = cmd.OutOrStdout()
 	in, ok = cmd.InOrStdin().(*os.File)
 	ok = ok && term.IsTerminal(int(in.Fd())) && columns(out) > 0 && os.Getenv("TERM") != "dumb"
-	return in, out, ok && f.until == "" && f.wrote == "" && !f.steps
+	return in, out, ok && f.until == "" && f.find == "" && f.wrote == "" && !f.steps
 }
 
 // print moves on from place as the flags say, and shows what is there.
@@ -128,15 +148,24 @@ func (f *stepFlags) print(w io.Writer, place stepping.Place) error {
 		return err
 	}
 	if f.until != "" {
-		kind, err := stepping.ParseKind(f.until)
+		c, err := stepping.ParseCondition(f.until)
+		if err != nil {
+			return usageError{err}
+		}
+		next, err := stepping.Until(run.Place, c, f.back)
 		if err != nil {
 			return err
 		}
-		next, ok := run.Next(kind, f.back)
-		if !ok {
-			return fmt.Errorf("there is no step of the kind %s there", f.until)
-		}
 		if run, err = stepping.Play(next); err != nil {
+			return err
+		}
+	}
+	if f.find != "" {
+		found, err := f.search(run.Place)
+		if err != nil {
+			return err
+		}
+		if run, err = stepping.Play(found); err != nil {
 			return err
 		}
 	}
@@ -177,6 +206,32 @@ func (f *stepFlags) print(w io.Writer, place stepping.Place) error {
 		all.Sections = append(all.Sections, p.Sections...)
 	}
 	return writePicture(w, all, f.format)
+}
+
+// search looks for choices after place.
+func (f *stepFlags) search(place stepping.Place) (stepping.Place, error) {
+	c, err := stepping.ParseCondition(f.find)
+	if err != nil {
+		return place, usageError{err}
+	}
+	if f.runs < 1 {
+		return place, usageError{fmt.Errorf("--runs %d: want 1 or more", f.runs)}
+	}
+	acts, err := stepping.ParseActs(f.with)
+	if err != nil {
+		return place, usageError{err}
+	}
+	found, err := stepping.Find(place, c, stepping.Search{Runs: f.runs, Acts: acts})
+	return found.Place, err
+}
+
+// kindTable says what each kind of step is.
+func kindTable() string {
+	var s strings.Builder
+	for _, name := range stepping.KindNames() {
+		fmt.Fprintf(&s, "  %-11s %s\n", name, stepping.KindAbout(name))
+	}
+	return strings.TrimRight(s.String(), "\n")
 }
 
 // parseByte reads PAGE:OFFSET; the offset may be hexadecimal with 0x.

@@ -21,6 +21,7 @@ type terminal struct {
 	us, its *os.File
 	mu      sync.Mutex
 	text    strings.Builder
+	whole   *strings.Builder // if not nil, all that was ever written
 	done    chan error
 }
 
@@ -62,6 +63,9 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 			}
 			x.mu.Lock()
 			x.text.Write(b[:n])
+			if x.whole != nil {
+				x.whole.Write(b[:n])
+			}
 			x.mu.Unlock()
 		}
 	}()

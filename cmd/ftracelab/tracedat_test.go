@@ -111,6 +111,7 @@ func TestReportOfRuns(t *testing.T) {
 			"--set instances/longer/current_tracer=function --duration 20ms"},
 		{"lost", "--set current_tracer=function --set buffer_size_kb=16 --duration 20ms --file-version 6"},
 		{"counter", "--set trace_clock=counter --set set_event=sched --duration 20ms"},
+		{"deferred user stacks", "--unwind-deferred --set options/userstacktrace_delay=1 --set events/raw_syscalls/enable=1 --set events/inode_cache/enable=1 --duration 20ms"},
 		{"markers", "--set trace_marker=hello --set trace_marker_raw=abcdefghijk"},
 	} {
 		t.Run(r.name, func(t *testing.T) {

@@ -106,3 +106,89 @@ func TestNarrow(t *testing.T) {
 	}
 	x.leave(t)
 }
+
+// TestJobsAtThePrompt: jobs in the background go on when the next line is typed, and
+// Ctrl-C ends the line and not them.
+func TestJobsAtThePrompt(t *testing.T) {
+	x := startTerminal(t, "shell", "--cpus", "1")
+	x.shows(t, shellPrompt)
+	x.enters(t, "(sleep 2; echo from the job) &", "")
+	x.enters(t, "cat trace_pipe > /tmp/records &", "")
+	x.enters(t, "jobs", "[1]  Running                 (sleep 2; echo from the job)\r\n[2]  Running                 cat trace_pipe >/tmp/records\r\n")
+	x.enters(t, "sleep 3", "\r\nfrom the job\r\n")
+	x.types(t, "echo on; sleep 1000000\r")
+	x.shows(t, "\r\non\r\n")
+	x.types(t, "\x03")
+	x.shows(t, shellPrompt)
+	x.enters(t, "cat trace_pipe", "cat: trace_pipe: Device or resource busy\r\n") // the job has it
+	x.enters(t, "echo hello > trace_marker; sleep 1; grep -o hello /tmp/records", "\r\nhello\r\n")
+	x.enters(t, "cat & echo reads nothing that is typed", "\r\nreads nothing that is typed\r\n")
+	x.enters(t, "kill %2; sleep 1; jobs", "[2]  Terminated              cat trace_pipe >/tmp/records\r\n")
+	x.types(t, "watch -n 1 'echo picture'\r")
+	x.shows(t, "\x1b[H\x1b[2J") // each in the place of the last one
+	x.shows(t, "Every 1s: echo picture\r\n\r\npicture\r\n\x1b[H\x1b[2J")
+	x.types(t, "\x03")
+	x.shows(t, shellPrompt)
+	x.leave(t)
+}
+
+// TestPlainTerminal: where TERM is dumb, no escape sequence is written. The terminal edits
+// the line; history, Ctrl-C and the end of input are as ever.
+func TestPlainTerminal(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	x := startTerminal(t, "shell")
+	x.whole = new(strings.Builder)
+	x.shows(t, shellPrompt)
+	x.enters(t, "echo first", "\r\nfirst\r\n")
+	x.types(t, "dropped\x03")
+	x.shows(t, "^C\r\n"+"/sys/kernel/"+shellPrompt)
+	x.enters(t, "echo status $?", "\r\nstatus 130\r\n")
+	x.types(t, "for x in 1; do\r")
+	x.shows(t, "> ")
+	x.types(t, "\x03")
+	x.shows(t, shellPrompt)
+	x.types(t, "echo on; sleep 1000000\r")
+	x.shows(t, "\r\non\r\n")
+	x.types(t, "\x03")
+	x.shows(t, shellPrompt)
+	x.enters(t, "timeout 2 watch -n 1 echo picture; clear; less current_tracer", "picture\r\nEvery 1s: echo picture\r\n\r\npicture\r\nnop\r\n")
+	x.enters(t, "explain stacktrace", "stacktrace (option)")
+	x.enters(t, "history", "    1  echo first\r\n")
+	x.types(t, "\x04")
+	select {
+	case <-x.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the end of input does not end it")
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if text := x.whole.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "picture") {
+		t.Errorf("an escape sequence, or nothing: %q", text)
+	}
+}
+
+// TestSmallTerminals: a session works on a terminal of 20 × 5, and on one that does not
+// say how large it is.
+func TestSmallTerminals(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	for _, size := range []unix.Winsize{{Row: 5, Col: 20}, {}} {
+		x := startTerminal(t, "shell")
+		if err := unix.IoctlSetWinsize(int(x.its.Fd()), unix.TIOCSWINSZ, &size); err != nil {
+			t.Fatal(err)
+		}
+		x.shows(t, "# ")
+		x.types(t, ":\r")
+		x.shows(t, "# ")
+		x.types(t, "echo a\x01\x05b\x12\x03") // Home, End, a search, and away with it
+		x.shows(t, "^C\r\n")
+		x.shows(t, "# ")
+		x.types(t, "seq 3 | less; explain stacktrace | head -1; cat current_tr\t\r")
+		x.shows(t, "1\r\n2\r\n3\r\nstacktrace (option)\r\nnop\r\n")
+		x.types(t, "exit\r")
+		select {
+		case <-x.done:
+		case <-time.After(20 * time.Second):
+			t.Fatal("exit does not end it")
+		}
+	}
+}

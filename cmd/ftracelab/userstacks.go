@@ -76,7 +76,7 @@ failed and why, and from how many events per stay in the kernel on unwinding lat
 	fl.IntVar(&seeds, "seeds", 5, "how many seeds, from 1 on")
 	fl.IntVar(&cpus, "cpus", defaultCPUs, "simulated CPUs")
 	fl.DurationVar(&duration, "duration", 200*time.Millisecond, "simulated time of each trace")
-	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	fl.BoolVar(&asJSON, "json", false, "print JSON (docs/schema/user-stacks.json)")
 	return cmd
 }
 

@@ -18,6 +18,7 @@ import (
 	"ftracelab/lab/lessons"
 	"ftracelab/report"
 	"ftracelab/report/experiment"
+	"ftracelab/report/userstacks/compare"
 	"ftracelab/stackmap"
 	"ftracelab/unwind/sframe"
 )
@@ -33,6 +34,7 @@ var outputs = map[string]any{
 	"learn":         lessons.Report{},
 	"explain":       []explain.Row{},
 	"sframe":        sframe.Listing{},
+	"user-stacks":   compare.Table{},
 }
 
 func main() {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"ftracelab/budget"
 	"ftracelab/capture"
@@ -32,6 +33,7 @@ type Timeline struct {
 
 	types   []*event.Type
 	file    *tracedat.File
+	buffer  int // whose events these are
 	printer *tracecmd.Printer
 	notes   []string
 }
@@ -39,6 +41,14 @@ type Timeline struct {
 // Info is what there is to choose from.
 type Info struct {
 	Events int `json:"events"`
+	// Buffers are those of the file, in its order; Buffer is the one whose events these are.
+	Buffers []Buffer `json:"buffers"`
+	Buffer  int      `json:"buffer"`
+	// Clock is the trace_clock of the buffer; "" if the file does not say it.
+	Clock string `json:"clock"`
+	// Begin is the time of the first event with what the file adds to all times, which
+	// trace-cmd report prints: as text, since the numbers of a page are not exact enough.
+	Begin string `json:"begin"`
 	// Counter says that the clock counts something other than ns.
 	Counter bool        `json:"counter"`
 	First   uint64      `json:"first"` // time of the first event, in ns unless the clock counts something else
@@ -48,6 +58,13 @@ type Info struct {
 	Kinds   []EventKind `json:"kinds"` // in the order of the numbers in the columns
 	Lost    []int       `json:"lost"`  // the events before which others were lost on their CPU, at most MaxRows of them
 	Notes   []string    `json:"notes"` // what a reader has to know
+}
+
+// A Buffer is the top buffer or that of an instance.
+type Buffer struct {
+	Name string `json:"name"` // of the instance; "" is the top buffer
+	// Empty means that the file has no pages of it.
+	Empty bool `json:"empty"`
 }
 
 // A Task is one that events belong to.
@@ -63,18 +80,34 @@ type EventKind struct {
 	Events int    `json:"events"`
 }
 
-// Open reads the trace.dat at path. Its memory is taken from the budget; nil is one of the
-// default size.
+// Open reads the trace.dat at path: the first of its buffers that has events. Its memory is
+// taken from the budget; nil is one of the default size.
 //
 // An error means that nothing can be shown. Damage behind events that can be read is a note.
-func Open(path string, memory *budget.Budget) (*Timeline, error) {
+func Open(path string, memory *budget.Budget) (*Timeline, error) { return load(path, -1, memory) }
+
+// OpenBuffer is Open for one buffer, which is named by its index in Info.Buffers.
+func OpenBuffer(path string, buffer int, memory *budget.Budget) (*Timeline, error) {
+	if buffer < 0 {
+		return nil, fmt.Errorf("%s: there is no buffer %d", path, buffer)
+	}
+	return load(path, buffer, memory)
+}
+
+// load reads a buffer; -1 is the first one that has events.
+func load(path string, buffer int, memory *budget.Budget) (*Timeline, error) {
 	memory = budget.OrDefault(memory)
 	file, err := tracedat.Open(path, memory)
 	if err != nil {
 		return nil, err
 	}
 	t := &Timeline{file: file, gaps: map[int]int64{}}
-	if err := t.read(path, memory); err != nil {
+	if buffer < 0 {
+		err = t.readFirst(path, memory)
+	} else {
+		err = t.readOnly(path, buffer, memory)
+	}
+	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	t.printer = tracecmd.New(tracecmd.Config{
@@ -87,32 +120,51 @@ func Open(path string, memory *budget.Budget) (*Timeline, error) {
 // Close closes the file.
 func (t *Timeline) Close() error { return t.file.Close() }
 
-// read reads the first buffer that has events.
-func (t *Timeline) read(path string, memory *budget.Budget) error {
+// readFirst reads the first buffer that has events.
+func (t *Timeline) readFirst(path string, memory *budget.Budget) error {
 	for i := range t.file.Buffers {
-		b := &t.file.Buffers[i]
-		if len(b.CPUs) == 0 {
+		if len(t.file.Buffers[i].CPUs) == 0 {
 			continue
 		}
-		c, err := capture.OpenFS(t.file.Folder(b), ".", capture.Options{Shown: path, StackIDs: true, Memory: memory})
-		if err != nil {
+		if err := t.read(path, i, memory); err != nil {
 			return err
-		}
-		err = errors.Join(t.records(c, memory), c.Close())
-		if err != nil && len(t.times) == 0 {
-			return err
-		}
-		if err != nil {
-			t.notes = append(t.notes, err.Error())
 		}
 		if len(t.times) > 0 {
-			if b.Name != "" {
-				t.notes = append(t.notes, "these are the events of the instance "+b.Name)
-			}
 			return nil
 		}
 	}
 	return fmt.Errorf("%s: there is no event in it", path)
+}
+
+// readOnly reads a buffer that somebody has chosen.
+func (t *Timeline) readOnly(path string, buffer int, memory *budget.Budget) error {
+	if buffer >= len(t.file.Buffers) {
+		return fmt.Errorf("%s: there is no buffer %d", path, buffer)
+	}
+	if err := t.read(path, buffer, memory); err != nil {
+		return err
+	}
+	if len(t.times) == 0 {
+		return fmt.Errorf("%s: there is no event in the buffer %s", path, strconv.Quote(t.file.Buffers[buffer].Name))
+	}
+	return nil
+}
+
+// read reads a buffer. An error behind events becomes a note.
+func (t *Timeline) read(path string, buffer int, memory *budget.Budget) error {
+	t.buffer = buffer
+	c, err := capture.OpenFS(t.file.Folder(&t.file.Buffers[buffer]), ".", capture.Options{Shown: path, StackIDs: true, Memory: memory})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(t.records(c, memory), c.Close())
+	if err != nil && len(t.times) == 0 {
+		return err
+	}
+	if err != nil {
+		t.notes = append(t.notes, err.Error())
+	}
+	return nil
 }
 
 // The memory that an event takes besides its record, with what a growing slice holds more.
@@ -175,7 +227,15 @@ func (t *Timeline) entry(i int) tracecmd.Entry {
 
 // Info counts what there is.
 func (t *Timeline) Info() Info {
-	in := Info{Events: len(t.times), Counter: t.file.CounterClock(), First: t.times[0], Last: t.times[len(t.times)-1], Notes: t.notes}
+	in := Info{
+		Events: len(t.times), Counter: t.file.CounterClock(), First: t.times[0], Last: t.times[len(t.times)-1], Notes: t.notes,
+		Buffer: t.buffer, Begin: strconv.FormatUint(t.times[0]+uint64(t.file.TimeOffset()), 10),
+	}
+	for i := range t.file.Buffers {
+		b := &t.file.Buffers[i]
+		in.Buffers = append(in.Buffers, Buffer{b.Name, len(b.CPUs) == 0})
+	}
+	in.Clock = t.file.Buffers[t.buffer].Clock
 	if in.Notes == nil {
 		in.Notes = []string{}
 	}

@@ -11,10 +11,19 @@ import (
 	"strings"
 )
 
+// sources are the packages of the programs.
+var sources = []struct{ name, of string }{
+	{"step.wasm", "ftracelab/lab/web/stepper"},
+	{"machine.wasm", "ftracelab/cmd/ftracelab"},
+	{"estimate.wasm", "ftracelab/lab/web/estimator"},
+	{"timeline.wasm", "ftracelab/lab/web/plotter"},
+}
+
 // Build makes the programs of the page in dir with the go command, from the source tree
-// that the present folder is in. It takes half a minute when nothing is in Go's cache.
+// that the present folder is in, and a trace.dat for its time line. It takes a minute when
+// nothing is in Go's cache.
 func Build(ctx context.Context, dir string) error {
-	for _, p := range []struct{ name, of string }{{"step.wasm", "ftracelab/lab/web/stepper"}, {"ftracelab.wasm", "ftracelab/cmd/ftracelab"}} {
+	for _, p := range sources {
 		to := filepath.Join(dir, p.name)
 		if err := compile(ctx, to, p.of); err != nil {
 			return err
@@ -22,6 +31,13 @@ func Build(ctx context.Context, dir string) error {
 		if err := pack(to); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
+	}
+	example := filepath.Join(dir, "example.dat")
+	if err := record(ctx, example); err != nil {
+		return err
+	}
+	if err := pack(example); err != nil {
+		return fmt.Errorf("web: %w", err)
 	}
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
@@ -43,6 +59,20 @@ func compile(ctx context.Context, to, of string) error {
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("web: build %s: %w\n%s", of, err, said.Bytes())
+	}
+	return nil
+}
+
+// record keeps what the simulated machine traces in a second, in its top buffer and in an
+// instance.
+func record(ctx context.Context, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "run", "ftracelab/cmd/ftracelab", "run", "--duration", "1s", "--out", to,
+		"--instance", "calls", "--set", "set_event=sched irq timer", "--set", "instances/calls/set_event=syscalls")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("web: a trace.dat for the time line: %w\n%s", err, out)
 	}
 	return nil
 }

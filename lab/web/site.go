@@ -21,7 +21,7 @@ var assets embed.FS
 var embedded embed.FS
 
 // Programs are the names of the files that [Build] makes.
-var programs = []string{"step.wasm.gz", "ftracelab.wasm.gz", "wasm_exec.js"}
+var programs = []string{"step.wasm.gz", "machine.wasm.gz", "estimate.wasm.gz", "timeline.wasm.gz", "example.dat.gz", "wasm_exec.js"}
 
 // A Site is the page with its programs.
 type Site struct {

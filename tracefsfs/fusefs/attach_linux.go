@@ -39,22 +39,21 @@ func (m *Mount) attach() error {
 	if m.cfg.Mappable {
 		capabilities |= fuse.CAP_DIRECT_IO_ALLOW_MMAP
 	}
-	m.server, err = fuse.NewServer(m, fmt.Sprintf("/dev/fd/%d", device), &fuse.MountOptions{
+	var polled func(pollIn) uint32
+	if m.cfg.Polls {
+		polled = m.polled
+	}
+	m.device, err = newDevice(device, m, polled, &fuse.MountOptions{
 		AllowOther: true, FsName: m.cfg.Source, Name: m.cfg.Type, MaxWrite: maxWrite,
 		ExtraCapabilities: capabilities, DisableXAttrs: true, DisableReadDirPlus: true,
 		MaxBackground: 64,
 	})
 	if err != nil {
-		return errors.Join(err, unix.Unmount(m.dir, unix.MNT_DETACH)) // NewServer took the device
+		return errors.Join(err, unix.Unmount(m.dir, unix.MNT_DETACH)) // newDevice took the device
 	}
-	go m.server.Serve()
-	err = m.server.WaitMount()
-	if err == nil {
-		var st unix.Statx_t
-		st, err = statMount(m.dir)
-		m.major, m.minor = st.Dev_major, st.Dev_minor
-	}
-	if err == nil {
+	st, err := statMount(m.dir)
+	m.major, m.minor = st.Dev_major, st.Dev_minor
+	if err == nil && !m.cfg.Polls {
 		_, err = m.helper.do(nil, job{Op: opPoll, Path: filepath.Join(m.dir, remountDoc)})
 	}
 	if err != nil {

@@ -12,9 +12,10 @@
 //     (FLUSH), before the next command of a script looks at it.
 //   - No content is cached: files have size 0 and direct I/O; every errno passes.
 //   - trace_pipe blocks, is interrupted by a signal and honours O_NONBLOCK of open(2).
-//   - trace_pipe_raw is a FIFO, because splice(2), poll(2) and select(2) on a file
-//     of FUSE do not reach its server: the kernel's own pipe gives clients all
-//     three, and a pump moves sub-buffers into it (see fifo).
+//   - trace_pipe_raw is a FIFO, because splice(2) on a file of FUSE does not reach its
+//     server: the kernel's own pipe gives clients splice, poll(2) and select(2), and a
+//     pump moves sub-buffers into it (see fifo).
+//   - poll(2) waits on trace_pipe and hist (see device and Config.Polls).
 //   - Each file has an owner and a mode, set by chown, chmod and a remount, and the kernel
 //     checks them as it does for tracefs.
 //
@@ -32,11 +33,14 @@
 // Departure: errno 524 (ENOTSUPP), which no FUSE server can send, is EOPNOTSUPP.
 //
 // Departure: the type of the mounted file system is fuse.tracefs, and statfs says
-// FUSE; poll and splice on regular files answer as FUSE does. A client that tells
+// FUSE; splice on regular files answers as FUSE does. A client that tells
 // tracefs by these must be given the path, or be started by package cell.
 //
-// Departure: a read of trace_pipe waits, while tracing is on, although O_NONBLOCK is
-// set, unless it was set by open(2): poll(2) could not wait before it.
+// Departure: without Config.Polls, poll(2) says of each file at once that it can be read and
+// written, and a read of trace_pipe waits, while tracing is on, although O_NONBLOCK is
+// set, unless it was set by open(2). With it, epoll_ctl(2) accepts each file, where the
+// kernel answers EPERM for those without a poll operation, and who waits is woken every
+// 10 ms to look.
 //
 // Departure: opening trace_pipe_raw moves that CPU's pages from the ring to the FIFO, because
 // a reader that does not wait must find them; what was not read when it is closed stays

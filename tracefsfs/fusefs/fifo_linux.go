@@ -145,6 +145,7 @@ func (m *Mount) pump() {
 	m.ticks++
 	due := m.ticks%pumpEvery == 0
 	m.mu.Unlock()
+	m.wakePollers()
 	if due {
 		m.eachFIFO(m.serve)
 		m.sweepPassing()

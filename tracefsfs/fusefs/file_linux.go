@@ -182,7 +182,7 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 	}
 	m.before(&in.InHeader, OpRead, f.node, int(in.Size))
 	var ctx context.Context = &fuse.Context{Cancel: cancel}
-	if in.Flags&syscall.O_NONBLOCK != 0 && !f.waitsInRead() {
+	if in.Flags&syscall.O_NONBLOCK != 0 && (m.cfg.Polls || !f.waitsInRead()) {
 		ctx = withoutWaiting(ctx)
 	}
 	f.mu.Lock()
@@ -196,7 +196,7 @@ func (m *Mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.
 
 // waitsInRead says whether a read with O_NONBLOCK waits all the same. A program that
 // sets the flag after it has opened trace_pipe (perf ftrace, any Go program) has just
-// been told by poll(2), which does not reach this server, that there is something to
+// been told by poll(2), if that does not reach this server, that there is something to
 // read, and may take EAGAIN for the end.
 func (f *file) waitsInRead() bool {
 	return f.flags&tracefile.NonBlock == 0 && f.entry.Live != nil && f.entry.Live()

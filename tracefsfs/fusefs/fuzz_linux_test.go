@@ -43,8 +43,9 @@ func (h *fakeHandle) Write(_ context.Context, p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-func (h *fakeHandle) Flush() error { return nil }
-func (h *fakeHandle) Close() error { h.once.Do(func() { h.t.open.Add(-1) }); return nil }
+func (h *fakeHandle) Flush() error           { return nil }
+func (h *fakeHandle) Poll() tracefile.Events { return tracefile.PollAlways }
+func (h *fakeHandle) Close() error           { h.once.Do(func() { h.t.open.Add(-1) }); return nil }
 
 func (t *fakeTree) file(name string, read func(context.Context, []byte) (int, error)) *tracefile.File {
 	return &tracefile.File{Name: name, Mode: 0o640, Open: func(context.Context, tracefile.Flags) (tracefile.Handle, error) {

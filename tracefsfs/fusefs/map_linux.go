@@ -138,7 +138,7 @@ func (m *Mount) Ioctl(cancel <-chan struct{}, in *fuse.IoctlIn, _ []byte, _ *fus
 	if err != nil {
 		return toStatus(err)
 	}
-	return m.server.InodeNotify(f.node.id, 0, 0) // all pages
+	return toStatus(m.device.invalidate(f.node.id, 0))
 }
 
 // hasOwner is the flag of a READ that comes from read(2). One for the pages of a mapping

@@ -50,6 +50,11 @@ type Config struct {
 	// Mappable lets clients map files into memory. Who sets it has Map asked before each
 	// shared mapping.
 	Mappable bool
+	// Polls lets clients wait with poll(2), select(2) and epoll(7) for trace_pipe and hist. A
+	// Go program that uses files of its own mount through package os must not set it: the
+	// runtime waits in epoll_ctl(2) for an answer that it then cannot give. Without it, poll
+	// says of each file at once that it can be read and written.
+	Polls bool
 }
 
 // Mount is a mounted tree.
@@ -58,7 +63,7 @@ type Mount struct {
 
 	cfg    Config
 	dir    string
-	server *fuse.Server
+	device *device
 	helper *Helper
 
 	major, minor uint32 // of the device that its files are on
@@ -77,6 +82,8 @@ type Mount struct {
 	nextFH uint64
 	fifos  map[*node]*fifo
 	ticks  int
+
+	pollers map[uint64]bool // files that somebody waits for, see wakePollers
 
 	aliases   map[string]*node // names by which the helper finds FIFOs, each once
 	nextAlias uint64
@@ -131,7 +138,7 @@ func newMount(dir string, cfg Config) *Mount {
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		cfg:           cfg, dir: dir, born: time.Now(), clock: cfg.Clock, nextID: fuse.FUSE_ROOT_ID + 1,
 		nodes: map[uint64]*node{}, paths: map[string]*node{}, files: map[uint64]*file{}, fifos: map[*node]*fifo{},
-		aliases: map[string]*node{}, owners: newOwners(), closing: map[*file]bool{}, ending: make(chan struct{}),
+		aliases: map[string]*node{}, pollers: map[uint64]bool{}, owners: newOwners(), closing: map[*file]bool{}, ending: make(chan struct{}),
 	}
 	m.ends = m.aliasEnds
 	m.addRoot()
@@ -163,7 +170,7 @@ func (m *Mount) Dir() string { return m.dir }
 func (m *Mount) Clock() *Clock { return m.clock }
 
 // Wait returns when the tree is no longer mounted.
-func (m *Mount) Wait() { m.server.Wait() }
+func (m *Mount) Wait() { m.device.Wait() }
 
 // Close unmounts the tree, however it is used: blocked readers are woken, and
 // what clients hold open answers ENOTCONN from then on.
@@ -177,7 +184,7 @@ func (m *Mount) Close() error {
 		}
 		err = errors.Join(err, m.dismiss())
 		m.closeFIFOs() // they are files of the mount, too
-		m.server.Wait()
+		m.device.Wait()
 		m.clock.Stop()
 		m.closeFiles()
 	})

@@ -128,9 +128,9 @@ func (m *Mount) remount(options string) error {
 	err := m.owners.remount(options)
 	known := slices.Collect(maps.Keys(m.nodes))
 	m.mu.Unlock()
-	if m.server != nil {
+	if m.device != nil {
 		for _, id := range known {
-			m.server.InodeNotify(id, -1, 0) // only owner and mode; those it has forgotten answer ENOENT
+			_ = m.device.invalidate(id, -1) // ENOENT: the kernel has forgotten it
 		}
 	}
 	return err

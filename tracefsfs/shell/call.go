@@ -44,7 +44,7 @@ type call struct {
 func newCall(ctx context.Context, sh *Shell, hc interp.HandlerContext, name string, args []string) *call {
 	ctx = context.WithValue(sh.withTime(ctx, hc), programKey{}, name)
 	c := &call{sh: sh, dir: hc.Dir, env: hc.Env}
-	c.Call = tool.Call{Ctx: ctx, World: world{sh, hc.Dir}, Name: name, Args: args, Stderr: hc.Stderr}
+	c.Call = tool.Call{Ctx: ctx, World: world{sh, hc.Dir, owner(hc.Env)}, Name: name, Args: args, Stderr: hc.Stderr}
 	c.Stdout = blocks(unwrapped(hc.Stdout))
 	c.Stdin = strings.NewReader("")
 	if hc.Stdin != nil {
@@ -68,12 +68,13 @@ func blocks(w io.Writer) *tool.Output {
 
 // world is the shell's files as seen from a directory.
 type world struct {
-	sh  *Shell
-	dir string
+	sh    *Shell
+	dir   string
+	owner string // of the descriptors
 }
 
 func (w world) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	return w.sh.ns.open(ctx, absolute(w.dir, name), os.O_RDONLY, 0)
+	return w.sh.openAt(ctx, absolute(w.dir, name), os.O_RDONLY, 0)
 }
 
 func (w world) Create(ctx context.Context, name string, appends bool) (io.WriteCloser, error) {
@@ -81,10 +82,12 @@ func (w world) Create(ctx context.Context, name string, appends bool) (io.WriteC
 	if appends {
 		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
-	return w.sh.ns.open(ctx, absolute(w.dir, name), flag, 0o644)
+	return w.sh.openAt(ctx, absolute(w.dir, name), flag, 0o644)
 }
 
-func (w world) Stat(name string) (fs.FileInfo, error) { return w.sh.ns.stat(absolute(w.dir, name)) }
+func (w world) Stat(name string) (fs.FileInfo, error) {
+	return w.sh.statAt(w.owner, absolute(w.dir, name))
+}
 
 func (w world) ReadDir(name string) ([]fs.DirEntry, error) {
 	return w.sh.ns.readDir(absolute(w.dir, name))

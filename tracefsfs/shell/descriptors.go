@@ -22,8 +22,9 @@ import (
 //	exec 3< trace_pipe      →  exec >lab:open!:3:<:trace_pipe
 //	done 3< trace_pipe      →  done >lab:open:3:<:trace_pipe
 //	exec 3<&-               →  exec >lab:dup!:3:-
-//	read line <&3           →  read line <lab:fd:3 >lab:input
-//	echo hi >&4             →  echo hi >lab:fd:4
+//	read line <&3           →  read line <lab:fd:<:3 >lab:input
+//	echo hi >&4             →  echo hi >lab:fd:>:4
+//	exec {fd}< trace_pipe   →  fd=$(lab:descriptor); exec >lab:open!:$fd:<:trace_pipe
 const (
 	guardOpen  = ownPrefix + "open"    // opens a file as a descriptor; ! means that it stays, as exec wants it
 	guardDup   = ownPrefix + "dup"     // makes a descriptor the same as another one, or closes it
@@ -183,6 +184,25 @@ func (ds *descriptors) set(owner string, n int, d *description) (before *descrip
 	return before
 }
 
+// setFree makes a free number stand for d, the first of from, from+step, …
+//
+// Errors: EMFILE.
+func (ds *descriptors) setFree(owner string, from, step int, d *description) (int, error) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	for n := from; n > 2 && n < maxDescriptor; n += step {
+		if ds.of[owner][n] != nil {
+			continue
+		}
+		if ds.of[owner] == nil {
+			ds.of[owner] = map[int]*description{}
+		}
+		ds.of[owner][n] = d
+		return n, nil
+	}
+	return 0, syscall.EMFILE
+}
+
 // descriptorGuard opens the guards of descriptors; ok is false if name is another one.
 func (sh *Shell) descriptorGuard(ctx context.Context, name string) (f io.ReadWriteCloser, ok bool, err error) {
 	hc := interp.HandlerCtx(ctx)
@@ -209,11 +229,18 @@ func (sh *Shell) descriptorGuard(ctx context.Context, name string) (f io.ReadWri
 		return sh.place(hc, number, d, lasting), true, nil
 	case kind+":" == guardFD:
 		op, number, _ := strings.Cut(rest, ":")
+		if lasting {
+			ctx = context.WithoutCancel(ctx)
+		}
 		f, err := sh.asStandard(ctx, hc, op, number)
 		if err != nil {
 			return nil, true, pathError(number, err)
 		}
 		return f, true, nil
+	case kind+":" == guardEnd:
+		numbers := strings.Split(strings.TrimSuffix(rest, ":"), ":")
+		f, err := sh.listEnd(sh.withTime(ctx, hc), owner(hc.Env), sh.timeline.jobOf(hc.Env), numbers)
+		return f, true, err
 	case kind == guardInput:
 		return &standIn{Writer: unwrapped(hc.Stdout), closed: sh.endInput(hc.Stdin)}, true, nil
 	case kind+":" == guardSub:
@@ -313,17 +340,23 @@ func (sh *Shell) asStandard(ctx context.Context, hc interp.HandlerContext, op, n
 	if err != nil {
 		return nil, err
 	}
+	ctx = sh.withTime(ctx, hc)
 	if op != "<" {
-		return &descriptorWriter{sh: sh, d: d}, nil
+		return &descriptorWriter{sh: sh, d: d, ctx: ctx}, nil
 	}
+	return sh.inputFrom(ctx, d), nil
+}
+
+// inputFrom gives a description as standard input to a process whose context is ctx.
+func (sh *Shell) inputFrom(ctx context.Context, d *description) io.ReadWriteCloser {
 	r, w, err := os.Pipe()
 	if err != nil { // where there is none, the interpreter reads what it is given
-		return &descriptorReader{sh: sh, d: d, ctx: sh.withTime(ctx, hc)}, nil
+		return &descriptorReader{sh: sh, d: d, ctx: ctx}
 	}
 	sh.descriptors.mu.Lock()
 	defer sh.descriptors.mu.Unlock()
 	sh.descriptors.inputs[r] = &input{d: d, pipe: w}
-	return r, nil
+	return r
 }
 
 // input gives what a standard input stands for; nil if it is no descriptor.
@@ -398,12 +431,16 @@ func (sh *Shell) feed(ctx context.Context, in *input, raw, all bool) error {
 type descriptorWriter struct {
 	sh   *Shell
 	d    *description
+	ctx  context.Context
 	once sync.Once
 }
 
 func (v *descriptorWriter) Write(p []byte) (int, error) {
 	if v.d.w == nil {
 		return 0, syscall.EBADF
+	}
+	if e, ok := v.d.w.(pipeEnd); ok {
+		return e.writeWithin(v.ctx, p)
 	}
 	return v.d.w.Write(p)
 }
@@ -427,6 +464,8 @@ func (v *descriptorReader) Read(p []byte) (int, error) {
 	case nil:
 		return 0, syscall.EBADF
 	case *virtualFile:
+		return r.readWithin(v.ctx, p)
+	case pipeEnd:
 		return r.readWithin(v.ctx, p)
 	case *os.File:
 		return (&stdinReader{ctx: v.ctx, r: r}).Read(p)

@@ -51,10 +51,18 @@
 // time stands still for all. A job that never waits gets 64 commands a millisecond.
 //
 // Departure: "kill $!", "kill %1" and "wait" know background jobs; a killed job stops
-// at its next command. Process substitution and {fd}< do not exist.
+// at its next command.
 //
 // Descriptors from 3 on keep their place between commands, and read takes one line of
-// them and no more: "exec 3< trace_pipe; read -r line <&3".
+// them and no more: "exec 3< trace_pipe; read -r line <&3". {fd}< gives one a number.
+//
+// Process substitution is a pipe in simulated time (see pipes.go): a word of a command, or
+// the file of < or >. The list of <( ) is a background job, and ends when nobody reads it.
+// A command with >( ) ends when the list has. What cannot be had is refused only where it
+// stands, and what comes after it runs: time, coproc, and <( ) in other places.
+//
+// In a session, background jobs go on at the prompt, as far as time does. Ctrl-C ends
+// what was typed in its line, and not the jobs of earlier ones. "jobs" lists them.
 //
 // Departure: "read x < trace_pipe" may take more from the pipe than the line; use a
 // descriptor.

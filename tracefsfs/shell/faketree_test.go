@@ -156,7 +156,7 @@ func (f *fakeTree) fs() *tracefsfs.FS {
 		next := f.piped[0]
 		f.piped = f.piped[1:]
 		return []byte(next), nil
-	}, func(ctx context.Context) error { <-ctx.Done(); return syscall.EINTR })
+	}, func(ctx context.Context) error { <-ctx.Done(); return syscall.EINTR }, func() tracefile.Events { return tracefile.Readable(len(f.piped) > 0) })
 	marker := tracefile.Marker("trace_marker", 0o220, func(_ context.Context, p []byte) (int, error) {
 		f.values["trace"] += fmt.Sprintf("marker %q\n", p)
 		return len(p), nil

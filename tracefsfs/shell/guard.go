@@ -20,12 +20,12 @@ import (
 //
 //	s=$s$s                 →  s=$s$s >lab:words:s=(s,s):
 //	x=$(cat trace)         →  x=$({ cat trace; } >lab:read:1)
-//	sleep 1 &              →  { …; { …; sleep 1; } >lab:exit & } >lab:fork
+//	sleep 1 &              →  { …; { …; sleep 1; } >lab:exit & } >lab:fork:sleep 1
 //	cat trace | wc         →  cat trace | wc >lab:pipe
 const (
 	guardWords = ownPrefix + "words:" // see words.go
 	guardRead  = ownPrefix + "read:"  // a substitution: how many share the room; ~ if it is split into words
-	guardFork  = ownPrefix + "fork"   // a background job begins
+	guardFork  = ownPrefix + "fork:"  // a background job begins: what was typed
 	guardExit  = ownPrefix + "exit"   // … and ends
 	guardPipe  = ownPrefix + "pipe"   // a part of a pipeline
 )
@@ -52,12 +52,12 @@ func (sh *Shell) guard(ctx context.Context, name string) (io.ReadWriteCloser, er
 		return f, err
 	}
 	switch {
-	case name == guardFork:
+	case strings.HasPrefix(name, guardFork):
 		// The job counts itself out: see guardExit.
 		if _, err := sh.limit.fork(ctx); err != nil {
 			return nil, err
 		}
-		sh.timeline.begin(ctx, nextJob(hc.Env))
+		sh.timeline.begin(ctx, nextJob(hc.Env), name[len(guardFork):])
 		sh.descriptors.fork(owner(hc.Env), ownerOfJob(nextJob(hc.Env), hc.Env))
 	case name == guardExit:
 		exited, job := sh.limit.exit(), sh.timeline.job(lastJob(hc.Env))

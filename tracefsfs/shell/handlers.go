@@ -74,7 +74,7 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, perm fs.FileMo
 // openFile opens a file of the namespace for a process of the shell.
 func (sh *Shell) openFile(ctx context.Context, hc interp.HandlerContext, name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
 	at := absolute(hc.Dir, name)
-	f, err := sh.ns.open(sh.withTime(ctx, hc), at, flag, perm)
+	f, err := sh.openAt(sh.withTime(ctx, hc), at, flag, perm)
 	if err != nil {
 		if hint := fileHint(sh.ns.mounts.resolve(at)); hint != "" {
 			err = hinted{err, hint}
@@ -82,6 +82,28 @@ func (sh *Shell) openFile(ctx context.Context, hc interp.HandlerContext, name st
 		return nil, pathError(name, err)
 	}
 	return f, nil
+}
+
+// openAt opens a file of the namespace, or a descriptor of the process of ctx.
+func (sh *Shell) openAt(ctx context.Context, name string, flag int, perm fs.FileMode) (io.ReadWriteCloser, error) {
+	if n, ok := fdOf(name); ok {
+		return sh.openFD(ctx, n, flag&(os.O_WRONLY|os.O_RDWR) != 0)
+	}
+	return sh.ns.open(ctx, name, flag, perm)
+}
+
+// statAt is stat of a file of the namespace, or of a descriptor of a process.
+func (sh *Shell) statAt(owner, name string) (fs.FileInfo, error) {
+	n, ok := fdOf(name)
+	if !ok {
+		return sh.ns.stat(name)
+	}
+	d, err := sh.descriptors.get(owner, n)
+	if err != nil {
+		return nil, syscall.ENOENT
+	}
+	sh.descriptors.release(d)
+	return fdInfo{strconv.Itoa(n)}, nil
 }
 
 // readOnly is a text as an open file.
@@ -94,7 +116,8 @@ func (sh *Shell) stat(ctx context.Context, name string, _ bool) (fs.FileInfo, er
 	if name == "" {
 		return nil, pathError(name, syscall.ENOENT)
 	}
-	info, err := sh.ns.stat(absolute(interp.HandlerCtx(ctx).Dir, name))
+	hc := interp.HandlerCtx(ctx)
+	info, err := sh.statAt(owner(hc.Env), absolute(hc.Dir, name))
 	if err != nil {
 		return nil, pathError(name, err)
 	}
@@ -222,7 +245,7 @@ func (sh *Shell) callSource(ctx context.Context, args []string) []string {
 	if len(args) < 2 {
 		return args
 	}
-	text, err := sh.readFile(ctx, absolute(hc.Dir, args[1]))
+	text, err := sh.readFile(sh.withTime(ctx, hc), absolute(hc.Dir, args[1]))
 	if err == nil {
 		text, err = sh.rewriteText(text, args[1])
 		if err != nil {
@@ -243,7 +266,7 @@ func (sh *Shell) callSource(ctx context.Context, args []string) []string {
 
 // readFile reads a script whole.
 func (sh *Shell) readFile(ctx context.Context, name string) (string, error) {
-	f, err := sh.ns.open(ctx, name, os.O_RDONLY, 0)
+	f, err := sh.openAt(ctx, name, os.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}

@@ -53,8 +53,7 @@ var otherPrograms = map[string]string{
 	"systemctl": "the lab has no services", "service": "the lab has no services",
 	"apt": packages, "apt-get": packages, "yum": packages, "dnf": packages,
 	"stress": load, "stress-ng": load, "hackbench": load, "yes": load,
-	"watch": "time stands still while you type: use a loop with sleep",
-	"ping":  "the machine has no network",
+	"ping": "the machine has no network",
 }
 
 const (

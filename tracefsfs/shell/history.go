@@ -73,8 +73,13 @@ func historyCommand(c *call) int {
 
 // clearScreen empties the screen of an interactive session.
 func clearScreen(c *call) int {
-	if c.sh.history != nil && c.sh.cfg.Terminal != nil {
+	if c.sh.drawsOn(c.Stdout.W) {
 		_, _ = io.WriteString(c.sh.cfg.Terminal, "\x1b[H\x1b[2J") // the terminal is not asked whether it can
 	}
 	return 0
+}
+
+// drawsOn: is w the terminal of an interactive session, and one that can be drawn on?
+func (sh *Shell) drawsOn(w io.Writer) bool {
+	return sh.history != nil && sh.cfg.Terminal != nil && !sh.cfg.Plain && w == sh.cfg.Stdout
 }

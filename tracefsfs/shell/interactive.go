@@ -47,6 +47,8 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 	s := session{sh: sh, runner: runner, in: in, terminal: screen, keys: &keys{in: screen}}
 	s.newLine()
 	defer sh.descriptors.closeAll()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	return s.run(ctx)
 }
 
@@ -101,7 +103,7 @@ type session struct {
 
 func (s *session) run(ctx context.Context) (int, error) {
 	for ctx.Err() == nil {
-		text, err := s.read()
+		text, err := s.read(ctx)
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(s.sh.cfg.Stdout)
 			return s.status, nil
@@ -117,11 +119,15 @@ func (s *session) run(ctx context.Context) (int, error) {
 }
 
 // read reads lines until they are whole commands.
-func (s *session) read() (string, error) {
+func (s *session) read(ctx context.Context) (string, error) {
 	prompt := plain.String(s.runner.Dir) + " # "
 	text := ""
 	for {
-		line, err := s.readLine(prompt)
+		line, err := s.readLine(ctx, prompt)
+		if errors.Is(err, errInterrupted) {
+			s.fail(130)
+			return "", nil
+		}
 		if errors.Is(err, io.EOF) && s.keys.interrupted {
 			fmt.Fprint(s.screen(), "^C\n")
 			s.newLine()
@@ -140,8 +146,40 @@ func (s *session) read() (string, error) {
 	}
 }
 
+// plainLine reads a line as a terminal gives it that edits lines by itself.
+func (s *session) plainLine(ctx context.Context, prompt string) (string, error) {
+	interrupt, stop := s.terminal.Interrupt(ctx)
+	defer stop()
+	fmt.Fprint(s.sh.cfg.Stdout, prompt)
+	in := &stdinReader{ctx: interrupt, r: s.in}
+	var line []byte
+	for one := [1]byte{}; ; {
+		n, err := in.Read(one[:])
+		switch {
+		case interrupt.Err() != nil && ctx.Err() == nil:
+			fmt.Fprintln(s.sh.cfg.Stdout)
+			return "", errInterrupted
+		case n == 1 && one[0] == '\n':
+			s.sh.history.Add(string(line))
+			return string(line), nil
+		case n == 1 && len(line) < maxScript:
+			line = append(line, one[0])
+		case err != nil && len(line) > 0 && errors.Is(err, io.EOF):
+			return string(line), nil
+		case err != nil:
+			return "", err
+		}
+	}
+}
+
+// errInterrupted is for a line that Ctrl-C has ended.
+var errInterrupted = errors.New("interrupted")
+
 // readLine reads one line in raw mode; commands run in the terminal's own.
-func (s *session) readLine(prompt string) (string, error) {
+func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
+	if s.sh.cfg.Plain {
+		return s.plainLine(ctx, prompt)
+	}
 	restore, err := s.terminal.Raw()
 	if err != nil {
 		return "", err
@@ -165,7 +203,15 @@ func (s *session) execute(ctx context.Context, text string) (exited bool) {
 	}
 	interrupt, stop := s.terminal.Interrupt(ctx)
 	defer stop()
-	ctx, end := s.sh.limit.begin(interrupt)
+	// Ctrl-C ends what was typed in this line. Its jobs in the background live on with ctx.
+	line, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(interrupt, cancel)()
+	defer func() {
+		if s.sh.timeline.idle() {
+			cancel()
+		}
+	}()
+	ctx, end := s.sh.limit.begin(line)
 	defer func() {
 		if end() != nil {
 			exited = false

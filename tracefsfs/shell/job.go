@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ftracelab/internal/userland/tool"
@@ -26,6 +27,27 @@ func lastJob(env expand.Environ) string { return numberedJob(env, 0) }
 
 func numberedJob(env expand.Environ, more int) string {
 	return fmt.Sprintf("%s/%d", env.Get(jobName).String(), tool.ToInt(env.Get(jobCount).String())+more)
+}
+
+// jobsCommand tells of the background jobs of this shell: those that run, and once of
+// each that has ended.
+func jobsCommand(c *call) int {
+	prefix := c.env.Get(jobName).String() + "/"
+	run, ended := c.sh.timeline.ofShell(prefix)
+	number := func(j *job) int { return tool.ToInt(strings.TrimPrefix(j.name, prefix)) }
+	all := append(run, ended...)
+	slices.SortFunc(all, func(a, b *job) int { return number(a) - number(b) })
+	for _, j := range all {
+		state := "Running"
+		switch {
+		case j.killed:
+			state = "Terminated"
+		case slices.Contains(ended, j):
+			state = "Done"
+		}
+		c.Printf("[%d]  %-22s  %s\n", number(j), state, j.text)
+	}
+	return 0
 }
 
 // killed: was the job that env belongs to killed?

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -19,15 +20,28 @@ func notRedirected(r *syntax.Redirect) string {
 		return ""
 	}
 	n, ok := descriptorOf(r.N.Value)
+	_, named := namedDescriptor(r)
 	switch {
-	case r.N.Value != "" && r.N.Value[0] == '{':
-		return "a descriptor that is named by a variable is not in the lab: use a number, as in exec 3< trace_pipe"
 	case ok && n >= maxDescriptor:
 		return r.N.Value + ": a descriptor is below " + strconv.Itoa(maxDescriptor)
-	case ok && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc):
+	case (ok || named) && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc):
 		return "text in the script can only be standard input in the lab: use a file in /tmp for descriptor " + r.N.Value
 	}
 	return ""
+}
+
+// namedDescriptor is fd of a redirection {fd}<FILE.
+func namedDescriptor(r *syntax.Redirect) (name string, ok bool) {
+	if r.N == nil {
+		return "", false
+	}
+	name, ok = strings.CutPrefix(r.N.Value, "{")
+	return strings.TrimSuffix(name, "}"), ok
+}
+
+// closes: is r a redirection that closes a descriptor?
+func closes(r *syntax.Redirect) bool {
+	return (r.Op == syntax.DplIn || r.Op == syntax.DplOut) && r.Word != nil && r.Word.Lit() == "-"
 }
 
 // lasting: do the redirections of stmt stay when it has ended?
@@ -46,7 +60,8 @@ func opensDescriptors(program *syntax.File) (opens bool) {
 		for _, r := range stmt.Redirs {
 			if r.N != nil {
 				_, ok := descriptorOf(r.N.Value)
-				opens = opens || ok
+				_, named := namedDescriptor(r)
+				opens = opens || ok || named
 			}
 		}
 		return !opens
@@ -67,24 +82,29 @@ func (w *rewriter) descriptors(stmt *syntax.Stmt) {
 		if r.Word == nil || r.Hdoc != nil {
 			continue
 		}
-		number := ""
-		if r.N != nil {
+		var number syntax.WordPart // of what is opened, if it is from 3 on
+		mark := mark
+		at := r.Word.Pos()
+		if name, ok := namedDescriptor(r); ok {
+			number, mark = variable(name, at), "!"
+		} else if r.N != nil {
 			if n, ok := descriptorOf(r.N.Value); ok {
-				number = strconv.Itoa(n)
+				number = &syntax.SglQuoted{Left: at, Right: at, Value: strconv.Itoa(n)}
 			}
 		}
 		lit := r.Word.Lit()
 		_, high := descriptorOf(lit)
 		high = high || lit == ""
 		dup := r.Op == syntax.DplIn || r.Op == syntax.DplOut
+		text := func(s string) syntax.WordPart { return &syntax.SglQuoted{Left: at, Right: at, Value: s} }
 		op := r.Op
 		switch {
-		case number != "" && dup:
-			guardFile(r, guardDup+mark+":"+number+":")
-		case number != "":
-			guardFile(r, guardOpen+mark+":"+number+":"+r.Op.String()+":")
+		case number != nil && dup:
+			guardFile(r, text(guardDup+mark+":"), number, text(":"))
+		case number != nil:
+			guardFile(r, text(guardOpen+mark+":"), number, text(":"+r.Op.String()+":"))
 		case dup && high:
-			guardFile(r, guardFD+r.Op.String()[:1]+":")
+			guardFile(r, text(strings.TrimSuffix(guardFD, ":")+mark+":"+r.Op.String()[:1]+":"))
 			if op == syntax.DplIn {
 				r.Op = syntax.RdrIn
 				out = append(out, redirect(r.Pos(), guardInput))
@@ -92,7 +112,7 @@ func (w *rewriter) descriptors(stmt *syntax.Stmt) {
 		default:
 			continue
 		}
-		if number != "" {
+		if number != nil {
 			r.N = nil
 		}
 	}
@@ -114,10 +134,8 @@ func (w *rewriter) descriptors(stmt *syntax.Stmt) {
 }
 
 // guardFile makes of a redirection a guard whose name ends with the redirection's word.
-func guardFile(r *syntax.Redirect, guard string) {
-	at := r.Word.Pos()
-	parts := []syntax.WordPart{&syntax.SglQuoted{Left: at, Right: at, Value: guard}}
-	r.Word = &syntax.Word{Parts: append(parts, r.Word.Parts...)}
+func guardFile(r *syntax.Redirect, guard ...syntax.WordPart) {
+	r.Word = &syntax.Word{Parts: append(guard, r.Word.Parts...)}
 	r.Op = syntax.RdrOut
 }
 

@@ -15,7 +15,7 @@ import (
 // cannot be had without the host. It also notes the functions defined, which go
 // before commands of the same name.
 func (sh *Shell) rewrite(program *syntax.File) error {
-	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}, substs: map[*syntax.CmdSubst]string{}, opens: opensDescriptors(program)}
+	w := rewriter{sh: sh, wrapped: map[*syntax.Stmt]bool{}, substs: map[*syntax.CmdSubst]string{}, ours: map[*syntax.Stmt]bool{}, lists: map[*syntax.Stmt]bool{}, numbered: map[*syntax.Stmt]bool{}, opens: opensDescriptors(program)}
 	syntax.Walk(program, w.visit)
 	if w.err != nil {
 		return fmt.Errorf("%s:%s: %w", program.Name, w.at, w.err)
@@ -40,6 +40,11 @@ type rewriter struct {
 	sh      *Shell
 	wrapped map[*syntax.Stmt]bool
 	substs  map[*syntax.CmdSubst]string // the room of each; see words
+	ours    map[*syntax.Stmt]bool       // the lab's own statements; see own
+	lists   map[*syntax.Stmt]bool       // the lists of process substitutions
+	// numbered are statements whose {fd}< have numbers.
+	numbered map[*syntax.Stmt]bool
+	pipes    int // how many process substitutions there were up to here
 	// opens: an exec of the program changes descriptors, so its subshells get their own.
 	opens    bool
 	subshell int // how many subshells there were up to here
@@ -80,14 +85,14 @@ func (w *rewriter) visit(node syntax.Node) bool {
 			w.sh.mu.Unlock()
 		}
 	case *syntax.Stmt:
-		if slices.Contains(jobPrologue(), n) {
+		if slices.Contains(jobPrologue(), n) || w.ours[n] {
 			return false
 		}
 		if at, why := notHere(n); why != "" {
 			refused(n, at.String()+": "+why)
 			return true
 		}
-		if !w.background(n) {
+		if !w.background(n) && !w.processes(n) && !w.named(n) {
 			w.descriptors(n)
 			w.words(n)
 		}
@@ -95,10 +100,6 @@ func (w *rewriter) visit(node syntax.Node) bool {
 		w.pipe(n)
 	case *syntax.CmdSubst:
 		w.substitution(n)
-	case *syntax.ProcSubst:
-		w.refuse(n, "process substitution is not in the lab")
-	case *syntax.CoprocClause:
-		w.refuse(n, "coproc is not in the lab")
 	}
 	return w.err == nil
 }
@@ -161,6 +162,10 @@ func (w *rewriter) background(stmt *syntax.Stmt) bool {
 	}
 	inner := *stmt
 	inner.Background = false
+	typed := ""
+	if !w.lists[stmt] {
+		typed = jobText(&inner)
+	}
 	prologue := jobPrologue()
 	job := &syntax.Stmt{
 		Position:   stmt.Position,
@@ -168,47 +173,60 @@ func (w *rewriter) background(stmt *syntax.Stmt) bool {
 		Cmd:        &syntax.Block{Stmts: []*syntax.Stmt{prologue[1], &inner}},
 	}
 	guarded(job, redirect(stmt.Pos(), guardExit))
+	if w.sh.history != nil { // what is typed is not for jobs
+		at := stmt.Pos()
+		null := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{ValuePos: at, ValueEnd: at, Value: "/dev/null"}}}
+		job.Redirs = append(job.Redirs, &syntax.Redirect{OpPos: at, Op: syntax.RdrIn, Word: null})
+	}
 	w.wrapped[job] = true
 	*stmt = syntax.Stmt{Position: stmt.Position, Cmd: &syntax.Block{Stmts: []*syntax.Stmt{prologue[0], job}}}
-	guarded(stmt, redirect(stmt.Pos(), guardFork))
+	guarded(stmt, redirect(stmt.Pos(), guardFork+typed))
 	return true
+}
+
+// jobText is a job as it was typed, on one line and not too long.
+func jobText(stmt *syntax.Stmt) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, stmt); err != nil {
+		return "" // the interpreter will say what is wrong with it
+	}
+	text := []rune(strings.TrimSpace(b.String()))
+	if len(text) > 60 {
+		text = append(text[:60], '…')
+	}
+	return strings.ReplaceAll(string(text), "\n", "; ")
 }
 
 // jobPrologue is what comes before a background job and what it begins with.
 var jobPrologue = sync.OnceValue(func() []*syntax.Stmt {
-	begin, err := syntax.NewParser().Parse(strings.NewReader(
-		jobCount+"=$(("+jobCount+"+1))\n"+
-			jobName+"=${"+jobName+"-}/$"+jobCount+" "+jobCount+"=0"), "")
-	if err != nil {
-		panic("shell: invariant: job prologue does not parse: " + err.Error())
-	}
-	return begin.Stmts
+	return parsed(jobCount + "=$((" + jobCount + "+1))\n" +
+		jobName + "=${" + jobName + "-}/$" + jobCount + " " + jobCount + "=0")
 })
+
+// parsed parses statements of the lab's own.
+func parsed(text string) []*syntax.Stmt {
+	program, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		panic("shell: invariant: " + text + " does not parse: " + err.Error())
+	}
+	return program.Stmts
+}
 
 // notHere says why a statement cannot run in the lab, and which place in it that is
 // about; "" if it can.
 func notHere(stmt *syntax.Stmt) (at syntax.Pos, why string) {
-	if _, ok := stmt.Cmd.(*syntax.TimeClause); ok {
+	switch stmt.Cmd.(type) {
+	case *syntax.TimeClause:
 		return stmt.Pos(), "time would measure the host; the lab's time is simulated (see date)"
+	case *syntax.CoprocClause:
+		return stmt.Pos(), "coproc is not in the lab: use <( ) or >( )"
 	}
-	var words []*syntax.Word
-	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok {
-		words = slices.Clone(call.Args)
+	if at, ok := misplaced(stmt); ok {
+		return at, "process substitution is a word of a command or the file of < or > in the lab: use a file in /tmp"
 	}
 	for _, r := range stmt.Redirs {
 		if why := notRedirected(r); why != "" {
 			return r.Pos(), why
-		}
-		words = append(words, r.Word)
-	}
-	for _, word := range words {
-		if word == nil {
-			continue
-		}
-		for _, part := range word.Parts {
-			if _, ok := part.(*syntax.ProcSubst); ok {
-				return part.Pos(), "process substitution is not in the lab: use a pipe, or a file in /tmp"
-			}
 		}
 	}
 	return syntax.Pos{}, ""

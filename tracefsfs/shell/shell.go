@@ -34,6 +34,10 @@ type Config struct {
 	// sequences that takes; nil is Stdout. What commands print never goes there.
 	Terminal io.Writer
 
+	// Plain says that the terminal knows no escape sequences (TERM=dumb): it edits the line
+	// by itself, and Interactive reads whole lines.
+	Plain bool
+
 	// Screen is the terminal of Interactive if that is no file, as in a page. Stdin should
 	// then read from it as well, and Stdout write to it.
 	Screen Screen
@@ -170,6 +174,7 @@ func (sh *Shell) runWithin(ctx context.Context, p process, text, name string, ar
 	defer sh.descriptors.closeAll()
 	ctx, end := sh.limit.begin(ctx)
 	status, err := sh.runText(ctx, p, text, name, args)
+	sh.finishPipes(ctx)
 	if end() != nil {
 		return 2, nil
 	}

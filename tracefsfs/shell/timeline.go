@@ -33,12 +33,15 @@ type timeline struct {
 	jobs    map[string]*job
 	waiting []*waiter
 	alarms  map[*alarm]bool
+	ended   []*job        // not told of yet, the oldest first
 	changed chan struct{} // closed when a job began to wait or ended
 }
 
 // job is a background job.
 type job struct {
 	name    string
+	text    string          // what was typed; "" if it is no job that is told of
+	killed  bool            // it did not end by itself
 	ctx     context.Context // ends when the job is killed
 	cancel  context.CancelFunc
 	script  context.Context // that of the script which began it
@@ -121,23 +124,59 @@ func (tl *timeline) jobOf(env expand.Environ) *job {
 }
 
 // begin notes that a job begins.
-func (tl *timeline) begin(ctx context.Context, name string) {
+func (tl *timeline) begin(ctx context.Context, name, text string) {
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
-	j := &job{name: name, script: ctx}
+	j := &job{name: name, text: text, script: ctx}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	tl.jobs[name] = j
 }
 
 // end notes that a job has ended.
 func (tl *timeline) end(j *job) {
-	j.cancel()
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
+	j.killed = j.ctx.Err() != nil
+	j.cancel()
 	if tl.jobs[j.name] == j {
 		delete(tl.jobs, j.name)
+		tl.ended = append(tl.ended[max(len(tl.ended)+1-maxEnded, 0):], j)
 	}
 	tl.tell()
+}
+
+// maxEnded is how many jobs that have ended are remembered.
+const maxEnded = 64
+
+// idle: is there no job that runs?
+func (tl *timeline) idle() bool {
+	tl.mu.Lock()
+	defer tl.mu.Unlock()
+	return len(tl.jobs) == 0
+}
+
+// ofShell gives the jobs of the shell whose jobs' names begin with prefix: those that
+// run, and those that have ended, of which nobody was told before.
+func (tl *timeline) ofShell(prefix string) (run, ended []*job) {
+	tl.mu.Lock()
+	defer tl.mu.Unlock()
+	mine := func(j *job) bool {
+		rest, below := strings.CutPrefix(j.name, prefix)
+		return below && !strings.ContainsAny(rest, "/:") && j.text != ""
+	}
+	for _, j := range tl.jobs {
+		if mine(j) && j.script.Err() == nil {
+			run = append(run, j)
+		}
+	}
+	tl.ended = slices.DeleteFunc(tl.ended, func(j *job) bool {
+		if mine(j) {
+			ended = append(ended, j)
+			return true
+		}
+		return false
+	})
+	return run, ended
 }
 
 // tell wakes those that look after jobs. The caller holds mu.
@@ -362,6 +401,19 @@ func (tl *timeline) wait(ctx context.Context, env expand.Environ, args []string)
 	}
 }
 
+// join waits until a job has ended. mine is the job of the process; nil for the foreground.
+func (tl *timeline) join(ctx context.Context, mine, j *job) {
+	ctx, stop := within(ctx, mine)
+	defer stop()
+	ended := func() bool { return tl.jobs[j.name] != j || j.script.Err() != nil }
+	tl.mu.Lock()
+	now := ended()
+	tl.mu.Unlock()
+	if !now {
+		_ = tl.until(ctx, mine, 0, ended) // it ends with ctx, or with the job
+	}
+}
+
 // within is ctx, ending also when the job is killed.
 func within(ctx context.Context, j *job) (context.Context, func()) {
 	if j == nil {
@@ -376,13 +428,14 @@ func within(ctx context.Context, j *job) (context.Context, func()) {
 type timeKey struct{}
 
 type timed struct {
-	tl  *timeline
-	job *job
+	tl    *timeline
+	job   *job
+	owner string // of the descriptors
 }
 
 // withTime is ctx of a process of the shell.
 func (sh *Shell) withTime(ctx context.Context, hc interp.HandlerContext) context.Context {
-	return context.WithValue(ctx, timeKey{}, timed{sh.timeline, sh.timeline.jobOf(hc.Env)})
+	return context.WithValue(ctx, timeKey{}, timed{sh.timeline, sh.timeline.jobOf(hc.Env), owner(hc.Env)})
 }
 
 // ErrNoProcess is WaitForTime's error for a context that is not of a shell's process.

@@ -114,6 +114,7 @@ type nullHandle struct{}
 func (nullHandle) Read(context.Context, []byte) (int, error)      { return 0, io.EOF }
 func (nullHandle) Write(_ context.Context, p []byte) (int, error) { return len(p), nil }
 func (nullHandle) Flush() error                                   { return nil }
+func (nullHandle) Poll() tracefile.Events                         { return tracefile.PollAlways }
 func (nullHandle) Close() error                                   { return nil }
 
 // zeroHandle is /dev/zero. It gives zeroSpeed bytes per millisecond of simulated time,

@@ -28,7 +28,7 @@
 // the errno that write(2) returns. An error with more to say wraps the errno
 // with Errorf.
 //
-// Not modelled: seeking (every tracefs client reads on), poll and splice.
+// Not modelled: seeking (every tracefs client reads on) and splice.
 //
 // Kernel: fs/tracefs/inode.c, fs/seq_file.c, kernel/trace/trace.c.
 package tracefile

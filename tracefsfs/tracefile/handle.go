@@ -19,7 +19,15 @@ type handle struct {
 	read  func(ctx context.Context, p []byte) (int, error)
 	write func(ctx context.Context, p []byte) (int, error)
 	flush func() error
+	poll  func() Events // nil: the kernel's file has no such operation
 	close func() error
+}
+
+func (h *handle) Poll() Events {
+	if h.poll == nil {
+		return PollAlways
+	}
+	return h.poll()
 }
 
 func (h *handle) Read(ctx context.Context, p []byte) (int, error) {

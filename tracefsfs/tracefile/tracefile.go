@@ -84,6 +84,9 @@ type Handle interface {
 	Write(ctx context.Context, p []byte) (int, error)
 	// Flush does end-of-write work (a token without its newline); idempotent.
 	Flush() error
+	// Poll says what can be done without waiting. Asking is an event of its own for some
+	// files, which say PollPri only once.
+	Poll() Events
 	Close() error
 }
 

@@ -219,16 +219,23 @@ func TestPipe(t *testing.T) {
 		return []byte(next), nil
 	}
 	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	f := Pipe("trace_pipe", 0o440, take, wait)
+	f := Pipe("trace_pipe", 0o440, take, wait, func() Events { return Readable(len(waiting) > 0) })
 	buf := make([]byte, 4)
 	h := openFile(t, f, Read)
 	var got string
 	for range 5 {
+		if h.Poll() != PollIn|PollRdNorm {
+			t.Errorf("after %q, %d records left: poll %#x", got, len(waiting), h.Poll())
+		}
 		n, err := h.Read(context.Background(), buf)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got += string(buf[:n])
+	}
+	h.Read(context.Background(), buf) // the last newline
+	if h.Poll() != 0 {
+		t.Errorf("all is read: poll %#x", h.Poll())
 	}
 	if got != "line one\nline two"[:len(got)] || len(waiting) != 0 {
 		t.Errorf("read %q, %d records left", got, len(waiting))

@@ -76,9 +76,6 @@ type Row struct {
 
 // Table is the table from which trace_options, the folder options and the defaults are
 // made.
-//
-// Departure: the option block has no effect, because no poll(2) reaches a file of the
-// tree.
 var Table = [Count]Row{
 	PrintParent:         {Name: "print-parent", On: true},
 	SymOffset:           {Name: "sym-offset"},

@@ -173,14 +173,15 @@ func (r *Recorder) unwindFrames(n int) int {
 	return min(n, maxUnwindFrames, (r.ring.MaxEventSize()-unwindSize)/unwindFrameSize)
 }
 
-// noInode stands for an address at which no file is known to be mapped.
-const noInode = ^uint64(0)
+// NoInode stands in a user_unwind_stack for an address at which nothing is known to be
+// mapped.
+const NoInode = ^uint64(0)
 
 // noInodes and noDevs are the arrays for a stack without files.
 var (
 	noInodes = func() (a [maxUnwindFrames]uint64) {
 		for i := range a {
-			a[i] = noInode
+			a[i] = NoInode
 		}
 		return a
 	}()
@@ -200,6 +201,9 @@ func (r *Recorder) UnwindStack(cpu int, ctx ringbuf.Context, t *Stack, cookie ui
 		return err
 	}
 	s.unwindRec = events.UserUnwindStackRecord{Cookie: cookie, Stack: t.IPs[:n], Inodes: noInodes[:n], Dev: noDevs[:n]}
+	if t.Inodes != nil {
+		s.unwindRec.Inodes, s.unwindRec.Dev = t.Inodes[:n], t.Devs[:n]
+	}
 	events.UserUnwindStack.Append(e.Data[:0], t.Common, &s.unwindRec)
 	retype(e.Data, t.Common, s.IDs.UnwindStack)
 	r.ring.Commit(cpu, e)

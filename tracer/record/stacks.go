@@ -139,4 +139,8 @@ type Stack struct {
 	// NewEntry and Call are those of the event, see [Record].
 	NewEntry, Call bool
 	Stay           uint64 // of a user stack, see [Record]
+	// Inodes and Devs name the files that IPs are offsets in, see
+	// [events.UserUnwindStackRecord]. Both are nil, or as long as IPs.
+	Inodes []uint64
+	Devs   []uint32
 }

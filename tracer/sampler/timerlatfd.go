@@ -105,6 +105,9 @@ func (u *timerlatUser) Write(context.Context, []byte) (int, error) { return 0, s
 // Flush implements tracefile.Handle.
 func (u *timerlatUser) Flush() error { return nil }
 
+// Poll implements tracefile.Handle: the kernel's file has no such operation.
+func (u *timerlatUser) Poll() tracefile.Events { return tracefile.PollAlways }
+
 // Close ends the process.
 func (u *timerlatUser) Close() error {
 	return u.s.ft.Do(func(m *machine.Machine) error {

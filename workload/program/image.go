@@ -271,9 +271,15 @@ func (im *Image) function(addr uint64) *function {
 	if n == 0 {
 		return nil
 	}
-	// A symbol without a size reaches until the next function.
-	if f := &im.functions[n-1]; addr < f.end || f.end <= f.start {
+	f := &im.functions[n-1]
+	if addr < f.end {
 		return f
+	}
+	// A symbol without a size reaches until the next function, or until its code ends.
+	for _, a := range im.text {
+		if end := a.start + uint64(len(a.code)); f.end <= f.start && f.start >= a.start && f.start < end && addr < end {
+			return f
+		}
 	}
 	return nil
 }

@@ -52,3 +52,6 @@ func answer(calls map[string]Call, name string, args []string) (any, error) {
 	text, err := json.Marshal(v)
 	return string(text), err
 }
+
+// Say tells the page something of the program's own accord.
+func Say(kind, text string) { js.Global().Call("ftracelabSay", kind, text) }

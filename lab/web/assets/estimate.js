@@ -26,16 +26,13 @@ function build(element) {
     if (e.dataTransfer.files[0]) estimate(e.dataTransfer.files[0]);
   });
   element.append(el("h2", {}, "What would the stack map save on your capture?"), drop,
-    el("p", { class: "bar" }, el("button", { type: "button", onclick: () => run([]) }, "Or take the capture that comes with ftracelab"), ui.stop), ui.said, ui.text, ui.save, ui.frame);
+    el("p", { class: "bar" }, el("button", { type: "button", onclick: () => estimate(null) }, "Or take the capture that comes with ftracelab"), ui.stop), ui.said, ui.text, ui.save, ui.frame);
 }
 
+// estimate takes a file; null stands for the capture that the program holds.
 async function estimate(file) {
-  await run([file]);
-}
-
-async function run(files) {
   program?.end();
-  const mine = program = new Program("ftracelab.wasm.gz", (kind, text) => { if (kind === "stderr") ui.said.textContent = visible(text.trim().split("\n").at(-1)); });
+  const mine = program = new Program("estimate.wasm.gz", (kind, text) => { if (kind === "progress") ui.said.textContent = visible(text); });
   ui.said.textContent = "The program is being loaded …";
   ui.stop.hidden = false;
   ui.text.hidden = true;
@@ -43,32 +40,31 @@ async function run(files) {
   ui.save.replaceChildren();
   const from = performance.now();
   try {
-    const names = files.map((f) => f.name.replaceAll("/", "_").replace(/^-/, "_-") || "capture");
-    for (const [i, f] of files.entries()) await mine.give(`/dropped/${names[i]}`, f);
-    ui.said.textContent = files.length ? `Reading ${visible(files[0].name)} …` : "Reading …";
-    const r = await mine.call("run", "estimate", "--memory", "512M", "--html", "/tmp/estimate.html", ...names);
+    const name = file ? file.name.replaceAll("/", "_") || "capture" : "";
+    if (file) await mine.give(`/dropped/${name}`, file);
+    ui.said.textContent = file ? `Reading ${visible(file.name)} …` : "Reading …";
+    const { text, page } = await mine.call("estimate", name);
     if (program !== mine) return;
-    ui.said.textContent = visible(r.stderr.trim()) || `Done in ${((performance.now() - from) / 1000).toFixed(1)} s.`;
-    ui.text.textContent = visible(r.stdout);
-    ui.text.hidden = !r.stdout;
-    if (r.status === 0 || r.status === 3) page(r.files["/tmp/estimate.html"]);
+    ui.said.textContent = `Done in ${((performance.now() - from) / 1000).toFixed(1)} s.`;
+    ui.text.textContent = visible(text);
+    ui.text.hidden = false;
+    frame(page);
   } catch (err) {
     if (program === mine) ui.said.textContent = visible(err.message);
   }
-  ui.stop.hidden = true;
+  if (program === mine) ui.stop.hidden = true;
 }
 
-// page shows the page of an estimate in a frame that can reach neither this page nor any
+// frame shows the page of an estimate in a frame that can reach neither this page nor any
 // address.
-function page(text) {
-  if (!text) return;
-  const frame = el("iframe", { sandbox: "allow-scripts", src: "frame.html", title: "The estimate with its charts" });
+function frame(text) {
+  const inside = el("iframe", { sandbox: "allow-scripts", src: "frame.html", title: "The estimate with its charts" });
   addEventListener("message", function ready(e) {
-    if (e.source !== frame.contentWindow || e.data !== "ready") return;
+    if (e.source !== inside.contentWindow || e.data !== "ready") return;
     removeEventListener("message", ready);
-    frame.contentWindow.postMessage(text, "*");
+    inside.contentWindow.postMessage(text, "*");
   });
-  ui.frame.replaceChildren(frame);
+  ui.frame.replaceChildren(inside);
   const url = URL.createObjectURL(new Blob([text], { type: "text/html" }));
   ui.save.replaceChildren(el("a", { href: url, download: "estimate.html" }, "Save this page as a file"));
 }

@@ -1,6 +1,6 @@
 // The ten lessons: their text, sessions and pictures, questions that are answered at once,
 // and an exercise whose answer is checked.
-import { el, picture, visible, whole } from "./program.js";
+import { el, machine, picture, visible } from "./program.js";
 
 const given = new Map(); // lesson number → Map of answers, for the file that is handed in
 
@@ -15,13 +15,13 @@ export async function show(element, where, part) {
 }
 
 async function index(element) {
-  const all = await whole().call("lessons");
+  const all = await machine().call("lessons");
   element.replaceChildren(el("h2", {}, "Ten lessons"),
     el("ol", { class: "lessons" }, ...all.map((l) => el("li", {}, el("a", { href: `#lesson/${l.number}` }, l.title), ` ${l.minutes} minutes. ${l.goal}`))));
 }
 
 async function lesson(element, number) {
-  const l = await whole().call("lesson", number);
+  const l = await machine().call("lesson", number);
   if (!given.has(l.number)) given.set(l.number, new Map());
   const answers = given.get(l.number);
   const group = [];
@@ -52,7 +52,7 @@ function verdict(out, g) {
 async function judge(l, id, answer, out) {
   out.textContent = "…";
   try {
-    verdict(out, await whole().call("judge", l.number, id, answer));
+    verdict(out, await machine().call("judge", l.number, id, answer));
   } catch (err) {
     out.className = "wrong";
     out.textContent = visible(err.message);

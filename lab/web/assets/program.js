@@ -60,9 +60,9 @@ export function stepper() {
   return small;
 }
 
-// whole is ftracelab itself, for all that needs its machine.
-export function whole() {
-  if (!large || large.failed) large = new Program("ftracelab.wasm.gz");
+// machine is the program that has the simulated machine, for lessons and steps that need one.
+export function machine() {
+  if (!large || large.failed) large = new Program("machine.wasm.gz");
   return large;
 }
 

@@ -1,13 +1,13 @@
 // One step at a time: what package lab draws, with keys, buttons and the address of the page.
-import { el, picture, stepper, visible, whole } from "./program.js";
+import { el, machine, picture, stepper, visible } from "./program.js";
 
 let ui, now, scenarios;
 let asText = false;
 const wanted = new Map(); // scenario → names of the views that are shown
 
-// ask uses the small program, and the whole one for what the small one has not.
+// ask uses the small program, and the one with the machine for what the small one has not.
 function ask(name, place, ...more) {
-  const program = place.startsWith("tracefs?") || place === "tracefs" ? whole() : stepper();
+  const program = place.startsWith("tracefs?") || place === "tracefs" ? machine() : stepper();
   return program.call(name, place, ...more);
 }
 

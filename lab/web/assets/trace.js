@@ -1,6 +1,7 @@
 // The time line of a trace.dat that is opened in the page.
 import { Program, el, visible } from "./program.js";
 import { mount } from "./timeline.js";
+import { unpacked } from "./unpacked.js";
 
 let ui, program;
 
@@ -9,7 +10,7 @@ export async function show(element) {
 }
 
 function build(element) {
-  ui = { plot: el("div"), said: el("p", { role: "status" }) };
+  ui = { plot: el("div"), said: el("p", { role: "status" }), buffer: el("p", { class: "bar" }) };
   ui.file = el("input", { type: "file", id: "trace", onchange: () => { if (ui.file.files[0]) open(ui.file.files[0]); } });
   const drop = el("div", { class: "drop" }, el("label", { for: "trace" }, "A trace.dat, of trace-cmd or of ftracelab run. Drop it here, or choose it: "), ui.file);
   drop.addEventListener("dragover", (e) => { e.preventDefault(); drop.classList.add("over"); });
@@ -20,35 +21,41 @@ function build(element) {
     if (e.dataTransfer.files[0]) open(e.dataTransfer.files[0]);
   });
   element.append(el("h2", {}, "Time line"), drop,
-    el("p", { class: "bar" }, el("button", { type: "button", onclick: () => open(null) }, "Or a second of the simulated machine")), ui.said, ui.plot);
+    el("p", { class: "bar" }, el("button", { type: "button", onclick: () => open(null) }, "Or a second of the simulated machine")), ui.said, ui.buffer, ui.plot);
 }
 
-// open reads a file; null means what the machine in the page records.
-async function open(file) {
+// open reads a buffer of a file; -1 is the first one that has events. null stands for the
+// file of the simulated machine that comes with the page.
+async function open(file, buffer = -1) {
   program?.end();
-  const mine = program = new Program("ftracelab.wasm.gz");
+  const mine = program = new Program("timeline.wasm.gz");
   ui.said.textContent = "The program is being loaded …";
   ui.plot.replaceChildren();
+  ui.buffer.replaceChildren();
   const from = performance.now();
   try {
-    let path = "/dropped/trace.dat";
-    if (file) {
-      await mine.give(path, file);
-    } else {
-      path = "/tmp/trace.dat";
-      const r = await mine.call("run", "run", "--duration", "1s", "--out", path, "--set", "set_event=sched irq timer syscalls");
-      if (r.status !== 0) throw new Error(r.stderr);
-    }
+    file ??= new File([await (await unpacked("example.dat.gz", "application/octet-stream")).blob()], "a second of the simulated machine");
+    const path = "/dropped/trace.dat";
+    await mine.give(path, file);
     ui.said.textContent = "Reading …";
-    const info = await mine.call("timeline", path);
+    const info = await mine.call("timeline", path, buffer);
     if (program !== mine) return;
-    ui.said.textContent = `${visible(file?.name ?? "trace.dat")}: opened in ${((performance.now() - from) / 1000).toFixed(1)} s.`;
+    ui.said.textContent = `${visible(file.name)}: opened in ${((performance.now() - from) / 1000).toFixed(1)} s.`;
     const source = { info: () => Promise.resolve(info) };
     for (const name of ["columns", "rows", "periods"]) source[name] = (...args) => mine.call(name, ...args);
     source.search = (text, at, back, f) => mine.call("search", text, at, back, JSON.stringify(f));
     source.filter = (f) => mine.call("filter", JSON.stringify(f));
+    choice(file, info);
     await mount(ui.plot, source);
   } catch (err) {
     if (program === mine) ui.said.textContent = visible(err.message);
   }
+}
+
+// choice offers the buffers of a file that has more than one.
+function choice(file, info) {
+  if (info.buffers.length < 2) return;
+  const select = el("select", { id: "buffer", onchange: () => open(file, select.value) },
+    ...info.buffers.map((b, i) => el("option", { value: i, selected: i === info.buffer, disabled: b.empty }, visible(b.name || "the top buffer") + (b.empty ? " (empty)" : ""))));
+  ui.buffer.append(el("label", { for: "buffer" }, "The events of "), select);
 }

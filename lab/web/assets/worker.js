@@ -1,5 +1,6 @@
 // The worker of one Go program: it loads it, hands calls over and answers back.
 import { files, give } from "./files.js";
+import { unpacked } from "./unpacked.js";
 import "./programs/wasm_exec.js";
 
 let ready;
@@ -12,28 +13,14 @@ files.said = (text) => {
   postMessage({ say: "stderr", text });
 };
 
-// unpacked is the text of a file that a server has sent packed, or has unpacked itself.
-async function unpacked(response) {
-  const reader = response.body.getReader();
-  const first = await reader.read();
-  const stream = new ReadableStream({
-    start(c) { if (first.value) c.enqueue(first.value); if (first.done) c.close(); },
-    async pull(c) { const { done, value } = await reader.read(); if (done) c.close(); else c.enqueue(value); },
-  });
-  const packed = first.value?.[0] === 0x1f && first.value?.[1] === 0x8b;
-  return new Response(packed ? stream.pipeThrough(new DecompressionStream("gzip")) : stream, { headers: { "Content-Type": "application/wasm" } });
-}
-
 async function load(file) {
-  const response = await fetch(new URL(`programs/${file}`, import.meta.url));
-  if (!response.ok) throw new Error(`${file}: the server says ${response.status}`);
   const go = new Go();
   go.argv = ["ftracelab", "serve"];
   go.exit = (code) => {
     const fault = /^(panic|fatal error|runtime|ftracelab): .*/m.exec(lastWords);
     ended(`the program has ended with status ${code}${fault ? `: ${fault[0]}` : ""}`);
   };
-  const { instance } = await WebAssembly.instantiateStreaming(unpacked(response), go.importObject);
+  const { instance } = await WebAssembly.instantiateStreaming(unpacked(file, "application/wasm"), go.importObject);
   go.run(instance).catch((err) => ended(err.message));
 }
 

@@ -10,7 +10,7 @@ import (
 // Kernel says how a kernel was built, which decides the events that it has.
 type Kernel struct {
 	Stackmap       bool // patched with the stack map: ftrace:stack_id
-	DeferredUnwind bool // patched with deferred unwinding: its two records
+	DeferredUnwind bool // patched with deferred unwinding: its two records, and inode_cache
 	Full           bool // built with everything switched on, unlike Debian's
 	Return         bool // patched with the tracer return of 2008: ftrace:fn_ret
 	Ext4           bool // the modules ext4 and jbd2 are loaded
@@ -53,6 +53,8 @@ func (k Kernel) has(t *event.Type) bool {
 		case UserUnwindCookie.Type, UserUnwindStack.Type:
 			return k.DeferredUnwind
 		}
+	case "inode_cache":
+		return k.DeferredUnwind
 	case "initcall":
 		return t.Name != "initcall_finish" || (t.ID == movedID) == k.Stackmap
 	case "ext4", "jbd2":

@@ -80,6 +80,16 @@ type File struct {
 // Len returns how many triggers there are.
 func (f *File) Len() int { return len(f.all()) }
 
+// Hits is how many events the triggers have counted, in all their histograms.
+//
+// Kernel: get_hist_hit_count, kernel/trace/trace_events_hist.c.
+func (f *File) Hits() (n uint64) {
+	for _, t := range f.all() {
+		n += t.hist.m.Hits()
+	}
+	return n
+}
+
 func (f *File) all() []*Trigger {
 	if f == nil {
 		return nil

@@ -1,52 +1,39 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-	"syscall/js"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"ftracelab/lab/lessons"
-	"ftracelab/lab/timeline"
 	"ftracelab/lab/web/answer"
+	"ftracelab/machine"
 	"ftracelab/tracefsfs/shell"
 )
 
-// serveCommand answers the page in whose worker this program runs.
-func serveCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "serve", Hidden: true, Args: usageArgs(cobra.NoArgs),
-		Run: func(cmd *cobra.Command, _ []string) {
-			s := &pageServer{ctx: cmd.Context()}
-			calls := answer.Calls()
-			for name, call := range map[string]answer.Call{
-				"lessons": s.lessons, "lesson": s.lesson, "judge": s.judge, "run": s.run,
-				"shell": s.shell, "type": s.typed, "resize": s.resize,
-				"timeline": s.openTimeline, "columns": s.columns, "rows": s.rows, "search": s.search, "filter": s.filter, "periods": s.periods,
-			} {
-				calls[name] = call
-			}
-			answer.Serve(calls)
-		},
+// Built for js/wasm, ftracelab is the program of the page of package lab/web that has the
+// simulated machine: the shell, the lessons and the steps that need one. It has no command
+// line, as each command makes it larger.
+func main() {
+	s := &pageServer{ctx: context.Background()}
+	calls := answer.Calls()
+	for name, call := range map[string]answer.Call{
+		"lessons": s.lessons, "lesson": s.lesson, "judge": s.judge,
+		"shell": s.shell, "type": s.typed, "resize": s.resize,
+	} {
+		calls[name] = call
 	}
+	answer.Serve(calls)
 }
 
-// pageServer is what the page can ask of the whole program.
+// pageServer is what the page can ask.
 type pageServer struct {
 	ctx    context.Context
 	screen *pageScreen
-	line   *timeline.Timeline
 }
-
-// say tells the page something of its own accord.
-func say(kind, text string) { js.Global().Call("ftracelabSay", kind, text) }
 
 func (s *pageServer) lessons([]string) (any, error) {
 	type row struct {
@@ -86,35 +73,6 @@ func (s *pageServer) judge(args []string) (any, error) {
 	return l.Judge(s.ctx, bootLesson, args[1], args[2])
 }
 
-// run runs a command line, and gives what it printed and the files that its flags named
-// below /tmp, as the page has no other way to them.
-func (s *pageServer) run(args []string) (any, error) {
-	var stdout bytes.Buffer
-	var stderr tellingBuffer
-	status := run(s.ctx, args, strings.NewReader(""), &stdout, &stderr)
-	r := struct {
-		Status int               `json:"status"`
-		Stdout string            `json:"stdout"`
-		Stderr string            `json:"stderr"`
-		Files  map[string]string `json:"files"`
-	}{status, stdout.String(), stderr.String(), map[string]string{}}
-	for _, a := range args {
-		if text, err := os.ReadFile(a); err == nil && strings.HasSuffix(a, ".html") {
-			r.Files[a] = string(text)
-			_ = os.Remove(a)
-		}
-	}
-	return r, nil
-}
-
-// tellingBuffer keeps what is written, and tells the page at once.
-type tellingBuffer struct{ bytes.Buffer }
-
-func (b *tellingBuffer) Write(p []byte) (int, error) {
-	say("stderr", string(p))
-	return b.Buffer.Write(p)
-}
-
 // shell is an interactive session on the page's terminal: columns, lines, and the lines
 // of earlier sessions. It answers with the status of the shell.
 func (s *pageServer) shell(args []string) (any, error) {
@@ -135,14 +93,10 @@ func (s *pageServer) shell(args []string) (any, error) {
 	cfg.Screen, cfg.Stdin, cfg.Stdout, cfg.Stderr, cfg.Terminal = s.screen, s.screen, s.screen, s.screen, s.screen
 	cfg.Seed = f.lab.seed
 	cfg.History = strings.Split(strings.TrimSpace(args[2]), "\n")
-	cfg.Keep = func(line string) { say("history", line) }
-	last := time.Now()
-	cfg.Command = func([]string) {
-		// While Go runs, the browser cannot tell what was typed.
-		if time.Since(last) > 100*time.Millisecond {
-			time.Sleep(time.Millisecond)
-			last = time.Now()
-		}
+	cfg.Keep = func(line string) { answer.Say("history", line) }
+	cfg.Command = func([]string) { breathe() }
+	cfg.Sleep = func(ctx context.Context, d time.Duration) error {
+		return l.run(breathing(ctx), machine.Time(d.Nanoseconds()))
 	}
 	sh, err := shell.New(cfg)
 	if err != nil {

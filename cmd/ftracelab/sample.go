@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ftracelab/machine"
+	"ftracelab/unwind/sampler"
+	"ftracelab/workload"
+)
+
+type sampleFlags struct {
+	cpus     int
+	seed     uint64
+	duration time.Duration
+	period   time.Duration
+}
+
+// maxSample bounds the simulated time of sample.
+const maxSample = time.Hour
+
+func sampleCommand() *cobra.Command {
+	var f sampleFlags
+	cmd := &cobra.Command{
+		Use:   "sample [SCENARIO]",
+		Short: "Sample a simulated machine as perf record does, with user stacks that are unwound later",
+		Long: `sample simulates a machine whose CPUs take an NMI each time they have run for a while, and
+prints the samples as perf script --no-merge-callchains does for perf record
+--call-graph fp,defer: a sample has its kernel stack and a cookie, and the user stack
+is a block of its own, once for all samples of a stay in the kernel. estimate and report
+read this text.`,
+		Example: `  ftracelab sample --period 50us > samples.txt
+  ftracelab estimate samples.txt`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			scenario := ""
+			if len(args) > 0 {
+				scenario = args[0]
+			}
+			if err := f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), scenario); err != nil {
+				return fmt.Errorf("sample: %w", err)
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&f.cpus, cpusFlag, defaultCPUs, "simulated CPUs")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
+	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time")
+	fl.DurationVar(&f.period, "period", 100*time.Microsecond, "how long a CPU runs until it is sampled again")
+	return cmd
+}
+
+func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenario string) error {
+	switch {
+	case f.cpus < 1 || f.cpus > machine.MaxCPUs:
+		return usageError{fmt.Errorf("--cpus %d: want 1 to %d", f.cpus, machine.MaxCPUs)}
+	case f.duration <= 0 || f.duration > maxSample:
+		return usageError{fmt.Errorf("--duration %v: want more than 0, at most %v", f.duration, maxSample)}
+	case f.period < time.Duration(sampler.MinPeriod) || f.period > f.duration:
+		return usageError{fmt.Errorf("--period %v: want %v to the duration", f.period, time.Duration(sampler.MinPeriod))}
+	}
+	sc, err := workload.Find(scenario)
+	if err != nil {
+		return usageError{err}
+	}
+	m, err := machine.New(machine.Config{CPUs: f.cpus, Seed: f.seed})
+	if err != nil {
+		return usageError{err}
+	}
+	if err := sc.Start(m); err != nil {
+		return err
+	}
+	s, err := sampler.New(m, sampler.Config{Period: machine.Time(f.period)})
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(stdout)
+	text := sampler.NewText(w, s)
+	for left := machine.Time(f.duration); left > 0; left -= min(left, runStep) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		records := s.Run(min(left, runStep))
+		for i := range records {
+			if err := text.Write(&records[i]); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(stderr, "seed %d, %d CPUs, %v simulated\n", f.seed, f.cpus, f.duration)
+	return w.Flush()
+}
