@@ -14,8 +14,8 @@ import (
 // stepGoldens are the screens of step in a terminal; UPDATE=1 writes them.
 const stepGoldens = "testdata/step"
 
-// whole is all that the terminal was sent.
-func (x *terminal) whole() string {
+// sent is all that the terminal was sent.
+func (x *terminal) sent() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.text.String()
@@ -28,7 +28,7 @@ func (x *terminal) becomes(t *testing.T, width, height int, golden string) {
 	file := filepath.Join(stepGoldens, golden+".txt")
 	if os.Getenv("UPDATE") != "" {
 		time.Sleep(1500 * time.Millisecond)
-		if err := os.WriteFile(file, []byte(newScreen(width, height).show(x.whole()).String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(newScreen(width, height).show(x.sent()).String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +38,7 @@ func (x *terminal) becomes(t *testing.T, width, height int, golden string) {
 	}
 	got := ""
 	for range 1000 {
-		if got = newScreen(width, height).show(x.whole()).String(); got == string(want) {
+		if got = newScreen(width, height).show(x.sent()).String(); got == string(want) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -71,12 +71,12 @@ func (x *terminal) ends(t *testing.T, place string) {
 		t.Fatal("it does not end")
 	}
 	for range 500 {
-		if strings.Contains(x.whole(), "ftracelab step --url '"+place+"'") {
+		if strings.Contains(x.sent(), "ftracelab step --url '"+place+"'") {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("it ends with %q, without %s", x.whole(), place)
+	t.Errorf("it ends with %q, without %s", x.sent(), place)
 }
 
 func window(width, height int) unix.Winsize {
@@ -104,17 +104,17 @@ func TestStepWindow(t *testing.T) {
 		x.becomes(t, 80, 24, "refused")
 		x.types(t, "\x1b[<65;10;10M") // the wheel
 		x.becomes(t, 80, 24, "wheel")
-		if s := newScreen(80, 24).show(x.whole()); !s.mouse || s.colors == 0 {
+		if s := newScreen(80, 24).show(x.sent()); !s.mouse || s.colors == 0 {
 			t.Errorf("mouse %v, %d times a color", s.mouse, s.colors)
 		}
 		x.types(t, "o")
 		for range 500 {
-			if !newScreen(80, 24).show(x.whole()).mouse {
+			if !newScreen(80, 24).show(x.sent()).mouse {
 				break
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if newScreen(80, 24).show(x.whole()).mouse {
+		if newScreen(80, 24).show(x.sent()).mouse {
 			t.Error("o does not end the mouse")
 		}
 		x.types(t, "q")
@@ -143,7 +143,7 @@ func TestStepWindow(t *testing.T) {
 	t.Run("NO_COLOR", func(t *testing.T) {
 		x := startTerminalOf(t, window(80, 24), []string{"TERM=xterm-256color", "NO_COLOR=1"}, "step", "nested")
 		x.becomes(t, 80, 24, "start")
-		if s := newScreen(80, 24).show(x.whole()); s.colors != 0 {
+		if s := newScreen(80, 24).show(x.sent()); s.colors != 0 {
 			t.Errorf("%d times a color", s.colors)
 		}
 		x.types(t, "q")
@@ -158,8 +158,8 @@ func TestStepWindow(t *testing.T) {
 			if err := <-x.done; err != nil {
 				t.Error(err)
 			}
-			if strings.Contains(x.whole(), "\x1b") {
-				t.Errorf("escapes: %q", x.whole())
+			if strings.Contains(x.sent(), "\x1b") {
+				t.Errorf("escapes: %q", x.sent())
 			}
 		})
 	}
