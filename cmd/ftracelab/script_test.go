@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,7 +34,15 @@ func TestSessions(t *testing.T) {
 			files = append(files, "../../docs/sessions/"+name+".txtar")
 		}
 	}
+	sample, err := filepath.Abs("../../workload/program/testdata/sample.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SAMPLE", sample)
+			return nil
+		},
 		Dir:                 dir,
 		Files:               files,
 		RequireExplicitExec: true,
