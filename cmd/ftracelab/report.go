@@ -70,7 +70,7 @@ the kernel can compute stands as [unknown NAME] in the text.`,
   ftracelab report --as trace --instance foo trace.dat`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, flush, err := loadSymbols(cmd.OutOrStdout(), f.programs, f.folded)
+			out, flush, err := loadSymbols(cmd.OutOrStdout(), f.programs, f.join, f.folded)
 			if err != nil {
 				return fmt.Errorf("report: --program: %w", err)
 			}

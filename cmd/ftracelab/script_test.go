@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,10 @@ func TestSessions(t *testing.T) {
 			files = append(files, "../../docs/sessions/"+name+".txtar")
 		}
 	}
+	sample, err := filepath.Abs("../../workload/program/testdata/sample.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
 	tr := &transcripts{dir: t.TempDir()}
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -42,7 +47,10 @@ func TestSessions(t *testing.T) {
 		}
 	})
 	testscript.Run(t, testscript.Params{
-		Setup:               tr.setup,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SAMPLE", sample)
+			return tr.setup(env)
+		},
 		Dir:                 dir,
 		Files:               files,
 		RequireExplicitExec: true,

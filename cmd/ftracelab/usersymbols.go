@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -16,15 +17,16 @@ type symbolWriter struct {
 	w      io.Writer
 	images []*program.Image
 	folded bool
+	joined bool   // what follows a path is an offset in the file, not in its mapping
 	rest   []byte // a line that has not ended yet
 }
 
 // loadSymbols makes a writer that knows the functions of some files; without files it is w.
-func loadSymbols(w io.Writer, files []string, folded bool) (out io.Writer, flush func() error, err error) {
+func loadSymbols(w io.Writer, files []string, joined, folded bool) (out io.Writer, flush func() error, err error) {
 	if len(files) == 0 {
 		return w, func() error { return nil }, nil
 	}
-	s := &symbolWriter{w: w, folded: folded}
+	s := &symbolWriter{w: w, joined: joined, folded: folded}
 	for _, path := range files {
 		im, err := program.Load(path)
 		if err != nil {
@@ -39,8 +41,8 @@ func loadSymbols(w io.Writer, files []string, folded bool) (out io.Writer, flush
 // offset in a file with the file's inode; PATH[+0x…]; and 0x….
 var (
 	bracketed = regexp.MustCompile(`<([0-9a-f]{16})>(?: : (-?\d+) : )?`)
-	inFile    = regexp.MustCompile(`(\S+)\[\+0x([0-9a-f]+)\]`)
-	bare      = regexp.MustCompile(`0x[0-9a-f]{5,16}\b`)
+	inFile    = regexp.MustCompile(`(inode [0-9]+ on [0-9]+:[0-9]+|[^\s;]+)\[\+0x([0-9a-f]+)\]`)
+	bare      = regexp.MustCompile(inFile.String() + `|0x[0-9a-f]{5,16}\b`)
 	arrow     = []byte(" => ")
 )
 
@@ -72,7 +74,12 @@ func (s *symbolWriter) flush() error {
 func (s *symbolWriter) line(line []byte) []byte {
 	if s.folded {
 		return bare.ReplaceAllFunc(line, func(text []byte) []byte {
-			name := s.at(s.number(text[2:]))
+			name := ""
+			if m := inFile.FindSubmatch(text); m != nil {
+				name = s.inFile(string(m[1]), s.number(m[2]))
+			} else {
+				name = s.at(s.number(text[2:]))
+			}
 			if name == "" {
 				return text
 			}
@@ -86,11 +93,7 @@ func (s *symbolWriter) line(line []byte) []byte {
 	switch {
 	case inFile.Match(line):
 		m := inFile.FindSubmatch(line)
-		for _, im := range s.images {
-			if addr, ok := im.AtMapping(s.number(m[2])); ok && im.Path == string(m[1]) {
-				name = im.Name(addr)
-			}
-		}
+		name = s.inFile(string(m[1]), s.number(m[2]))
 	case bracketed.Match(line):
 		m := bracketed.FindSubmatch(line)
 		addr, inode := s.number(m[1]), string(m[2])
@@ -113,6 +116,23 @@ func (s *symbolWriter) line(line []byte) []byte {
 		return line
 	}
 	return append(append(append(append([]byte(nil), arrow...), name...), ' '), line[len(arrow):]...)
+}
+
+// inFile says what lies at an offset of a file: a path, or an inode with its device.
+func (s *symbolWriter) inFile(file string, offset uint64) string {
+	for _, im := range s.images {
+		addr, ok := im.AtMapping(offset)
+		switch inode := fmt.Sprintf("inode %d on ", im.Inode()); {
+		case strings.HasPrefix(file, inode), s.joined && file == im.Path:
+			addr, ok = im.AtOffset(offset)
+		case file != im.Path:
+			continue
+		}
+		if ok {
+			return im.Name(addr)
+		}
+	}
+	return ""
 }
 
 // at says what lies at an address, if one of the files has a name for it.
