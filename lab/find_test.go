@@ -268,3 +268,30 @@ func BenchmarkStepBack(b *testing.B) {
 		}
 	}
 }
+
+// Each byte of a page is in exactly one range.
+func TestRanges(t *testing.T) {
+	r, err := Play(Place{Scenario: "event", Step: Last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := r.Moment.Ring.Pages[1].Bytes
+	for _, image := range [][]byte{image, image[:100], image[:16], nil, make([]byte, 64)} {
+		next := 0
+		for _, s := range PagePicture("a page", image).Sections {
+			if s.Title != "what each byte is" {
+				continue
+			}
+			for _, row := range s.Rows {
+				var from, to int
+				if _, err := fmt.Sscanf(row[0].Text, "0x%x-0x%x", &from, &to); err != nil || from != next || to < from || row[2].Text == "" {
+					t.Fatalf("%v after byte %d: %v", row, next, err)
+				}
+				next = to + 1
+			}
+		}
+		if next != len(image) {
+			t.Errorf("%d of %d bytes are explained", next, len(image))
+		}
+	}
+}

@@ -105,8 +105,8 @@ func located(page int, rows [][]Cell) [][]Cell {
 	return rows
 }
 
-// bytes are the rows of a page, 16 bytes each, as far as it is written.
-func pageBytes(p pageState) [][]Cell {
+// bytesAbout says of each byte of a page what it is.
+func bytesAbout(p pageState) []Cell {
 	about := make([]Cell, len(p.Bytes))
 	for i := range about {
 		about[i] = Cell{Class: Free, About: "not written"}
@@ -125,6 +125,32 @@ func pageBytes(p pageState) [][]Cell {
 		fill(e.Offset, e.Offset+4, Header, ref, "header of an event: "+e.String())
 		fill(e.Offset+4, e.Offset+e.Size, Data, ref, e.String())
 	}
+	return about
+}
+
+// ranges is a row for each run of bytes that are the same thing.
+func ranges(about []Cell) [][]Cell {
+	var rows [][]Cell
+	for from := 0; from < len(about); {
+		to := from + 1
+		for to < len(about) && about[to] == about[from] {
+			to++
+		}
+		c := about[from]
+		rows = append(rows, []Cell{
+			{Text: fmt.Sprintf("0x%03x-0x%03x", from, to-1), Class: Label, Ref: c.Ref},
+			{Text: fmt.Sprint(to - from), Ref: c.Ref, About: "how many bytes"},
+			{Text: c.About, Class: c.Class, Ref: c.Ref},
+		})
+		from = to
+	}
+	return rows
+}
+
+// pageBytes are the rows of a page, 16 bytes each, as far as it is written.
+func pageBytes(p pageState) [][]Cell {
+	about := bytesAbout(p)
+	const header = ringbuf.PageHeaderSize
 	var rows [][]Cell
 	end := min(len(p.Bytes), header+max(p.Write, p.Committed))
 	for at := 0; at < end; at += 16 {
@@ -197,11 +223,27 @@ func PagePicture(title string, image []byte) Picture {
 		err = r.Err()
 	}
 	p.Write = p.Committed
+	about := bytesAbout(p)
+	if r != nil {
+		if missed, n, known := r.Missed(); missed {
+			told := "events were lost before this page"
+			if known {
+				told = fmt.Sprintf("%d %s", n, told)
+				for i := ringbuf.PageHeaderSize + p.Committed; i < min(ringbuf.PageHeaderSize+p.Committed+8, len(about)); i++ {
+					about[i].About, about[i].Class = "the number of lost events", Mark
+				}
+			}
+			for i := 8; i < min(ringbuf.PageHeaderSize, len(about)); i++ {
+				about[i].About += "; the highest bits say that " + told
+			}
+		}
+	}
 	pic := Picture{Title: title}
 	if err != nil {
 		pic.Sections = append(pic.Sections, Section{Rows: [][]Cell{sentenceRow(Mark, err.Error())}})
 	}
 	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p)})
+	pic.Sections = append(pic.Sections, Section{Title: "what each byte is", Rows: ranges(about)})
 	if rows := pageBits(p); len(rows) > 0 {
 		pic.Sections = append(pic.Sections, Section{Title: "offset, time, type_len", Rows: rows})
 	}

@@ -40,16 +40,18 @@ func (tr *Instance) requestStack(w *record.Recorder, c *machine.CPU, h event.Com
 	if c.Current.Kernel {
 		return
 	}
-	request := tr.ft.unwind.Request
-	if c.InNMI {
-		request = tr.ft.unwind.RequestNMI
+	var id cookie.ID
+	var err error
+	if t := tr.ft.unwindTask(c.Current); c.InNMI {
+		_, id, err = tr.ft.unwind.RequestNMI(t, c.ID, tr.deferred)
+	} else {
+		_, id, err = tr.ft.unwind.Request(t, c.ID, tr.deferred)
 	}
-	_, cookie, err := request(tr.ft.unwindTask(c.Current), c.ID, tr.deferred)
 	if err != nil {
 		return // no stack: the task exits, or the kernel cannot take one here
 	}
 	// The buffer counts what it refuses.
-	_ = record.Write(w, c.ID, contextOf(c), events.UserUnwindCookie, h, &events.UserUnwindCookieRecord{Cookie: uint64(cookie)})
+	_ = record.Write(w, c.ID, contextOf(c), events.UserUnwindCookie, h, &events.UserUnwindCookieRecord{Cookie: uint64(id)})
 }
 
 // deferredStack records the stack of a stay that ends, as offsets in the files that are

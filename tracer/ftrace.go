@@ -48,7 +48,7 @@ type Config struct {
 	// DeferredUnwind builds a kernel with deferred user stacks and the option
 	// userstacktrace_delay, as proposed for the kernels after 6.17.
 	DeferredUnwind bool
-	// Unwind says how. Its CPUs are those of the machine.
+	// Unwind says how. Its CPUs are those of the machine, its Methods are UserStacks.
 	Unwind unwind.Config
 	// UserStacks is how user stacks are walked: the methods in the order in which they are
 	// tried. None means frame pointers, as in 6.12.
@@ -172,7 +172,7 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.findProbes()
 	ft.points = ft.tracepoints()
 	if cfg.DeferredUnwind {
-		cfg.Unwind.CPUs = len(m.CPUs())
+		cfg.Unwind.CPUs, cfg.Unwind.Methods = len(m.CPUs()), cfg.UserStacks
 		ft.unwind = unwind.NewDeferred(cfg.Unwind)
 		ft.unwind.SetMethods(cfg.UserStacks)
 	}

@@ -2,6 +2,8 @@ package unwind
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"ftracelab/unwind/cookie"
 	"ftracelab/unwind/user"
@@ -29,6 +31,9 @@ type Config struct {
 
 	// Cookies is how a cookie is made of a CPU and a count.
 	Cookies cookie.Layout
+
+	// Methods are how the stacks of 64-bit programs are walked, see [user.Walker].
+	Methods []user.Method
 
 	// Cache512 has room for 512 addresses, as the revisions until the spring of 2025 had,
 	// and not for those that fit into a page with their header.
@@ -64,7 +69,7 @@ func (c Config) walker() user.Walker {
 	if c.Word32 {
 		return compatWalker
 	}
-	return user.Walker{}
+	return user.Walker{Methods: c.Methods}
 }
 
 var compatWalker = user.Walker{Arch: user.I386}
@@ -105,4 +110,51 @@ func (d *Deferred) pass(p point) {
 	if d.at != nil {
 		d.at(p)
 	}
+}
+
+// choices are the words of [ParseConfig]. Of each key the first value is the default.
+var choices = []struct {
+	key    string
+	values [2]string
+	set    func(c *Config, second bool)
+}{
+	{"compat", [2]string{"refuse", "walk"}, func(c *Config, second bool) { c.WalkCompat = second }},
+	{"nmi", [2]string{"ask", "refuse"}, func(c *Config, second bool) { c.NoNMI = second }},
+	{"cookies", [2]string{"counted", "january"}, func(c *Config, second bool) {
+		c.Cookies = cookie.Counted
+		if second {
+			c.Cookies = cookie.January2025
+		}
+	}},
+	{"cache", [2]string{"page", "512"}, func(c *Config, second bool) { c.Cache512 = second }},
+}
+
+// ParseConfig reads what differs from Linux 6.17, as KEY=VALUE,…:
+//
+//	compat=refuse|walk  nmi=ask|refuse  cookies=counted|january  cache=page|512
+//
+// A machine of 32 bits is not among them, since the programs of the simulated machine have
+// 64 bits. CPUs is 0.
+func ParseConfig(text string) (Config, error) {
+	var c Config
+	if text == "" {
+		return c, nil
+	}
+next:
+	for word := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(word, "=")
+		for _, ch := range choices {
+			if ch.key != key {
+				continue
+			}
+			n := slices.Index(ch.values[:], value)
+			if n < 0 {
+				return Config{}, fmt.Errorf("unwind: %q: want %s=%s or %s=%s", word, key, ch.values[0], key, ch.values[1])
+			}
+			ch.set(&c, n == 1)
+			continue next
+		}
+		return Config{}, fmt.Errorf("unwind: %q: want compat=, nmi=, cookies= or cache=", word)
+	}
+	return c, nil
 }

@@ -2,6 +2,9 @@ package unwind
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -17,6 +20,39 @@ var variants = map[string]Config{
 	"no NMI":       {NoNMI: true},
 	"January 2025": {Cookies: cookie.January2025},
 	"cache of 512": {Cache512: true},
+}
+
+// What a variant is called on the command line is what its Config says, and what is no
+// variant is refused by name.
+func TestParseConfig(t *testing.T) {
+	for text, want := range map[string]Config{
+		"": {}, "compat=refuse,nmi=ask,cookies=counted,cache=page": {},
+		"compat=walk": variants["6.19"], "nmi=refuse": variants["no NMI"],
+		"cookies=january": variants["January 2025"], "cache=page,cache=512": variants["cache of 512"],
+		"compat=walk,cache=512": {WalkCompat: true, Cache512: true},
+	} {
+		if got, err := ParseConfig(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"compat", "compat=", "nmi=ask,", ",", "word=32", "cookies=February", "cache =512"} {
+		bad := text[strings.LastIndex(text, ",")+1:]
+		if _, err := ParseConfig(text); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// FuzzParseConfig: whatever is written, there is a Config or an error.
+func FuzzParseConfig(f *testing.F) {
+	for _, text := range []string{"", "compat=walk", "nmi=refuse,cache=512", "cookies=january,,", "a=b=c"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, err := ParseConfig(text); err != nil && !reflect.DeepEqual(c, Config{}) {
+			t.Errorf("%q: %+v and %v", text, c, err)
+		}
+	})
 }
 
 // compatTask is a 32-bit program: two words of 4 bytes lie in one of 8.

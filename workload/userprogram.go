@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 
 	"ftracelab/machine"
 	"ftracelab/workload/program"
@@ -39,7 +40,13 @@ func StartProgram(m *machine.Machine, cfg ProgramConfig) error {
 	}
 	comm := filepath.Base(cfg.Image.Path)
 	p := &userProgram{w: w, cfg: cfg, thread: cfg.Image.NewThread(0), rng: m.Rand("program/" + cfg.Image.Path)}
-	m.Spawn(machine.TaskConfig{Comm: comm[:min(len(comm), maxComm)], Memory: p.thread, Maps: cfg.Image.Maps, Next: p.next})
+	maps := slices.Clone(cfg.Image.Maps)
+	for i := range maps {
+		if maps[i].Inode != 0 {
+			maps[i].Dev = DiskMajor << 20
+		}
+	}
+	m.Spawn(machine.TaskConfig{Comm: comm[:min(len(comm), maxComm)], Memory: p.thread, Maps: maps, Next: p.next})
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"ftracelab/tracer"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/record"
+	"ftracelab/unwind"
 	"ftracelab/workload"
 )
 
@@ -27,6 +28,7 @@ type labFlags struct {
 	bits     string
 	options  string
 	deferred bool
+	unwind   string
 	fprobe   string
 	slots    int
 	own      bool
@@ -42,6 +44,11 @@ type labFlags struct {
 
 const cpusFlag = "cpus"
 
+const (
+	unwindFlag  = "unwind"
+	unwindUsage = "how user stacks are unwound later, where it is not as in 6.17: compat=walk, nmi=refuse, cookies=january, cache=512; several with commas"
+)
+
 func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.cpus, cpusFlag, defaultCPUs, "simulated CPUs")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
@@ -49,6 +56,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
 	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
+	fl.StringVar(&f.unwind, unwindFlag, "", unwindUsage)
 	fl.StringVar(&f.fprobe, "fprobe", "6.12", "how fprobes see functions: 6.12 (a pool of nodes each), 6.14 (the shadow stack), or entry-only (as 6.14, but without it where no return is wanted)")
 	fl.IntVar(&f.slots, "return-slots", 0, "a kernel with the tracer return of 2008, which uses so many slots (1…32); the patch as it was posted has 1")
 	fl.BoolVar(&f.own, "own-files", false, "add the folder ftracelab, which no kernel has: what return hooks and tasks with deferred user stacks keep, as text")
@@ -93,6 +101,10 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 		if cfg.Fprobe, err = dynevent.ParseFprobeDesign(f.fprobe); err != nil {
 			return nil, usageError{fmt.Errorf("--fprobe: %w", err)}
 		}
+	}
+	var err error
+	if cfg.Unwind, err = unwind.ParseConfig(f.unwind); err != nil {
+		return nil, usageError{fmt.Errorf("--%s: %w", unwindFlag, err)}
 	}
 	if f.preset != "none" {
 		var err error

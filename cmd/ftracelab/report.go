@@ -25,6 +25,7 @@ type reportFlags struct {
 	keepGoing bool
 	join      bool
 	folded    bool
+	programs  []string
 }
 
 const stackMapUsage = "stack_map or stack_map_bin of a capture made with a stackmap (default: the one in its folder)"
@@ -69,7 +70,11 @@ the kernel can compute stands as [unknown NAME] in the text.`,
   ftracelab report --as trace --instance foo trace.dat`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+			out, flush, err := loadSymbols(cmd.OutOrStdout(), f.programs, f.join, f.folded)
+			if err != nil {
+				return fmt.Errorf("report: --program: %w", err)
+			}
+			return errors.Join(f.run(cmd.Context(), out, cmd.ErrOrStderr(), args[0]), flush())
 		},
 	}
 	fl := cmd.Flags()
@@ -82,6 +87,7 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat with --as trace: the instance")
 	fl.BoolVar(&f.join, "join", false, "put user stacks that were unwound later where their cookies stand")
 	fl.BoolVar(&f.folded, "folded", false, "with --join: folded stacks, a line for each different one")
+	fl.StringArrayVar(&f.programs, "program", nil, "name the functions of the ELF file FILE that user stacks are in, at its addresses on a simulated machine or in the form of sym-userobj")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
 	return cmd
 }

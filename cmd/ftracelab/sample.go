@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ftracelab/machine"
+	"ftracelab/unwind"
 	"ftracelab/unwind/sampler"
 	"ftracelab/workload"
 )
@@ -19,6 +20,7 @@ type sampleFlags struct {
 	seed     uint64
 	duration time.Duration
 	period   time.Duration
+	unwind   string
 }
 
 // maxSample bounds the simulated time of sample.
@@ -33,9 +35,10 @@ func sampleCommand() *cobra.Command {
 prints the samples as perf script --no-merge-callchains does for perf record
 --call-graph fp,defer: a sample has its kernel stack and a cookie, and the user stack
 is a block of its own, once for all samples of a stay in the kernel. estimate and report
-read this text.`,
+--join --folded read this text.`,
 		Example: `  ftracelab sample --period 50us > samples.txt
-  ftracelab estimate samples.txt`,
+  ftracelab estimate samples.txt
+  ftracelab report --join --folded samples.txt`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scenario := ""
@@ -53,6 +56,7 @@ read this text.`,
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of every random stream")
 	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time")
 	fl.DurationVar(&f.period, "period", 100*time.Microsecond, "how long a CPU runs until it is sampled again")
+	fl.StringVar(&f.unwind, unwindFlag, "", unwindUsage)
 	return cmd
 }
 
@@ -65,6 +69,10 @@ func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenari
 	case f.period < time.Duration(sampler.MinPeriod) || f.period > f.duration:
 		return usageError{fmt.Errorf("--period %v: want %v to the duration", f.period, time.Duration(sampler.MinPeriod))}
 	}
+	how, err := unwind.ParseConfig(f.unwind)
+	if err != nil {
+		return usageError{fmt.Errorf("--%s: %w", unwindFlag, err)}
+	}
 	sc, err := workload.Find(scenario)
 	if err != nil {
 		return usageError{err}
@@ -76,7 +84,7 @@ func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenari
 	if err := sc.Start(m); err != nil {
 		return err
 	}
-	s, err := sampler.New(m, sampler.Config{Period: machine.Time(f.period)})
+	s, err := sampler.New(m, sampler.Config{Unwind: how, Period: machine.Time(f.period)})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,11 +22,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"ftracelab": main, "escapes": tryEscapes})
+	testscript.Main(m, map[string]func(){"ftracelab": transcribed, "escapes": tryEscapes})
 }
 
 // TestSessions replays docs/sessions: each is a page of documentation and a
-// test at once.
+// test at once. What readers see of it, docs/sessions/NAME.md, is what it prints.
 func TestSessions(t *testing.T) {
 	dir, files := "../../docs/sessions", []string(nil)
 	if testing.Short() { // those with commands of all kinds
@@ -33,7 +35,22 @@ func TestSessions(t *testing.T) {
 			files = append(files, "../../docs/sessions/"+name+".txtar")
 		}
 	}
+	sample, err := filepath.Abs("../../workload/program/testdata/sample.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &transcripts{dir: t.TempDir()}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			slices.Sort(tr.ran)
+			checkSessionPages(t, tr.dir, tr.ran)
+		}
+	})
 	testscript.Run(t, testscript.Params{
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SAMPLE", sample)
+			return tr.setup(env)
+		},
 		Dir:                 dir,
 		Files:               files,
 		RequireExplicitExec: true,

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -16,7 +15,7 @@ func TestSessionIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\* \[(\w+)\]\((\w+)\.txtar\): (.+)$`).FindAllStringSubmatch(string(readme), -1) {
+	for _, m := range listedSession.FindAllStringSubmatch(string(readme), -1) {
 		if _, twice := listed[m[1]]; twice || m[1] != m[2] {
 			t.Errorf("%s is listed twice or under another name", m[1])
 		}

@@ -75,7 +75,7 @@ condition, ? lists all keys, q ends and prints the place.`,
 			}
 			changed := cmd.Flags().Changed
 			if in, out, ok := f.terminal(cmd); ok && !changed("view") && !changed("format") {
-				err = f.walk(cmd.Context(), in, out, place)
+				err = f.walk(cmd.Context(), in, out.(tty), place)
 			} else {
 				err = f.print(out, place)
 			}

@@ -9,6 +9,6 @@ import (
 )
 
 // walk is for terminals, of which there is none here.
-func (f *stepFlags) walk(context.Context, io.Reader, io.Writer, stepping.Place) error {
+func (f *stepFlags) walk(context.Context, io.Reader, tty, stepping.Place) error {
 	return errors.New("there is no terminal")
 }

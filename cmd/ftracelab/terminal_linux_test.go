@@ -28,6 +28,12 @@ type terminal struct {
 // startTerminal starts a program as the leader of a session on a new terminal.
 func startTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
+	return startTerminalOf(t, unix.Winsize{}, nil, args...)
+}
+
+// startTerminalOf starts a program on a terminal of some size, with more in its environment.
+func startTerminalOf(t *testing.T, size unix.Winsize, env []string, args ...string) *terminal {
+	t.Helper()
 	us, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		testutil.Missing(t, "a terminal: %v", err)
@@ -45,9 +51,13 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 		testutil.Missing(t, "a terminal: %v", err)
 	}
 	t.Cleanup(func() { its.Close() })
+	if err := unix.IoctlSetWinsize(int(its.Fd()), unix.TIOCSWINSZ, &size); err != nil {
+		t.Fatal(err)
+	}
 	x := &terminal{Cmd: exec.Command("ftracelab", args...), us: us, its: its, done: make(chan error, 1)}
 	x.Stdin, x.Stdout, x.Stderr = its, its, its
 	x.Env = append([]string{"XDG_STATE_HOME=" + t.TempDir()}, os.Environ()...) // a test that sets it goes before
+	x.Env = append(x.Env, env...)
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := x.Start(); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range slices.Concat(fgraphBugs, unwindBugs) {
+	for _, b := range slices.Concat(fgraphBugs, unwindBugs, userWalkBugs) {
 		t.Run(b.what, func(t *testing.T) {
 			file := filepath.Join(root, b.file)
 			text, err := os.ReadFile(file)

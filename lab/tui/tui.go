@@ -23,7 +23,14 @@ type Model struct {
 	view          int // of the moment's views behind "step"
 	top           int // the first line that is shown
 	width, height int
-	said          string // an answer to the last key
+	said          string         // an answer to the last key
+	want          *lab.Condition // what ] and [ look for; nil: any step that is more than ordinary
+	asks          *question      // what is being typed
+	typed         string
+	helps         bool // the keys are shown
+	noMouse       bool
+	cursor        cursor
+	searching     bool
 }
 
 // New shows the step of a place.
@@ -41,8 +48,14 @@ func (m *Model) Place() lab.Place { return m.run.Place }
 // Init is part of tea.Model.
 func (m *Model) Init() tea.Cmd { return nil }
 
-// keys is the last line of the screen, which goes on with what may be chosen.
-const keys = "←→ step  ↑↓ scroll  [ ] kind  Home End  Tab view  u undo  q quit"
+// keys is the last line of the screen.
+const keys = "←→ step  ↑↓ scroll  [ ] kind  Tab view  , . cell  / until  f find  ? all keys"
+
+// found is the end of a search.
+type found struct {
+	lab.Finding
+	err error
+}
 
 // Update is part of tea.Model. A key that is not possible here says why.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -50,46 +63,39 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 1), max(msg.Height, 1)
 	case tea.MouseWheelMsg:
+		m.said = ""
 		if msg.Button == tea.MouseWheelUp {
 			m.by(-1)
 		} else {
 			m.by(1)
 		}
+	case found:
+		m.searching = false
+		if msg.err != nil {
+			m.say(msg.err)
+			return m, nil
+		}
+		m.play(msg.Place)
+		m.said = fmt.Sprintf("found in %d runs, through %d states", msg.Runs, msg.States)
+	case tea.PasteMsg:
+		if m.asks != nil {
+			m.typed += strings.Map(printable, msg.Content)
+		}
 	case tea.KeyPressMsg:
 		m.said = ""
-		switch key := msg.String(); key {
-		case "q", "ctrl+c", "esc":
-			return m, tea.Quit
-		case "right", "l", "space", "enter":
-			m.by(1)
-		case "left", "h", "backspace":
-			m.by(-1)
-		case "pgdown":
-			m.by(10)
-		case "pgup":
-			m.by(-10)
-		case "home":
-			m.by(-m.run.Place.Step)
-		case "end":
-			m.by(len(m.run.Steps) - m.run.Place.Step)
-		case "down", "j":
-			m.top++
-		case "up", "k":
-			m.top = max(0, m.top-1)
-		case "tab":
-			m.view, m.top = m.view+1, 0
-		case "shift+tab":
-			m.view, m.top = m.view+len(m.views())-1, 0
-		case "]", "[":
-			m.kind(key == "[")
-		case "u":
-			m.undo()
-		case "s", "i", "n", "r", "p", "c", "z", "m":
-			m.choose(lab.Act(key[0]))
+		switch {
+		case m.asks != nil:
+			return m, m.types(msg)
+		case m.helps && !slices.Contains([]string{"down", "j", "up", "k", "q", "ctrl+c"}, msg.String()):
+			m.helps, m.top = false, 0
+			return m, nil
 		}
+		return m, m.press(msg.String())
 	}
 	return m, nil
 }
+
+func (m *Model) say(err error) { m.said = strings.TrimPrefix(err.Error(), "lab: ") }
 
 // views are those that are shown below the sentence.
 func (m *Model) views() []string { return m.run.Moment.Views()[1:] }
@@ -98,7 +104,7 @@ func (m *Model) views() []string { return m.run.Moment.Views()[1:] }
 func (m *Model) play(p lab.Place) {
 	run, err := lab.Play(p)
 	if err != nil {
-		m.said = strings.TrimPrefix(err.Error(), "lab: ")
+		m.say(err)
 		return
 	}
 	m.run = run
@@ -114,8 +120,18 @@ func (m *Model) by(n int) {
 	}
 }
 
-// kind goes to the next step that is more than an ordinary one.
+// kind goes to the next step of which the condition holds, or that is more than an
+// ordinary one.
 func (m *Model) kind(back bool) {
+	if m.want != nil {
+		p, err := lab.Until(m.run.Place, *m.want, back)
+		if err != nil {
+			m.say(err)
+			return
+		}
+		m.play(p)
+		return
+	}
 	all := lab.Kind(0)
 	for _, name := range lab.KindNames() {
 		if k, err := lab.ParseKind(name); err == nil && name != "commit" {
@@ -132,16 +148,18 @@ func (m *Model) kind(back bool) {
 
 // choose lets something come after the step that is shown, and forgets what was chosen
 // for later steps, since these will be others.
-func (m *Model) choose(a lab.Act) {
+func (m *Model) choose(key string) tea.Cmd {
+	a := lab.Act(key[0])
 	p := m.run.Place
 	if !slices.Contains(m.run.Moment.Can, a) {
 		m.said = fmt.Sprintf("%v: not possible after this step", a)
-		return
+		return nil
 	}
 	p.Choices = slices.DeleteFunc(slices.Clone(p.Choices), func(c lab.Choice) bool { return c.After > p.Step })
 	p.Choices = append(p.Choices, lab.Choice{After: p.Step, Do: a})
 	p.Step++
 	m.play(p)
+	return nil
 }
 
 func (m *Model) undo() {
@@ -154,73 +172,4 @@ func (m *Model) undo() {
 	p.Choices = p.Choices[:len(p.Choices)-1]
 	p.Step = min(p.Step, last.After)
 	m.play(p)
-}
-
-// View is part of tea.Model.
-func (m *Model) View() tea.View {
-	v := tea.NewView(m.screen())
-	v.AltScreen = true
-	v.MouseMode = tea.MouseModeCellMotion
-	v.WindowTitle = "ftracelab step " + m.run.Place.Scenario
-	return v
-}
-
-// screen is the text of the whole window: the sentence, the picture as far as there is
-// room, and the keys.
-func (m *Model) screen() string {
-	views := m.views()
-	m.view %= len(views)
-	lines := m.lines("step")
-	lines = append(lines, "")
-	body := m.lines(views[m.view])[1:]
-	foot := []string{m.bar(views)}
-	if m.said != "" {
-		foot = append(foot, m.said)
-	} else {
-		foot = append(foot, keys)
-	}
-	all := append(lines, body...)
-	room := max(m.height-len(foot), 0)
-	m.top = min(m.top, max(len(all)-room, 0))
-	all = all[m.top:min(m.top+room, len(all))]
-	for len(all) < room {
-		all = append(all, "")
-	}
-	return strings.Join(append(all, foot...), "\n")
-}
-
-// bar names the views, the one that is shown in brackets.
-func (m *Model) bar(views []string) string {
-	var s strings.Builder
-	for i, v := range views {
-		if i == m.view {
-			v = "[" + v + "]"
-		}
-		s.WriteString(v + " ")
-	}
-	return s.String()
-}
-
-// lines are a picture as lines of coloured text.
-func (m *Model) lines(view string) []string {
-	p, err := m.run.Moment.Picture(view)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	var s strings.Builder
-	if err := p.Painted(&s, m.width, paint); err != nil {
-		return []string{err.Error()}
-	}
-	return strings.Split(strings.TrimRight(s.String(), "\n"), "\n")
-}
-
-// colors are those of the classes that have one: numbers of the terminal's own palette.
-// Bubble Tea leaves them out where NO_COLOR is set or the terminal has none.
-var colors = map[lab.Class]int{lab.Header: 34, lab.Data: 32, lab.Open: 33, lab.Mark: 31}
-
-func paint(c lab.Class, text string) string {
-	if n, ok := colors[c]; ok {
-		return fmt.Sprintf("\x1b[%dm%s\x1b[39m", n, text)
-	}
-	return text
 }

@@ -120,3 +120,51 @@ func TestKeys(t *testing.T) {
 		t.Error("a scenario called nothing")
 	}
 }
+
+// A cell at the cursor says what it is, and is marked in the other view that shows it; w
+// leads from a byte to the step that wrote it. The help names every key, and scrolls.
+func TestCursor(t *testing.T) {
+	m := start(t, "nested?do=14i&step=last", 80, 24)
+	press(m, "tab")
+	for range 200 {
+		press(m, ".")
+		if m.cell().At == "1:36" {
+			break
+		}
+	}
+	if c := m.cell(); c.At != "1:36" || c.Text != "69" || !strings.Contains(plain(m), "byte 1:36 of page:offset") {
+		t.Fatalf("the cursor is at %+v\n%s", c, plain(m))
+	}
+	marked := strings.Count(m.screen(), "\x1b[7m")
+	press(m, "tab")
+	if c := m.cell(); c.Ref != "page-1-32" || strings.Count(m.screen(), "\x1b[7m") < 2 || marked != 8 {
+		t.Errorf("in the other view it is %+v; %d bytes were marked", c, marked)
+	}
+	press(m, "w")
+	if m.asks == nil {
+		t.Error("a cell that is no byte: nothing is asked")
+	}
+	press(m, "1", ":", "0", "x", "2", "4")
+	m.Update(tea.KeyPressMsg(tea.Key{Code: tea.KeyEnter}))
+	if s := m.run.Moment.Step; s.Who != "irq" || s.What != `has filled it with "irq!"` {
+		t.Errorf("written by %s: %s; %s", s.Who, s.What, m.said)
+	}
+	press(m, "?")
+	help := ""
+	for range 60 {
+		help += plain(m)
+		press(m, "down")
+	}
+	for _, b := range bindings() {
+		if about, _, _ := strings.Cut(b.about, " "); b.about == "" || !strings.Contains(help, b.shown+" ") || !strings.Contains(help, about) {
+			t.Errorf("the help does not say what %s does", b.shown)
+		}
+	}
+	if press(m, "x"); m.helps {
+		t.Error("the help stays")
+	}
+	press(m, "F")
+	if m.said != "F does nothing; ? lists all keys" {
+		t.Error(m.said)
+	}
+}

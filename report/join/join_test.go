@@ -49,6 +49,9 @@ func mustType(system, name string, id int) *event.Type {
 	return t
 }
 
+// kthread is a kernel thread.
+const kthread = 2
+
 // truth is what really happened.
 type truth struct {
 	trace  []at
@@ -92,6 +95,9 @@ func simulate(seed uint64, wrap bool) *truth {
 		return true
 	}
 	for range steps {
+		if rnd.IntN(20) == 0 { // a kernel thread has no cookie
+			emit(rnd.IntN(cpus), record.Record{Common: event.Common{PID: kthread}, Type: plainType}, 0)
+		}
 		n := rnd.IntN(tasks)
 		pid, s := int32(100+n), &now[n]
 		if tr.exited[pid] {
@@ -200,7 +206,7 @@ func TestOracle(t *testing.T) {
 		migrated += migrations(tr)
 	}
 	t.Logf("%v; %d stays had events on several CPUs", &sum, migrated)
-	for _, r := range []Reason{Joined, NoFrames, Lost, Exited, Inside} {
+	for _, r := range []Reason{Joined, NoFrames, Lost, Exited, Inside, KernelThread} {
 		if sum.Events[r] < 100 {
 			t.Errorf("%v: %d events of all seeds", r, sum.Events[r])
 		}

@@ -133,6 +133,9 @@ func TestCompiled(t *testing.T) {
 		}
 		s := open(t, program)
 		compare(t, s, strings.ReplaceAll(string(want), "VERSION_1", "VERSION_"+strconv.Itoa(int(s.Version))))
+		for _, version := range []uint8{2, 3} {
+			compare(t, recode(t, s, version), strings.ReplaceAll(string(want), "VERSION_"+strconv.Itoa(int(s.Version)), "VERSION_"+strconv.Itoa(int(version))))
+		}
 	}
 }
 

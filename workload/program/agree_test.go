@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
+	"pgregory.net/rapid"
 
 	"ftracelab/internal/testutil"
 	"ftracelab/unwind/ehframe"
@@ -414,4 +415,30 @@ func TestAgreeHost(t *testing.T) {
 	if len(seen) < 500 {
 		t.Errorf("only %d instructions were executed", len(seen))
 	}
+}
+
+// TestAgreeChoices: whatever the branches are, the walks agree with the calls.
+func TestAgreeChoices(t *testing.T) {
+	im, err := Load("testdata/sample.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		choices := rapid.SliceOfN(rapid.IntRange(0, 1000), 1, 100).Draw(t, "choices")
+		th, n := im.NewThread(8192), 0
+		choose := func(m int) int { n++; return choices[n%len(choices)] % m }
+		for range 300 {
+			var others [32]uint64
+			regs, want := th.Regs(&others), th.Stack(nil)
+			for _, m := range []user.Method{user.SFrame, user.EhFrame} {
+				w := user.Walker{Methods: []user.Method{m}}
+				if got, stop := w.Walk(nil, regs, th, 64); !slices.Equal(got, want) {
+					t.Fatalf("%v: %x, %v; want %x", m, got, stop, want)
+				}
+			}
+			if th.Step(choose) != nil {
+				th.Start()
+			}
+		}
+	})
 }

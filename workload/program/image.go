@@ -33,7 +33,7 @@ type Image struct {
 	imports   map[uint64]string // the functions of libraries, by the word that has their address
 	entry     uint64
 	main      uint64 // 0: not known
-	dynamic   bool // its libraries are not part of it
+	dynamic   bool   // its libraries are not part of it
 	objects   []user.Object
 }
 
@@ -53,6 +53,8 @@ type function struct {
 const (
 	maxCode      = 256 << 20
 	maxFunctions = 1 << 20
+	maxSegments  = 64
+	maxTables    = 64
 )
 
 // libInode is the inode of the library. That of the file is made of its path, so that it
@@ -124,6 +126,9 @@ func Read(r io.ReaderAt, path string) (*Image, error) {
 // load reads the segments that are loaded.
 func (im *Image) load(f *elf.File) error {
 	const page = 4096
+	if len(f.Progs) > maxSegments {
+		return fmt.Errorf("%d segments are more than %d", len(f.Progs), maxSegments)
+	}
 	total := uint64(0)
 	for n, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || p.Memsz == 0 {
@@ -237,10 +242,14 @@ func (im *Image) relocations(f *elf.File) {
 	if err != nil {
 		return
 	}
+	tables := 0
 	for _, s := range f.Sections {
 		const size = 24
 		if s.Type != elf.SHT_RELA || s.Size > maxCode {
 			continue
+		}
+		if tables++; tables > maxTables {
+			return
 		}
 		b, err := s.Data()
 		if err != nil {
@@ -262,9 +271,15 @@ func (im *Image) function(addr uint64) *function {
 	if n == 0 {
 		return nil
 	}
-	// A symbol without a size reaches until the next function.
-	if f := &im.functions[n-1]; addr < f.end || f.end <= f.start {
+	f := &im.functions[n-1]
+	if addr < f.end {
 		return f
+	}
+	// A symbol without a size reaches until the next function, or until its code ends.
+	for _, a := range im.text {
+		if end := a.start + uint64(len(a.code)); f.end <= f.start && f.start >= a.start && f.start < end && addr < end {
+			return f
+		}
 	}
 	return nil
 }
@@ -277,3 +292,27 @@ func (im *Image) Name(addr uint64) string {
 	}
 	return fmt.Sprintf("%s+0x%x", f.name, addr-f.start)
 }
+
+// AtOffset gives the address of code that lies at an offset in the file.
+func (im *Image) AtOffset(offset uint64) (addr uint64, ok bool) {
+	for _, m := range im.Maps {
+		if m.Path == im.Path && offset >= m.Offset && offset-m.Offset < m.End-m.Start && im.at(m.Start+offset-m.Offset) != nil {
+			return m.Start + offset - m.Offset, true
+		}
+	}
+	return 0, false
+}
+
+// AtMapping gives the address of code that lies so far behind the start of the mapping it is
+// in, as the option sym-userobj prints it.
+func (im *Image) AtMapping(offset uint64) (addr uint64, ok bool) {
+	for _, m := range im.Maps {
+		if m.Path == im.Path && offset < m.End-m.Start && im.at(m.Start+offset) != nil {
+			return m.Start + offset, true
+		}
+	}
+	return 0, false
+}
+
+// Inode is what the simulated machine takes for the file's inode.
+func (im *Image) Inode() uint64 { return im.Maps[0].Inode }

@@ -23,7 +23,8 @@ type Bytes []byte
 //
 //	scenarios                  the scenarios
 //	step PLACE VIEWS                 a step with the pictures of these views
-//	next PLACE VIEWS KIND BACK       the step of that kind after it, or, with BACK "back", before it
+//	next PLACE VIEWS CONDITION BACK  the step after it of which that holds, or, with BACK "back", before it
+//	find PLACE VIEWS CONDITION       a step to which choices lead, and of which that holds
 //	wrote PLACE VIEWS PAGE OFFSET    the step that wrote this byte last
 //	steps PLACE                      the list of all steps
 //
@@ -33,6 +34,7 @@ func Calls() map[string]Call {
 		"scenarios": func([]string) (any, error) { return scenarios(), nil },
 		"step":      words(2, func(a []string) (any, error) { return step(a[0], a[1]) }),
 		"next":      words(4, func(a []string) (any, error) { return next(a[0], a[1], a[2], a[3] == "back") }),
+		"find":      words(3, func(a []string) (any, error) { return search(a[0], a[1], a[2]) }),
 		"wrote":     words(4, func(a []string) (any, error) { return wrote(a[0], a[1], a[2], a[3]) }),
 		"steps":     words(1, func(a []string) (any, error) { return steps(a[0]) }),
 	}
@@ -162,28 +164,39 @@ func draw(m *lab.Moment, name string) (View, error) {
 	return View{name, true, svg.String(), text.String()}, nil
 }
 
-func next(place, views, kind string, back bool) (*Step, error) {
+func next(place, views, condition string, back bool) (*Step, error) {
 	p, err := lab.ParsePlace(place)
 	if err != nil {
 		return nil, err
 	}
-	k, err := lab.ParseKind(kind)
+	c, err := lab.ParseCondition(condition)
 	if err != nil {
 		return nil, err
 	}
-	run, err := lab.Play(p)
+	to, err := lab.Until(p, c, back)
 	if err != nil {
 		return nil, err
-	}
-	to, ok := run.Next(k, back)
-	if !ok {
-		where := "after"
-		if back {
-			where = "before"
-		}
-		return nil, fmt.Errorf("there is no step of the kind %s %s this one", kind, where)
 	}
 	return at(to, views)
+}
+
+// searchRuns is how many runs a search in a page may play, which takes some seconds there.
+const searchRuns = 5000
+
+func search(place, views, condition string) (*Step, error) {
+	p, err := lab.ParsePlace(place)
+	if err != nil {
+		return nil, err
+	}
+	c, err := lab.ParseCondition(condition)
+	if err != nil {
+		return nil, err
+	}
+	found, err := lab.Find(p, c, lab.Search{Runs: searchRuns})
+	if err != nil {
+		return nil, err
+	}
+	return at(found.Place, views)
 }
 
 func wrote(place, views, page, offset string) (*Step, error) {

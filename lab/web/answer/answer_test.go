@@ -65,7 +65,16 @@ func TestCalls(t *testing.T) {
 	if got := place(calls["next"]([]string{"overwrite?step=0", "", "overwrite", ""})); !strings.HasPrefix(got, "overwrite?step=") {
 		t.Error(got)
 	}
-	if got := place(calls["next"]([]string{"overwrite?step=0", "", "overwrite", "back"})); got != "there is no step of the kind overwrite before this one" {
+	if got := place(calls["next"]([]string{"overwrite?step=0", "", "overwrite", "back"})); !strings.HasSuffix(got, `"overwrite" holds at no step before 0`) {
+		t.Error(got)
+	}
+	if got := place(calls["next"]([]string{"overwrite?step=0", "", "overrun >= 6", ""})); got != "overwrite?step=206&v=1" {
+		t.Error(got)
+	}
+	if got := place(calls["find"]([]string{"beside?step=0", "", "swap-fails"})); got != "beside?do=0a.1a.2a.9a&step=10&v=1" {
+		t.Error(got)
+	}
+	if got := place(calls["find"]([]string{"beside?step=0", "", "nonsense"})); !strings.Contains(got, "it is a kind of step") {
 		t.Error(got)
 	}
 	if got, want := place(calls["wrote"]([]string{"event?step=last", "ring", "1", "16"})), "event?step="; !strings.HasPrefix(got, want) {

@@ -51,7 +51,7 @@ function draw(step) {
   ui.what.textContent = visible(`${step.who ? step.who + " " : ""}${step.what}`);
   ui.why.textContent = visible(step.why);
   ui.kernel.textContent = step.kernel ? `Kernel: ${step.kernel}` : "";
-  if (ui.kind.children.length !== step.kinds.length) ui.kind.replaceChildren(...step.kinds.map((k) => el("option", { value: k }, k)));
+  if (ui.kinds.children.length !== step.kinds.length) ui.kinds.replaceChildren(...step.kinds.map((k) => el("option", { value: k })));
   ui.can.replaceChildren(...(step.can.length ? [document.createTextNode("Let come here: ")] : []),
     ...step.can.map((a) => el("button", { type: "button", onclick: () => choose(a.key) }, `${a.name} `, el("kbd", {}, a.key))));
   ui.chosen.textContent = step.choices.length ? `Chosen: ${step.choices.join(", ")}` : "";
@@ -126,7 +126,8 @@ function build(element) {
   const button = (label, key, f) => el("button", { type: "button", onclick: f, "aria-keyshortcuts": key }, label);
   ui.scenario = el("select", { id: "scenario", onchange: () => go("step", `${ui.scenario.value}?step=0`) });
   ui.slider = el("input", { type: "range", min: 0, id: "step", oninput: () => go("step", at(ui.slider.value)) });
-  ui.kind = el("select", { id: "kind" });
+  ui.kind = el("input", { id: "kind", list: "kinds", value: "page-end", size: 24, autocomplete: "off", spellcheck: "false" });
+  ui.kinds = el("datalist", { id: "kinds" });
   for (const n of ["question", "what", "why", "kernel", "said", "chosen", "about"]) ui[n] = el("p", { class: n });
   ui.said.setAttribute("role", "alert");
   ui.number = el("output", { for: "step" });
@@ -145,8 +146,10 @@ function build(element) {
       button("First", "Home", () => by(-now.step)), button("← Back", "ArrowLeft", () => by(-1)),
       button("Forward →", "ArrowRight", () => by(1)), button("Last", "End", () => by(now.total - now.step)),
       el("label", { for: "step" }, "Step "), ui.slider, ui.number, ui.busy),
-    el("div", { class: "bar" }, el("label", { for: "kind" }, "Go to a step of the kind "), ui.kind,
-      button("before", "", () => go("next", now.place, ui.kind.value, "back")), button("after", "", () => go("next", now.place, ui.kind.value, ""))),
+    el("div", { class: "bar" }, el("label", { for: "kind" }, "Go to a step of which this holds "), ui.kind, ui.kinds,
+      button("before", "", () => go("next", now.place, ui.kind.value, "back")), button("after", "", () => go("next", now.place, ui.kind.value, "")),
+      button("Find choices that lead to one", "", () => go("find", now.place, ui.kind.value))),
+    el("p", { class: "hint" }, "A kind of step, who makes it (task, softirq, irq, nmi, reader, user, cpu0, cpu1), says WORD, or a number as in overrun >= 3; several with \" and \" between."),
     el("div", { class: "told", "aria-live": "polite" }, ui.what, ui.why, ui.kernel),
     ui.said, ui.can, el("div", { class: "bar" }, ui.chosen, ui.undo),
     el("div", { class: "bar" }, ui.views, button("Pictures or text", "t", () => { asText = !asText; pictures(); })),
