@@ -146,7 +146,7 @@ func TestStartProgram(t *testing.T) {
 		if err := StartProgram(m, ProgramConfig{Image: im}); err != nil {
 			t.Fatal(err)
 		}
-		for range 300 {
+		for range 1000 {
 			m.Run(100 * machine.Microsecond)
 			for _, task := range m.Tasks() {
 				if task.Comm != "walks" {

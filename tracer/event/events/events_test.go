@@ -223,7 +223,7 @@ func TestUserUnwindStackText(t *testing.T) {
 	data := events.UserUnwindStack.Append(nil, event.Common{}, &events.UserUnwindStackRecord{
 		Cookie: 5, Stack: []uint64{0x10, 0x20}, Inodes: []uint64{7, 8}, Dev: []uint32{1, 2},
 	})
-	const want = "cookie=5\n{0x10,0x20}{0x7,0x8}{0x1,0x2}"
+	const want = "cookie=5 stack={0x10,0x20} inodes={0x7,0x8} dev={0x1,0x2}"
 	if got := string(events.UserUnwindStack.AppendText(nil, data, nil)); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
