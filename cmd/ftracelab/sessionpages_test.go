@@ -72,9 +72,6 @@ func transcribed() {
 	os.Exit(r.Status)
 }
 
-// sessionFile is a line that begins a file of a session.
-var sessionFile = regexp.MustCompile(`(?m)^-- .+ --$`)
-
 // listedSession is a line of docs/sessions/README.md.
 var listedSession = regexp.MustCompile(`(?m)^\* \[(\w+)\]\((\w+)\.md\): (.+)$`)
 
