@@ -39,7 +39,7 @@ func StartProgram(m *machine.Machine, cfg ProgramConfig) error {
 		return fmt.Errorf("workload: %d stays between two faults", cfg.Faults)
 	}
 	comm := filepath.Base(cfg.Image.Path)
-	p := &userProgram{w: w, cfg: cfg, thread: cfg.Image.NewThread(0), rng: m.Rand("program/" + cfg.Image.Path)}
+	p := &userProgram{w: w, cfg: cfg, thread: cfg.Image.NewThread(0), rng: m.Rand(fmt.Sprint("program/", cfg.Image.Inode()))}
 	maps := slices.Clone(cfg.Image.Maps)
 	for i := range maps {
 		if maps[i].Inode != 0 {

@@ -164,7 +164,7 @@ func TestStartProgram(t *testing.T) {
 	}
 	stays, last := run()
 	again, same := run()
-	if stays < 50 || again != stays || same != last {
+	if stays < 20 || again != stays || same != last {
 		t.Errorf("%d stays until %+v, then %d until %+v", stays, last, again, same)
 	}
 	if err := StartProgram(&machine.Machine{}, ProgramConfig{Image: im}); err == nil {

@@ -57,11 +57,18 @@ const (
 	maxTables    = 64
 )
 
-// libInode is the inode of the library. That of the file is made of its path, so that it
-// does not depend on where the file happens to lie.
+// libInode is the inode of the library.
 const libInode = 900
 
-func inode(path string) uint64 { return 4000 + hash(path)%1e9 }
+// inode is the inode of the file. It is made of the file's name and code, so that a run
+// does not depend on the folder in which the file happens to lie.
+func (im *Image) inode() uint64 {
+	h := hash(filepath.Base(im.Path))
+	for _, a := range im.text {
+		h = h*31 + hash(string(a.code))
+	}
+	return 4000 + h%1e9
+}
 
 // Load reads a program. On the simulated machine it has the same path as here.
 func Load(path string) (*Image, error) {
@@ -148,7 +155,7 @@ func (im *Image) load(f *elf.File) error {
 			first = max(first, im.Maps[len(im.Maps)-1].End)
 		}
 		if last := (end + page - 1) &^ (page - 1); last > first {
-			im.Maps = append(im.Maps, machine.Mapping{Start: first, End: last, Offset: p.Off - (start - first), Inode: inode(im.Path), Path: im.Path})
+			im.Maps = append(im.Maps, machine.Mapping{Start: first, End: last, Offset: p.Off - (start - first), Path: im.Path})
 		}
 		if p.Flags&elf.PF_X == 0 || p.Filesz == 0 {
 			continue
@@ -167,6 +174,9 @@ func (im *Image) load(f *elf.File) error {
 	}
 	if im.at(im.entry) == nil {
 		return fmt.Errorf("its entry point %#x is not in its code", f.Entry)
+	}
+	for i := range im.Maps {
+		im.Maps[i].Inode = im.inode()
 	}
 	im.Maps = append(im.Maps,
 		machine.Mapping{Start: libBase, End: libBase + libSize, Inode: libInode, Path: libPath},
