@@ -64,6 +64,8 @@ type Task struct {
 	leaving   bool // what belongs to the stay is being reset
 	cache     []uint64
 	walks     int
+	stop      user.Stop // why the last walk ended
+	depth     int       // how many addresses it found
 }
 
 // NewDeferred returns the state of a machine.
@@ -328,8 +330,9 @@ func (d *Deferred) walk(t *Task) {
 	if t.Machine.Compat {
 		walker = &compatWalker
 	}
-	t.cache, _ = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
+	t.cache, t.stop = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
 	t.walks++
+	t.depth = len(t.cache)
 	t.mask |= usedBit
 }
 

@@ -403,3 +403,29 @@ func TestDeferredModel(t *testing.T) {
 		})
 	})
 }
+
+// What is kept with a task ends with what its last walk found, and why it stopped.
+func TestStateSaysWhyTheWalkStopped(t *testing.T) {
+	d := NewDeferred(Config{CPUs: 1})
+	tr := newTracer(t, d)
+	whole, torn := d.NewTask(userTask(1)), d.NewTask(userTask(2))
+	torn.Machine.Memory = words{0x7000: 0x7040, 0x7008: 0x400000}
+	for _, c := range []struct {
+		task *Task
+		want string
+	}{
+		{whole, "mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 3 addresses, frame pointer below the stack pointer\n"},
+		{torn, "mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 2 addresses, fault\n"},
+	} {
+		if got, want := string(c.task.AppendState(nil)), "mask 0x0, completed 0x0, cookie 0, walk not queued\n"; got != want {
+			t.Errorf("before: %q, want %q", got, want)
+		}
+		if _, _, err := d.Request(c.task, 0, &tr.Work); err != nil {
+			t.Fatal(err)
+		}
+		d.ReturnToUser(c.task)
+		if got := string(c.task.AppendState(nil)); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

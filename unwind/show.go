@@ -7,19 +7,29 @@ import (
 
 // AppendState appends what is kept with t as one line of text: the bits of its mask and of
 // the works that have had the stack of this stay, the cookie of the stay (0: none), whether
-// the walk is queued, and the works that wait for it.
+// the walk is queued, and the works that wait for it. If there was a walk before, in this
+// stay or an earlier one, the line ends with what it found and why it stopped.
 //
 //	mask 0x7 (pending used 2), completed 0x0, cookie 300000001, walk queued for 2
+//	mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 8 addresses, outermost frame
 func (t *Task) AppendState(dst []byte) []byte {
 	dst = appendBits(fmt.Appendf(dst, "mask %#x", t.mask), t.mask)
 	dst = appendBits(fmt.Appendf(dst, ", completed %#x", t.completed), t.completed)
 	dst = fmt.Appendf(dst, ", cookie %x, walk ", uint64(t.id))
 	if !t.queued {
-		return append(dst, "not queued\n"...)
+		return t.appendLast(append(dst, "not queued"...))
 	}
 	dst = append(dst, "queued for"...)
 	for m := t.mask &^ (reserved | t.completed); m != 0; m &= m - 1 {
 		dst = fmt.Appendf(dst, " %d", bits.TrailingZeros64(m))
+	}
+	return t.appendLast(dst)
+}
+
+// appendLast appends what the last walk came to, and ends the line.
+func (t *Task) appendLast(dst []byte) []byte {
+	if t.walks > 0 {
+		dst = fmt.Appendf(dst, "; the last one: %d addresses, %v", t.depth, t.stop)
 	}
 	return append(dst, '\n')
 }
