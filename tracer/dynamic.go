@@ -211,6 +211,16 @@ func (h *eventHandle) Read(ctx context.Context, p []byte) (int, error) {
 	return h.Handle.Read(ctx, p)
 }
 
+// Poll says that a file whose event is gone fails.
+//
+// Kernel: event_hist_poll, kernel/trace/trace_events_hist.c.
+func (h *eventHandle) Poll() tracefile.Events {
+	if h.there() != nil {
+		return tracefile.PollErr
+	}
+	return h.Handle.Poll()
+}
+
 func (h *eventHandle) Write(ctx context.Context, p []byte) (int, error) {
 	if err := h.there(); err != nil {
 		return 0, err

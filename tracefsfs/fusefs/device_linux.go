@@ -14,8 +14,8 @@ import (
 
 // device is a mount's end of its connection to the kernel. It reads requests from /dev/fuse
 // and writes the answers. go-fuse knows what most of them mean and calls the Mount; it does
-// not know poll(2), so those requests, and what the kernel is to be told without being asked, are
-// read and written here.
+// not know poll(2), so device serves those requests itself. It also writes the notices, by
+// which the kernel is told what it has not asked for.
 //
 //	kernel ── /dev/fuse ──→ device ──┬─ POLL ──────→ Mount.polled
 //	                                 └─ all others → go-fuse ──→ Mount.Open, Read …
@@ -34,7 +34,7 @@ type device struct {
 	ended   sync.Once
 	life    sync.RWMutex // fd is closed under it
 	closed  bool
-	in, out sync.Pool // of *[]byte
+	in, out sync.Pool // of *[]byte: room for the largest request, and the largest answer
 
 	mu      sync.Mutex
 	serving map[uint64]bool // requests by their number (unique)
@@ -44,12 +44,11 @@ type device struct {
 const (
 	reqPoll      = 40 // FUSE_POLL
 	reqInterrupt = 36 // FUSE_INTERRUPT
-	reqRead      = 15 // FUSE_READ
-	reqReadDir   = 28 // FUSE_READDIR
 
 	inHeaderSize  = 40
 	outHeaderSize = 16
-	// maxHeaders is more than any request has before its data, and any answer.
+	// maxHeaders is more than any request or answer has before its data, of which there are
+	// maxWrite bytes at most.
 	maxHeaders = 4 << 10
 	// readers is how many goroutines go on waiting for requests.
 	readers = 4
@@ -132,17 +131,10 @@ func (d *device) serve(request []byte) {
 		d.answerPoll(request, unique)
 		return
 	}
-	room := maxHeaders
-	if op == reqRead || op == reqReadDir {
-		if len(request) < inHeaderSize+20 {
-			return // no kernel asks so
-		}
-		room += min(maxWrite, int(binary.NativeEndian.Uint32(request[inHeaderSize+16:])))
-	}
 	out := d.out.Get().(*[]byte)
 	defer d.out.Put(out)
 	d.note(unique, true)
-	n, status := d.requests.HandleRequest([][]byte{request}, [][]byte{(*out)[:room]})
+	n, status := d.requests.HandleRequest([][]byte{request}, [][]byte{*out})
 	d.note(unique, false)
 	if !status.Ok() {
 		d.fail(unique, unix.Errno(status))

@@ -166,6 +166,22 @@ func TestPollHist(t *testing.T) {
 	}
 }
 
+// The hist of an event that is removed while it is open has an error.
+//
+// Kernel: event_hist_poll, kernel/trace/trace_events_hist.c.
+func TestPollHistOfRemovedEvent(t *testing.T) {
+	m := mountLab(t, polls)
+	rawWrite(t, m, "synthetic_events", "gone int a")
+	fd := rawOpen(t, m, "events/synthetic/gone/hist", unix.O_RDONLY)
+	if got := pollFor(t, fd, unix.POLLIN, 0); got != 0 {
+		t.Errorf("while it is there: %#x", got)
+	}
+	rawWrite(t, m, "synthetic_events", "!gone int a")
+	if got := pollFor(t, fd, unix.POLLIN, long); got&unix.POLLERR == 0 {
+		t.Errorf("removed: %#x", got)
+	}
+}
+
 // epoll(7) with edges, as a runtime uses it, and a mount that ends while somebody waits.
 func TestEpoll(t *testing.T) {
 	m := mountLab(t, polls)
