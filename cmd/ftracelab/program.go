@@ -27,7 +27,8 @@ type programFlags struct {
 func (f *programFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.files, "program", nil, "add a process that runs the ELF file FILE (x86-64); chance decides at its branches")
 	fl.IntVar(&f.faults, "program-faults", 0, "in one of so many stays in the kernel, a part of the stack of such a process is swapped out; 0: never")
-	fl.StringVar(&f.stacks, "user-stacks", "fp", "how user stacks are walked: fp (frame pointers, as in 6.12), sframe (SFrame, and frame pointers where a file has none; proposed), or eh_frame (as debuggers do; no kernel does)")
+	fl.StringVar(&f.stacks, "user-stacks", "fp", "how user stacks are walked: fp (frame pointers, as in 6.12), "+
+		"sframe (SFrame, and frame pointers where a file has none; proposed), or eh_frame (as debuggers do; no kernel does)")
 }
 
 // userStacks are the ways to walk user stacks, by name. What a library that is not read has

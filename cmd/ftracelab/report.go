@@ -87,7 +87,8 @@ the kernel can compute stands as [unknown NAME] in the text.`,
 	fl.StringVar(&f.instance, "instance", "", "of a trace.dat with --as trace: the instance")
 	fl.BoolVar(&f.join, "join", false, "put user stacks that were unwound later where their cookies stand")
 	fl.BoolVar(&f.folded, "folded", false, "with --join: folded stacks, a line for each different one")
-	fl.StringArrayVar(&f.programs, "program", nil, "name the functions of the ELF file FILE that user stacks are in, at its addresses on a simulated machine or in the form of sym-userobj")
+	fl.StringArrayVar(&f.programs, "program", nil, "name the functions of the ELF file FILE that user stacks are in, "+
+		"at its addresses on a simulated machine or in the form of sym-userobj")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "skip what is damaged, and count it")
 	return cmd
 }

@@ -136,7 +136,8 @@ func sessionPage(name, text string, runs []typedRun, order []string) (string, er
 		files[f.Name] = string(f.Data)
 	}
 	p := sessionText{files: files, shown: map[string]bool{}}
-	fmt.Fprintf(&p.out, "<!-- Made from %s.txtar by go test ./cmd/ftracelab -run TestSessions -update-sessions. -->\n\n# %s\n", name, strings.ToUpper(name[:1])+name[1:])
+	fmt.Fprintf(&p.out, "<!-- Made from %s.txtar by go test ./cmd/ftracelab -run TestSessions -update-sessions. -->\n\n# %s\n",
+		name, strings.ToUpper(name[:1])+name[1:])
 	script := string(archive.Comment)
 	var prose []string
 	stdin := ""

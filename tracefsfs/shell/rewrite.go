@@ -241,3 +241,37 @@ func refused(stmt *syntax.Stmt, why string) {
 		word(&syntax.DblQuoted{Left: stmt.Pos(), Right: stmt.Pos(), Parts: []syntax.WordPart{&syntax.Lit{Value: why}}}),
 	}}
 }
+
+// own parses a statement that is the lab's, in which nothing is rewritten.
+func (w *rewriter) own(text string, at syntax.Pos) *syntax.Stmt {
+	stmt := parsed(text)[0]
+	stmt.Position = at
+	w.ours[stmt] = true
+	return stmt
+}
+
+// variable is the value of a variable of the lab's.
+func variable(name string, at syntax.Pos) *syntax.ParamExp {
+	return &syntax.ParamExp{Dollar: at, Rbrace: at, Param: &syntax.Lit{ValuePos: at, ValueEnd: at, Value: name}}
+}
+
+// named gives each {fd}<FILE of a statement a number in the variable fd, before the
+// statement; false if it has none.
+func (w *rewriter) named(stmt *syntax.Stmt) bool {
+	if w.numbered[stmt] {
+		return false
+	}
+	var block []*syntax.Stmt
+	for _, r := range stmt.Redirs {
+		if name, ok := namedDescriptor(r); ok && !closes(r) {
+			block = append(block, w.own(name+"=$("+ownPrefix+"descriptor)", stmt.Pos()))
+		}
+	}
+	if block == nil {
+		return false
+	}
+	inner := *stmt
+	w.numbered[&inner] = true
+	*stmt = syntax.Stmt{Position: stmt.Position, Cmd: &syntax.Block{Lbrace: stmt.Position, Rbrace: stmt.Position, Stmts: append(block, &inner)}}
+	return true
+}

@@ -37,18 +37,6 @@ type timeline struct {
 	changed chan struct{} // closed when a job began to wait or ended
 }
 
-// job is a background job.
-type job struct {
-	name    string
-	text    string          // what was typed; "" if it is no job that is told of
-	killed  bool            // it did not end by itself
-	ctx     context.Context // ends when the job is killed
-	cancel  context.CancelFunc
-	script  context.Context // that of the script which began it
-	blocked int             // how many of its processes wait for time or for other jobs
-	calls   int             // commands since it waited last
-}
-
 // waiter is a process of a background job that waits.
 type waiter struct {
 	ctx   context.Context
@@ -88,95 +76,6 @@ func newTimeline(cfg *Config) *timeline {
 		tl.now = func() time.Duration { return elapsed }
 	}
 	return tl
-}
-
-// over is a job that has ended, or never was.
-var over = func() *job {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return &job{ctx: ctx, cancel: cancel, script: ctx}
-}()
-
-// job gives the job of that name that runs; over if none does.
-func (tl *timeline) job(name string) *job {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	if j, ok := tl.jobs[name]; ok {
-		return j
-	}
-	return over
-}
-
-// jobOf gives the background job that env belongs to, and nil for the foreground.
-func (tl *timeline) jobOf(env expand.Environ) *job {
-	name := env.Get(jobName).String()
-	for { // a shell within a job is part of it
-		at := strings.LastIndexAny(name, "/:")
-		if at < 0 || name[at] == '/' {
-			break
-		}
-		name = name[:at]
-	}
-	if name == "" {
-		return nil
-	}
-	return tl.job(name)
-}
-
-// begin notes that a job begins.
-func (tl *timeline) begin(ctx context.Context, name, text string) {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	j := &job{name: name, text: text, script: ctx}
-	j.ctx, j.cancel = context.WithCancel(context.Background())
-	tl.jobs[name] = j
-}
-
-// end notes that a job has ended.
-func (tl *timeline) end(j *job) {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	j.killed = j.ctx.Err() != nil
-	j.cancel()
-	if tl.jobs[j.name] == j {
-		delete(tl.jobs, j.name)
-		tl.ended = append(tl.ended[max(len(tl.ended)+1-maxEnded, 0):], j)
-	}
-	tl.tell()
-}
-
-// maxEnded is how many jobs that have ended are remembered.
-const maxEnded = 64
-
-// idle: is there no job that runs?
-func (tl *timeline) idle() bool {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	return len(tl.jobs) == 0
-}
-
-// ofShell gives the jobs of the shell whose jobs' names begin with prefix: those that
-// run, and those that have ended, of which nobody was told before.
-func (tl *timeline) ofShell(prefix string) (run, ended []*job) {
-	tl.mu.Lock()
-	defer tl.mu.Unlock()
-	mine := func(j *job) bool {
-		rest, below := strings.CutPrefix(j.name, prefix)
-		return below && !strings.ContainsAny(rest, "/:") && j.text != ""
-	}
-	for _, j := range tl.jobs {
-		if mine(j) && j.script.Err() == nil {
-			run = append(run, j)
-		}
-	}
-	tl.ended = slices.DeleteFunc(tl.ended, func(j *job) bool {
-		if mine(j) {
-			ended = append(ended, j)
-			return true
-		}
-		return false
-	})
-	return run, ended
 }
 
 // tell wakes those that look after jobs. The caller holds mu.
