@@ -45,6 +45,9 @@ func Scenarios() []Scenario {
 		{"desk", "a compiler, archives, an interpreter and sockets, which follow the stacks of their allocations", follow("desk")},
 		{"calls", "the programs of desk, which follow the stacks of vfs functions", follow("desk calls")},
 		{"switches", "the programs of desk, which follow the stacks of their switches", follow("desk switches")},
+		{"users", "a shell that runs find, tar, sort, gzip, dd, cat and others again and again, which have the user stacks of captured ones", func(m *machine.Machine) error {
+			return Start(m, Config{Users: "users"})
+		}},
 		{"deep", "mix, and a process whose system calls recurse up to 150 deep in the module deepst", func(m *machine.Machine) error {
 			if err := mixed(m); err != nil {
 				return err

@@ -7,6 +7,10 @@
 //
 //	go run ./internal/learn -oracle DIR -subsystems DIR -trails FILE
 //
+// With -users it makes the processes that have the user stacks of a capture.
+//
+//	go run ./internal/learn -oracle DIR -subsystems DIR -users FILE
+//
 // With -check it compares the traces of the machine that these make with the captures,
 // and prints what is only in the machine's.
 //
@@ -43,7 +47,15 @@ func main() {
 	about := flag.String("about", "", "with -check: print what is known of this function")
 	table := flag.String("stacks", "", "measure the stacks of the captures and of the machine, and write the table to this file")
 	trails := flag.String("trails", "", "write the trails to this file")
+	users := flag.String("users", "", "write the processes with user stacks to this file")
 	flag.Parse()
+	if *users != "" {
+		if err := learnUsers(*dir, *subsystems, *users); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *trails != "" {
 		if err := learnTrails(*dir, *subsystems, *trails); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)

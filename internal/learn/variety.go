@@ -41,6 +41,7 @@ var comparisons = []comparison{
 	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "mix"},
 	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "mix"},
 	{"stacks/user_stack", "debian/stacks/user_stack", false, "sys_enter, user stacks", userStacks, "mix"},
+	{"stacks/user_stack", "debian/stacks/user_stack", true, "sys_enter, user stacks", userStacks, "users"},
 	{"savings/b_off/func_stack", "stackmap/v2/savings/b_off/func_stack", true, "functions", functionStacks, "vfs"},
 	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "tools"},
 	{"savings/a_off/sched_stack", "stackmap/v2/savings/a_off/sched_stack", false, "sched_switch", switchStacks, "talk"},

@@ -1,0 +1,391 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"ftracelab/machine"
+)
+
+// person is a process that lives as a captured one did, with its user stacks.
+type person struct {
+	all    *populace
+	life   *UserLife
+	space  *addressSpace
+	stack  *userStack
+	task   *machine.Task
+	pos    int
+	fork   int // the next child
+	exec   bool
+	round  int32
+	first  int // the next child at the beginning of a round
+	paused int // the next pause, and where it is
+	pause  int
+	after  machine.Time // how long it computes before the next call, besides the usual time
+	ended  int          // children that have ended and were not waited for
+	alive  int          // … that live
+	dead   bool
+}
+
+// populace is what the processes have in common.
+type populace struct {
+	w     *mix
+	users *Users
+	rng   *rand.Rand
+	calls []calling // by index into Users.Calls
+	words [][]int32 // by image: where the words of each place begin
+	leave machine.Code
+}
+
+// calling is the code of a system call: what it can run if it does not sleep, and if it
+// does.
+type calling struct{ awake, asleep []choice }
+
+// addressSpace is the memory of a process from its exec on. Its threads, and the processes
+// that it forks, have the same addresses until they execute a program themselves.
+type addressSpace struct {
+	image int32
+	bases []uint64
+	maps  []machine.Mapping
+	top   uint64 // of the stack
+}
+
+// userLives adds the processes of a group to the machine, which is booted.
+func (w *mix) userLives(name string) error {
+	if name == "" {
+		return nil
+	}
+	users, err := loadUsers()
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(users.Groups, func(g UserGroup) bool { return g.Name == name })
+	if at < 0 {
+		return fmt.Errorf("workload: no users %q", name)
+	}
+	all := &populace{w: w, users: users, rng: w.m.Rand("users"), words: make([][]int32, len(users.Images))}
+	if err := all.fillCalls(); err != nil {
+		return err
+	}
+	for i := range users.Images {
+		next := int32(0)
+		for _, depth := range users.Images[i].Depth {
+			all.words[i] = append(all.words[i], next)
+			next += int32(depth)
+		}
+	}
+	p := all.person(users.Groups[at].Root, all.space(0))
+	p.task = w.m.Spawn(machine.TaskConfig{
+		Comm: users.Images[0].Comm, Data: p, Next: p.next, Memory: p.stack, Maps: p.space.maps,
+		Asleep: true, Wait: machine.Wait{Timeout: machine.Millisecond, By: machine.Sleep},
+	})
+	return nil
+}
+
+// fillCalls finds the code of all system calls.
+//
+// Departure: a system call that is in no capture of call trees has only the function that
+// carries it out.
+func (all *populace) fillCalls() error {
+	w := all.w
+	for _, call := range all.users.Calls {
+		key := fmt.Sprintf("sys %d", call.NR)
+		c := calling{awake: w.codes[key], asleep: w.codes[key+" sleeps"]}
+		if c.awake == nil && c.asleep == nil {
+			code, err := w.m.Assemble(120, func(a *machine.Assembler) {
+				a.Hide("entry_SYSCALL_64_after_hwframe").Hide("do_syscall_64").Call("x64_sys_call").Call(call.Func).Return(4)
+			})
+			if err != nil {
+				return err
+			}
+			c.awake = []choice{{w.crossing(code), 1}}
+		}
+		all.calls = append(all.calls, c)
+	}
+	// A process that a signal ends makes no system call.
+	for _, op := range w.pick(sleeps(sysExitGroup)) {
+		if op.Kind != machine.OpTrace || op.Event != machine.EvSysEnter {
+			all.leave = append(all.leave, op)
+		}
+	}
+	return nil
+}
+
+func (all *populace) person(life int32, space *addressSpace) *person {
+	p := &person{all: all, life: &all.users.Lives[life], space: space}
+	p.stack = &userStack{base: space.top - 8*stackWords}
+	return p
+}
+
+// How much of an address is chosen by chance.
+//
+// Kernel: arch_mmap_rnd and mmap_base, arch/x86/mm/mmap.c; randomize_stack_top and
+// load_elf_binary, fs/binfmt_elf.c; arch_randomize_brk and arch_align_stack,
+// arch/x86/kernel/process.c; CONFIG_ARCH_MMAP_RND_BITS.
+const (
+	pageShift   = 12
+	mapPages    = 1 << 28
+	stackPages  = 1<<22 - 1
+	heapPages   = 1 << (30 - pageShift)
+	frameSpread = 8192 / 16
+	taskSize    = 0x7ffffffff000
+	stackGap    = 0x404400000    // below the stack: its own chance, the guard gap and the limit of its size
+	textFloor   = 0x555555554000 // two thirds of the address space
+	textSpan    = 0x2000000      // behind which the heap can begin
+	mapsSpan    = 0x1000000      // how much the libraries take
+)
+
+// space makes the address space of a process that executes an image.
+func (all *populace) space(image int32) *addressSpace {
+	im := &all.users.Images[image]
+	s := &addressSpace{image: image, top: taskSize - all.rng.Uint64N(stackPages)<<pageShift}
+	text := textFloor + all.rng.Uint64N(mapPages)<<pageShift
+	for _, b := range im.Bases {
+		at := all.rng.Uint64()
+		switch b {
+		case TextBase:
+			at = text
+		case HeapBase:
+			at = text + textSpan + at%heapPages<<pageShift
+		case MapBase:
+			at = taskSize - stackGap - mapsSpan - at%mapPages<<pageShift
+		case StackBase:
+			at = s.top
+		case FrameBase:
+			at = s.top - 4096 - at%frameSpread*16
+		}
+		s.bases = append(s.bases, at)
+	}
+	for i := range im.Maps {
+		m := &im.Maps[i]
+		start := uint64(0)
+		if m.Base > 0 {
+			start = s.bases[m.Base-1]
+		}
+		s.maps = append(s.maps, machine.Mapping{
+			Start: start + uint64(m.Start), End: start + uint64(m.End), Offset: uint64(m.Offset),
+			Inode: all.inode(m.Path), Dev: DiskMajor << 20, Path: m.Path,
+		})
+	}
+	s.maps = append(s.maps, machine.Mapping{Start: s.top - 132<<10, End: s.top, Path: "[stack]"})
+	slices.SortFunc(s.maps, func(a, b machine.Mapping) int {
+		if a.Start < b.Start {
+			return -1
+		}
+		return 1
+	})
+	return s
+}
+
+// inode is the number of a file: that of the first image which has it mapped, and of its
+// place there.
+func (all *populace) inode(path string) uint64 {
+	for i := range all.users.Images {
+		for n := range all.users.Images[i].Maps {
+			if all.users.Images[i].Maps[n].Path == path {
+				return 1000 + uint64(i)*8 + uint64(n)
+			}
+		}
+	}
+	return 0
+}
+
+// next gives the next stay of the process in the kernel.
+func (p *person) next(_ *machine.CPU, t *machine.Task) machine.Stay {
+	if p.life.Rounds > 0 {
+		p.turn()
+	}
+	if p.pos == len(p.life.Places) {
+		return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: p.all.leave}
+	}
+	im, place := &p.all.users.Images[p.space.image], p.life.Places[p.pos]
+	n := im.Call[place]
+	call, code := &p.all.users.Calls[n], &p.all.calls[n]
+	stay := machine.Stay{Kind: machine.Syscall, NR: int64(call.NR), After: 1 + p.after, User: p.at(place)}
+	if busy := machine.Time(im.Busy[place]); busy > 0 {
+		stay.After += p.all.w.around(busy)
+	}
+	p.after = 0
+	pause := p.pauseAfter()
+	switch {
+	case call.NR == sysWait4:
+		stay.Ret = -echild
+		if p.ended == 0 && p.alive > 0 && call.Waits {
+			stay.Code = pick(p.all.w.rng, code.asleep)
+			stay.Wait = machine.Wait{Class: wakeParent, Over: p.over}
+		} else if p.ended > 0 {
+			p.ended--
+		}
+	case code.asleep != nil && (pause > 0 || code.awake == nil):
+		stay.Code = pick(p.all.w.rng, code.asleep)
+		stay.Wait = machine.Wait{Timeout: max(pause, machine.Microsecond), By: machine.Sleep}
+	default:
+		p.after = pause
+	}
+	if stay.Code == nil {
+		stay.Code = pick(p.all.w.rng, code.awake)
+	}
+	switch call.NR {
+	case sysGetPID:
+		stay.Ret = int64(t.TGID)
+	case sysGetTID, sysSetTIDAddress:
+		stay.Ret = int64(t.PID)
+	}
+	p.pos++
+	return stay
+}
+
+const echild = 10
+
+// turn goes back to the beginning of what is repeated, and at the end to that of the life.
+func (p *person) turn() {
+	switch {
+	case p.pos == int(p.life.From) && p.round == 0:
+		p.first = p.fork
+	case p.pos == int(p.life.To) && p.round < p.life.Rounds-1:
+		p.round++
+		p.pos, p.fork = int(p.life.From), p.first
+		p.seek()
+	case p.pos == len(p.life.Places):
+		p.round, p.pos, p.fork, p.paused, p.pause = 0, 0, 0, 0, 0
+	}
+}
+
+// seek finds the pause that comes next.
+func (p *person) seek() {
+	p.paused, p.pause = 0, 0
+	for p.paused < len(p.life.PauseAt) {
+		if p.pause+int(p.life.PauseAt[p.paused]) >= p.pos {
+			return
+		}
+		p.pause += int(p.life.PauseAt[p.paused])
+		p.paused++
+	}
+}
+
+// pauseUnit is the unit of UserLife.Pause.
+const pauseUnit = 100 * machine.Microsecond
+
+// pauseAfter is how long nothing was seen of the process after the place that it is at.
+func (p *person) pauseAfter() machine.Time {
+	if p.paused == len(p.life.PauseAt) || p.pause+int(p.life.PauseAt[p.paused]) != p.pos {
+		return 0
+	}
+	p.pause = p.pos
+	p.paused++
+	return machine.Time(p.life.Pause[p.paused-1]) * pauseUnit
+}
+
+// over reports whether a child has ended, and takes note of it.
+func (p *person) over() bool {
+	if p.ended == 0 {
+		return false
+	}
+	p.ended--
+	return true
+}
+
+// at puts the process at a place in its program: it writes frames to its stack and returns
+// the registers. A frame pointer of 0 ends the chain.
+func (p *person) at(place uint16) machine.UserRegs {
+	all, im := p.all, &p.all.users.Images[p.space.image]
+	from := all.words[p.space.image][place]
+	words := im.Words[from : from+int32(im.Depth[place])]
+	regs := machine.UserRegs{IP: p.word(im, words[0]), SP: p.space.top - 0x800}
+	addr := regs.SP + 0x20
+	for i, w := range words[1:] {
+		if i == 0 {
+			regs.FP = addr
+		}
+		up := uint64(0)
+		if i+2 < len(words) {
+			up = addr + 0x20
+		}
+		p.stack.store(addr, up)
+		p.stack.store(addr+8, p.word(im, w))
+		addr += 0x20
+	}
+	return regs
+}
+
+func (p *person) word(im *UserImage, n uint16) uint64 {
+	w := uint64(im.Offset[n])
+	if b := im.Base[n]; b > 0 {
+		w += p.space.bases[b-1]
+	}
+	return w
+}
+
+// event carries out a fork, an exec or an exit at the step of the kernel's code at which it
+// happens.
+func (p *person) event(c *machine.CPU, t *machine.Task, e machine.Event) {
+	switch e {
+	case machine.EvSchedFork:
+		if p.fork < len(p.life.Forks) {
+			p.fork++
+			p.forks(c, t, p.life.Forks[p.fork-1])
+		}
+	case machine.EvSchedExec:
+		if !p.exec && p.life.Exec >= 0 {
+			p.exec = true
+			p.space = p.all.space(p.life.Exec)
+			p.stack = &userStack{base: p.space.top - 8*stackWords}
+			t.Maps, t.Memory = p.space.maps, p.stack
+			comm := p.all.users.Images[p.life.Exec].Comm
+			c.Exec(comm, "/usr/bin/"+comm)
+		}
+	case machine.EvSchedExit:
+		p.dead = true
+		if parent := p.parent(); parent != nil {
+			parent.alive--
+			parent.ended++
+			reap(t)
+		}
+	}
+}
+
+// forks makes a child.
+func (p *person) forks(c *machine.CPU, t *machine.Task, life int32) {
+	if t.DeadlineTask() {
+		t.Stay().Ret = -eagain
+		return
+	}
+	child := p.all.person(life, p.space)
+	*child.stack = *p.stack
+	flags := uint64(0x1200011)
+	if child.life.Thread {
+		flags = 0x3d0f00
+	} else {
+		p.alive++
+	}
+	child.task = c.Fork(machine.TaskConfig{
+		Comm: t.Comm, Prio: t.Prio, Policy: t.Policy, Thread: child.life.Thread, Born: p.all.w.pick("born"),
+		Data: child, Next: child.next, Memory: child.stack, Maps: p.space.maps,
+	}, flags)
+	t.Stay().Ret = int64(child.task.PID)
+}
+
+// parent is the process that waits for the end of this one; nil for a thread.
+func (p *person) parent() *person {
+	if p.life.Thread || p.task.Parent == nil {
+		return nil
+	}
+	parent, _ := p.task.Parent.Data.(*person)
+	return parent
+}
+
+// wakee gives the process that waits for the end of this one, if there is one.
+func (p *person) wakee() *machine.Task {
+	if !p.dead {
+		return nil
+	}
+	parent := p.parent()
+	if parent == nil {
+		return nil
+	}
+	if wait, asleep := parent.task.Sleeping(); !asleep || wait.Class != wakeParent {
+		return nil
+	}
+	return parent.task
+}
