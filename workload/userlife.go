@@ -25,6 +25,7 @@ type person struct {
 	after  machine.Time // how long it computes before the next call, besides the usual time
 	ended  int          // children that have ended and were not waited for
 	alive  int          // … that live
+	waits  bool         // its last call waited for one
 	dead   bool
 }
 
@@ -196,6 +197,10 @@ func (p *person) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	if p.life.Rounds > 0 {
 		p.turn()
 	}
+	if p.waits && p.ended > 0 {
+		p.ended--
+	}
+	p.waits = false
 	if p.pos == len(p.life.Places) {
 		return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: p.all.leave}
 	}
@@ -214,6 +219,7 @@ func (p *person) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 		if p.ended == 0 && p.alive > 0 && call.Waits {
 			stay.Code = pick(p.all.w.rng, code.asleep)
 			stay.Wait = machine.Wait{Class: wakeParent, Over: p.over}
+			p.waits = true
 		} else if p.ended > 0 {
 			p.ended--
 		}
@@ -277,14 +283,8 @@ func (p *person) pauseAfter() machine.Time {
 	return machine.Time(p.life.Pause[p.paused-1]) * pauseUnit
 }
 
-// over reports whether a child has ended, and takes note of it.
-func (p *person) over() bool {
-	if p.ended == 0 {
-		return false
-	}
-	p.ended--
-	return true
-}
+// over reports whether a child has ended.
+func (p *person) over() bool { return p.ended > 0 }
 
 // at puts the process at a place in its program: it writes frames to its stack and returns
 // the registers. A frame pointer of 0 ends the chain.

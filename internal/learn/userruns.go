@@ -11,6 +11,7 @@ import (
 // userCall is a system call of a capture, with its user stack.
 type userCall struct {
 	time  uint64
+	gap   uint64 // since the call before it
 	nr    int32
 	args  [6]uint64
 	stack []uint64
@@ -69,6 +70,9 @@ func readUserRuns(dir string, ids map[string]int) (*userRun, error) {
 			runs[r.pid], order = run, append(order, run)
 		}
 		c := userCall{time: e.time, nr: int32(e.u64(8)), stack: stackWords(r, userWords)}
+		if n := len(run.calls); n > 0 {
+			c.gap = e.time - run.calls[n-1].time
+		}
 		for n := range c.args {
 			c.args[n] = e.u64(16 + 8*n)
 		}

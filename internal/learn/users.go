@@ -108,10 +108,7 @@ func (l *userLearner) life(r *userRun) int32 {
 	last := 0
 	for i := range r.calls {
 		c := &r.calls[i]
-		gap := uint64(0)
-		if i > 0 {
-			gap = c.time - r.calls[i-1].time
-		}
+		gap := c.gap
 		if gap > longGap {
 			life.PauseAt = append(life.PauseAt, uint16(i-1-last))
 			life.Pause = append(life.Pause, uint16(min(rounded(gap)/pauseUnit, 1<<16-1)))
