@@ -16,7 +16,6 @@ type Config struct {
 	Daemon  machine.Time // mean sleep of a process that does little, in ns; 0: there is no such process
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 	Loads   []string     // the loads whose trails processes follow
-	Users   string       // the group of processes with captured user stacks
 }
 
 // maxTasks is how many processes can be alive at a time. Further forks fail.
@@ -50,6 +49,13 @@ type choice struct {
 	weight int
 }
 
+// person is a task that knows by itself what its forks, execs and exits do, and which
+// process its end wakes.
+type person interface {
+	event(c *machine.CPU, t *machine.Task, e machine.Event)
+	wakee() *machine.Task
+}
+
 // Start boots m with the learned kernel and cfg's tasks.
 func Start(m *machine.Machine, cfg Config) error {
 	model, err := LoadModel()
@@ -75,9 +81,6 @@ func Start(m *machine.Machine, cfg Config) error {
 	w.daemons()
 	for _, load := range loads {
 		load.start()
-	}
-	if err := w.userLives(cfg.Users); err != nil {
-		return err
 	}
 	for _, c := range m.CPUs() {
 		w.startTick(c)
@@ -214,7 +217,7 @@ func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
 		w.guestEvent(c, g, e)
 		return
 	}
-	if p, ok := t.Data.(*person); ok {
+	if p, ok := t.Data.(person); ok {
 		p.event(c, t, e)
 		return
 	}
@@ -273,7 +276,7 @@ func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
 	if g, ok := c.Current.Data.(*guest); ok && !c.InHardIRQ && !c.InSoftIRQ {
 		return g.parentOf()
 	}
-	if p, ok := c.Current.Data.(*person); ok && !c.InHardIRQ && !c.InSoftIRQ {
+	if p, ok := c.Current.Data.(person); ok && !c.InHardIRQ && !c.InSoftIRQ {
 		return p.wakee()
 	}
 	cur, ok := c.Current.Data.(*life)

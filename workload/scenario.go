@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ftracelab/machine"
@@ -15,13 +16,14 @@ type Scenario struct {
 	Start func(m *machine.Machine) error
 }
 
-// Scenarios lists all scenarios, the default first.
+// Scenarios lists all scenarios, the default first. Those of userScenarios are not in the
+// programs of a web page.
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
 	mixed := start(func(cpus int) Config {
 		return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
 	})
-	return []Scenario{
+	return slices.Concat([]Scenario{
 		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", mixed},
 		{"busy", "four shells on every CPU that hardly leave the kernel", start(func(cpus int) Config {
 			return Config{Shells: 4 * cpus, Pause: 3 * ms, Compute: 100 * us}
@@ -45,9 +47,7 @@ func Scenarios() []Scenario {
 		{"desk", "a compiler, archives, an interpreter and sockets, which follow the stacks of their allocations", follow("desk")},
 		{"calls", "the programs of desk, which follow the stacks of vfs functions", follow("desk calls")},
 		{"switches", "the programs of desk, which follow the stacks of their switches", follow("desk switches")},
-		{"users", "a shell that runs find, tar, sort, gzip, dd, cat and others again and again, which have the user stacks of captured ones", func(m *machine.Machine) error {
-			return Start(m, Config{Users: "users"})
-		}},
+	}, userScenarios(), []Scenario{
 		{"deep", "mix, and a process whose system calls recurse up to 150 deep in the module deepst", func(m *machine.Machine) error {
 			if err := mixed(m); err != nil {
 				return err
@@ -61,7 +61,7 @@ func Scenarios() []Scenario {
 			return startLongjmp(m)
 		}},
 		{"idle", "kernel threads and timers only", start(func(int) Config { return Config{} })},
-	}
+	})
 }
 
 // follow makes a scenario of loads.

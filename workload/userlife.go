@@ -1,3 +1,5 @@
+//go:build !js
+
 package workload
 
 import (
@@ -8,8 +10,8 @@ import (
 	"ftracelab/machine"
 )
 
-// person is a process that lives as a captured one did, with its user stacks.
-type person struct {
+// userProc is a process that lives as a captured one did, with its user stacks.
+type userProc struct {
 	all    *populace
 	life   *UserLife
 	space  *addressSpace
@@ -52,11 +54,25 @@ type addressSpace struct {
 	top   uint64 // of the stack
 }
 
+// userScenarios are the scenarios whose processes have captured user stacks.
+func userScenarios() []Scenario {
+	return []Scenario{
+		{"users", "a shell that runs find, tar, sort, gzip, dd, cat and others again and again, which have the user stacks of captured ones", live("users")},
+	}
+}
+
+// live makes a scenario of a group.
+func live(group string) func(*machine.Machine) error {
+	return func(m *machine.Machine) error {
+		if err := Start(m, Config{}); err != nil {
+			return err
+		}
+		return m.Workload().(*mix).userLives(group)
+	}
+}
+
 // userLives adds the processes of a group to the machine, which is booted.
 func (w *mix) userLives(name string) error {
-	if name == "" {
-		return nil
-	}
 	users, err := loadUsers()
 	if err != nil {
 		return err
@@ -76,7 +92,7 @@ func (w *mix) userLives(name string) error {
 			next += int32(depth)
 		}
 	}
-	p := all.person(users.Groups[at].Root, all.space(0))
+	p := all.user(users.Groups[at].Root, all.space(0))
 	p.task = w.m.Spawn(machine.TaskConfig{
 		Comm: users.Images[0].Comm, Data: p, Next: p.next, Memory: p.stack, Maps: p.space.maps,
 		Asleep: true, Wait: machine.Wait{Timeout: machine.Millisecond, By: machine.Sleep},
@@ -113,8 +129,8 @@ func (all *populace) fillCalls() error {
 	return nil
 }
 
-func (all *populace) person(life int32, space *addressSpace) *person {
-	p := &person{all: all, life: &all.users.Lives[life], space: space}
+func (all *populace) user(life int32, space *addressSpace) *userProc {
+	p := &userProc{all: all, life: &all.users.Lives[life], space: space}
 	p.stack = &userStack{base: space.top - 8*stackWords}
 	return p
 }
@@ -193,7 +209,7 @@ func (all *populace) inode(path string) uint64 {
 }
 
 // next gives the next stay of the process in the kernel.
-func (p *person) next(_ *machine.CPU, t *machine.Task) machine.Stay {
+func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	if p.life.Rounds > 0 {
 		p.turn()
 	}
@@ -245,7 +261,7 @@ func (p *person) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 const echild = 10
 
 // turn goes back to the beginning of what is repeated, and at the end to that of the life.
-func (p *person) turn() {
+func (p *userProc) turn() {
 	switch {
 	case p.pos == int(p.life.From) && p.round == 0:
 		p.first = p.fork
@@ -259,7 +275,7 @@ func (p *person) turn() {
 }
 
 // seek finds the pause that comes next.
-func (p *person) seek() {
+func (p *userProc) seek() {
 	p.paused, p.pause = 0, 0
 	for p.paused < len(p.life.PauseAt) {
 		if p.pause+int(p.life.PauseAt[p.paused]) >= p.pos {
@@ -274,7 +290,7 @@ func (p *person) seek() {
 const pauseUnit = 100 * machine.Microsecond
 
 // pauseAfter is how long nothing was seen of the process after the place that it is at.
-func (p *person) pauseAfter() machine.Time {
+func (p *userProc) pauseAfter() machine.Time {
 	if p.paused == len(p.life.PauseAt) || p.pause+int(p.life.PauseAt[p.paused]) != p.pos {
 		return 0
 	}
@@ -284,11 +300,11 @@ func (p *person) pauseAfter() machine.Time {
 }
 
 // over reports whether a child has ended.
-func (p *person) over() bool { return p.ended > 0 }
+func (p *userProc) over() bool { return p.ended > 0 }
 
 // at puts the process at a place in its program: it writes frames to its stack and returns
 // the registers. A frame pointer of 0 ends the chain.
-func (p *person) at(place uint16) machine.UserRegs {
+func (p *userProc) at(place uint16) machine.UserRegs {
 	all, im := p.all, &p.all.users.Images[p.space.image]
 	from := all.words[p.space.image][place]
 	words := im.Words[from : from+int32(im.Depth[place])]
@@ -309,7 +325,7 @@ func (p *person) at(place uint16) machine.UserRegs {
 	return regs
 }
 
-func (p *person) word(im *UserImage, n uint16) uint64 {
+func (p *userProc) word(im *UserImage, n uint16) uint64 {
 	w := uint64(im.Offset[n])
 	if b := im.Base[n]; b > 0 {
 		w += p.space.bases[b-1]
@@ -319,7 +335,7 @@ func (p *person) word(im *UserImage, n uint16) uint64 {
 
 // event carries out a fork, an exec or an exit at the step of the kernel's code at which it
 // happens.
-func (p *person) event(c *machine.CPU, t *machine.Task, e machine.Event) {
+func (p *userProc) event(c *machine.CPU, t *machine.Task, e machine.Event) {
 	switch e {
 	case machine.EvSchedFork:
 		if p.fork < len(p.life.Forks) {
@@ -346,12 +362,12 @@ func (p *person) event(c *machine.CPU, t *machine.Task, e machine.Event) {
 }
 
 // forks makes a child.
-func (p *person) forks(c *machine.CPU, t *machine.Task, life int32) {
+func (p *userProc) forks(c *machine.CPU, t *machine.Task, life int32) {
 	if t.DeadlineTask() {
 		t.Stay().Ret = -eagain
 		return
 	}
-	child := p.all.person(life, p.space)
+	child := p.all.user(life, p.space)
 	*child.stack = *p.stack
 	flags := uint64(0x1200011)
 	if child.life.Thread {
@@ -367,16 +383,16 @@ func (p *person) forks(c *machine.CPU, t *machine.Task, life int32) {
 }
 
 // parent is the process that waits for the end of this one; nil for a thread.
-func (p *person) parent() *person {
+func (p *userProc) parent() *userProc {
 	if p.life.Thread || p.task.Parent == nil {
 		return nil
 	}
-	parent, _ := p.task.Parent.Data.(*person)
+	parent, _ := p.task.Parent.Data.(*userProc)
 	return parent
 }
 
 // wakee gives the process that waits for the end of this one, if there is one.
-func (p *person) wakee() *machine.Task {
+func (p *userProc) wakee() *machine.Task {
 	if !p.dead {
 		return nil
 	}

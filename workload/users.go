@@ -1,19 +1,5 @@
 package workload
 
-import (
-	"bytes"
-	"compress/gzip"
-	_ "embed"
-	"encoding/gob"
-	"fmt"
-	"sync"
-)
-
-//go:generate go run ../internal/learn -users users.bin.gz
-
-//go:embed users.bin.gz
-var usersImage []byte
-
 // Users are processes as a capture of their system calls with user stacks shows them:
 // which programs run, who forks whom, and from which places of their programs they enter
 // the kernel.
@@ -94,16 +80,3 @@ type UserLife struct {
 	// The places from From to To are visited Rounds times.
 	From, To, Rounds int32
 }
-
-// loadUsers returns the embedded processes, which are unpacked the first time.
-var loadUsers = sync.OnceValues(func() (*Users, error) {
-	z, err := gzip.NewReader(bytes.NewReader(usersImage))
-	if err != nil {
-		return nil, fmt.Errorf("workload users: %w", err)
-	}
-	u := new(Users)
-	if err := gob.NewDecoder(z).Decode(u); err != nil {
-		return nil, fmt.Errorf("workload users: %w", err)
-	}
-	return u, nil
-})
