@@ -24,6 +24,7 @@ type userProc struct {
 	first  int // the next child at the beginning of a round
 	paused int // the next pause, and where it is
 	pause  int
+	asleep machine.Time // how long it sleeps before that
 	after  machine.Time // how long it computes before the next call, besides the usual time
 	ended  int          // children that have ended and were not waited for
 	alive  int          // … that live
@@ -36,9 +37,10 @@ type populace struct {
 	w     *mix
 	users *Users
 	rng   *rand.Rand
-	calls []calling // by index into Users.Calls
-	words [][]int32 // by image: where the words of each place begin
-	leave machine.Code
+	calls []calling    // by index into Users.Calls
+	words [][]int32    // by image: where the words of each place begin
+	leave machine.Code // the way out without a system call
+	fault machine.Code // a page fault that waits for a page of a file
 }
 
 // calling is the code of a system call: what it can run if it does not sleep, and if it
@@ -58,6 +60,7 @@ type addressSpace struct {
 func userScenarios() []Scenario {
 	return []Scenario{
 		{"users", "a shell that runs find, tar, sort, gzip, dd, cat and others again and again, which have the user stacks of captured ones", live("users")},
+		{"frames", "a shell that runs programs with frame pointers, whose stacks are deep, and others without", live("frames")},
 	}
 }
 
@@ -92,9 +95,10 @@ func (w *mix) userLives(name string) error {
 			next += int32(depth)
 		}
 	}
-	p := all.user(users.Groups[at].Root, all.space(0))
+	image := users.Groups[at].Image
+	p := all.user(users.Groups[at].Root, all.space(image))
 	p.task = w.m.Spawn(machine.TaskConfig{
-		Comm: users.Images[0].Comm, Data: p, Next: p.next, Memory: p.stack, Maps: p.space.maps,
+		Comm: users.Images[image].Comm, Data: p, Next: p.next, Memory: p.stack, Maps: p.space.maps,
 		Asleep: true, Wait: machine.Wait{Timeout: machine.Millisecond, By: machine.Sleep},
 	})
 	return nil
@@ -103,7 +107,8 @@ func (w *mix) userLives(name string) error {
 // fillCalls finds the code of all system calls.
 //
 // Departure: a system call that is in no capture of call trees has only the function that
-// carries it out.
+// carries it out. A sleep in one of which no capture has a sleep becomes that of a page fault
+// after it.
 func (all *populace) fillCalls() error {
 	w := all.w
 	for _, call := range all.users.Calls {
@@ -119,6 +124,16 @@ func (all *populace) fillCalls() error {
 			c.awake = []choice{{w.crossing(code), 1}}
 		}
 		all.calls = append(all.calls, c)
+	}
+	var err error
+	all.fault, err = w.m.Assemble(120, func(a *machine.Assembler) {
+		a.Hide("asm_exc_page_fault").Call("exc_page_fault").Trace(machine.EvPageFaultUser, 0).Call("do_user_addr_fault").Call("handle_mm_fault")
+		a.Call("__handle_mm_fault").Call("do_fault").Call("__do_fault").Call("filemap_fault")
+		awaitFolio(a)
+		a.Return(8)
+	})
+	if err != nil {
+		return err
 	}
 	// A process that a signal ends makes no system call.
 	for _, op := range w.pick(sleeps(sysExitGroup)) {
@@ -217,6 +232,14 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 		p.ended--
 	}
 	p.waits = false
+	if p.asleep > 0 {
+		stay := machine.Stay{
+			Kind: machine.PageFault, After: machine.Microsecond, Address: p.space.top - 0x1000, ErrorCode: 4, Code: p.all.fault,
+			User: p.at(p.life.Places[p.pos]), Wait: machine.Wait{Timeout: p.asleep, By: machine.Sleep},
+		}
+		p.asleep = 0
+		return stay
+	}
 	if p.pos == len(p.life.Places) {
 		return machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: p.all.leave}
 	}
@@ -228,7 +251,7 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 		stay.After += p.all.w.around(busy)
 	}
 	p.after = 0
-	pause := p.pauseAfter()
+	pause, asleep := p.pauseAfter()
 	switch {
 	case call.NR == sysWait4:
 		stay.Ret = -echild
@@ -242,6 +265,8 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	case code.asleep != nil && (pause > 0 || code.awake == nil):
 		stay.Code = pick(p.all.w.rng, code.asleep)
 		stay.Wait = machine.Wait{Timeout: max(pause, machine.Microsecond), By: machine.Sleep}
+	case asleep:
+		p.asleep = pause
 	default:
 		p.after = pause
 	}
@@ -289,14 +314,15 @@ func (p *userProc) seek() {
 // pauseUnit is the unit of UserLife.Pause.
 const pauseUnit = 100 * machine.Microsecond
 
-// pauseAfter is how long nothing was seen of the process after the place that it is at.
-func (p *userProc) pauseAfter() machine.Time {
+// pauseAfter is how long nothing was seen of the process after the place that it is at, and
+// whether it slept.
+func (p *userProc) pauseAfter() (machine.Time, bool) {
 	if p.paused == len(p.life.PauseAt) || p.pause+int(p.life.PauseAt[p.paused]) != p.pos {
-		return 0
+		return 0, false
 	}
 	p.pause = p.pos
 	p.paused++
-	return machine.Time(p.life.Pause[p.paused-1]) * pauseUnit
+	return machine.Time(p.life.Pause[p.paused-1]) * pauseUnit, p.life.Asleep[p.paused-1]
 }
 
 // over reports whether a child has ended.

@@ -24,8 +24,9 @@ type UserCall struct {
 
 // UserGroup is what one capture showed. Its first process forks all others.
 type UserGroup struct {
-	Name string
-	Root int32 // index into Lives
+	Name  string
+	Root  int32 // index into Lives
+	Image int32 // in which it begins
 }
 
 // UserImage is a program in an address space. Each process that executes it has new
@@ -75,8 +76,10 @@ type UserLife struct {
 	Thread bool
 	Forks  []int32 // the lives of the children, in the order of the forks
 	// After the place PauseAt (counted from the pause before), nothing was seen of the
-	// process for Pause, in units of 0.1 ms.
+	// process for Pause, in units of 0.1 ms. Asleep says that it slept, which only a
+	// capture with context switches shows.
 	PauseAt, Pause []uint16
+	Asleep         []bool
 	// The places from From to To are visited Rounds times.
 	From, To, Rounds int32
 }

@@ -6,12 +6,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ftracelab/machine"
 )
 
 // userCall is a system call of a capture, with its user stack.
 type userCall struct {
 	time  uint64
 	gap   uint64 // since the call before it
+	slept uint64 // … of which the task slept so long
+	off   uint64 // … or waited for a CPU
 	nr    int32
 	args  [6]uint64
 	stack []uint64
@@ -54,8 +58,12 @@ func readUserRuns(dir string, ids map[string]int) (*userRun, error) {
 	runs := map[int]*userRun{}
 	var order []*userRun
 	last := map[int]*record{}
+	absent := absences{since: map[int]*record{}, slept: map[int]uint64{}, off: map[int]uint64{}}
 	for i := range records {
 		r := &records[i]
+		if r.typ == ids["sched/sched_switch"] {
+			absent.note(r)
+		}
 		if r.typ != userStack {
 			last[r.cpu] = r
 			continue
@@ -72,13 +80,40 @@ func readUserRuns(dir string, ids map[string]int) (*userRun, error) {
 		c := userCall{time: e.time, nr: int32(e.u64(8)), stack: stackWords(r, userWords)}
 		if n := len(run.calls); n > 0 {
 			c.gap = e.time - run.calls[n-1].time
+			c.slept, c.off = min(absent.slept[r.pid], c.gap), min(absent.off[r.pid], c.gap)
 		}
+		delete(absent.slept, r.pid)
+		delete(absent.off, r.pid)
 		for n := range c.args {
 			c.args[n] = e.u64(16 + 8*n)
 		}
 		run.calls = append(run.calls, c)
 	}
 	return linkRuns(order)
+}
+
+// absences are the times at which tasks were on no CPU since their last system call, if the
+// capture has switches: they slept, or waited for a CPU.
+type absences struct {
+	since      map[int]*record
+	slept, off map[int]uint64
+}
+
+// note takes a sched_switch.
+func (a *absences) note(r *record) {
+	const prevState, nextPID = 32, 56
+	a.since[r.pid] = r
+	next := int(r.u32(nextPID))
+	left := a.since[next]
+	if left == nil {
+		return
+	}
+	if s := left.int64(prevState); s == machine.StateRunning || s == machine.StatePreempted {
+		a.off[next] += r.time - left.time
+	} else {
+		a.slept[next] += r.time - left.time
+	}
+	delete(a.since, next)
 }
 
 // linkRuns finds out who is whose child: pids are given in the order of the forks.
@@ -158,6 +193,65 @@ func (r *userRun) selectRounds() (from, to, rounds int) {
 		}
 	}
 	return from, to, n
+}
+
+// unlearnedRounds says where the rounds from which nothing was learned are among the stacks
+// of a capture: how many stacks there are before them, and how many in them.
+func unlearnedRounds(dir string, ids map[string]int) (before, in int, err error) {
+	root, err := readUserRuns(dir, ids)
+	if err != nil {
+		return 0, 0, err
+	}
+	var comms []string
+	for _, c := range root.children {
+		comms = append(comms, c.comm)
+	}
+	start, size, n := repeated(comms)
+	first, last := root.calls[root.clones[start+learnFrom*size]].time, root.calls[root.clones[start+n*size]].time
+	var count func(*userRun)
+	count = func(r *userRun) {
+		for i := range r.calls {
+			switch at := r.calls[i].time; {
+			case at < first:
+				before++
+			case at < last:
+				in++
+			}
+		}
+		for _, c := range r.children {
+			count(c)
+		}
+	}
+	count(root)
+	return before, in, nil
+}
+
+// recordsOf keeps the system calls, and their stacks, of tasks that have executed a program,
+// and of their threads.
+func recordsOf(comm string, comms map[int]string, records []record, sysEnter int) (kept []record) {
+	const execve = 59
+	executes, runs, last := map[int]bool{}, map[int]bool{}, map[int]*record{}
+	for i := range records {
+		r := &records[i]
+		if r.typ == sysEnter && r.u64(8) == execve {
+			executes[r.pid] = true
+		}
+	}
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.typ == sysEnter:
+			last[r.cpu] = r
+		case r.typ != userStack:
+			last[r.cpu] = nil
+		case last[r.cpu] != nil && comms[r.pid] == comm:
+			if runs[r.pid] || !executes[r.pid] {
+				kept = append(kept, *last[r.cpu], *r)
+			}
+			runs[r.pid] = runs[r.pid] || last[r.cpu].u64(8) == execve
+		}
+	}
+	return kept
 }
 
 // pair makes two tasks and their children twins.

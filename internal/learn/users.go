@@ -15,6 +15,7 @@ import (
 // learned. Of what a shell repeats there, two rounds are learned from; see learnFrom.
 var userCaptures = []struct{ group, folder string }{
 	{"users", "debian/stacks/user_stack"},
+	{"frames", "ustack_dead"},
 }
 
 // userLearner collects processes.
@@ -45,7 +46,7 @@ func learnUsers(oracleDir, subsystems, out string) error {
 		return err
 	}
 	for _, c := range userCaptures {
-		dir := filepath.Join(oracleDir, c.folder)
+		dir := captureFolder(c.folder, oracleDir, subsystems)
 		root, err := readUserRuns(dir, ids)
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
@@ -96,11 +97,14 @@ func (l *userLearner) group(name string, root *userRun) {
 			im.Busy = append(im.Busy, rounded(gaps[len(gaps)/2]))
 		}
 	}
-	l.out.Groups = append(l.out.Groups, workload.UserGroup{Name: name, Root: life})
+	l.out.Groups = append(l.out.Groups, workload.UserGroup{Name: name, Root: life, Image: first.image})
 }
 
 // pauseUnit is the unit of UserLife.Pause, in ns.
 const pauseUnit = 100_000
+
+// shortSleep is how long a task must have slept between two calls to be seen asleep.
+const shortSleep = 2 * pauseUnit
 
 // life adds a task and its children. It returns the index of its life.
 func (l *userLearner) life(r *userRun) int32 {
@@ -108,9 +112,13 @@ func (l *userLearner) life(r *userRun) int32 {
 	last := 0
 	for i := range r.calls {
 		c := &r.calls[i]
-		gap := c.gap
-		if gap > longGap {
-			life.PauseAt = append(life.PauseAt, uint16(i-1-last))
+		gap := c.gap - min(c.gap, c.slept+c.off)
+		if c.slept > shortSleep || gap > longGap {
+			asleep := c.slept > gap
+			if asleep {
+				gap = c.slept
+			}
+			life.PauseAt, life.Asleep = append(life.PauseAt, uint16(i-1-last)), append(life.Asleep, asleep)
 			life.Pause = append(life.Pause, uint16(min(rounded(gap)/pauseUnit, 1<<16-1)))
 			last, gap = i-1, 0
 		}

@@ -18,6 +18,9 @@ type comparison struct {
 	what     string // what was traced
 	settings [][2]string
 	scenario string
+	rounds   bool   // only the stacks of the rounds from which nothing was learned: see learnFrom
+	comm     string // only those of tasks that have executed this program
+	from     int    // how many stacks are left out first
 }
 
 // The settings with which the stacks were recorded.
@@ -27,8 +30,11 @@ var (
 	functionStacks = [][2]string{
 		{"set_ftrace_filter", "vfs_* kmem_cache_alloc*"}, {"current_tracer", "function"}, {"trace_options", "func_stack_trace"},
 	}
-	userStacks = [][2]string{{"trace_options", "userstacktrace"}, {"events/raw_syscalls/sys_enter/enable", "1"}}
-	vfsStacks  = [][2]string{
+	userStacks   = [][2]string{{"trace_options", "userstacktrace"}, {"events/raw_syscalls/sys_enter/enable", "1"}}
+	framesStacks = [][2]string{
+		{"trace_options", "userstacktrace"}, {"events/raw_syscalls/sys_enter/filter", `comm == "us-fp"`}, {"events/raw_syscalls/sys_enter/enable", "1"},
+	}
+	vfsStacks = [][2]string{
 		{"set_ftrace_filter", "vfs_*"}, {"current_tracer", "function"}, {"trace_options", "func_stack_trace"},
 	}
 )
@@ -36,24 +42,28 @@ var (
 // comparisons are the captures with kernel stacks. Those of the stackmap's kernel were
 // made with the stackmap off.
 var comparisons = []comparison{
-	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "tools"},
-	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "talk"},
-	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "mix"},
-	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "mix"},
-	{"stacks/user_stack", "debian/stacks/user_stack", false, "sys_enter, user stacks", userStacks, "mix"},
-	{"stacks/user_stack", "debian/stacks/user_stack", true, "sys_enter, user stacks", userStacks, "users"},
-	{"savings/b_off/func_stack", "stackmap/v2/savings/b_off/func_stack", true, "functions", functionStacks, "vfs"},
-	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "tools"},
-	{"savings/a_off/sched_stack", "stackmap/v2/savings/a_off/sched_stack", false, "sched_switch", switchStacks, "talk"},
-	{"savings/a_off/func_stack", "stackmap/v2/savings/a_off/func_stack", false, "functions", functionStacks, "vfs"},
-	{"subsystems/stacks_kmem", "stacks_kmem", true, "kmem_cache_alloc", allocStacks, "desk"},
-	{"subsystems/growth_kmem", "growth_kmem", false, "kmem_cache_alloc", allocStacks, "desk"},
-	{"subsystems/stacks_sched", "stacks_sched", true, "sched_switch", switchStacks, "switches"},
-	{"subsystems/stacks_function", "stacks_function", true, "functions", vfsStacks, "calls"},
+	{name: "stacks/kmem_stack", folder: "debian/stacks/kmem_stack", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "tools"},
+	{name: "stacks/sched_stack", folder: "debian/stacks/sched_stack", learned: true, what: "sched_switch", settings: switchStacks, scenario: "talk"},
+	{name: "stacks/kmem_stack", folder: "debian/stacks/kmem_stack", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "mix"},
+	{name: "stacks/sched_stack", folder: "debian/stacks/sched_stack", learned: true, what: "sched_switch", settings: switchStacks, scenario: "mix"},
+	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", what: "sys_enter, user stacks", settings: userStacks, scenario: "mix"},
+	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", learned: true, what: "sys_enter, user stacks", settings: userStacks, scenario: "users"},
+	{name: "stacks/user_stack, rounds 3 to 5", folder: "debian/stacks/user_stack", what: "sys_enter, user stacks", settings: userStacks, scenario: "users", rounds: true},
+	{name: "subsystems/ustack_dead", folder: "ustack_dead", learned: true, what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "frames", comm: "us-fp"},
+	{name: "subsystems/ustack_fp", folder: "ustack_fp", what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "frames", comm: "us-fp"},
+	{name: "savings/b_off/func_stack", folder: "stackmap/v2/savings/b_off/func_stack", learned: true, what: "functions", settings: functionStacks, scenario: "vfs"},
+	{name: "savings/a_off/kmem_stack", folder: "stackmap/v2/savings/a_off/kmem_stack", what: "kmem_cache_alloc", settings: allocStacks, scenario: "tools"},
+	{name: "savings/a_off/sched_stack", folder: "stackmap/v2/savings/a_off/sched_stack", what: "sched_switch", settings: switchStacks, scenario: "talk"},
+	{name: "savings/a_off/func_stack", folder: "stackmap/v2/savings/a_off/func_stack", what: "functions", settings: functionStacks, scenario: "vfs"},
+	{name: "subsystems/stacks_kmem", folder: "stacks_kmem", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "desk"},
+	{name: "subsystems/growth_kmem", folder: "growth_kmem", what: "kmem_cache_alloc", settings: allocStacks, scenario: "desk"},
+	{name: "subsystems/stacks_sched", folder: "stacks_sched", learned: true, what: "sched_switch", settings: switchStacks, scenario: "switches"},
+	{name: "subsystems/stacks_function", folder: "stacks_function", learned: true, what: "functions", settings: vfsStacks, scenario: "calls"},
 }
 
 // variety says how much the kernel stacks of a trace differ.
 type variety struct {
+	skip              int // so many stacks are left out first
 	stacks, addresses int
 	bytes             int // of the records with a stack, without the stacks
 	seen              map[string]bool
@@ -81,6 +91,10 @@ func (v *variety) add(records []record, typ, limit int) {
 		}
 		p := v.last[r.cpu]
 		if p == nil || v.stacks >= limit {
+			continue
+		}
+		if v.skip > 0 {
+			v.skip--
 			continue
 		}
 		n := userWords
@@ -135,16 +149,27 @@ func (c *comparison) typ() int {
 
 // captured measures a capture.
 func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
-	dir := filepath.Join(subsystems, c.folder)
-	if strings.Contains(c.folder, "/") {
-		dir = filepath.Join(oracleDir, c.folder)
-	}
+	dir := captureFolder(c.folder, oracleDir, subsystems)
 	records, err := readFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	v := newVariety()
-	v.add(records, c.typ(), len(records))
+	v, limit := newVariety(), len(records)
+	if c.rounds || c.comm != "" {
+		ids, err := eventIDs(oracle(filepath.Join(oracleDir, "debian")))
+		if err != nil {
+			return nil, err
+		}
+		if c.rounds {
+			if v.skip, limit, err = unlearnedRounds(dir, ids); err != nil {
+				return nil, err
+			}
+		} else {
+			records = recordsOf(c.comm, commLines(filepath.Join(dir, "saved_cmdlines")), records, ids["raw_syscalls/sys_enter"])
+		}
+	}
+	c.from = v.skip
+	v.add(records, c.typ(), limit)
 	if v.stacks == 0 {
 		return nil, fmt.Errorf("%s: no kernel stacks", dir)
 	}
@@ -157,6 +182,7 @@ const longest = 90 * machine.Second
 // ours measures the scenario, which runs until it has the given number of stacks.
 func (c *comparison) ours(seed uint64, stacks int) (*variety, error) {
 	v := newVariety()
+	v.skip = c.from
 	err := runScenario(c.scenario, seed, longest, c.settings, func(_ map[string]int, records []record) bool {
 		sortRecords(records)
 		v.add(records, c.typ(), stacks)
