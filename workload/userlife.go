@@ -12,24 +12,28 @@ import (
 
 // userProc is a process that lives as a captured one did, with its user stacks.
 type userProc struct {
-	all    *populace
-	life   *UserLife
-	space  *addressSpace
-	stack  *userStack
-	task   *machine.Task
-	pos    int
-	fork   int // the next child
-	exec   bool
-	round  int32
-	first  int // the next child at the beginning of a round
-	paused int // the next pause, and where it is
-	pause  int
-	asleep machine.Time // how long it sleeps before that
+	all   *populace
+	life  *UserLife
+	space *addressSpace
+	stack *userStack
+	task  *machine.Task
+	root  bool // it begins its life again instead of ending
+	exec  bool // it has executed its program
+	dead  bool
+
+	pos   int // the next of life.Places
+	fork  int // the next of life.Forks
+	round int32
+	again int // the next child at the beginning of a round
+
+	paused int          // the next of life.Pause
+	pause  int          // the place of the pause before it
 	after  machine.Time // how long it computes before the next call, besides the usual time
-	ended  int          // children that have ended and were not waited for
-	alive  int          // … that live
-	waits  bool         // its last call waited for one
-	dead   bool
+	asleep machine.Time // how long it sleeps before that
+
+	alive int  // children that live
+	ended int  // children that have ended and were not waited for
+	waits bool // its last call waited for one
 }
 
 // populace is what the processes have in common.
@@ -97,6 +101,7 @@ func (w *mix) userLives(name string) error {
 	}
 	image := users.Groups[at].Image
 	p := all.user(users.Groups[at].Root, all.space(image))
+	p.root = true
 	p.task = w.m.Spawn(machine.TaskConfig{
 		Comm: users.Images[image].Comm, Data: p, Next: p.next, Memory: p.stack, Maps: p.space.maps,
 		Asleep: true, Wait: machine.Wait{Timeout: machine.Millisecond, By: machine.Sleep},
@@ -225,7 +230,7 @@ func (all *populace) inode(path string) uint64 {
 
 // next gives the next stay of the process in the kernel.
 func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
-	if p.life.Rounds > 0 {
+	if p.root {
 		p.turn()
 	}
 	if p.waits && p.ended > 0 {
@@ -289,10 +294,10 @@ const echild = 10
 func (p *userProc) turn() {
 	switch {
 	case p.pos == int(p.life.From) && p.round == 0:
-		p.first = p.fork
-	case p.pos == int(p.life.To) && p.round < p.life.Rounds-1:
+		p.again = p.fork
+	case p.life.Rounds > 0 && p.pos == int(p.life.To) && p.round < p.life.Rounds-1:
 		p.round++
-		p.pos, p.fork = int(p.life.From), p.first
+		p.pos, p.fork = int(p.life.From), p.again
 		p.seek()
 	case p.pos == len(p.life.Places):
 		p.round, p.pos, p.fork, p.paused, p.pause = 0, 0, 0, 0, 0

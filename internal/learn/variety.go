@@ -10,7 +10,7 @@ import (
 	"ftracelab/machine"
 )
 
-// comparison is a capture with kernel stacks, and the scenario that is compared with it.
+// comparison is a capture with stacks, and the scenario that is compared with it.
 type comparison struct {
 	name     string // the capture, as the table names it
 	folder   string // below the folder of the oracle or of the subsystems
@@ -20,7 +20,9 @@ type comparison struct {
 	scenario string
 	rounds   bool   // only the stacks of the rounds from which nothing was learned: see learnFrom
 	comm     string // only those of tasks that have executed this program
+	seeds    uint64 // the seeds 1 to seeds have a row each; 0: only 1
 	from     int    // how many stacks are left out first
+	other    string // it is compared with another capture instead of a scenario
 }
 
 // The settings with which the stacks were recorded.
@@ -39,7 +41,7 @@ var (
 	}
 )
 
-// comparisons are the captures with kernel stacks. Those of the stackmap's kernel were
+// comparisons are the captures with stacks. Those of the stackmap's kernel were
 // made with the stackmap off.
 var comparisons = []comparison{
 	{name: "stacks/kmem_stack", folder: "debian/stacks/kmem_stack", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "tools"},
@@ -47,10 +49,11 @@ var comparisons = []comparison{
 	{name: "stacks/kmem_stack", folder: "debian/stacks/kmem_stack", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "mix"},
 	{name: "stacks/sched_stack", folder: "debian/stacks/sched_stack", learned: true, what: "sched_switch", settings: switchStacks, scenario: "mix"},
 	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", what: "sys_enter, user stacks", settings: userStacks, scenario: "mix"},
-	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", learned: true, what: "sys_enter, user stacks", settings: userStacks, scenario: "users"},
-	{name: "stacks/user_stack, rounds 3 to 5", folder: "debian/stacks/user_stack", what: "sys_enter, user stacks", settings: userStacks, scenario: "users", rounds: true},
-	{name: "subsystems/ustack_dead", folder: "ustack_dead", learned: true, what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "frames", comm: "us-fp"},
-	{name: "subsystems/ustack_fp", folder: "ustack_fp", what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "frames", comm: "us-fp"},
+	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", learned: true, what: "sys_enter, user stacks", settings: userStacks, scenario: "users", seeds: 4},
+	{name: "stacks/user_stack, rounds 3 to 5", folder: "debian/stacks/user_stack", what: "sys_enter, user stacks", settings: userStacks, scenario: "users", rounds: true, seeds: 4},
+	{name: "subsystems/ustack_dead", folder: "ustack_dead", learned: true, what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "frames", comm: "us-fp", seeds: 4},
+	{name: "subsystems/ustack_fp", folder: "ustack_fp", what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "frames", comm: "us-fp", seeds: 4},
+	{name: "subsystems/ustack_fp", folder: "ustack_fp", what: "sys_enter of us-fp, user stacks", settings: framesStacks, scenario: "none: ustack_dead", comm: "us-fp", other: "ustack_dead"},
 	{name: "savings/b_off/func_stack", folder: "stackmap/v2/savings/b_off/func_stack", learned: true, what: "functions", settings: functionStacks, scenario: "vfs"},
 	{name: "savings/a_off/kmem_stack", folder: "stackmap/v2/savings/a_off/kmem_stack", what: "kmem_cache_alloc", settings: allocStacks, scenario: "tools"},
 	{name: "savings/a_off/sched_stack", folder: "stackmap/v2/savings/a_off/sched_stack", what: "sched_switch", settings: switchStacks, scenario: "talk"},
@@ -61,7 +64,7 @@ var comparisons = []comparison{
 	{name: "subsystems/stacks_function", folder: "stacks_function", learned: true, what: "functions", settings: vfsStacks, scenario: "calls"},
 }
 
-// variety says how much the kernel stacks of a trace differ.
+// variety says how much the stacks of a trace differ.
 type variety struct {
 	skip              int // so many stacks are left out first
 	stacks, addresses int
@@ -171,7 +174,7 @@ func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
 	c.from = v.skip
 	v.add(records, c.typ(), limit)
 	if v.stacks == 0 {
-		return nil, fmt.Errorf("%s: no kernel stacks", dir)
+		return nil, fmt.Errorf("%s: no stacks", dir)
 	}
 	return v, nil
 }
@@ -219,11 +222,15 @@ const (
 )
 
 // row is the line of the table for a comparison.
-func (c *comparison) row(ours, real *variety) string {
+func (c *comparison) row(seed uint64, ours, real *variety) string {
+	scenario := c.scenario
+	if seed > 1 {
+		scenario += fmt.Sprintf(", seed %d", seed)
+	}
 	close := func(a, b, off float64) bool { return math.Abs(relative(a, b)) <= off }
 	factor := float64(ours.tenth(10)) / float64(real.tenth(10))
 	growth := worstTenth(ours, real)
-	return fmt.Sprintf("| %s | %s | %s | %d, %d | %.0f, %.0f | %s | %s | %s | %s | %s |\n", c.name, c.what, c.scenario, ours.stacks, real.stacks, ours.rate(), real.rate(),
+	return fmt.Sprintf("| %s | %s | %s | %d, %d | %.0f, %.0f | %s | %s | %s | %s | %s |\n", c.name, c.what, scenario, ours.stacks, real.stacks, ours.rate(), real.rate(),
 		within(fmt.Sprintf("%d, %d", len(ours.seen), len(real.seen)), factor <= uniqueFactor && factor >= 1/uniqueFactor),
 		within(fmt.Sprintf("%.1f, %.1f", ours.depth(), real.depth()), close(ours.depth(), real.depth(), meanOff)),
 		within(fmt.Sprintf("%.1f, %.1f %%", 100*ours.saving(), 100*real.saving()), close(ours.saving(), real.saving(), meanOff)),
@@ -251,15 +258,24 @@ func varietyTables(oracleDir, subsystems string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		ours, err := c.ours(1, real.stacks)
-		if err != nil {
-			return "", fmt.Errorf("scenario %s: %w", c.scenario, err)
-		}
 		at := 1
 		if c.learned {
 			at = 0
 		}
-		tables[at].WriteString(c.row(ours, real))
+		for seed := range max(c.seeds, 1) {
+			var ours *variety
+			if c.other == "" {
+				ours, err = c.ours(seed+1, real.stacks)
+			} else {
+				like := *c
+				like.folder = c.other
+				ours, err = like.captured(oracleDir, subsystems)
+			}
+			if err != nil {
+				return "", fmt.Errorf("scenario %s: %w", c.scenario, err)
+			}
+			tables[at].WriteString(c.row(seed+1, ours, real))
+		}
 	}
 	return "Learned from:\n\n" + tableHead + tables[0].String() + "\nChecked on, and not learned from:\n\n" + tableHead + tables[1].String(), nil
 }
