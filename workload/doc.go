@@ -60,6 +60,17 @@
 // to give its CPU to another one computes until there is one. The addresses on the stacks of
 // vfs are of a kernel that was built in another way, where no other capture shows them.
 //
+// # Users
+//
+// "users" and "frames" are scenarios of user stacks. Their processes run the programs of a
+// capture: they fork, execute, wait and exit as the captured ones did, and make the same
+// system calls in the same order, from the same places of their programs ([Users]). The words
+// that a walk found there are in frames in their memory, so each walker of user stacks finds
+// them by itself. They are relative to parts of the address space, which each exec places
+// anew by chance, as Linux does. That is why a program that runs again has new stacks. Most
+// programs of users have no frame pointers, so that their stacks end after one or two
+// addresses or go on with words that are none; frames has programs with frame pointers, too.
+//
 // # Modules
 //
 // [Modprobe] loads the modules that the kernel's own tests of tracing load.
