@@ -170,6 +170,9 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	n := im.Call[place]
 	call, code := &p.all.users.Calls[n], &p.all.calls[n]
 	stay := machine.Stay{Kind: machine.Syscall, NR: int64(call.NR), After: 1 + p.after, User: p.at(place)}
+	for i, w := range im.Args[6*int(place) : 6*int(place)+6] {
+		stay.Args[i] = p.word(im, w)
+	}
 	if busy := machine.Time(im.Busy[place]); busy > 0 {
 		stay.After += p.all.w.around(busy)
 	}
@@ -201,6 +204,10 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 		stay.Ret = int64(t.TGID)
 	case sysGetTID, sysSetTIDAddress:
 		stay.Ret = int64(t.PID)
+	case sysWrite:
+		stay.Ret = int64(stay.Args[2])
+	case sysOpenat:
+		stay.Ret = guestFD
 	}
 	p.pos++
 	return stay

@@ -6,7 +6,8 @@ package workload
 //
 // Departure: of a place, the capture shows what a walk along frame pointers finds. So the
 // stack of a process has frames with these words and nothing else, and where on the real
-// stack they lie is not known. The arguments of the system calls are not learned.
+// stack they lie is not known. The arguments of a system call are those with which it was
+// made from that place the first time; its result is made up.
 type Users struct {
 	Calls  []UserCall
 	Images []UserImage
@@ -44,6 +45,7 @@ type UserImage struct {
 	Call, Depth []byte
 	Busy        []uint32
 	Words       []uint16 // the words of all places
+	Args        []uint16 // the arguments of their calls, as words: six for each place
 }
 
 // UserBase says how the addresses of a part of an address space are chosen. Parts with

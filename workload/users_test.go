@@ -133,6 +133,34 @@ func TestUsersLive(t *testing.T) {
 	}
 }
 
+// TestUserArguments: where an argument was a pointer in the capture, it is one to the same part
+// of the memory of each process.
+func TestUserArguments(t *testing.T) {
+	m := boot(t, "users", machine.Config{CPUs: 2})
+	if err := m.Enable("raw_syscalls:sys_enter", true); err != nil {
+		t.Fatal(err)
+	}
+	const sysSigaction = 13
+	mine, calls := 0, 0
+	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
+		p, ok := c.Current.Data.(*userProc)
+		if !ok || tp.(*machine.SysEnter).NR != sysSigaction {
+			return
+		}
+		act := tp.(*machine.SysEnter).Args[1]
+		if act < textFloor {
+			return // none, or that of a program which is always at the same addresses
+		}
+		if calls++; act > p.space.top-1<<20 && act < p.space.top {
+			mine++
+		}
+	}
+	m.Run(machine.Second)
+	if calls < 50 || mine < calls*9/10 {
+		t.Errorf("of %d pointers, %d point to the stack of the process", calls, mine)
+	}
+}
+
 // TestUserSpaces: the parts of an address space are where Linux has them, and do not overlap.
 func TestUserSpaces(t *testing.T) {
 	m := boot(t, "users", machine.Config{CPUs: 1})

@@ -153,21 +153,7 @@ func (l *userLearner) place(c *userCall, gap uint64) uint16 {
 	im := &l.out.Images[c.space.image]
 	var words []uint16
 	for _, w := range c.stack {
-		base, off := c.space.where(w)
-		at := slices.IndexFunc(im.Offset, func(o int64) bool { return o == off })
-		for at >= 0 && im.Base[at] != base {
-			next := slices.IndexFunc(im.Offset[at+1:], func(o int64) bool { return o == off })
-			if next < 0 {
-				at = -1
-				break
-			}
-			at += 1 + next
-		}
-		if at < 0 {
-			at = len(im.Offset)
-			im.Base, im.Offset = append(im.Base, base), append(im.Offset, off)
-		}
-		words = append(words, uint16(at))
+		words = append(words, l.word(c.space, w))
 	}
 	key := fmt.Sprint(n, words)
 	at, ok := c.space.key[key]
@@ -176,7 +162,23 @@ func (l *userLearner) place(c *userCall, gap uint64) uint16 {
 		c.space.key[key] = at
 		im.Call, im.Depth, im.Words = append(im.Call, byte(n)), append(im.Depth, byte(len(words))), append(im.Words, words...)
 		c.space.gaps = append(c.space.gaps, nil)
+		for _, w := range c.args {
+			im.Args = append(im.Args, l.word(c.space, w))
+		}
 	}
 	c.space.gaps[at] = append(c.space.gaps[at], gap)
 	return uint16(at)
+}
+
+// word gives the index of a word in the image of a space.
+func (l *userLearner) word(s *userSpace, w uint64) uint16 {
+	im := &l.out.Images[s.image]
+	base, off := s.where(w)
+	for i, o := range im.Offset {
+		if o == off && im.Base[i] == base {
+			return uint16(i)
+		}
+	}
+	im.Base, im.Offset = append(im.Base, base), append(im.Offset, off)
+	return uint16(len(im.Offset) - 1)
 }

@@ -31,7 +31,8 @@ type userPart struct {
 	base   workload.UserBase
 	anchor uint64 // what is at the base
 	words  []uint64
-	leaf   bool // there is code in it that enters the kernel
+	code   []uint64 // those of the words that are on stacks
+	leaf   bool     // there is code in it that enters the kernel
 }
 
 // enter notes the calls of a task, and those of its children, with their spaces.
@@ -62,13 +63,24 @@ func (s *userSpace) compare(a, b *userCall) {
 	if a.nr != b.nr || len(a.stack) != len(b.stack) || a.stack[0]&0xfff != b.stack[0]&0xfff {
 		return
 	}
-	for i, w := range a.stack {
+	note := func(w, twin uint64) {
 		if s.moved[w] == nil {
 			s.moved[w] = map[uint64]int{}
 		}
-		s.moved[w][b.stack[i]-w]++
+		s.moved[w][twin-w]++
+	}
+	for i, w := range a.stack {
+		note(w, b.stack[i])
+	}
+	for i, w := range a.args {
+		if isPointer(w) && isPointer(b.args[i]) {
+			note(w, b.args[i])
+		}
 	}
 }
+
+// isPointer reports whether a word can be an address that is chosen by chance.
+func isPointer(w uint64) bool { return w >= textFrom && w < mapTo }
 
 // The parts of the address space of x86-64 in which position-independent programs, and
 // libraries and stacks lie.
@@ -79,10 +91,18 @@ const (
 
 // partition finds the parts of the space.
 func (s *userSpace) partition() {
-	leaves, words := map[uint64]bool{}, []uint64{}
+	leaves, onStack, words := map[uint64]bool{}, map[uint64]bool{}, []uint64{}
 	for _, c := range s.calls {
 		leaves[c.stack[0]] = true
+		for _, w := range c.stack {
+			onStack[w] = true
+		}
 		words = append(words, c.stack...)
+		for _, w := range c.args {
+			if isPointer(w) {
+				words = append(words, w)
+			}
+		}
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)
@@ -99,6 +119,9 @@ func (s *userSpace) partition() {
 			byMove[move], order = p, append(order, p)
 		}
 		p.words, p.leaf = append(p.words, w), p.leaf || leaves[w]
+		if onStack[w] {
+			p.code = append(p.code, w)
+		}
 	}
 	for _, p := range order {
 		move := p.anchor
@@ -139,7 +162,7 @@ func (s *userSpace) move(w uint64, words []uint64) (uint64, bool) {
 	if most > 0 {
 		return best, true
 	}
-	if w < textFrom || w >= mapTo {
+	if !isPointer(w) {
 		return 0, false
 	}
 	at, _ := slices.BinarySearch(words, w)
@@ -261,23 +284,24 @@ func (s *userSpace) maps(libs map[string]*library) (list []workload.UserMap) {
 	}
 	for i := range s.parts {
 		p := &s.parts[i]
-		switch p.base {
-		case workload.TextBase:
+		switch {
+		case len(p.code) == 0:
+		case p.base == workload.TextBase:
 			if l := libs[s.comm]; l != nil && l.size > 0 {
-				if base, votes := l.find(p.words); votes > 0 {
+				if base, votes := l.find(p.code); votes > 0 {
 					p.anchor = base
 					add(i, base, l.size, path)
 					continue
 				}
 			}
-			add(i, p.anchor, (p.words[len(p.words)-1]|0xfff)+1-p.anchor, path)
-		case workload.MapBase:
+			add(i, p.anchor, (p.code[len(p.code)-1]|0xfff)+1-p.anchor, path)
+		case p.base == workload.MapBase:
 			for n, name := range []string{"libc.so.6", "ld-linux-x86-64.so.2"} {
 				l := libs[name]
 				if l == nil {
 					continue
 				}
-				base, votes := l.find(p.words)
+				base, votes := l.find(p.code)
 				if votes < 3 {
 					continue
 				}
