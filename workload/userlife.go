@@ -12,14 +12,14 @@ import (
 
 // userProc is a process that lives as a captured one did, with its user stacks.
 type userProc struct {
-	all   *populace
-	life  *UserLife
-	space *addressSpace
-	stack *userStack
-	task  *machine.Task
-	root  bool // it begins its life again instead of ending
-	exec  bool // it has executed its program
-	dead  bool
+	all    *populace
+	life   *UserLife
+	space  *addressSpace
+	stack  *userStack
+	task   *machine.Task
+	parent *userProc
+	root   bool // it begins its life again instead of ending
+	dead   bool
 
 	pos   int // the next of life.Places
 	fork  int // the next of life.Forks
@@ -34,6 +34,7 @@ type userProc struct {
 	alive int  // children that live
 	ended int  // children that have ended and were not waited for
 	waits bool // its last call waited for one
+	last  int  // the pid of the child that ended last
 }
 
 // populace is what the processes have in common.
@@ -44,7 +45,7 @@ type populace struct {
 	calls []calling    // by index into Users.Calls
 	words [][]int32    // by image: where the words of each place begin
 	leave machine.Code // the way out without a system call
-	fault machine.Code // a page fault that waits for a page of a file
+	fault machine.Code // a page fault that waits for a page of the program
 }
 
 // calling is the code of a system call: what it can run if it does not sleep, and if it
@@ -156,10 +157,12 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	}
 	p.waits = false
 	if p.asleep > 0 {
+		const fetch, fromUser = 1 << 4, 1 << 2
 		stay := machine.Stay{
-			Kind: machine.PageFault, After: machine.Microsecond, Address: p.space.top - 0x1000, ErrorCode: 4, Code: p.all.fault,
+			Kind: machine.PageFault, After: machine.Microsecond, ErrorCode: fetch | fromUser, Code: p.all.fault,
 			User: p.at(p.life.Places[p.pos]), Wait: machine.Wait{Timeout: p.asleep, By: machine.Sleep},
 		}
+		stay.Address = stay.User.IP
 		p.asleep = 0
 		return stay
 	}
@@ -187,6 +190,7 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 			p.waits = true
 		} else if p.ended > 0 {
 			p.ended--
+			stay.Ret = int64(p.last)
 		}
 	case code.asleep != nil && (pause > 0 || code.awake == nil):
 		stay.Code = pick(p.all.w.rng, code.asleep)
@@ -299,8 +303,7 @@ func (p *userProc) event(c *machine.CPU, t *machine.Task, e machine.Event) {
 			p.forks(c, t, p.life.Forks[p.fork-1])
 		}
 	case machine.EvSchedExec:
-		if !p.exec && p.life.Exec >= 0 {
-			p.exec = true
+		if p.life.Exec >= 0 && p.pos-1 == int(p.life.At) {
 			p.space = p.all.space(p.life.Exec)
 			p.stack = &userStack{base: p.space.top - 8*stackWords}
 			t.Maps, t.Memory = p.space.maps, p.stack
@@ -309,9 +312,10 @@ func (p *userProc) event(c *machine.CPU, t *machine.Task, e machine.Event) {
 		}
 	case machine.EvSchedExit:
 		p.dead = true
-		if parent := p.parent(); parent != nil {
+		if parent := p.waiter(); parent != nil {
 			parent.alive--
 			parent.ended++
+			parent.last = t.PID
 			reap(t)
 		}
 	}
@@ -324,7 +328,7 @@ func (p *userProc) forks(c *machine.CPU, t *machine.Task, life int32) {
 		return
 	}
 	child := p.all.user(life, p.space)
-	*child.stack = *p.stack
+	*child.stack, child.parent = *p.stack, p
 	flags := uint64(0x1200011)
 	if child.life.Thread {
 		flags = 0x3d0f00
@@ -338,13 +342,13 @@ func (p *userProc) forks(c *machine.CPU, t *machine.Task, life int32) {
 	t.Stay().Ret = int64(child.task.PID)
 }
 
-// parent is the process that waits for the end of this one; nil for a thread.
-func (p *userProc) parent() *userProc {
-	if p.life.Thread || p.task.Parent == nil {
+// waiter is the process that may wait for the end of this one; nil for a thread and for an
+// orphan.
+func (p *userProc) waiter() *userProc {
+	if p.life.Thread || p.parent == nil || p.parent.dead {
 		return nil
 	}
-	parent, _ := p.task.Parent.Data.(*userProc)
-	return parent
+	return p.parent
 }
 
 // wakee gives the process that waits for the end of this one, if there is one.
@@ -352,7 +356,7 @@ func (p *userProc) wakee() *machine.Task {
 	if !p.dead {
 		return nil
 	}
-	parent := p.parent()
+	parent := p.waiter()
 	if parent == nil {
 		return nil
 	}

@@ -7,7 +7,8 @@ package workload
 // Departure: of a place, the capture shows what a walk along frame pointers finds. So the
 // stack of a process has frames with these words and nothing else, and where on the real
 // stack they lie is not known. The arguments of a system call are those with which it was
-// made from that place the first time; its result is made up.
+// made from that place the first time; its result is made up. The stacks of threads lie at
+// the addresses of that of their process.
 type Users struct {
 	Calls  []UserCall
 	Images []UserImage
