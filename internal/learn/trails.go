@@ -72,7 +72,11 @@ func learnTrails(oracleDir, subsystems, out string) error {
 		return err
 	}
 	for _, c := range trailCaptures {
-		if err := l.capture(c.load, captureFolder(c.folder, oracleDir, subsystems)); err != nil {
+		dir := filepath.Join(subsystems, c.folder)
+		if strings.Contains(c.folder, "/") {
+			dir = filepath.Join(oracleDir, c.folder)
+		}
+		if err := l.capture(c.load, dir); err != nil {
 			return err
 		}
 	}
@@ -89,14 +93,6 @@ func learnTrails(oracleDir, subsystems, out string) error {
 		return err
 	}
 	return writeGzip(out, b.Bytes())
-}
-
-// captureFolder is the folder of a capture: one of a single name is among those of subsystems.
-func captureFolder(name, oracleDir, subsystems string) string {
-	if strings.Contains(name, "/") {
-		return filepath.Join(oracleDir, name)
-	}
-	return filepath.Join(subsystems, name)
 }
 
 // ownModules lists the functions of modules.

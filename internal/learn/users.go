@@ -46,7 +46,7 @@ func learnUsers(oracleDir, subsystems, out string) error {
 		return err
 	}
 	for _, c := range userCaptures {
-		dir := captureFolder(c.folder, oracleDir, subsystems)
+		dir := captureDir(oracleDir, subsystems, c.folder)
 		root, err := readUserRuns(dir, ids)
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)

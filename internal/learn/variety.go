@@ -150,9 +150,17 @@ func (c *comparison) typ() int {
 	return kernelStack
 }
 
+// captureDir is the folder of a capture. Those of the oracle have a path.
+func captureDir(oracleDir, subsystems, folder string) string {
+	if strings.Contains(folder, "/") {
+		return filepath.Join(oracleDir, folder)
+	}
+	return filepath.Join(subsystems, folder)
+}
+
 // captured measures a capture.
 func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
-	dir := captureFolder(c.folder, oracleDir, subsystems)
+	dir := captureDir(oracleDir, subsystems, c.folder)
 	records, err := readFolder(dir)
 	if err != nil {
 		return nil, err
