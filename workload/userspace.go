@@ -63,19 +63,23 @@ func (all *populace) space(image int32) *addressSpace {
 		if m.Base > 0 {
 			start = s.bases[m.Base-1]
 		}
-		s.maps = append(s.maps, machine.Mapping{
-			Start: start + uint64(m.Start), End: start + uint64(m.End), Offset: uint64(m.Offset),
-			Inode: all.inode(m.Path), Dev: DiskMajor << 20, Path: m.Path,
-		})
+		at := machine.Mapping{Start: start + uint64(m.Start), End: start + uint64(m.End), Offset: uint64(m.Offset), Inode: all.inode(m.Path), Path: m.Path}
+		if at.Inode != 0 {
+			at.Dev = DiskMajor << 20
+		}
+		s.maps = append(s.maps, at)
 	}
 	s.maps = append(s.maps, machine.Mapping{Start: s.top - 132<<10, End: s.top, Path: "[stack]"})
 	slices.SortFunc(s.maps, func(a, b machine.Mapping) int { return cmp.Compare(a.Start, b.Start) })
 	return s
 }
 
-// inode is the number of a file: that of the first image which has it mapped, and of its
+// inode is the number of a file (0: of no file): that of the first image which has it mapped, and of its
 // place there.
 func (all *populace) inode(path string) uint64 {
+	if path[0] == '[' {
+		return 0
+	}
 	for i := range all.users.Images {
 		for n := range all.users.Images[i].Maps {
 			if all.users.Images[i].Maps[n].Path == path {

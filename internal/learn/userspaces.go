@@ -284,8 +284,8 @@ func (s *userSpace) maps(libs map[string]*library) (list []workload.UserMap) {
 	}
 	for i := range s.parts {
 		p := &s.parts[i]
+		extent := (p.words[len(p.words)-1] | 0xfff) + 1 - p.words[0]&^0xfff
 		switch {
-		case len(p.code) == 0:
 		case p.base == workload.TextBase:
 			if l := libs[s.comm]; l != nil && l.size > 0 {
 				if base, votes := l.find(p.code); votes > 0 {
@@ -294,7 +294,9 @@ func (s *userSpace) maps(libs map[string]*library) (list []workload.UserMap) {
 					continue
 				}
 			}
-			add(i, p.anchor, (p.code[len(p.code)-1]|0xfff)+1-p.anchor, path)
+			add(i, p.anchor, extent, path)
+		case p.base == workload.HeapBase:
+			add(i, p.anchor, extent, "[heap]")
 		case p.base == workload.MapBase:
 			for n, name := range []string{"libc.so.6", "ld-linux-x86-64.so.2"} {
 				l := libs[name]
@@ -312,7 +314,7 @@ func (s *userSpace) maps(libs map[string]*library) (list []workload.UserMap) {
 			}
 		}
 	}
-	if len(list) == 0 || list[0].Path != path {
+	if !slices.ContainsFunc(list, func(m workload.UserMap) bool { return m.Path == path }) {
 		list = append(list, s.fixed(path)...)
 	}
 	slices.SortStableFunc(list, func(a, b workload.UserMap) int { return cmp.Compare(a.Base, b.Base) })
