@@ -70,6 +70,7 @@
 // anew by chance, as Linux does. That is why a program that runs again has new stacks. Most
 // programs of users have no frame pointers, so that their stacks end after one or two
 // addresses or go on with words that are none; frames has programs with frame pointers, too.
+// The program of a web page has neither scenario, because a browser loads it whole.
 //
 // # Modules
 //
