@@ -1,6 +1,9 @@
 package machine
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // schedule chooses the next task, and puts the code of the context switch on top of the
 // code that runs. The current task goes to sleep in the state that op names, or stays
@@ -167,6 +170,9 @@ func (c *CPU) target(t *Task) *CPU {
 	if t.bound && t.home != nil {
 		return t.home
 	}
+	if t.allowed != nil && t.allowed.presence == present {
+		return t.allowed
+	}
 	if t.bound || t.cpu.presence == present && (t.cpu.idleNow() || t.class() != fairClass && t.first(t.cpu)) {
 		return t.cpu
 	}
@@ -294,7 +300,7 @@ func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	t := c.Current
 	cfg.Parent = t
 	child := c.m.newTask(cfg)
-	child.cpu = c
+	child.cpu, child.allowed = c, cmp.Or(child.allowed, t.allowed)
 	if c.on(EvNewTask) {
 		c.args.newTask = NewTask{Task: child, CloneFlags: cloneFlags}
 		c.report(EvNewTask, &c.args.newTask)

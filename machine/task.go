@@ -28,6 +28,7 @@ type Task struct {
 	cpu      *CPU  // where it runs or last ran
 	bound    bool  // it runs on cpu only
 	home     *CPU  // the CPU to which a bound task moves when it is next woken; nil: it stays
+	allowed  *CPU  // the only CPU on which it may run; nil: on every CPU
 	onRQ     bool
 	exiting  bool
 	stop     bool // it is in the stop class
@@ -205,6 +206,13 @@ func (t *Task) Sleeping() (Wait, bool) {
 // Bind makes a task that is bound to its CPU go to c when it is next woken.
 func (t *Task) Bind(c *CPU) { t.home = c }
 
+// Allow lets a task run only on c, as sched_setaffinity does, or on every CPU if c is nil.
+// What it forks may run there, too. While c is offline, the task runs on another CPU.
+//
+// Departure: a task that runs, or waits to run, on another CPU stays there until it is next
+// woken; __set_cpus_allowed_ptr moves it at once.
+func (t *Task) Allow(c *CPU) { t.allowed = c }
+
 // Stay is the stay in the kernel that is in progress.
 func (t *Task) Stay() *Stay { return &t.stay }
 
@@ -228,6 +236,7 @@ type TaskConfig struct {
 	Parent  *Task // nil: it has none
 	Thread  bool  // the task is in the thread group of Parent
 	Bound   bool  // the task runs on CPU only
+	Allowed *CPU  // the only CPU on which it may run, see Task.Allow; nil: as its parent that forks it, or every CPU
 	Born    Code  // the code that it executes first (ret_from_fork)
 	Data    any
 	Memory  UserMemory
@@ -269,7 +278,7 @@ func (m *Machine) newTask(cfg TaskConfig) *Task {
 	t := &Task{
 		PID: pid, TGID: pid, Comm: cfg.Comm, Prio: cfg.Prio, Kernel: cfg.Kernel, Policy: cfg.Policy, UID: cfg.UID,
 		Parent: cfg.Parent, Data: cfg.Data, Memory: cfg.Memory, Maps: cfg.Maps,
-		born: m.now, cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, stop: cfg.Stop, program: cfg.Next,
+		born: m.now, cpu: m.cpus[cfg.CPU%len(m.cpus)], bound: cfg.Bound, allowed: cfg.Allowed, stop: cfg.Stop, program: cfg.Next,
 	}
 	switch {
 	case t.Policy == Deadline:

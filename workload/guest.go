@@ -41,14 +41,15 @@ const MaxGuests = 200
 
 // guest is the task of a process of the host.
 type guest struct {
-	all   *Guests
-	pid   int
-	comm  string
-	task  *machine.Task // nil until its parent has forked it
-	acts  []guestAct
-	doing guestAct
-	dead  bool
-	busy  bool
+	all     *Guests
+	pid     int
+	comm    string
+	task    *machine.Task // nil until its parent has forked it
+	allowed *machine.CPU  // see Allow
+	acts    []guestAct
+	doing   guestAct
+	dead    bool
+	busy    bool
 }
 
 type guestKind uint8
@@ -157,6 +158,7 @@ func (g *Guests) add(pid int, comm string) *guest {
 func (d *guest) config(prio int) machine.TaskConfig {
 	return machine.TaskConfig{
 		Comm: d.comm, Prio: prio, PID: d.pid, Foreign: true, Data: d, CPU: d.pid % len(d.all.w.m.CPUs()),
+		Allowed: d.allowed,
 	}
 }
 
@@ -185,6 +187,22 @@ func (g *Guests) Exec(pid int, comm string, call Syscall, policy machine.Policy,
 
 // Exit lets a guest end.
 func (g *Guests) Exit(pid int) { g.note(pid, guestAct{kind: guestExit}) }
+
+// Allow lets a guest, and what it forks from then on, run on one CPU only, or on every CPU
+// if the machine has none with this number.
+func (g *Guests) Allow(pid, cpu int) {
+	d := g.byPID[pid]
+	if d == nil {
+		return
+	}
+	d.allowed = nil
+	if cpus := g.w.m.CPUs(); cpu >= 0 && cpu < len(cpus) {
+		d.allowed = cpus[cpu]
+	}
+	if d.task != nil {
+		d.task.Allow(d.allowed)
+	}
+}
 
 func (g *Guests) note(pid int, act guestAct) {
 	d := g.byPID[pid]

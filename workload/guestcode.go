@@ -40,20 +40,38 @@ func (w *mix) guestCode(m *machine.Machine) error {
 			a.Call("putname").Return(1).Call("putname").Return(3)
 		}},
 	} {
-		key := fmt.Sprintf("sys %d", call.nr)
-		if w.codes[key] != nil {
-			continue
-		}
-		code, err := m.Assemble(120, func(a *machine.Assembler) {
-			call.build(a.Hide("entry_SYSCALL_64_after_hwframe").Hide("do_syscall_64").Call("x64_sys_call"))
-			a.Return(3)
-		})
-		if err != nil {
+		if err := w.callCode(m, call.nr, call.build); err != nil {
 			return err
 		}
-		w.codes[key] = []choice{{w.crossing(code), 1}}
 	}
 	return nil
+}
+
+// callCode adds the code of a system call that has none. What build adds begins with the
+// function that x64_sys_call calls, and returns from it.
+func (w *mix) callCode(m *machine.Machine, nr int64, build func(*machine.Assembler)) error {
+	key := fmt.Sprintf("sys %d", nr)
+	if w.codes[key] != nil {
+		return nil
+	}
+	code, err := m.Assemble(120, func(a *machine.Assembler) {
+		build(a.Hide("entry_SYSCALL_64_after_hwframe").Hide("do_syscall_64").Call("x64_sys_call"))
+		a.Return(3)
+	})
+	if err != nil {
+		return err
+	}
+	w.codes[key] = []choice{{w.crossing(code), 1}}
+	return nil
+}
+
+// Show makes guests able to make the system call with this number and name. It fails if the
+// kernel has no such call.
+//
+// Departure: a system call that no scenario makes and that `exec --observe` shows calls no
+// function but its own, as __x64_sys_getppid.
+func (g *Guests) Show(nr int64, name string) error {
+	return g.w.callCode(g.w.m, nr, func(a *machine.Assembler) { a.Call("__x64_sys_" + name).Return(1) })
 }
 
 // lookup adds the code that looks up a path which the caller has passed.

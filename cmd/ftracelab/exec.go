@@ -13,6 +13,8 @@ type execFlags struct {
 	plain    bool
 
 	network, perfEvents bool
+
+	observe []string
 }
 
 func execCommand() *cobra.Command {
@@ -33,7 +35,8 @@ refuses to start where it cannot make all of this.
 
 It needs Linux 5.12 and /dev/fuse, and root or the right to make user namespaces.`,
 		Example: `  ftracelab exec -- trace-cmd record -e sched -o /tmp/trace.dat sleep 1
-  ftracelab exec -- sh -c 'cd /sys/kernel/tracing; cat available_tracers'`,
+  ftracelab exec -- sh -c 'cd /sys/kernel/tracing; cat available_tracers'
+  ftracelab exec --observe getppid -- trace-cmd record -e syscalls:sys_enter_getppid PROGRAM`,
 		Args: usageArgs(func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("which program? ftracelab exec -- PROGRAM [ARG]…")
@@ -53,6 +56,7 @@ It needs Linux 5.12 and /dev/fuse, and root or the right to make user namespaces
 	own.Usage, own.DefValue = "simulated CPUs (default those of this computer that programs started here may use)", "0"
 	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
 	fl.BoolVar(&f.plain, "plain-source", false, "an ordinary word as the mount's source; libtracefs and perf then do not find it")
+	fl.StringSliceVar(&f.observe, "observe", nil, "system calls to show beside those that name files, as getppid,close; they cost the program some 10 µs each")
 	fl.BoolVar(&f.network, "network", false, "share this computer's network; without it there is only a loopback")
 	fl.BoolVar(&f.perfEvents, "perf-events", false, "allow perf_event_open, which is this computer's kernel's")
 	return cmd

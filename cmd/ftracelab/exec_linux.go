@@ -10,6 +10,10 @@ import (
 )
 
 func (f *execFlags) run(argv []string) (err error) {
+	observe, err := parseObserved(f.observe)
+	if err != nil {
+		return err
+	}
 	if cell.IsFirst() {
 		status, err := cell.Main(argv)
 		if err != nil {
@@ -45,7 +49,7 @@ func (f *execFlags) run(argv []string) (err error) {
 	if err != nil {
 		return err
 	}
-	tracing, bridge, err := l.fuse(cell.Tracing, clock, helper)
+	tracing, bridge, err := l.fuse(cell.Tracing, clock, helper, observe)
 	if err != nil {
 		return err
 	}

@@ -28,22 +28,29 @@ type live struct {
 }
 
 // fuse gives the configuration for mounting the lab's tree on dir, and a bridge that
-// has to be closed after the mount.
-func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper) (fusefs.Config, *bridge.Bridge, error) {
+// has to be closed after the mount. The bridge is told of the calls in observe, too.
+func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper, observe []observedCall) (fusefs.Config, *bridge.Bridge, error) {
 	guests, err := workload.NewGuests(l.machine)
 	if err != nil {
 		return fusefs.Config{}, nil, err
 	}
 	guests.Starts = userFiles{helper}.starts
+	var more []int64
+	for _, c := range observe {
+		if err := guests.Show(c.nr, c.name); err != nil {
+			return fusefs.Config{}, nil, fmt.Errorf("--observe %s: %w", c.name, err)
+		}
+		more = append(more, c.nr)
+	}
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
-	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir})
+	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir, Observe: more})
 	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID, Opens: b.Opens, Helper: helper, NotSelf: true, Polls: true}, b, nil
 }
 
 // mount mounts the lab's tree on dir.
 func (l *lab) mount(dir, source string, clock *fusefs.Clock, helper *fusefs.Helper) (*live, error) {
-	cfg, b, err := l.fuse(dir, clock, helper)
+	cfg, b, err := l.fuse(dir, clock, helper, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,21 @@ func (m *Mount) readyFIFO(n *node, thread int) error {
 	return m.fill(f)
 }
 
+// Reads is to be told, where this can be known, that a thread is about to read a descriptor.
+// If that is trace_pipe_raw, it finds what there is by then, the page that is not full as
+// well. Of a read that nobody tells, it finds the full pages.
+func (m *Mount) Reads(thread, fd int) {
+	n, _ := m.nodeBehind(thread, fd)
+	if n == nil || n.ring == nil || n.mapping != nil {
+		return
+	}
+	f := m.fifoOf(n)
+	defer f.mu.Unlock()
+	if f.w >= 0 {
+		_ = m.fill(f) // the next look tries again
+	}
+}
+
 // fifoOf returns the FIFO of a node, locked.
 func (m *Mount) fifoOf(n *node) *fifo {
 	emptied, recording := n.ring.Emptied(), n.ring.Recording()

@@ -45,18 +45,10 @@ type Mmap struct {
 //
 // Kernel: tracing_buffers_mmap, kernel/trace/trace.c; __rb_map_vma, kernel/trace/ring_buffer.c.
 func (m *Mount) Map(call Mmap) (file, flags int, err error) {
-	path := fmt.Sprintf("/proc/%d/fd/%d", call.Thread, call.FD)
-	var st unix.Statx_t
-	if unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS, &st) != nil {
-		return -1, 0, nil // the call says what is wrong with it
-	}
-	if st.Dev_major != m.major || st.Dev_minor != m.minor {
-		return -1, 0, nil
-	}
-	m.mu.Lock()
-	n := m.nodes[st.Ino]
-	m.mu.Unlock()
+	n, ours := m.nodeBehind(call.Thread, call.FD)
 	switch {
+	case !ours:
+		return -1, 0, nil // if there is no such descriptor, the call says so
 	case n == nil, n.mapping == nil && (n.ring == nil || n.ring.Map == nil):
 		return -1, 0, syscall.ENODEV
 	case n.mapping != nil:
@@ -89,6 +81,19 @@ func (m *Mount) Map(call Mmap) (file, flags int, err error) {
 		return -1, 0, errors.Join(syscall.ENODEV, err)
 	}
 	return files[0], flags, nil
+}
+
+// nodeBehind is the node behind a descriptor of a thread; ours if it is one of this mount. Of a
+// node that is gone, it is nil.
+func (m *Mount) nodeBehind(thread, fd int) (n *node, ours bool) {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/fd/%d", thread, fd), unix.AT_STATX_DONT_SYNC, unix.STATX_BASIC_STATS, &st)
+	if err != nil || st.Dev_major != m.major || st.Dev_minor != m.minor {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nodes[st.Ino], true
 }
 
 // flagsOf are the flags of a descriptor, as open(2) has them.

@@ -22,6 +22,9 @@ type Config struct {
 	Clock  *fusefs.Clock
 	// Root is where the tree is mounted, as the paths in system calls begin.
 	Root string
+	// Observe are the numbers of more system calls of which Bridge.Observe is told, beside
+	// those that name files. The guests must be able to make them (workload.Guests.Show).
+	Observe []int64
 	// NoConnector leaves the process connector alone, as if there were none: /proc is
 	// looked at instead.
 	NoConnector bool
@@ -36,6 +39,7 @@ type Bridge struct {
 	news  *connector     // nil: look at /proc
 	tgids map[uint32]int // of callers that are threads
 	cwds  map[int]string // by process: where it was when it was last seen, see moved
+	made  map[int]bool   // guests whose observed calls may still be to do: what they read is to show them
 	swept time.Time
 
 	more chan struct{}  // there is something to bring into the simulation
@@ -44,8 +48,9 @@ type Bridge struct {
 
 	execs     *execs // nil: nobody tells
 	pids      pids
-	observed  []uint32    // see Observed
-	observing atomic.Bool // see Observe
+	observed  []uint32     // see Observed
+	observing atomic.Bool  // see Observe
+	undone    atomic.Int32 // observed calls since the guests had done all
 
 	ear       sync.Mutex               // of what follows, and of reading news; taken inside mu
 	heard     []heard                  // not brought into the simulation yet
@@ -60,6 +65,7 @@ type heard struct {
 	guest   int              // the guest's number of pid
 	young   int              // and of child
 	call    workload.Syscall // of called
+	cpu     int              // of called: see onlyCPU
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -81,8 +87,8 @@ const sweepTime = time.Second
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
 	b := &Bridge{
-		cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, executing: map[int]workload.Syscall{},
-		more: make(chan struct{}, 1), stop: make(chan struct{}), observed: observed(cfg.Guests),
+		cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, made: map[int]bool{}, executing: map[int]workload.Syscall{},
+		more: make(chan struct{}, 1), stop: make(chan struct{}), observed: observed(cfg.Guests, cfg.Observe),
 	}
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
@@ -214,15 +220,18 @@ func (b *Bridge) Before(r fusefs.Request) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var all bool
 	b.cfg.Do(func() {
 		host := b.tgid(r.PID)
 		pid := b.pids.of(host)
 		b.drain()
+		all = looks(r) || b.made[pid]
 		b.welcome(pid, host)
+		b.cfg.Guests.Allow(pid, onlyCPU(r.PID))
 		b.sweep()
 		b.call(pid, r)
 	})
-	b.settle(looks(r))
+	b.settle(all)
 	b.cfg.Clock.Request(r.Op)
 }
 
@@ -245,6 +254,10 @@ func (b *Bridge) settle(all bool) {
 			busy = b.cfg.Guests.Wake() && (all || b.cfg.Guests.Changing())
 		})
 		if !busy {
+			if all {
+				clear(b.made)
+				b.undone.Store(0)
+			}
 			return
 		}
 		b.cfg.Run(stepTime)
@@ -275,7 +288,9 @@ func (b *Bridge) drain() {
 			b.cfg.Guests.Exit(n.guest)
 			delete(b.cwds, n.guest)
 		case called:
+			b.cfg.Guests.Allow(n.guest, n.cpu)
 			b.cfg.Guests.Call(n.guest, n.call)
+			b.made[n.guest] = true
 		}
 	}
 }

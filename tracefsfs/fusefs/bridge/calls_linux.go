@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -52,17 +53,20 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 	case r.Op == fusefs.OpOpen:
 		ret = firstFD
 	}
-	if r.Op == fusefs.OpWrite && strings.HasPrefix(r.Path, "/proc/") && !strings.HasPrefix(r.Path, "/proc/sys/") {
-		b.cfg.Guests.WriteProc(pid, ret)
-		return
-	}
 	c, ok := calls[r.Op]
 	if !ok {
 		return
 	}
 	nr, args, seen := waiting(r.PID)
-	if observing && c.path >= 0 && (!seen || b.observes(nr)) {
+	if !seen {
+		nr = c.nr
+	}
+	if observing && (c.path >= 0 && !seen || b.observes(nr)) {
 		return // it was told of
+	}
+	if r.Op == fusefs.OpWrite && strings.HasPrefix(r.Path, "/proc/") && !strings.HasPrefix(r.Path, "/proc/sys/") {
+		b.cfg.Guests.WriteProc(pid, ret)
+		return
 	}
 	call := workload.Syscall{NR: c.nr, Path: b.path(r.Path)}
 	if seen && nr == c.nr {
@@ -107,15 +111,30 @@ const firstFD = 3
 // guests can make.
 func (b *Bridge) Observed() []uint32 { return b.observed }
 
-// observed are the numbers of the calls that are observable and that guests can make.
-func observed(g *workload.Guests) []uint32 {
+// observed are the numbers of the calls that are observable and that guests can make, and
+// of more calls.
+func observed(g *workload.Guests, more []int64) []uint32 {
 	var numbers []uint32
 	for _, c := range observable {
 		if g.Calls(c.nr) {
 			numbers = append(numbers, uint32(c.nr))
 		}
 	}
+	for _, nr := range more {
+		if !slices.Contains(numbers, uint32(nr)) {
+			numbers = append(numbers, uint32(nr))
+		}
+	}
 	return numbers
+}
+
+// pathsOf says which arguments of an observed call are paths: none, if the call is one of
+// Config.Observe.
+func pathsOf(nr int64) pathCall {
+	if i := slices.IndexFunc(observable, func(c pathCall) bool { return c.nr == nr }); i >= 0 {
+		return observable[i]
+	}
+	return pathCall{nr: nr, path: -1}
 }
 
 // observes reports whether a system call is one of Observed.
@@ -126,17 +145,29 @@ func (b *Bridge) observes(nr int64) bool { return slices.Contains(b.observed, ui
 // requests are not made up: those of Observed come here, too, before their requests.
 //
 // Departure: whether an observed call fails is not known, as it has not happened yet. It
-// ends as if it went well; a call that opens a file returns the descriptor 3.
+// ends as if it went well; a call that opens a file returns the descriptor 3, a call of
+// Config.Observe returns 0, and it does not wait.
 func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
-	i := slices.IndexFunc(observable, func(c pathCall) bool { return c.nr == nr })
-	if i < 0 {
+	if !b.observes(nr) {
 		return
 	}
-	call := readCall(tid, observable[i], args)
+	call := readCall(tid, pathsOf(nr), args)
 	if !waits() {
 		return
 	}
 	b.observing.Store(true)
+	if many := b.note(tid, nr, call); many || slices.Contains(reading, nr) {
+		b.catchUp()
+	}
+}
+
+// reading are the calls, by their numbers on x86-64, with which a program reads what its
+// calls before have left in the trace: read, readv and splice.
+var reading = []int64{0, 19, 275}
+
+// note keeps an observed call until it is brought into the simulation. It reports whether
+// so many are kept that this has to be now.
+func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 	process, guest := tid, b.pids.known(tid)
 	b.ear.Lock()
 	defer b.ear.Unlock()
@@ -154,16 +185,50 @@ func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 			clear(b.executing)
 		}
 		b.executing[process] = call // it becomes another program when the kernel says so
-		return
+		return false
 	}
-	if len(b.heard) >= maxHeard {
-		return
-	}
-	b.heard = append(b.heard, heard{news: news{what: called, pid: process}, guest: guest, call: call})
+	b.heard = append(b.heard, heard{news: news{what: called, pid: process}, guest: guest, call: call, cpu: onlyCPU(tid)})
 	if len(b.heard) == 1 {
 		b.tell()
 	}
+	return b.undone.Add(1) >= maxUndone
 }
+
+// maxUndone is how many observed calls the guests may still have to do. Each has room for
+// more (workload.Guests.Call), so that none is left out.
+const maxUndone = 100
+
+// catchUp brings what was heard into the simulation, and runs it until the guests have done
+// it.
+func (b *Bridge) catchUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cfg.Do(b.drain)
+	b.settle(true)
+}
+
+// onlyCPU is the one CPU on which a thread may run; -1 if it may run on several ones, or on
+// all that this process may use.
+//
+// Kernel: sched_getaffinity, kernel/sched/syscalls.c.
+func onlyCPU(tid int) int {
+	var theirs, ours unix.CPUSet
+	if unix.SchedGetaffinity(tid, &theirs) != nil || theirs.Count() != 1 {
+		return -1
+	}
+	if unix.SchedGetaffinity(0, &ours) != nil || ours.Count() == 1 {
+		return -1
+	}
+	for cpu := range maxCPUs {
+		if theirs.IsSet(cpu) {
+			return cpu
+		}
+	}
+	return -1
+}
+
+// maxCPUs is how many CPUs a CPUSet can name.
+const maxCPUs = 8 * int(unsafe.Sizeof(unix.CPUSet{}))
 
 // readCall is the call that a waiting thread makes, with the paths that its memory holds.
 func readCall(tid int, c pathCall, args [6]uint64) workload.Syscall {

@@ -9,7 +9,8 @@
 // Whoever touches the mount becomes a guest, and so do its children. Each request
 // is a system call of the guest, with the arguments that the thread has which waits for the
 // answer. In a cell, calls that name files are observed as well, whatever files they are
-// (see Observe). Nothing depends on what a program is called.
+// (see Observe), and those that Config.Observe names. Nothing depends on what a program is
+// called.
 //
 // Births, new programs and ends are told by the kernel's process connector; where that is
 // not to be had (without root, in a container) /proc is looked at with each request, which
@@ -27,12 +28,15 @@
 // Departure: other threads than the first are not shown; their calls are those of the first.
 //
 // Departure: what guests do with files outside of the tree that are open already, as read,
-// write and close, is not shown. Outside of a cell, in a cell whose calls cannot be
+// write and close, is not shown unless Config.Observe names these calls. Outside of a cell, in a cell whose calls cannot be
 // observed, and on other computers than x86-64, nothing that they do beside the tree is
 // shown but births, new programs and ends.
 //
-// Departure: a guest is scheduled on simulated CPUs without regard to where its process runs
-// on this computer. Only its markers are recorded on the CPU of the process.
+// A guest runs on the simulated CPU with the number of the one CPU to which its process is
+// bound, as by taskset. Its markers are recorded on the CPU of the process.
+//
+// Departure: a guest that may run on several CPUs is scheduled on all simulated CPUs without
+// regard to where its process runs on this computer.
 //
 // Left out: systems other than Linux.
 package bridge

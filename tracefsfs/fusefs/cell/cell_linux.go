@@ -284,6 +284,10 @@ func (c *Cell) Run(p Program) (status int, err error) {
 			return c.uname(call)
 		}
 		p.Observe(call)
+		switch call.NR {
+		case unix.SYS_READ, unix.SYS_READV, unix.SYS_SPLICE:
+			c.tracing.Reads(call.TID, int(int32(call.Args[0])))
+		}
 		return false
 	}, c.mmap)
 	status, err = run(cmd, func() {

@@ -21,6 +21,13 @@ func NewSyscallTypes(types *event.Table) SyscallTypes {
 	return s
 }
 
+// SyscallNumber gives the number, on x86-64, of the system call whose events are
+// sys_enter_NAME and sys_exit_NAME.
+func SyscallNumber(name string) (nr int64, ok bool) {
+	nr, ok = syscallNumbers[name]
+	return nr, ok
+}
+
 // syscallNumbers are the x86-64 numbers of the calls that have events.
 //
 // Kernel: arch/x86/entry/syscalls/syscall_64.tbl.
