@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -228,7 +227,7 @@ func onlyCPU(tid int) int {
 }
 
 // maxCPUs is how many CPUs a CPUSet can name.
-const maxCPUs = 8 * int(unsafe.Sizeof(unix.CPUSet{}))
+const maxCPUs = 64 * len(unix.CPUSet{})
 
 // readCall is the call that a waiting thread makes, with the paths that its memory holds.
 func readCall(tid int, c pathCall, args [6]uint64) workload.Syscall {
