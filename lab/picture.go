@@ -56,42 +56,79 @@ func (p Picture) Text(w io.Writer, width int) error {
 // Painted is Text with the text of each cell as paint returns it, which must be as wide.
 func (p Picture) Painted(w io.Writer, width int, paint func(c Class, text string) string) error {
 	var s strings.Builder
-	fmt.Fprintln(&s, p.Title)
-	for _, sec := range p.Sections {
+	for _, line := range p.Lines(width) {
+		at := 0
+		for _, c := range line {
+			s.WriteString(strings.Repeat(" ", c.X-at))
+			s.WriteString(paint(c.Cell.Class, c.Cell.Text))
+			at = c.X + utf8.RuneCountInString(c.Cell.Text)
+		}
 		s.WriteByte('\n')
-		if sec.Title != "" {
-			fmt.Fprintln(&s, sec.Title)
-		}
-		widths := sec.widths()
-		for _, row := range sec.Rows {
-			widths, sentence := widths, false
-			if len(row) == 1 {
-				row = words(row[0], width)
-				widths, sentence = make([]int, len(row)), true
-			}
-			indent := 0
-			if len(row) > 1 && !sentence {
-				indent = widths[0] + 1
-			}
-			at, gap := 0, 0 // columns that are written, and those to leave free before the next cell
-			for i, c := range row {
-				n := utf8.RuneCountInString(c.Text)
-				if width > 0 && i > 0 && at+gap > indent && at+gap+n > width {
-					s.WriteByte('\n')
-					at, gap = 0, indent
-				}
-				if n > 0 {
-					s.WriteString(strings.Repeat(" ", gap))
-					s.WriteString(paint(c.Class, c.Text))
-					at, gap = at+gap+n, 0
-				}
-				gap += max(0, widths[i]-n) + 1
-			}
-			s.WriteByte('\n')
-		}
 	}
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// A Placed cell is a cell, or a word of it, in a line of text.
+type Placed struct {
+	X    int // the column in which it begins
+	Cell Cell
+	N    int // the number of the cell among those that have an About; -1: it has none
+}
+
+// Lines are the lines of Text, each with its cells from left to right.
+func (p Picture) Lines(width int) [][]Placed {
+	told := func(text string) []Placed { return []Placed{{Cell: Cell{Text: text}, N: -1}} }
+	lines, numbered := [][]Placed{told(p.Title)}, 0
+	for _, sec := range p.Sections {
+		lines = append(lines, nil)
+		if sec.Title != "" {
+			lines = append(lines, told(sec.Title))
+		}
+		widths := sec.widths()
+		for _, row := range sec.Rows {
+			numbers := make([]int, len(row))
+			for i, c := range row {
+				if numbers[i] = -1; c.About != "" {
+					numbers[i] = numbered
+					numbered++
+				}
+			}
+			lines = append(lines, placed(row, widths, numbers, width)...)
+		}
+	}
+	return lines
+}
+
+// placed are the lines of a row.
+func placed(row []Cell, widths, numbers []int, width int) [][]Placed {
+	sentence := len(row) == 1
+	if sentence {
+		row, widths = words(row[0], width), nil
+	}
+	indent := 0
+	if !sentence {
+		indent = widths[0] + 1
+	}
+	var lines [][]Placed
+	var line []Placed
+	at, gap := 0, 0 // columns that are written, and those to leave free before the next cell
+	for i, c := range row {
+		n, column, number := utf8.RuneCountInString(c.Text), 0, numbers[0]
+		if !sentence {
+			column, number = widths[i], numbers[i]
+		}
+		if width > 0 && i > 0 && at+gap > indent && at+gap+n > width {
+			lines, line = append(lines, line), nil
+			at, gap = 0, indent
+		}
+		if n > 0 {
+			line = append(line, Placed{at + gap, c, number})
+			at, gap = at+gap+n, 0
+		}
+		gap += max(0, column-n) + 1
+	}
+	return append(lines, line)
 }
 
 // words are the words of a sentence that is wider than the width, and the sentence
@@ -209,7 +246,7 @@ func clean(s string) string {
 func (m *Moment) Views() []string {
 	names := []string{"step"}
 	if m.Ring != nil {
-		names = append(names, "ring", "page", "bits", "counters")
+		names = append(names, "ring", "page", "bits", "counters", "invariants", "algorithm")
 	}
 	if m.Map != nil {
 		names = append(names, "map")
@@ -235,7 +272,7 @@ func (m *Moment) Picture(view string) (Picture, error) {
 		return Picture{}, fmt.Errorf("lab: no view %q of %s; there are %s", view, m.Place.Scenario, strings.Join(m.Views(), ", "))
 	}
 	draw := map[string]func() []Section{
-		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "map": m.slots, "shadow": m.words,
+		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "invariants": m.invariants, "algorithm": m.algorithm, "map": m.slots, "shadow": m.words,
 		"timeline": m.timeline, "hist": m.table, "command": m.command, "files": m.files,
 	}
 	return Picture{Title: m.title(view), Sections: draw[view]()}, nil

@@ -97,6 +97,10 @@ type Moment struct {
 	Can      []Act  // what may be chosen here
 	Ring     *ringbuf.Diagram
 	Read     []string // what the reader has got so far
+	Writers  []Writer // those who are writing into the ring, the outermost first
+	Left     Writer   // who has just ended an event; Who is "" if nobody has
+	Reading  Stage    // how far the reader is in its call, or that its last one has ended; "" before the first
+	Written  uint64   // events that were given to Commit so far
 	Map      *MapState
 	Shadow   *ShadowState
 	Stay     *StayState

@@ -26,6 +26,10 @@ type ring struct {
 	got  []string          // by the reader
 	page []byte
 	side beside
+
+	writing []Writer // as who, and how far each is
+	left    Writer   // who has just ended, "" if nobody
+	written uint64   // events that were given to Commit
 }
 
 // Names of the contexts, as steps show them.
@@ -53,6 +57,7 @@ func (p *player) ring(s story) {
 	}
 	b.Interrupt(0, func(at ringbuf.Point) {
 		r.at[len(r.at)-1]++
+		r.writes(Stage(at.String()))
 		if !p.passes() {
 			p.step(r.name(), "point "+at.String(), r.kind(at), points[at])
 		}
@@ -68,6 +73,7 @@ func (r *ring) name() string { return contexts[r.who[len(r.who)-1]] }
 func (r *ring) moment(m *Moment) {
 	d := r.b.Diagram(0)
 	m.Ring, m.Read = &d, slices.Clone(r.got)
+	m.Writers, m.Left, m.Reading, m.Written = slices.Clone(r.writing), r.left, r.side.stage, r.written
 }
 
 // acts are what may be chosen now: every interrupt that can interrupt who is
@@ -136,8 +142,11 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 		r.at = append(r.at, 0)
 	}
 	r.who = append(r.who, ctx)
+	r.writing = append(r.writing, Writer{Who: contexts[ctx]})
+	r.writes(Begun)
 	// The last step of an event stands behind it: a reader may come there.
-	leave := func() {
+	leave := func(s Stage) {
+		r.leaves(s)
 		r.who = r.who[:len(r.who)-1]
 		if nested != 0 {
 			r.at = r.at[:len(r.at)-1]
@@ -147,7 +156,7 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	r.step1(func() { r.step(who, fmt.Sprintf("begins an event of %d bytes", len(text)), nested, sayBegin) })
 	e, err := r.b.Reserve(0, ctx, len(text))
 	if err != nil {
-		leave()
+		leave(refusal(err))
 		r.at[len(r.at)-1]++
 	}
 	switch {
@@ -161,22 +170,37 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 		r.step(who, "is refused: "+err.Error(), nested|Lost, sayRefused)
 		return
 	}
+	r.writes(Reserved)
 	r.step1(func() { r.step(who, "has reserved its room", nested, sayReserved) })
 	copy(e.Data, text)
+	r.writes(Filled)
 	r.step1(func() { r.step(who, "has filled it with "+fmt.Sprintf("%q", text), nested, sayFilled) })
+	r.writing[len(r.writing)-1].Ends = true
 	if discard {
 		r.b.Discard(0, e)
-		leave()
+		leave(Discarded)
 		r.step(who, "has discarded it", nested, sayDiscarded)
 		return
 	}
+	r.written++
 	r.b.Commit(0, e)
-	leave()
+	leave(Committed)
 	k, say := nested|Left, sayNestedEnd
 	if nested == 0 {
 		k, say = Commit, sayEnd
 	}
 	r.step1(func() { r.step(who, "has committed it", k, say) })
+}
+
+// refusal is the stage of a writer that got no room.
+func refusal(err error) Stage {
+	switch {
+	case errors.Is(err, ringbuf.ErrFull):
+		return Full
+	case errors.Is(err, ringbuf.ErrCommitOverrun):
+		return Blocked
+	}
+	return Refused
 }
 
 // step1 counts a step of a writer, and lets it be told if anybody wants to know.
@@ -197,6 +221,7 @@ func (r *ring) fill() {
 	}
 	copy(e.Data, text)
 	r.b.Commit(0, e)
+	r.written++
 }
 
 // pause lets time pass.
@@ -205,12 +230,14 @@ func (r *ring) pause(ns uint64) { r.now += ns }
 func (r *ring) consume() {
 	r.finishBeside()
 	what, k, say := r.takeEvent()
+	r.side.stage, r.left = taken, Writer{}
 	r.step("reader", what, k, say)
 }
 
 func (r *ring) readPage() {
 	r.finishBeside()
 	what, k, say := r.takePage()
+	r.side.stage, r.left = taken, Writer{}
 	r.step("reader", what, k, say)
 }
 

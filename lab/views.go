@@ -88,7 +88,7 @@ func (m *Moment) pages() []Section {
 			sections = append(sections, Section{Title: title + ": never written"})
 			continue
 		}
-		sections = append(sections, Section{Title: title, Rows: located(p.ID, pageBytes(p))})
+		sections = append(sections, Section{Title: title, Rows: located(p.ID, pageBytes(p, m.Ring.Open))})
 	}
 	return sections
 }
@@ -106,7 +106,7 @@ func located(page int, rows [][]Cell) [][]Cell {
 }
 
 // bytesAbout says of each byte of a page what it is.
-func bytesAbout(p pageState) []Cell {
+func bytesAbout(p pageState, open []ringbuf.OpenEvent) []Cell {
 	about := make([]Cell, len(p.Bytes))
 	for i := range about {
 		about[i] = Cell{Class: Free, About: "not written"}
@@ -120,6 +120,16 @@ func bytesAbout(p pageState) []Cell {
 	fill(0, 8, Header, "", fmt.Sprintf("time stamp of the page: %d", p.Time))
 	fill(8, header, Header, "", fmt.Sprintf("commit: %d bytes can be read", p.Committed))
 	fill(header+p.Committed, header+p.Write, Open, "", "reserved, not readable yet")
+	for i, o := range open {
+		if o.Page == p.ID {
+			ref := openRef(o)
+			end := header + p.Write
+			if i+1 < len(open) && open[i+1].Page == p.ID {
+				end = header + open[i+1].Offset
+			}
+			fill(header+o.Offset, end, Open, ref, fmt.Sprintf("reserved, not readable yet, by event %d of those that are being written", i+1))
+		}
+	}
 	for _, e := range p.Events {
 		ref := fmt.Sprintf("page-%d-%d", p.ID, e.Offset)
 		fill(e.Offset, e.Offset+4, Header, ref, "header of an event: "+e.String())
@@ -148,8 +158,8 @@ func ranges(about []Cell) [][]Cell {
 }
 
 // pageBytes are the rows of a page, 16 bytes each, as far as it is written.
-func pageBytes(p pageState) [][]Cell {
-	about := bytesAbout(p)
+func pageBytes(p pageState, open []ringbuf.OpenEvent) [][]Cell {
+	about := bytesAbout(p, open)
 	const header = ringbuf.PageHeaderSize
 	var rows [][]Cell
 	end := min(len(p.Bytes), header+max(p.Write, p.Committed))
@@ -223,7 +233,7 @@ func PagePicture(title string, image []byte) Picture {
 		err = r.Err()
 	}
 	p.Write = p.Committed
-	about := bytesAbout(p)
+	about := bytesAbout(p, nil)
 	if r != nil {
 		if missed, n, known := r.Missed(); missed {
 			told := "events were lost before this page"
@@ -242,7 +252,7 @@ func PagePicture(title string, image []byte) Picture {
 	if err != nil {
 		pic.Sections = append(pic.Sections, Section{Rows: [][]Cell{sentenceRow(Mark, err.Error())}})
 	}
-	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p)})
+	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p, nil)})
 	pic.Sections = append(pic.Sections, Section{Title: "what each byte is", Rows: ranges(about)})
 	if rows := pageBits(p); len(rows) > 0 {
 		pic.Sections = append(pic.Sections, Section{Title: "offset, time, type_len", Rows: rows})

@@ -88,7 +88,7 @@ condition, ? lists all keys, q ends and prints the place.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the scenarios, with the question that each answers")
 	fl.StringVar(&f.at, "at", "0", "number of the step, or last")
-	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map, shadow, timeline, hist, command or files; without it, the step and its main view")
+	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, invariants, algorithm, map, shadow, timeline, hist, command or files; without it, the step and its main view")
 	fl.StringVar(&f.format, "format", "text", "text, svg or json")
 	fl.StringVar(&f.place, "url", "", "the place of a step, as step prints it; a whole URL may stand around it")
 	fl.StringVar(&f.do, "do", "", "what comes after which steps, as in 9i.12n")
