@@ -30,6 +30,7 @@ type ring struct {
 	writing []Writer // as who, and how far each is
 	left    Writer   // who has just ended, "" if nobody
 	written uint64   // events that were given to Commit
+	watched bool     // each point of the writer is a step
 }
 
 // Names of the contexts, as steps show them.
@@ -55,17 +56,30 @@ func (p *player) ring(s story) {
 	for range s.fill {
 		r.fill()
 	}
-	b.Interrupt(0, func(at ringbuf.Point) {
-		r.at[len(r.at)-1]++
-		r.writes(Stage(at.String()))
-		if !p.passes() {
-			p.step(r.name(), "point "+at.String(), r.kind(at), points[at])
-		}
-	})
+	r.watch(true)
 	p.begin(s.begin)
 	s.tell(r)
 	r.finishBeside()
 	b.Interrupt(0, nil)
+}
+
+// watch lets each point of the writer be a step, or lets it write as fast as it can.
+func (r *ring) watch(on bool) {
+	if r.watched == on {
+		return
+	}
+	r.watched = on
+	if !on {
+		r.b.Interrupt(0, nil)
+		return
+	}
+	r.b.Interrupt(0, func(at ringbuf.Point) {
+		r.at[len(r.at)-1]++
+		r.writes(pointStages[at])
+		if !r.passes() {
+			r.step(r.name(), "point "+at.String(), r.kind(at), points[at])
+		}
+	})
 }
 
 func (r *ring) name() string { return contexts[r.who[len(r.who)-1]] }
@@ -136,6 +150,14 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	if r.err != nil {
 		return
 	}
+	if len(r.who) == 0 {
+		if r.skips() {
+			r.writeUnseen(ctx, text, discard)
+			return
+		}
+		r.watch(true)
+		defer r.ended()
+	}
 	nested := Kind(0)
 	if len(r.who) > 0 {
 		nested = Nested
@@ -192,6 +214,22 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	r.step1(func() { r.step(who, "has committed it", k, say) })
 }
 
+// writeUnseen writes an event of which no step is looked at.
+func (r *ring) writeUnseen(ctx ringbuf.Context, text string, discard bool) {
+	r.watch(false)
+	e, err := r.b.Reserve(0, ctx, len(text))
+	if err != nil {
+		return // as it was when the steps were listed
+	}
+	copy(e.Data, text)
+	if discard {
+		r.b.Discard(0, e)
+		return
+	}
+	r.written++
+	r.b.Commit(0, e)
+}
+
 // refusal is the stage of a writer that got no room.
 func refusal(err error) Stage {
 	switch {
@@ -213,7 +251,7 @@ func (r *ring) step1(tell func()) {
 
 // fill writes an event that no step shows.
 func (r *ring) fill() {
-	text := fmt.Sprintf("ev %05d", r.wrote())
+	text := r.next()
 	e, err := r.b.Reserve(0, ringbuf.Normal, len(text))
 	if err != nil {
 		r.err = err

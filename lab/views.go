@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"ftracelab/ringbuf"
@@ -88,32 +89,62 @@ func (m *Moment) pages() []Section {
 			sections = append(sections, Section{Title: title + ": never written"})
 			continue
 		}
-		sections = append(sections, Section{Title: title, Rows: located(p.ID, pageBytes(p, m.Ring.Open))})
+		sections = append(sections, Section{Title: title, Rows: located(p, m.Ring.Open)})
 	}
 	return sections
 }
 
-// located says of each byte where it is, for those who ask who wrote it.
-func located(page int, rows [][]Cell) [][]Cell {
-	at := 0
+// A page that is written further than largePage is not drawn byte by byte as a whole: its
+// header and first events are, and what was written last.
+const (
+	largePage  = 1024
+	shownFirst = 64
+	shownLast  = 20 * rowBytes
+)
+
+// located are the rows of a page of a moment. Each byte says where it is, for those who ask
+// who wrote it.
+func located(p pageState, open []ringbuf.OpenEvent) [][]Cell {
+	end := pageEnd(p)
+	if end <= largePage {
+		return locatedRows(p, open, 0, end)
+	}
+	rows := locatedRows(p, open, 0, shownFirst)
+	if p.Letters() == "" {
+		return append(rows, sentenceRow(Free, fmt.Sprintf("… and %d more bytes", end-shownFirst)))
+	}
+	from := (end - shownLast) / rowBytes * rowBytes
+	rows = append(rows, sentenceRow(Free, fmt.Sprintf("… %d bytes, up to 0x%03x …", from-shownFirst, from-1)))
+	return append(rows, locatedRows(p, open, from, end)...)
+}
+
+func locatedRows(p pageState, open []ringbuf.OpenEvent, from, to int) [][]Cell {
+	rows := pageBytes(p, open, from, to)
+	page := strconv.Itoa(p.ID) + ":"
+	at := from
 	for _, row := range rows {
 		for i := range row[1 : len(row)-1] {
-			row[i+1].At = fmt.Sprintf("%d:%d", page, at)
+			row[i+1].At = page + strconv.Itoa(at)
 			at++
 		}
 	}
 	return rows
 }
 
-// bytesAbout says of each byte of a page what it is.
-func bytesAbout(p pageState, open []ringbuf.OpenEvent) []Cell {
-	about := make([]Cell, len(p.Bytes))
+// pageEnd is how far a page is drawn: as far as it is written.
+func pageEnd(p pageState) int {
+	return min(len(p.Bytes), ringbuf.PageHeaderSize+max(p.Write, p.Committed))
+}
+
+// bytesAbout says of the bytes of a page from first up to last what they are.
+func bytesAbout(p pageState, open []ringbuf.OpenEvent, first, last int) []Cell {
+	about := make([]Cell, last-first)
 	for i := range about {
 		about[i] = Cell{Class: Free, About: "not written"}
 	}
 	fill := func(from, to int, class Class, ref, what string) {
-		for i := max(from, 0); i < min(to, len(about)); i++ {
-			about[i].Class, about[i].Ref, about[i].About = class, ref, what
+		for i := max(from, first); i < min(to, last); i++ {
+			about[i-first].Class, about[i-first].Ref, about[i-first].About = class, ref, what
 		}
 	}
 	const header = ringbuf.PageHeaderSize
@@ -131,6 +162,9 @@ func bytesAbout(p pageState, open []ringbuf.OpenEvent) []Cell {
 		}
 	}
 	for _, e := range p.Events {
+		if e.Offset >= last || e.Offset+e.Size <= first {
+			continue
+		}
 		ref := fmt.Sprintf("page-%d-%d", p.ID, e.Offset)
 		fill(e.Offset, e.Offset+4, Header, ref, "header of an event: "+e.String())
 		fill(e.Offset+4, e.Offset+e.Size, Data, ref, e.String())
@@ -157,30 +191,35 @@ func ranges(about []Cell) [][]Cell {
 	return rows
 }
 
-// pageBytes are the rows of a page, 16 bytes each, as far as it is written.
-func pageBytes(p pageState, open []ringbuf.OpenEvent) [][]Cell {
-	about := bytesAbout(p, open)
-	const header = ringbuf.PageHeaderSize
+// rowBytes are how many bytes stand in a row.
+const rowBytes = 16
+
+// pageBytes are the rows of a page from first up to last, 16 bytes each; first begins a row.
+func pageBytes(p pageState, open []ringbuf.OpenEvent, first, last int) [][]Cell {
+	last = min((last+rowBytes-1)/rowBytes*rowBytes, len(p.Bytes))
+	about := bytesAbout(p, open, first, last)
+	const digits = "0123456789abcdef"
 	var rows [][]Cell
-	end := min(len(p.Bytes), header+max(p.Write, p.Committed))
-	for at := 0; at < end; at += 16 {
-		row := []Cell{{Text: fmt.Sprintf("0x%03x", at), Class: Label}}
-		text := ""
-		for i := at; i < min(at+16, len(p.Bytes)); i++ {
-			c := about[i]
-			b := p.Bytes[i]
-			c.Text = fmt.Sprintf("%02x", b)
+	for at := first; at < last; at += rowBytes {
+		row := make([]Cell, 0, rowBytes+2)
+		row = append(row, Cell{Text: fmt.Sprintf("0x%03x", at), Class: Label})
+		var text strings.Builder
+		for i := at; i < min(at+rowBytes, last); i++ {
+			c, b := about[i-first], p.Bytes[i]
+			c.Text = string([]byte{digits[b>>4], digits[b&15]})
 			row = append(row, c)
-			if b >= ' ' && b < 0x7f && i >= header {
-				text += string(rune(b))
-			} else {
-				text += "."
+			if b < ' ' || b >= 0x7f || i < ringbuf.PageHeaderSize {
+				b = '.'
 			}
+			text.WriteByte(b)
 		}
-		rows = append(rows, append(row, Cell{Text: text, Class: Label}))
+		rows = append(rows, append(row, Cell{Text: text.String(), Class: Label}))
 	}
 	return rows
 }
+
+// shownHeaders are how many headers of a page of a moment are drawn.
+const shownHeaders = 40
 
 // bits are the 5 + 27 bits of each header that can be read.
 func (m *Moment) bits() []Section {
@@ -189,8 +228,13 @@ func (m *Moment) bits() []Section {
 		if i == shownPages {
 			break
 		}
+		title := fmt.Sprintf("page %d: offset, time, type_len", p.ID)
+		if n := len(p.Events) - shownHeaders; n > 0 {
+			p.Events = p.Events[n:]
+			title += fmt.Sprintf("; the last %d of %d", shownHeaders, n+shownHeaders)
+		}
 		if rows := pageBits(p); len(rows) > 0 {
-			sections = append(sections, Section{Title: fmt.Sprintf("page %d: offset, time, type_len", p.ID), Rows: rows})
+			sections = append(sections, Section{Title: title, Rows: rows})
 		}
 	}
 	if sections == nil {
@@ -233,7 +277,7 @@ func PagePicture(title string, image []byte) Picture {
 		err = r.Err()
 	}
 	p.Write = p.Committed
-	about := bytesAbout(p, nil)
+	about := bytesAbout(p, nil, 0, len(p.Bytes))
 	if r != nil {
 		if missed, n, known := r.Missed(); missed {
 			told := "events were lost before this page"
@@ -252,7 +296,7 @@ func PagePicture(title string, image []byte) Picture {
 	if err != nil {
 		pic.Sections = append(pic.Sections, Section{Rows: [][]Cell{sentenceRow(Mark, err.Error())}})
 	}
-	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p, nil)})
+	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p, nil, 0, pageEnd(p))})
 	pic.Sections = append(pic.Sections, Section{Title: "what each byte is", Rows: ranges(about)})
 	if rows := pageBits(p); len(rows) > 0 {
 		pic.Sections = append(pic.Sections, Section{Title: "offset, time, type_len", Rows: rows})

@@ -8,7 +8,6 @@ import (
 type Writer struct {
 	Who   string // task, softirq, irq or nmi
 	Stage Stage  // the last thing that it has done
-	Moves bool   // its event did not fit, and it is leaving the page
 	Ends  bool   // it has filled its event, and has begun to commit or discard it
 }
 
@@ -28,6 +27,14 @@ const (
 	Refused   Stage = "refused" // for another reason
 )
 
+// pointStages are the stages of a writer at its points.
+var pointStages = func() (all [ringbuf.Points]Stage) {
+	for at := range all {
+		all[at] = Stage(ringbuf.Point(at).String())
+	}
+	return all
+}()
+
 // reading is the stage of a reader at a point of its call.
 func reading(at ringbuf.ReadPoint) Stage { return Stage("reader " + at.String()) }
 
@@ -36,14 +43,7 @@ const taken Stage = "reader has its event"
 
 // writes tells of the innermost writer what it has done.
 func (r *ring) writes(s Stage) {
-	w := &r.writing[len(r.writing)-1]
-	w.Stage = s
-	switch s {
-	case Stage(ringbuf.PointLink.String()):
-		w.Moves = true
-	case Stage(ringbuf.PointA.String()), Reserved:
-		w.Moves = false
-	}
+	r.writing[len(r.writing)-1].Stage = s
 	r.left = Writer{}
 	if r.side.next == nil {
 		r.side.stage = ""
