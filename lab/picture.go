@@ -193,11 +193,18 @@ func (p Picture) SVG(w io.Writer) error {
 			text(margin, y-5, "section", sec.Title)
 			right = max(right, utf8.RuneCountInString(sec.Title)*charWidth)
 		}
-		widths := sec.widths()
-		for _, row := range sec.Rows {
+		rows := folded(sec.Rows)
+		widths := Section{Rows: rows}.widths()
+		for _, row := range rows {
 			x := margin
 			for i, c := range row {
-				n := max(widths[i], utf8.RuneCountInString(c.Text))
+				n := utf8.RuneCountInString(c.Text)
+				if len(row) > 1 {
+					n = max(n, widths[i])
+				}
+				if i == len(row)-1 && c.Class != Plain && c.Class != Label {
+					n = max(n, last(rows, i))
+				}
 				wide := n*charWidth + 2*cellPad
 				fmt.Fprintf(&body, `<g class="c %s"`, c.Class)
 				if c.Ref != "" {
@@ -224,6 +231,41 @@ func (p Picture) SVG(w io.Writer) error {
 %s</svg>
 `, right+margin, y+margin, html.EscapeString(clean(p.Title)), style, body.String())
 	return err
+}
+
+// sentenceWidth is how many characters of a sentence a drawing has in a line.
+const sentenceWidth = 100
+
+// folded are the rows with long sentences broken into several.
+func folded(rows [][]Cell) [][]Cell {
+	var all [][]Cell
+	for _, row := range rows {
+		if len(row) != 1 || utf8.RuneCountInString(row[0].Text) <= sentenceWidth || strings.HasPrefix(row[0].Text, " ") {
+			all = append(all, row)
+			continue
+		}
+		for _, line := range placed(row, nil, []int{-1}, sentenceWidth) {
+			c := row[0]
+			var words []string
+			for _, p := range line {
+				words = append(words, p.Cell.Text)
+			}
+			c.Text = strings.Join(words, " ")
+			all = append(all, []Cell{c})
+		}
+	}
+	return all
+}
+
+// last is the width of the last column, which is that number, as far as it is coloured.
+func last(rows [][]Cell, column int) int {
+	width := 0
+	for _, row := range rows {
+		if len(row) == column+1 && len(row) > 1 && row[column].Class != Plain && row[column].Class != Label {
+			width = max(width, utf8.RuneCountInString(row[column].Text))
+		}
+	}
+	return width
 }
 
 // style is that of all drawings.

@@ -132,6 +132,7 @@ type Asker struct {
 // ShadowState is a shadow stack.
 type ShadowState struct {
 	Words   []uint64
+	About   []string // what each word is
 	Depth   int
 	Overrun uint32
 	Calls   []string // the functions that have not returned, the outermost first

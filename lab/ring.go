@@ -87,7 +87,7 @@ func (r *ring) name() string { return contexts[r.who[len(r.who)-1]] }
 func (r *ring) moment(m *Moment) {
 	d := r.b.Diagram(0)
 	m.Ring, m.Read = &d, slices.Clone(r.got)
-	m.Writers, m.Left, m.Reading, m.Written = slices.Clone(r.writing), r.left, r.side.stage, r.written
+	m.Writers, m.Left, m.Reading, m.Written = append([]Writer(nil), r.writing...), r.left, r.side.stage, r.written
 }
 
 // acts are what may be chosen now: every interrupt that can interrupt who is

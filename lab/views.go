@@ -78,7 +78,7 @@ func (m *Moment) pages() []Section {
 	var sections []Section
 	for i, p := range m.Ring.Pages {
 		if i == shownPages {
-			sections = append(sections, Section{Title: fmt.Sprintf("%d more pages", len(m.Ring.Pages)-i)})
+			sections = append(sections, Section{Title: "and " + counted(len(m.Ring.Pages)-i, "more page")})
 			break
 		}
 		title := fmt.Sprintf("page %d", p.ID)
@@ -278,6 +278,12 @@ func PagePicture(title string, image []byte) Picture {
 	}
 	p.Write = p.Committed
 	about := bytesAbout(p, nil, 0, len(p.Bytes))
+	if r == nil && len(image) >= ringbuf.PageHeaderSize {
+		for i := range 8 {
+			about[i].About = fmt.Sprintf("time stamp of the page: %d", binary.LittleEndian.Uint64(image))
+			about[8+i].About = fmt.Sprintf("commit, which cannot be right: %#x", binary.LittleEndian.Uint64(image[8:]))
+		}
+	}
 	if r != nil {
 		if missed, n, known := r.Missed(); missed {
 			told := "events were lost before this page"
@@ -323,8 +329,9 @@ func (m *Moment) counters() []Section {
 	row := func(name string, v uint64, about string) []Cell {
 		return []Cell{{Text: name, Class: Label, About: about}, {Text: fmt.Sprint(v), About: about}}
 	}
-	stamps := "the two stamps are equal: the time of the last event is known"
+	stamps, class := "the two stamps are equal: the time of the last event is known", Data
 	if m.Ring.BeforeStamp != m.Ring.WriteStamp {
+		class = Open
 		stamps = "the two stamps differ: somebody is between B and D"
 	}
 	read := [][]Cell{}
@@ -344,12 +351,32 @@ func (m *Moment) counters() []Section {
 			row("write_stamp", m.Ring.WriteStamp, "the time of the last event"),
 			row("open events", uint64(len(m.Ring.Open)), "reserved, and not finished"),
 		}},
-		{Rows: [][]Cell{sentenceRow(Mark, stamps)}},
+		{Rows: [][]Cell{sentenceRow(class, stamps)}},
 	}
 	if len(read) > 0 {
 		sections = append(sections, Section{Title: "what the reader has got", Rows: read})
 	}
 	return sections
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// wordClass is how a word of the shadow stack is drawn: where a return goes, what leads to
+// the frame below, or anything else.
+func wordClass(about string) Class {
+	switch {
+	case strings.HasPrefix(about, "return address"):
+		return Data
+	case strings.HasPrefix(about, "bitmap"), strings.HasPrefix(about, "data word"):
+		return Header
+	}
+	return Free
 }
 
 // shownWords are how many words of a shadow stack are drawn.
@@ -362,7 +389,8 @@ func (m *Moment) words() []Section {
 	for i := len(s.Words) - 1; i >= max(0, len(s.Words)-shownWords); i-- {
 		rows = append(rows, []Cell{
 			{Text: fmt.Sprint(i), Class: Label},
-			{Text: fmt.Sprintf("0x%016x", s.Words[i]), Class: Data},
+			{Text: fmt.Sprintf("0x%016x", s.Words[i]), Class: wordClass(s.About[i]), About: s.About[i]},
+			{Text: s.About[i], About: s.About[i]},
 		})
 	}
 	if n := len(s.Words) - shownWords; n > 0 {
@@ -376,7 +404,7 @@ func (m *Moment) words() []Section {
 		calls = strings.Join(s.Calls[:3], " > ") + fmt.Sprintf(" > … %d more … > ", n-4) + s.Calls[n-1]
 	}
 	return []Section{
-		{Title: fmt.Sprintf("%d words, %d frames, %d calls not traced", len(s.Words), s.Depth, s.Overrun), Rows: rows},
+		{Title: fmt.Sprintf("%s, %s, %s not traced", counted(len(s.Words), "word"), counted(s.Depth, "frame"), counted(int(s.Overrun), "call")), Rows: rows},
 		{Title: "calls that have not returned", Rows: [][]Cell{sentenceRow(Mark, calls)}},
 	}
 }
