@@ -261,6 +261,15 @@ func pageBits(p pageState) [][]Cell {
 	return rows
 }
 
+// BeginsPage reports whether the 16 bytes of head could be the header of a page of that size
+// that holds something. The two highest bits of the commit tell of lost events. No text and no
+// compressed file has zeros where a commit has them.
+func BeginsPage(head []byte, size int) bool {
+	const lost = 3 << 30
+	time, commit := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
+	return time > 0 && time < 1<<63 && commit&^lost > 0 && commit&^lost <= uint64(size-ringbuf.PageHeaderSize)
+}
+
 // PagePicture draws the image of a page that somebody has read: its bytes, and what the
 // header of each event says. A damaged page is drawn up to the damage, which the picture
 // then names.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -108,7 +107,7 @@ func (f *pageFlags) bare(name string) (image []byte, count int64, ok bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, 0, false
 	}
-	if _, err := io.ReadFull(file, head); err != nil || !beginsPage(head, f.size) {
+	if _, err := io.ReadFull(file, head); err != nil || !stepping.BeginsPage(head, f.size) {
 		return nil, 0, false
 	}
 	size := int64(f.size)
@@ -116,15 +115,6 @@ func (f *pageFlags) bare(name string) (image []byte, count int64, ok bool) {
 	image = make([]byte, size)
 	n, err := file.ReadAt(image, int64(f.number)*size)
 	return image[:n], count, err == nil || errors.Is(err, io.EOF)
-}
-
-// beginsPage reports whether the header of a page of that size could stand there. The two
-// highest bits of the commit tell of lost events; no text and no compressed file has zeros
-// where the commit is 0.
-func beginsPage(head []byte, size int) bool {
-	const lost = 3 << 30
-	time, commit := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
-	return time > 0 && time < 1<<63 && commit&^lost > 0 && commit&^lost <= uint64(size-ringbuf.PageHeaderSize)
 }
 
 func (f *pageFlags) drawBare(cmd *cobra.Command, name string, image []byte, count int64) error {
