@@ -228,6 +228,11 @@ func TestShell(t *testing.T) {
 	typed("echo function_gr\t > current_tr\t\r")
 	typed("sleep .001; head -4 trace\r")
 	w.until(screen + `.includes("# tracer: function_graph")`)
+	typed("less /proc/kallsyms\r")
+	w.until(screen + `.includes("-- more: Space")`)
+	typed(" q")
+	typed("echo paged-$?\r")
+	w.until(screen + `.includes("paged-0")`)
 	typed("while true; do echo x > trace_marker; done\r")
 	w.do(chromedp.Sleep(300 * time.Millisecond))
 	interrupt := func(n int) {
