@@ -61,7 +61,8 @@ The kinds:
 On a terminal, without --view, --format, --until, --wrote and --steps, step shows the
 whole window: arrow keys walk and scroll, Tab changes the view, i, s, n, r and p make
 something come (and so do a, b, c, z and m), u takes that back, / and f ask for a
-condition, ? lists all keys, q ends and prints the place.`,
+condition, v lists the steps, a click chooses a cell and a second one asks who wrote the
+byte, ? lists all keys, q ends and prints the place.`,
 		Example: `  ftracelab step --list
   ftracelab step overwrite --until overwrite --view ring
   ftracelab step nested --do 6i --at last --view page --format svg
