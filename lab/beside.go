@@ -12,6 +12,8 @@ type beside struct {
 	next func() (operation, bool)
 	stop func()
 	made int // operations of this call
+
+	stage Stage // how far it is; "" before its first call
 }
 
 // An operation is what the reader has done: it has come to a point, or it has ended.
@@ -68,10 +70,12 @@ func (r *ring) beside(page bool) {
 	}
 	op, _ := s.next()
 	s.made++
+	r.left = Writer{}
 	if op.ended {
 		s.stop()
-		s.next = nil
+		s.next, s.stage = nil, taken
 	} else {
+		s.stage = reading(op.at)
 		op = readPoints[op.at]
 	}
 	r.step("reader", op.what, op.kind, op.say)

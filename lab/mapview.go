@@ -37,8 +37,9 @@ func (m *Moment) slots() []Section {
 		rows := [][]Cell{labels("cpu", "turn", "slot", "will do", "for the stack")}
 		for _, a := range s.Askers {
 			ref, turn := fmt.Sprintf("slot-%d", a.Slot), ""
-			if a.Turn {
-				turn = "next"
+			class := Plain
+			if a.Turn && a.Stack != nil {
+				turn, class = "next", Mark
 			}
 			slot := fmt.Sprint(a.Slot)
 			if a.Stack == nil {
@@ -46,7 +47,7 @@ func (m *Moment) slots() []Section {
 			}
 			rows = append(rows, []Cell{
 				{Text: fmt.Sprint(a.CPU), Class: Header, Ref: ref, About: "the CPU"},
-				{Text: turn, Class: Mark, Ref: ref, About: "the CPU that makes the next step"},
+				{Text: turn, Class: class, Ref: ref, About: "the CPU that makes the next step"},
 				{Text: slot, Ref: ref, About: "the slot that it is at"},
 				{Text: a.Next, Class: Open, Ref: ref, About: "its next atomic operation"},
 				{Text: s.text(a.Stack), Ref: ref, About: "innermost function first"},

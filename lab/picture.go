@@ -56,42 +56,79 @@ func (p Picture) Text(w io.Writer, width int) error {
 // Painted is Text with the text of each cell as paint returns it, which must be as wide.
 func (p Picture) Painted(w io.Writer, width int, paint func(c Class, text string) string) error {
 	var s strings.Builder
-	fmt.Fprintln(&s, p.Title)
-	for _, sec := range p.Sections {
+	for _, line := range p.Lines(width) {
+		at := 0
+		for _, c := range line {
+			s.WriteString(strings.Repeat(" ", c.X-at))
+			s.WriteString(paint(c.Cell.Class, c.Cell.Text))
+			at = c.X + utf8.RuneCountInString(c.Cell.Text)
+		}
 		s.WriteByte('\n')
-		if sec.Title != "" {
-			fmt.Fprintln(&s, sec.Title)
-		}
-		widths := sec.widths()
-		for _, row := range sec.Rows {
-			widths, sentence := widths, false
-			if len(row) == 1 {
-				row = words(row[0], width)
-				widths, sentence = make([]int, len(row)), true
-			}
-			indent := 0
-			if len(row) > 1 && !sentence {
-				indent = widths[0] + 1
-			}
-			at, gap := 0, 0 // columns that are written, and those to leave free before the next cell
-			for i, c := range row {
-				n := utf8.RuneCountInString(c.Text)
-				if width > 0 && i > 0 && at+gap > indent && at+gap+n > width {
-					s.WriteByte('\n')
-					at, gap = 0, indent
-				}
-				if n > 0 {
-					s.WriteString(strings.Repeat(" ", gap))
-					s.WriteString(paint(c.Class, c.Text))
-					at, gap = at+gap+n, 0
-				}
-				gap += max(0, widths[i]-n) + 1
-			}
-			s.WriteByte('\n')
-		}
 	}
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// A Placed cell is a cell, or a word of it, in a line of text.
+type Placed struct {
+	X    int // the column in which it begins
+	Cell Cell
+	N    int // the number of the cell among those that have an About; -1: it has none
+}
+
+// Lines are the lines of Text, each with its cells from left to right.
+func (p Picture) Lines(width int) [][]Placed {
+	told := func(text string) []Placed { return []Placed{{Cell: Cell{Text: text}, N: -1}} }
+	lines, numbered := [][]Placed{told(p.Title)}, 0
+	for _, sec := range p.Sections {
+		lines = append(lines, nil)
+		if sec.Title != "" {
+			lines = append(lines, told(sec.Title))
+		}
+		widths := sec.widths()
+		for _, row := range sec.Rows {
+			numbers := make([]int, len(row))
+			for i, c := range row {
+				if numbers[i] = -1; c.About != "" {
+					numbers[i] = numbered
+					numbered++
+				}
+			}
+			lines = append(lines, placed(row, widths, numbers, width)...)
+		}
+	}
+	return lines
+}
+
+// placed are the lines of a row.
+func placed(row []Cell, widths, numbers []int, width int) [][]Placed {
+	sentence := len(row) == 1
+	if sentence {
+		row, widths = words(row[0], width), nil
+	}
+	indent := 0
+	if !sentence {
+		indent = widths[0] + 1
+	}
+	var lines [][]Placed
+	var line []Placed
+	at, gap := 0, 0 // columns that are written, and those to leave free before the next cell
+	for i, c := range row {
+		n, column, number := utf8.RuneCountInString(c.Text), 0, numbers[0]
+		if !sentence {
+			column, number = widths[i], numbers[i]
+		}
+		if width > 0 && i > 0 && at+gap > indent && at+gap+n > width {
+			lines, line = append(lines, line), nil
+			at, gap = 0, indent
+		}
+		if n > 0 {
+			line = append(line, Placed{at + gap, c, number})
+			at, gap = at+gap+n, 0
+		}
+		gap += max(0, column-n) + 1
+	}
+	return append(lines, line)
 }
 
 // words are the words of a sentence that is wider than the width, and the sentence
@@ -156,11 +193,18 @@ func (p Picture) SVG(w io.Writer) error {
 			text(margin, y-5, "section", sec.Title)
 			right = max(right, utf8.RuneCountInString(sec.Title)*charWidth)
 		}
-		widths := sec.widths()
-		for _, row := range sec.Rows {
+		rows := folded(sec.Rows)
+		widths := Section{Rows: rows}.widths()
+		for _, row := range rows {
 			x := margin
 			for i, c := range row {
-				n := max(widths[i], utf8.RuneCountInString(c.Text))
+				n := utf8.RuneCountInString(c.Text)
+				if len(row) > 1 {
+					n = max(n, widths[i])
+				}
+				if i == len(row)-1 && c.Class != Plain && c.Class != Label {
+					n = max(n, last(rows, i))
+				}
 				wide := n*charWidth + 2*cellPad
 				fmt.Fprintf(&body, `<g class="c %s"`, c.Class)
 				if c.Ref != "" {
@@ -189,6 +233,41 @@ func (p Picture) SVG(w io.Writer) error {
 	return err
 }
 
+// sentenceWidth is how many characters of a sentence a drawing has in a line.
+const sentenceWidth = 100
+
+// folded are the rows with long sentences broken into several.
+func folded(rows [][]Cell) [][]Cell {
+	var all [][]Cell
+	for _, row := range rows {
+		if len(row) != 1 || utf8.RuneCountInString(row[0].Text) <= sentenceWidth || strings.HasPrefix(row[0].Text, " ") {
+			all = append(all, row)
+			continue
+		}
+		for _, line := range placed(row, nil, []int{-1}, sentenceWidth) {
+			c := row[0]
+			var words []string
+			for _, p := range line {
+				words = append(words, p.Cell.Text)
+			}
+			c.Text = strings.Join(words, " ")
+			all = append(all, []Cell{c})
+		}
+	}
+	return all
+}
+
+// last is the width of the last column, which is that number, as far as it is coloured.
+func last(rows [][]Cell, column int) int {
+	width := 0
+	for _, row := range rows {
+		if len(row) == column+1 && len(row) > 1 && row[column].Class != Plain && row[column].Class != Label {
+			width = max(width, utf8.RuneCountInString(row[column].Text))
+		}
+	}
+	return width
+}
+
 // style is that of all drawings.
 const style = `text{font:13px monospace;fill:#1b1f24;white-space:pre}.title{font-weight:bold}.section{fill:#57606a}
 rect{fill:none}.header rect{fill:#cfe3ff}.data rect{fill:#cdeccf}.open rect{fill:#ffe3a8}.free rect{fill:#eef0f2}.mark rect{fill:#ffd0d0;stroke:#b3261e}
@@ -209,7 +288,7 @@ func clean(s string) string {
 func (m *Moment) Views() []string {
 	names := []string{"step"}
 	if m.Ring != nil {
-		names = append(names, "ring", "page", "bits", "counters")
+		names = append(names, "ring", "page", "bits", "counters", "invariants", "algorithm")
 	}
 	if m.Map != nil {
 		names = append(names, "map")
@@ -235,7 +314,7 @@ func (m *Moment) Picture(view string) (Picture, error) {
 		return Picture{}, fmt.Errorf("lab: no view %q of %s; there are %s", view, m.Place.Scenario, strings.Join(m.Views(), ", "))
 	}
 	draw := map[string]func() []Section{
-		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "map": m.slots, "shadow": m.words,
+		"step": m.step, "ring": m.ring, "page": m.pages, "bits": m.bits, "counters": m.counters, "invariants": m.invariants, "algorithm": m.algorithm, "map": m.slots, "shadow": m.words,
 		"timeline": m.timeline, "hist": m.table, "command": m.command, "files": m.files,
 	}
 	return Picture{Title: m.title(view), Sections: draw[view]()}, nil

@@ -97,6 +97,10 @@ type Moment struct {
 	Can      []Act  // what may be chosen here
 	Ring     *ringbuf.Diagram
 	Read     []string // what the reader has got so far
+	Writers  []Writer // those who are writing into the ring, the outermost first
+	Left     Writer   // who has just ended an event; Who is "" if nobody has
+	Reading  Stage    // how far the reader is in its call, or that its last one has ended; "" before the first
+	Written  uint64   // events that were given to Commit so far
 	Map      *MapState
 	Shadow   *ShadowState
 	Stay     *StayState
@@ -128,6 +132,7 @@ type Asker struct {
 // ShadowState is a shadow stack.
 type ShadowState struct {
 	Words   []uint64
+	About   []string // what each word is
 	Depth   int
 	Overrun uint32
 	Calls   []string // the functions that have not returned, the outermost first
@@ -152,19 +157,20 @@ func Play(p Place) (*Run, error) {
 		}
 		p.Step = len(r.Steps)
 	}
-	steps, known := recentLists.get(p)
-	pl := &player{place: p, listed: known}
+	l, known := recentLists.get(p)
+	pl := &player{place: p, listed: known, ends: l.ends}
 	sc.play(pl)
 	if !known {
-		steps = pl.steps[:len(pl.steps):len(pl.steps)]
+		l = list{pl.steps[:len(pl.steps):len(pl.steps)], pl.ends}
 	}
+	steps := l.steps
 	switch {
 	case pl.err != nil && !errors.Is(pl.err, errEnough):
 		return nil, pl.err
 	case pl.next < len(p.Choices) && !known:
 		return nil, fmt.Errorf("lab: choice %d%c: the run ends after step %d", p.Choices[pl.next].After, byte(p.Choices[pl.next].Do), len(steps))
 	}
-	recentLists.put(p, steps)
+	recentLists.put(p, l)
 	if !pl.moment.snapshot {
 		return nil, fmt.Errorf("lab: step %d: %s has %d steps with these choices", p.Step, p.Scenario, len(steps))
 	}
@@ -194,7 +200,8 @@ type player struct {
 	next   int // the choice that comes next
 	made   int // steps so far
 	steps  []Step
-	listed bool // the steps are known, and need not be listed again
+	listed bool  // the steps are known, and need not be listed again
+	ends   []int // the steps with which an outermost event ends; if listed, those that are still to come
 	moment Moment
 	err    error
 	ending bool // what happens now is what nobody has chosen: a reader ends its call
@@ -244,6 +251,29 @@ func (p *player) passes() bool {
 		return false
 	}
 	p.made = n
+	return true
+}
+
+// ended is told that an event has ended that interrupted nothing.
+func (p *player) ended() {
+	if !p.listed {
+		p.ends = append(p.ends, p.made)
+	}
+}
+
+// skips reports whether nobody wants to know anything of the event that begins now, up to
+// the step with which it ends. That step is then made.
+func (p *player) skips() bool {
+	if !p.listed || p.look != nil || p.err != nil {
+		return false
+	}
+	for len(p.ends) > 0 && p.ends[0] <= p.made {
+		p.ends = p.ends[1:]
+	}
+	if len(p.ends) == 0 || p.ends[0] >= p.place.Step || p.next < len(p.place.Choices) && p.place.Choices[p.next].After <= p.ends[0] {
+		return false
+	}
+	p.made = p.ends[0]
 	return true
 }
 

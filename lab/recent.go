@@ -9,9 +9,15 @@ var recentLists lists
 type lists struct {
 	mu   sync.Mutex
 	last [2]struct { // the newest first
-		run   string
-		steps []Step
+		run string
+		list
 	}
+}
+
+// list is what is known of a run.
+type list struct {
+	steps []Step
+	ends  []int // the numbers of the steps with which an event has ended that interrupted nothing
 }
 
 // runOf names what the steps of a place depend on.
@@ -20,19 +26,19 @@ func runOf(p Place) string {
 	return p.String()
 }
 
-func (l *lists) get(p Place) ([]Step, bool) {
+func (l *lists) get(p Place) (list, bool) {
 	run := runOf(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.last {
 		if e.run == run {
-			return e.steps, true
+			return e.list, true
 		}
 	}
-	return nil, false
+	return list{}, false
 }
 
-func (l *lists) put(p Place, steps []Step) {
+func (l *lists) put(p Place, known list) {
 	run := runOf(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,5 +46,5 @@ func (l *lists) put(p Place, steps []Step) {
 		return
 	}
 	l.last[1] = l.last[0]
-	l.last[0].run, l.last[0].steps = run, steps
+	l.last[0].run, l.last[0].list = run, known
 }

@@ -26,6 +26,11 @@ type ring struct {
 	got  []string          // by the reader
 	page []byte
 	side beside
+
+	writing []Writer // as who, and how far each is
+	left    Writer   // who has just ended, "" if nobody
+	written uint64   // events that were given to Commit
+	watched bool     // each point of the writer is a step
 }
 
 // Names of the contexts, as steps show them.
@@ -51,16 +56,30 @@ func (p *player) ring(s story) {
 	for range s.fill {
 		r.fill()
 	}
-	b.Interrupt(0, func(at ringbuf.Point) {
-		r.at[len(r.at)-1]++
-		if !p.passes() {
-			p.step(r.name(), "point "+at.String(), r.kind(at), points[at])
-		}
-	})
+	r.watch(true)
 	p.begin(s.begin)
 	s.tell(r)
 	r.finishBeside()
 	b.Interrupt(0, nil)
+}
+
+// watch lets each point of the writer be a step, or lets it write as fast as it can.
+func (r *ring) watch(on bool) {
+	if r.watched == on {
+		return
+	}
+	r.watched = on
+	if !on {
+		r.b.Interrupt(0, nil)
+		return
+	}
+	r.b.Interrupt(0, func(at ringbuf.Point) {
+		r.at[len(r.at)-1]++
+		r.writes(pointStages[at])
+		if !r.passes() {
+			r.step(r.name(), "point "+at.String(), r.kind(at), points[at])
+		}
+	})
 }
 
 func (r *ring) name() string { return contexts[r.who[len(r.who)-1]] }
@@ -68,6 +87,7 @@ func (r *ring) name() string { return contexts[r.who[len(r.who)-1]] }
 func (r *ring) moment(m *Moment) {
 	d := r.b.Diagram(0)
 	m.Ring, m.Read = &d, slices.Clone(r.got)
+	m.Writers, m.Left, m.Reading, m.Written = append([]Writer(nil), r.writing...), r.left, r.side.stage, r.written
 }
 
 // acts are what may be chosen now: every interrupt that can interrupt who is
@@ -130,14 +150,25 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	if r.err != nil {
 		return
 	}
+	if len(r.who) == 0 {
+		if r.skips() {
+			r.writeUnseen(ctx, text, discard)
+			return
+		}
+		r.watch(true)
+		defer r.ended()
+	}
 	nested := Kind(0)
 	if len(r.who) > 0 {
 		nested = Nested
 		r.at = append(r.at, 0)
 	}
 	r.who = append(r.who, ctx)
+	r.writing = append(r.writing, Writer{Who: contexts[ctx]})
+	r.writes(Begun)
 	// The last step of an event stands behind it: a reader may come there.
-	leave := func() {
+	leave := func(s Stage) {
+		r.leaves(s)
 		r.who = r.who[:len(r.who)-1]
 		if nested != 0 {
 			r.at = r.at[:len(r.at)-1]
@@ -147,7 +178,7 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 	r.step1(func() { r.step(who, fmt.Sprintf("begins an event of %d bytes", len(text)), nested, sayBegin) })
 	e, err := r.b.Reserve(0, ctx, len(text))
 	if err != nil {
-		leave()
+		leave(refusal(err))
 		r.at[len(r.at)-1]++
 	}
 	switch {
@@ -161,22 +192,53 @@ func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
 		r.step(who, "is refused: "+err.Error(), nested|Lost, sayRefused)
 		return
 	}
+	r.writes(Reserved)
 	r.step1(func() { r.step(who, "has reserved its room", nested, sayReserved) })
 	copy(e.Data, text)
+	r.writes(Filled)
 	r.step1(func() { r.step(who, "has filled it with "+fmt.Sprintf("%q", text), nested, sayFilled) })
+	r.writing[len(r.writing)-1].Ends = true
 	if discard {
 		r.b.Discard(0, e)
-		leave()
+		leave(Discarded)
 		r.step(who, "has discarded it", nested, sayDiscarded)
 		return
 	}
+	r.written++
 	r.b.Commit(0, e)
-	leave()
+	leave(Committed)
 	k, say := nested|Left, sayNestedEnd
 	if nested == 0 {
 		k, say = Commit, sayEnd
 	}
 	r.step1(func() { r.step(who, "has committed it", k, say) })
+}
+
+// writeUnseen writes an event of which no step is looked at.
+func (r *ring) writeUnseen(ctx ringbuf.Context, text string, discard bool) {
+	r.watch(false)
+	e, err := r.b.Reserve(0, ctx, len(text))
+	if err != nil {
+		return // as it was when the steps were listed
+	}
+	copy(e.Data, text)
+	if discard {
+		r.b.Discard(0, e)
+		return
+	}
+	r.written++
+	r.b.Commit(0, e)
+}
+
+// refusal is the stage of a writer that got no room.
+func refusal(err error) Stage {
+	switch {
+	case errors.Is(err, ringbuf.ErrFull):
+		return Full
+	case errors.Is(err, ringbuf.ErrCommitOverrun):
+		return Blocked
+	}
+	return Refused
 }
 
 // step1 counts a step of a writer, and lets it be told if anybody wants to know.
@@ -189,7 +251,7 @@ func (r *ring) step1(tell func()) {
 
 // fill writes an event that no step shows.
 func (r *ring) fill() {
-	text := fmt.Sprintf("ev %05d", r.wrote())
+	text := r.next()
 	e, err := r.b.Reserve(0, ringbuf.Normal, len(text))
 	if err != nil {
 		r.err = err
@@ -197,6 +259,7 @@ func (r *ring) fill() {
 	}
 	copy(e.Data, text)
 	r.b.Commit(0, e)
+	r.written++
 }
 
 // pause lets time pass.
@@ -205,12 +268,14 @@ func (r *ring) pause(ns uint64) { r.now += ns }
 func (r *ring) consume() {
 	r.finishBeside()
 	what, k, say := r.takeEvent()
+	r.side.stage, r.left = taken, Writer{}
 	r.step("reader", what, k, say)
 }
 
 func (r *ring) readPage() {
 	r.finishBeside()
 	what, k, say := r.takePage()
+	r.side.stage, r.left = taken, Writer{}
 	r.step("reader", what, k, say)
 }
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"ftracelab/fgraph"
 	"ftracelab/machine"
@@ -39,8 +40,9 @@ func (p *player) shadow() {
 			return
 		}
 	}
+	names := map[uint64]string{} // of the functions that were called, by address
 	p.copy = func(m *Moment) {
-		m.Shadow = &ShadowState{Words: stack.Words(nil), Depth: stack.Depth(), Overrun: stack.Overrun(), Calls: slices.Clone(calls)}
+		m.Shadow = &ShadowState{Words: stack.Words(nil), About: aboutWords(g, stack, names), Depth: stack.Depth(), Overrun: stack.Overrun(), Calls: slices.Clone(calls)}
 	}
 	p.values = map[string]func() uint64{
 		"depth":   func() uint64 { return uint64(stack.Depth()) },
@@ -52,6 +54,7 @@ func (p *player) shadow() {
 
 	enter := func(name string, fn, ret uint64) bool {
 		cpu.Time += 10
+		names[fn] = name
 		if g.Enter(cpu, stack, fn, ret, 0) {
 			calls = append(calls, name)
 			p.step("task", "calls "+name, Push, sentence{
@@ -91,4 +94,28 @@ func (p *player) shadow() {
 		leave()
 	}
 	leave()
+}
+
+// aboutWords says what each word of a stack is. An address is shown by the function that it
+// lies in, if that has been called.
+func aboutWords(g *fgraph.Graph, s *fgraph.Stack, names map[uint64]string) []string {
+	const inFunction = 1<<12 - 1 // the functions are that far from each other
+	symbol := func(dst []byte, addr uint64) []byte {
+		name, ok := names[addr&^inFunction]
+		switch at := addr & inFunction; {
+		case !ok:
+			return fmt.Appendf(dst, "%#x", addr)
+		case at == 0:
+			return append(dst, name...)
+		default:
+			return fmt.Appendf(dst, "%s+%#x", name, at)
+		}
+	}
+	var about []string
+	for line := range strings.Lines(string(g.AppendWords(nil, s, symbol))) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		_, text, _ := strings.Cut(rest, " ")
+		about = append(about, text)
+	}
+	return about
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"strings"
 
 	"ftracelab/ringbuf"
@@ -101,9 +100,16 @@ func (r *ring) events(n int) {
 		if r.err != nil {
 			return
 		}
-		r.write(ringbuf.Normal, fmt.Sprintf("ev %05d", r.wrote()))
+		r.write(ringbuf.Normal, r.next())
 	}
 }
 
-// wrote is how many events were written before, for their texts.
-func (r *ring) wrote() int { return int(r.b.Ledger(0).Events) }
+// next is the text of the next event: how many were written before. A run makes thousands
+// of them on the way to a step.
+func (r *ring) next() string {
+	text := []byte("ev 00000")
+	for at, n := len(text)-1, r.written; n > 0 && at >= 3; at, n = at-1, n/10 {
+		text[at] = byte('0' + n%10)
+	}
+	return string(text)
+}

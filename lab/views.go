@@ -3,6 +3,7 @@ package lab
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"ftracelab/ringbuf"
@@ -77,7 +78,7 @@ func (m *Moment) pages() []Section {
 	var sections []Section
 	for i, p := range m.Ring.Pages {
 		if i == shownPages {
-			sections = append(sections, Section{Title: fmt.Sprintf("%d more pages", len(m.Ring.Pages)-i)})
+			sections = append(sections, Section{Title: "and " + counted(len(m.Ring.Pages)-i, "more page")})
 			break
 		}
 		title := fmt.Sprintf("page %d", p.ID)
@@ -88,39 +89,82 @@ func (m *Moment) pages() []Section {
 			sections = append(sections, Section{Title: title + ": never written"})
 			continue
 		}
-		sections = append(sections, Section{Title: title, Rows: located(p.ID, pageBytes(p))})
+		sections = append(sections, Section{Title: title, Rows: located(p, m.Ring.Open)})
 	}
 	return sections
 }
 
-// located says of each byte where it is, for those who ask who wrote it.
-func located(page int, rows [][]Cell) [][]Cell {
-	at := 0
+// A page that is written further than largePage is not drawn byte by byte as a whole: its
+// header and first events are, and what was written last.
+const (
+	largePage  = 1024
+	shownFirst = 64
+	shownLast  = 20 * rowBytes
+)
+
+// located are the rows of a page of a moment. Each byte says where it is, for those who ask
+// who wrote it.
+func located(p pageState, open []ringbuf.OpenEvent) [][]Cell {
+	end := pageEnd(p)
+	if end <= largePage {
+		return locatedRows(p, open, 0, end)
+	}
+	rows := locatedRows(p, open, 0, shownFirst)
+	if p.Letters() == "" {
+		return append(rows, sentenceRow(Free, fmt.Sprintf("… and %d more bytes", end-shownFirst)))
+	}
+	from := (end - shownLast) / rowBytes * rowBytes
+	rows = append(rows, sentenceRow(Free, fmt.Sprintf("… %d bytes, up to 0x%03x …", from-shownFirst, from-1)))
+	return append(rows, locatedRows(p, open, from, end)...)
+}
+
+func locatedRows(p pageState, open []ringbuf.OpenEvent, from, to int) [][]Cell {
+	rows := pageBytes(p, open, from, to)
+	page := strconv.Itoa(p.ID) + ":"
+	at := from
 	for _, row := range rows {
 		for i := range row[1 : len(row)-1] {
-			row[i+1].At = fmt.Sprintf("%d:%d", page, at)
+			row[i+1].At = page + strconv.Itoa(at)
 			at++
 		}
 	}
 	return rows
 }
 
-// bytesAbout says of each byte of a page what it is.
-func bytesAbout(p pageState) []Cell {
-	about := make([]Cell, len(p.Bytes))
+// pageEnd is how far a page is drawn: as far as it is written.
+func pageEnd(p pageState) int {
+	return min(len(p.Bytes), ringbuf.PageHeaderSize+max(p.Write, p.Committed))
+}
+
+// bytesAbout says of the bytes of a page from first up to last what they are.
+func bytesAbout(p pageState, open []ringbuf.OpenEvent, first, last int) []Cell {
+	about := make([]Cell, last-first)
 	for i := range about {
 		about[i] = Cell{Class: Free, About: "not written"}
 	}
 	fill := func(from, to int, class Class, ref, what string) {
-		for i := max(from, 0); i < min(to, len(about)); i++ {
-			about[i].Class, about[i].Ref, about[i].About = class, ref, what
+		for i := max(from, first); i < min(to, last); i++ {
+			about[i-first].Class, about[i-first].Ref, about[i-first].About = class, ref, what
 		}
 	}
 	const header = ringbuf.PageHeaderSize
 	fill(0, 8, Header, "", fmt.Sprintf("time stamp of the page: %d", p.Time))
 	fill(8, header, Header, "", fmt.Sprintf("commit: %d bytes can be read", p.Committed))
 	fill(header+p.Committed, header+p.Write, Open, "", "reserved, not readable yet")
+	for i, o := range open {
+		if o.Page == p.ID {
+			ref := openRef(o)
+			end := header + p.Write
+			if i+1 < len(open) && open[i+1].Page == p.ID {
+				end = header + open[i+1].Offset
+			}
+			fill(header+o.Offset, end, Open, ref, fmt.Sprintf("reserved, not readable yet, by event %d of those that are being written", i+1))
+		}
+	}
 	for _, e := range p.Events {
+		if e.Offset >= last || e.Offset+e.Size <= first {
+			continue
+		}
 		ref := fmt.Sprintf("page-%d-%d", p.ID, e.Offset)
 		fill(e.Offset, e.Offset+4, Header, ref, "header of an event: "+e.String())
 		fill(e.Offset+4, e.Offset+e.Size, Data, ref, e.String())
@@ -147,30 +191,35 @@ func ranges(about []Cell) [][]Cell {
 	return rows
 }
 
-// pageBytes are the rows of a page, 16 bytes each, as far as it is written.
-func pageBytes(p pageState) [][]Cell {
-	about := bytesAbout(p)
-	const header = ringbuf.PageHeaderSize
+// rowBytes are how many bytes stand in a row.
+const rowBytes = 16
+
+// pageBytes are the rows of a page from first up to last, 16 bytes each; first begins a row.
+func pageBytes(p pageState, open []ringbuf.OpenEvent, first, last int) [][]Cell {
+	last = min((last+rowBytes-1)/rowBytes*rowBytes, len(p.Bytes))
+	about := bytesAbout(p, open, first, last)
+	const digits = "0123456789abcdef"
 	var rows [][]Cell
-	end := min(len(p.Bytes), header+max(p.Write, p.Committed))
-	for at := 0; at < end; at += 16 {
-		row := []Cell{{Text: fmt.Sprintf("0x%03x", at), Class: Label}}
-		text := ""
-		for i := at; i < min(at+16, len(p.Bytes)); i++ {
-			c := about[i]
-			b := p.Bytes[i]
-			c.Text = fmt.Sprintf("%02x", b)
+	for at := first; at < last; at += rowBytes {
+		row := make([]Cell, 0, rowBytes+2)
+		row = append(row, Cell{Text: fmt.Sprintf("0x%03x", at), Class: Label})
+		var text strings.Builder
+		for i := at; i < min(at+rowBytes, last); i++ {
+			c, b := about[i-first], p.Bytes[i]
+			c.Text = string([]byte{digits[b>>4], digits[b&15]})
 			row = append(row, c)
-			if b >= ' ' && b < 0x7f && i >= header {
-				text += string(rune(b))
-			} else {
-				text += "."
+			if b < ' ' || b >= 0x7f || i < ringbuf.PageHeaderSize {
+				b = '.'
 			}
+			text.WriteByte(b)
 		}
-		rows = append(rows, append(row, Cell{Text: text, Class: Label}))
+		rows = append(rows, append(row, Cell{Text: text.String(), Class: Label}))
 	}
 	return rows
 }
+
+// shownHeaders are how many headers of a page of a moment are drawn.
+const shownHeaders = 40
 
 // bits are the 5 + 27 bits of each header that can be read.
 func (m *Moment) bits() []Section {
@@ -179,8 +228,13 @@ func (m *Moment) bits() []Section {
 		if i == shownPages {
 			break
 		}
+		title := fmt.Sprintf("page %d: offset, time, type_len", p.ID)
+		if n := len(p.Events) - shownHeaders; n > 0 {
+			p.Events = p.Events[n:]
+			title += fmt.Sprintf("; the last %d of %d", shownHeaders, n+shownHeaders)
+		}
 		if rows := pageBits(p); len(rows) > 0 {
-			sections = append(sections, Section{Title: fmt.Sprintf("page %d: offset, time, type_len", p.ID), Rows: rows})
+			sections = append(sections, Section{Title: title, Rows: rows})
 		}
 	}
 	if sections == nil {
@@ -207,6 +261,15 @@ func pageBits(p pageState) [][]Cell {
 	return rows
 }
 
+// BeginsPage reports whether the 16 bytes of head could be the header of a page of that size
+// that holds something. The two highest bits of the commit tell of lost events. No text and no
+// compressed file has zeros where a commit has them.
+func BeginsPage(head []byte, size int) bool {
+	const lost = 3 << 30
+	time, commit := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
+	return time > 0 && time < 1<<63 && commit&^lost > 0 && commit&^lost <= uint64(size-ringbuf.PageHeaderSize)
+}
+
 // PagePicture draws the image of a page that somebody has read: its bytes, and what the
 // header of each event says. A damaged page is drawn up to the damage, which the picture
 // then names.
@@ -223,7 +286,13 @@ func PagePicture(title string, image []byte) Picture {
 		err = r.Err()
 	}
 	p.Write = p.Committed
-	about := bytesAbout(p)
+	about := bytesAbout(p, nil, 0, len(p.Bytes))
+	if r == nil && len(image) >= ringbuf.PageHeaderSize {
+		for i := range 8 {
+			about[i].About = fmt.Sprintf("time stamp of the page: %d", binary.LittleEndian.Uint64(image))
+			about[8+i].About = fmt.Sprintf("commit, which cannot be right: %#x", binary.LittleEndian.Uint64(image[8:]))
+		}
+	}
 	if r != nil {
 		if missed, n, known := r.Missed(); missed {
 			told := "events were lost before this page"
@@ -242,7 +311,7 @@ func PagePicture(title string, image []byte) Picture {
 	if err != nil {
 		pic.Sections = append(pic.Sections, Section{Rows: [][]Cell{sentenceRow(Mark, err.Error())}})
 	}
-	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p)})
+	pic.Sections = append(pic.Sections, Section{Title: "bytes", Rows: pageBytes(p, nil, 0, pageEnd(p))})
 	pic.Sections = append(pic.Sections, Section{Title: "what each byte is", Rows: ranges(about)})
 	if rows := pageBits(p); len(rows) > 0 {
 		pic.Sections = append(pic.Sections, Section{Title: "offset, time, type_len", Rows: rows})
@@ -269,8 +338,9 @@ func (m *Moment) counters() []Section {
 	row := func(name string, v uint64, about string) []Cell {
 		return []Cell{{Text: name, Class: Label, About: about}, {Text: fmt.Sprint(v), About: about}}
 	}
-	stamps := "the two stamps are equal: the time of the last event is known"
+	stamps, class := "the two stamps are equal: the time of the last event is known", Data
 	if m.Ring.BeforeStamp != m.Ring.WriteStamp {
+		class = Open
 		stamps = "the two stamps differ: somebody is between B and D"
 	}
 	read := [][]Cell{}
@@ -290,12 +360,32 @@ func (m *Moment) counters() []Section {
 			row("write_stamp", m.Ring.WriteStamp, "the time of the last event"),
 			row("open events", uint64(len(m.Ring.Open)), "reserved, and not finished"),
 		}},
-		{Rows: [][]Cell{sentenceRow(Mark, stamps)}},
+		{Rows: [][]Cell{sentenceRow(class, stamps)}},
 	}
 	if len(read) > 0 {
 		sections = append(sections, Section{Title: "what the reader has got", Rows: read})
 	}
 	return sections
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// wordClass is how a word of the shadow stack is drawn: where a return goes, what leads to
+// the frame below, or anything else.
+func wordClass(about string) Class {
+	switch {
+	case strings.HasPrefix(about, "return address"):
+		return Data
+	case strings.HasPrefix(about, "bitmap"), strings.HasPrefix(about, "data word"):
+		return Header
+	}
+	return Free
 }
 
 // shownWords are how many words of a shadow stack are drawn.
@@ -308,7 +398,8 @@ func (m *Moment) words() []Section {
 	for i := len(s.Words) - 1; i >= max(0, len(s.Words)-shownWords); i-- {
 		rows = append(rows, []Cell{
 			{Text: fmt.Sprint(i), Class: Label},
-			{Text: fmt.Sprintf("0x%016x", s.Words[i]), Class: Data},
+			{Text: fmt.Sprintf("0x%016x", s.Words[i]), Class: wordClass(s.About[i]), About: s.About[i]},
+			{Text: s.About[i], About: s.About[i]},
 		})
 	}
 	if n := len(s.Words) - shownWords; n > 0 {
@@ -322,7 +413,7 @@ func (m *Moment) words() []Section {
 		calls = strings.Join(s.Calls[:3], " > ") + fmt.Sprintf(" > … %d more … > ", n-4) + s.Calls[n-1]
 	}
 	return []Section{
-		{Title: fmt.Sprintf("%d words, %d frames, %d calls not traced", len(s.Words), s.Depth, s.Overrun), Rows: rows},
+		{Title: fmt.Sprintf("%s, %s, %s not traced", counted(len(s.Words), "word"), counted(s.Depth, "frame"), counted(int(s.Overrun), "call")), Rows: rows},
 		{Title: "calls that have not returned", Rows: [][]Cell{sentenceRow(Mark, calls)}},
 	}
 }

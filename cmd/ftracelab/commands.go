@@ -14,3 +14,13 @@ func subcommands(memory *memoryFlag) []*cobra.Command {
 		manCommand(), explainCommand(),
 	}
 }
+
+// usageArgs makes a mistake in the arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -178,18 +177,17 @@ func (f *labFlags) cmdline() string {
 const runStep = machine.Millisecond
 
 // run lets simulated time pass.
-func (l *lab) run(ctx context.Context, d machine.Time) error { return l.runShown(ctx, d, nil) }
+func (l *lab) run(ctx context.Context, d machine.Time) error {
+	return l.runTold(ctx, d, func(machine.Time) {})
+}
 
-// runShown is run with its progress on a terminal.
-func (l *lab) runShown(ctx context.Context, d machine.Time, p *progress) error {
-	defer p.end()
+// runTold is run that tells from time to time how much of d has passed.
+func (l *lab) runTold(ctx context.Context, d machine.Time, tell func(passed machine.Time)) error {
 	for left := d; left > 0; left -= min(left, runStep) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p.say(func() string {
-			return fmt.Sprintf("%v of %v simulated", time.Duration(d-left).Round(time.Millisecond), time.Duration(d))
-		}, float64(d-left)/float64(d))
+		tell(d - left)
 		l.ft.Run(min(left, runStep))
 	}
 	return nil

@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"ftracelab/capture"
+	"ftracelab/machine"
 	"ftracelab/report"
 	"ftracelab/tracer/record"
 )
@@ -151,4 +154,14 @@ func openCapture(ctx context.Context, stdin io.Reader, path string, opt capture.
 		return capture.OpenReader(countingReader{underContext(ctx, stdin), opt.Read}, "standard input", opt)
 	}
 	return capture.Open(path, opt)
+}
+
+// runShown is run with its progress on a terminal.
+func (l *lab) runShown(ctx context.Context, d machine.Time, p *progress) error {
+	defer p.end()
+	return l.runTold(ctx, d, func(passed machine.Time) {
+		p.say(func() string {
+			return fmt.Sprintf("%v of %v simulated", time.Duration(passed).Round(time.Millisecond), time.Duration(d))
+		}, float64(passed)/float64(d))
+	})
 }

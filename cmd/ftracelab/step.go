@@ -1,3 +1,5 @@
+//go:build !js
+
 package main
 
 import (
@@ -59,7 +61,8 @@ The kinds:
 On a terminal, without --view, --format, --until, --wrote and --steps, step shows the
 whole window: arrow keys walk and scroll, Tab changes the view, i, s, n, r and p make
 something come (and so do a, b, c, z and m), u takes that back, / and f ask for a
-condition, ? lists all keys, q ends and prints the place.`,
+condition, v lists the steps, a click chooses a cell and a second one asks who wrote the
+byte, ? lists all keys, q ends and prints the place.`,
 		Example: `  ftracelab step --list
   ftracelab step overwrite --until overwrite --view ring
   ftracelab step nested --do 6i --at last --view page --format svg
@@ -88,7 +91,7 @@ condition, ? lists all keys, q ends and prints the place.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.list, "list", false, "list the scenarios, with the question that each answers")
 	fl.StringVar(&f.at, "at", "0", "number of the step, or last")
-	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, map, shadow, timeline, hist, command or files; without it, the step and its main view")
+	fl.StringVar(&f.view, "view", "", "step, ring, page, bits, counters, invariants, algorithm, map, shadow, timeline, hist, command or files; without it, the step and its main view")
 	fl.StringVar(&f.format, "format", "text", "text, svg or json")
 	fl.StringVar(&f.place, "url", "", "the place of a step, as step prints it; a whole URL may stand around it")
 	fl.StringVar(&f.do, "do", "", "what comes after which steps, as in 9i.12n")

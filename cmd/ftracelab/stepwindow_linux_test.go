@@ -102,8 +102,20 @@ func TestStepWindow(t *testing.T) {
 		x.becomes(t, 80, 24, "help")
 		x.types(t, "x/nonsense\r")
 		x.becomes(t, 80, 24, "refused")
-		x.types(t, "\x1b[<65;10;10M") // the wheel
+		x.types(t, "\x1b[<65;10;10M\x1b[<65;10;10M") // the wheel
 		x.becomes(t, 80, 24, "wheel")
+		x.types(t, "\x1b[<69;10;10M") // with Shift
+		x.becomes(t, 80, 24, "walked")
+		x.types(t, "\x1b[<0;39;23M\x1b[<0;39;23m") // on the name of the last view
+		x.becomes(t, 80, 24, "algorithm")
+		x.types(t, "\x1b[<0;7;23M\x1b[<0;7;23m") // and on page
+		x.types(t, strings.Repeat("\x1b[<64;10;10M", 9))
+		x.types(t, "\x1b[<0;10;14M\x1b[<0;10;14m") // on a byte
+		x.becomes(t, 80, 24, "byte")
+		x.types(t, "v")
+		x.becomes(t, 80, 24, "list")
+		x.types(t, "\x1b[<0;12;13M\x1b[<0;12;13m") // on a step
+		x.becomes(t, 80, 24, "chosen")
 		if s := newScreen(80, 24).show(x.sent()); !s.mouse || s.colors == 0 {
 			t.Errorf("mouse %v, %d times a color", s.mouse, s.colors)
 		}
@@ -118,7 +130,7 @@ func TestStepWindow(t *testing.T) {
 			t.Error("o does not end the mouse")
 		}
 		x.types(t, "q")
-		x.ends(t, "nested?do=14i&step=28&v=1")
+		x.ends(t, "nested?do=14i&step=25&v=1")
 	})
 	t.Run("wide", func(t *testing.T) {
 		x := startTerminalOf(t, window(132, 40), color, "step", "beside")

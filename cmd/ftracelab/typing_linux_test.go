@@ -192,3 +192,26 @@ func TestSmallTerminals(t *testing.T) {
 		}
 	}
 }
+
+// TestPager: less stops when the terminal is full, goes on by a page or a line, and ends at
+// q; the session goes on. In a pipe it is cat.
+func TestPager(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	x := startTerminalOf(t, unix.Winsize{Col: 40, Row: 6}, []string{"TERM=xterm"}, "shell")
+	x.shows(t, shellPrompt)
+	x.types(t, "seq 101 199 | less\r")
+	x.shows(t, "105\r\n\x1b[7m-- more")
+	x.types(t, " ")
+	x.shows(t, "110\r\n\x1b[7m-- more")
+	x.types(t, "x\r")
+	x.shows(t, "111\r\n\x1b[7m-- more")
+	x.types(t, "q")
+	x.shows(t, shellPrompt)
+	x.enters(t, "echo status $?", "\r\nstatus 0\r\n")
+	x.types(t, "less /proc/kallsyms\r")
+	x.shows(t, "-- more")
+	x.types(t, "\x03")
+	x.shows(t, shellPrompt)
+	x.enters(t, "seq 201 299 | less | tail -1", "\r\n299\r\n")
+	x.leave(t)
+}

@@ -228,6 +228,11 @@ func TestShell(t *testing.T) {
 	typed("echo function_gr\t > current_tr\t\r")
 	typed("sleep .001; head -4 trace\r")
 	w.until(screen + `.includes("# tracer: function_graph")`)
+	typed("less /proc/kallsyms\r")
+	w.until(screen + `.includes("-- more: Space")`)
+	typed(" q")
+	typed("echo paged-$?\r")
+	w.until(screen + `.includes("paged-0")`)
 	typed("while true; do echo x > trace_marker; done\r")
 	w.do(chromedp.Sleep(300 * time.Millisecond))
 	interrupt := func(n int) {
@@ -426,17 +431,7 @@ func TestLabLooks(t *testing.T) {
 				for _, s := range eval[[]string](w, nameless) {
 					t.Errorf("has no name: %s", s)
 				}
-				if *axe != "" {
-					text, err := os.ReadFile(*axe)
-					if err != nil {
-						t.Fatal(err)
-					}
-					eval[any](w, string(text)+"; axe.run().then(r => { window.found = r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')) }); true")
-					w.until("window.found !== undefined")
-					for _, found := range eval[[]string](w, "window.found") {
-						t.Errorf("axe: %.300s", found)
-					}
-				}
+				w.axe()
 				if levels := eval[string](w, `[...document.querySelectorAll("h1,h2,h3,h4")].map(h => h.tagName[1]).join("")`); !strings.HasPrefix(levels, "12") || strings.Contains(levels, "24") {
 					t.Errorf("the headings have the levels %s", levels)
 				}
@@ -445,6 +440,23 @@ func TestLabLooks(t *testing.T) {
 				w.quiet()
 			})
 		}
+	}
+}
+
+// axe applies the rules of axe-core, if its file is given.
+func (w *window) axe() {
+	w.t.Helper()
+	if *axe == "" {
+		return
+	}
+	text, err := os.ReadFile(*axe)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	eval[any](w, string(text)+"; window.found = undefined; axe.run().then(r => { window.found = r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')) }); true")
+	w.until("window.found !== undefined")
+	for _, found := range eval[[]string](w, "window.found") {
+		w.t.Errorf("axe: %.300s", found)
 	}
 }
 

@@ -15,7 +15,7 @@
 //	Before: what was otherwise in older kernels
 //
 // Of an error, the command to try is one that is refused with it; cat error_log comes
-// behind it by itself.
+// behind it by itself, and what was otherwise before there was that file.
 package explain
 
 import (
@@ -79,10 +79,27 @@ func parse(kind, block string) Row {
 			text = append(text, line)
 		}
 	}
-	if r.Text = strings.Join(text, " "); kind == "error" && r.Try != "" {
-		r.Try += "; cat error_log"
+	r.Text = strings.Join(text, " ")
+	if kind == "error" {
+		if r.Try != "" {
+			r.Try += "; cat error_log"
+		}
+		r.Before = beforeErrorLog(r.Kernel)
 	}
 	return r
+}
+
+// beforeErrorLog says how older kernels told of an error, which depends on who finds it.
+func beforeErrorLog(kernel string) string {
+	switch {
+	case strings.Contains(kernel, "trace_events_filter.c"):
+		return "error_log came in 5.2. The event's file filter showed the filter with the error below it, and still does."
+	case strings.Contains(kernel, "trace_events_hist.c"):
+		return "error_log came in 5.2. The last error stood at the end of the event's file hist."
+	case strings.Contains(kernel, "trace_events_synth.c"):
+		return "Older kernels refused the line with its errno alone."
+	}
+	return "error_log came in 5.2. Some errors had a line in the kernel's log, others their errno alone."
 }
 
 // Kinds gives the kinds of rows.

@@ -10,10 +10,34 @@ import (
 
 var kernelPlace = regexp.MustCompile(`^[A-Za-z_0-9]+, [a-z0-9_/]+\.[ch]( \(as patched\))?$`)
 
+// noExample are the rows whose thing cannot be made to show in the lab's shell, and why.
+var noExample = map[string]string{
+	"mark ==========>":            "no function where an interrupt enters can be traced on x86-64",
+	"option userstacktrace_delay": "needs a machine with deferred user stacks",
+
+	"error Too many terms in predicate expression":                 "a guard of the kernel's own count",
+	"error Only 'ip' field is supported for function trace":        "only perf sets that filter",
+	"error No filter found":                                        "an empty text takes the filter away before",
+	"error Too many field variables defined":                       "Too many action params comes first",
+	"error Couldn't find synthetic variable":                       "the kernel has made it just before",
+	"error Not a regular file":                                     "the machine has no files of programs",
+	"error Invalid reference counter offset":                       "the machine has no files of programs",
+	"error Reference counter brace is not closed":                  "the machine has no files of programs",
+	"error Reference counter has wrong suffix":                     "the machine has no files of programs",
+	"error Invalid uprobe offset":                                  "the machine has no files of programs",
+	"error Invalid file offset value":                              "the machine has no files of programs",
+	"error Symbol is not available with uprobe":                    "the machine has no files of programs",
+	"error $arg* failed because the argument list is too long":     "no function has so many arguments",
+	"error Non pointer structure/union argument is not supported.": "no function of the model has such an argument",
+	"error Failed to get BTF type info.":                           "the model's types are whole",
+}
+
+var sentenceEnd = regexp.MustCompile(`[.?!]( |$)`)
+
 // TestRows: each row has a text of whole sentences and the kernel's places, and is
 // found by its name.
 func TestRows(t *testing.T) {
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	for _, r := range All() {
 		id := r.Kind + " " + r.Name
 		if seen[id] {
@@ -23,15 +47,30 @@ func TestRows(t *testing.T) {
 		if !strings.HasSuffix(r.Text, ".") || strings.Count(r.Text, ". ") > 5 {
 			t.Errorf("%s: text %q", id, r.Text)
 		}
+		if n := len(sentenceEnd.FindAllString(r.Text, -1)); n < 2 {
+			t.Errorf("%s: %d sentence: %q", id, n, r.Text)
+		}
+		if without := noExample[id] != ""; without != (r.Try == "") {
+			t.Errorf("%s: the example is %q, and %q says why there is none", id, r.Try, noExample[id])
+		}
+		if r.Kind == "error" && r.Before == "" {
+			t.Errorf("%s: nothing about older kernels", id)
+		}
 		for place := range strings.SplitSeq(r.Kernel, "; ") {
 			if !kernelPlace.MatchString(place) {
 				t.Errorf("%s: kernel %q", id, place)
 			}
 		}
+		used[id] = true
 		for _, word := range append([]string{r.Name, id}, r.Also...) {
 			if !slices.ContainsFunc(Lookup(word), func(x Row) bool { return x.Kind == r.Kind && x.Name == r.Name }) {
 				t.Errorf("%s is not found by %q", id, word)
 			}
+		}
+	}
+	for id := range noExample {
+		if !used[id] {
+			t.Errorf("%s is no row", id)
 		}
 	}
 }

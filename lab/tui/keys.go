@@ -53,7 +53,8 @@ func bindings() []binding {
 		{[]string{"r", "p"}, "r p", "a reader takes an event, a page, as one step", (*Model).choose},
 		{[]string{"c", "z", "m"}, "c z m", "the other CPU goes on, the map is reset, the task moves", (*Model).choose},
 		{[]string{"u"}, "u", "take back what was chosen last", does((*Model).undo)},
-		{[]string{"o"}, "o", "mouse off (to mark text with it) and on; its wheel walks", does(func(m *Model) { m.noMouse = !m.noMouse })},
+		{[]string{"v"}, "v", "the list of all steps", does((*Model).showList)},
+		{[]string{"o"}, "o", "mouse off (to mark text with it) and on: a click chooses a cell, a second one asks who wrote it, and names in the last line but one are views; the wheel scrolls, and with Ctrl, Alt or Shift it walks", does(func(m *Model) { m.noMouse = !m.noMouse })},
 		{[]string{"?"}, "?", "all keys", does(func(m *Model) { m.helps, m.top = true, 0 })},
 		{[]string{"q", "ctrl+c", "esc"}, "q", "end, and print the place", func(*Model, string) tea.Cmd { return tea.Quit }},
 	}
@@ -67,6 +68,29 @@ func (m *Model) press(key string) tea.Cmd {
 	}
 	m.said = key + " does nothing; ? lists all keys"
 	return nil
+}
+
+func (m *Model) showList() { m.lists, m.follows, m.top = true, true, 0 }
+
+// pressInList walks in the list, or leaves it. Keys that have nothing to do with it leave
+// it first.
+func (m *Model) pressInList(key string) tea.Cmd {
+	switch key {
+	case "down", "j":
+		m.by(1)
+		return nil
+	case "up", "k":
+		m.by(-1)
+		return nil
+	}
+	if walks := []string{"pgdown", "pgup", "home", "end", "right", "left"}; slices.Contains(walks, key) {
+		return m.press(key)
+	}
+	m.lists, m.top, m.follows = false, 0, true
+	if leaves := []string{"v", "enter", "esc", "space"}; slices.Contains(leaves, key) {
+		return nil
+	}
+	return m.press(key)
 }
 
 // A question is what a line is typed for.

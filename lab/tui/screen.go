@@ -38,11 +38,15 @@ func (m *Model) screen() string {
 	views := m.views()
 	m.view %= len(views)
 	var all []string
-	if m.helps {
+	switch {
+	case m.helps:
 		all = m.help()
-	} else {
+	case m.lists:
+		all = m.list()
+	default:
 		step := m.lines("step")
 		all = append(append(fold(step[0], m.width, 3), step[1:]...), "")
+		m.drawn.head = len(all)
 		all = append(all, m.lines(views[m.view])[1:]...)
 	}
 	foot := []string{cut(m.bar(views), m.width)}
@@ -57,6 +61,8 @@ func (m *Model) screen() string {
 		foot = append(foot, cut(keys, m.width))
 	}
 	room := max(m.height-len(foot), 0)
+	m.drawn.room = room
+	m.follow()
 	m.top = min(m.top, max(len(all)-room, 0))
 	all = all[m.top:min(m.top+room, len(all))]
 	for len(all) < room {
@@ -86,10 +92,12 @@ func (m *Model) help() []string {
 // bar names the views, the one that is shown in brackets.
 func (m *Model) bar(views []string) string {
 	var s strings.Builder
+	m.drawn.names = nil
 	for i, v := range views {
 		if i == m.view {
 			v = "[" + v + "]"
 		}
+		m.drawn.names = append(m.drawn.names, namedInterval{i, s.Len(), s.Len() + len(v)})
 		s.WriteString(v + " ")
 	}
 	if m.want != nil {
@@ -103,6 +111,10 @@ func (m *Model) lines(view string) []string {
 	p, err := m.run.Moment.Picture(view)
 	if err != nil {
 		return []string{err.Error()}
+	}
+	placed := p.Lines(m.width)
+	if view != "step" {
+		m.drawn.view, m.drawn.marked = placed, firstMark(placed)
 	}
 	m.mark(view, p)
 	var s strings.Builder

@@ -1,7 +1,7 @@
 //go:build !js
 
 // Package tui is the terminal's face of package lab: one step at a time, forwards and
-// backwards, with keys, the mouse wheel, and a window of any size.
+// backwards, with keys, the mouse, and a window of any size.
 //
 // It shows the pictures that lab draws, and computes nothing of its own. Colours
 // follow the classes of the cells; without colours the text says the same.
@@ -28,6 +28,9 @@ type Model struct {
 	asks          *question      // what is being typed
 	typed         string
 	helps         bool // the keys are shown
+	lists         bool // the steps are shown
+	follows       bool // the step has changed, and what is marked may be elsewhere
+	drawn         drawn
 	noMouse       bool
 	cursor        cursor
 	searching     bool
@@ -63,12 +66,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = max(msg.Width, 1), max(msg.Height, 1)
 	case tea.MouseWheelMsg:
-		m.said = ""
-		if msg.Button == tea.MouseWheelUp {
-			m.by(-1)
-		} else {
-			m.by(1)
-		}
+		m.wheel(msg)
+	case tea.MouseClickMsg:
+		return m, m.click(msg)
 	case found:
 		m.searching = false
 		if msg.err != nil {
@@ -89,6 +89,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case m.helps && !slices.Contains([]string{"down", "j", "up", "k", "q", "ctrl+c"}, msg.String()):
 			m.helps, m.top = false, 0
 			return m, nil
+		case m.lists:
+			return m, m.pressInList(msg.String())
 		}
 		return m, m.press(msg.String())
 	}
@@ -107,7 +109,7 @@ func (m *Model) play(p lab.Place) {
 		m.say(err)
 		return
 	}
-	m.run = run
+	m.run, m.follows = run, true
 }
 
 func (m *Model) by(n int) {

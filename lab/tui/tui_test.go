@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -62,6 +63,8 @@ func TestScreens(t *testing.T) {
 		"wide":      {"overwrite?step=last", 132, 40, []string{"tab"}},
 		"tiny":      {"overwrite?step=20", 20, 5, []string{"down", "down"}},
 		"shadow":    {"shadow?step=2", 80, 24, nil},
+		"algorithm": {"nested?do=7i&step=14", 80, 24, []string{"tab", "tab", "tab", "tab", "tab", "right"}},
+		"list":      {"nested?do=7i&step=14", 80, 24, []string{"v", "down"}},
 	} {
 		m := start(t, c.place, c.width, c.height)
 		press(m, c.keys...)
@@ -109,7 +112,7 @@ func TestKeys(t *testing.T) {
 	if m.said != "nothing was chosen" {
 		t.Error(m.said)
 	}
-	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown, Mod: tea.ModCtrl})
 	if got := m.Place().Step; got != 1 {
 		t.Errorf("the wheel leads to step %d", got)
 	}
@@ -166,5 +169,68 @@ func TestCursor(t *testing.T) {
 	press(m, "F")
 	if m.said != "F does nothing; ? lists all keys" {
 		t.Error(m.said)
+	}
+}
+
+// place is where a text stands on the screen.
+func place(t *testing.T, m *Model, text string) (x, y int) {
+	t.Helper()
+	for y, line := range strings.Split(plain(m), "\n") {
+		if at := strings.Index(line, text); at >= 0 {
+			return utf8.RuneCountInString(line[:at]), y
+		}
+	}
+	t.Fatalf("%q is not on the screen\n%s", text, plain(m))
+	return 0, 0
+}
+
+func clickOn(t *testing.T, m *Model, text string) {
+	t.Helper()
+	x, y := place(t, m, text)
+	m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+	plain(m)
+}
+
+// A click chooses the cell under it, in a window that is scrolled as well; a second click
+// on a byte leads to the step that wrote it. The names of the views and the lines of the
+// list lead there. The wheel scrolls.
+func TestMouse(t *testing.T) {
+	m := start(t, "nested?do=14i&step=last", 80, 12)
+	plain(m)
+	clickOn(t, m, "page bits")
+	if m.shown() != "page" {
+		t.Fatalf("the view is %s", m.shown())
+	}
+	for range 3 {
+		m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+		plain(m)
+	}
+	if m.top < 6 || m.Place().Step != 34 {
+		t.Errorf("the wheel leads to line %d of step %d", m.top, m.Place().Step)
+	}
+	clickOn(t, m, "69 72 71")
+	if c := m.cell(); c.At != "1:36" || c.Text != "69" {
+		t.Errorf("the click chooses %+v\n%s", c, plain(m))
+	}
+	clickOn(t, m, "69 72 71")
+	if s := m.run.Moment.Step; s.Who != "irq" || s.What != `has filled it with "irq!"` {
+		t.Errorf("the second click leads to %s: %s; %s", s.Who, s.What, m.said)
+	}
+	m.Update(tea.MouseClickMsg{X: 79, Y: 0, Button: tea.MouseLeft})
+	press(m, "v")
+	clickOn(t, m, "task     point E")
+	if s := m.run.Moment.Step; m.lists || s.What != "point E" {
+		t.Errorf("the list leads to %s: %s", s.Who, s.What)
+	}
+	press(m, "?")
+	m.Update(tea.MouseClickMsg{X: 2, Y: 2, Button: tea.MouseLeft})
+	if m.helps {
+		t.Error("a click does not end the help")
+	}
+	for y := range 20 { // anywhere
+		for x := range 90 {
+			m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+			plain(m)
+		}
 	}
 }

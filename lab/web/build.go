@@ -11,12 +11,17 @@ import (
 	"strings"
 )
 
-// sources are the packages of the programs.
-var sources = []struct{ name, of string }{
-	{"step.wasm", "ftracelab/lab/web/stepper"},
-	{"machine.wasm", "ftracelab/cmd/ftracelab"},
-	{"estimate.wasm", "ftracelab/lab/web/estimator"},
-	{"timeline.wasm", "ftracelab/lab/web/plotter"},
+// sources are the packages of the programs. In the largest one, functions are not put into
+// their callers, which makes it smaller by a tenth; the others are faster with it, by half
+// or more.
+var sources = []struct {
+	name, of string
+	small    bool
+}{
+	{"step.wasm", "ftracelab/lab/web/stepper", false},
+	{"machine.wasm", "ftracelab/cmd/ftracelab", true},
+	{"estimate.wasm", "ftracelab/lab/web/estimator", false},
+	{"timeline.wasm", "ftracelab/lab/web/plotter", false},
 }
 
 // Build makes the programs of the page in dir with the go command, from the source tree
@@ -25,7 +30,7 @@ var sources = []struct{ name, of string }{
 func Build(ctx context.Context, dir string) error {
 	for _, p := range sources {
 		to := filepath.Join(dir, p.name)
-		if err := compile(ctx, to, p.of); err != nil {
+		if err := compile(ctx, to, p.of, p.small); err != nil {
 			return err
 		}
 		if err := pack(to); err != nil {
@@ -50,10 +55,13 @@ func Build(ctx context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, "wasm_exec.js"), glue, 0o644)
 }
 
-// compile builds a program for js/wasm. Functions are not put into their callers, which
-// makes it smaller by a tenth.
-func compile(ctx context.Context, to, of string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-gcflags=all=-l", "-o", to, of)
+// compile builds a program for js/wasm, as small as it can be or faster.
+func compile(ctx context.Context, to, of string, small bool) error {
+	flags := "-gcflags=all="
+	if small {
+		flags += "-l"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", flags, "-o", to, of)
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=", "CGO_ENABLED=0", "GOWASM=satconv,signext")
 	var said bytes.Buffer
 	cmd.Stderr = &said

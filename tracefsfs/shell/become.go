@@ -94,17 +94,6 @@ type alarm struct {
 	ring func()
 }
 
-// pager is less and more: the lab does not stop between pages.
-func pager(c *call) int {
-	var names []string
-	for _, arg := range c.Args {
-		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
-			names = append(names, arg)
-		}
-	}
-	return c.onward(append([]string{"cat"}, names...))
-}
-
 // sysctl reads and writes files below /proc/sys.
 func sysctl(c *call) int {
 	values, write, quiet := false, false, false

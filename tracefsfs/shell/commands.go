@@ -48,7 +48,7 @@ func commands() []command {
 		{"jobs", "jobs: what runs in the background, and what has ended there", jobsCommand},
 		{"kill", "kill $! | %n: ends a background job", kill},
 		{"ls", "ls [-ladR1] [path…]", ls},
-		{"less", "less [file…]: cat, for the lab does not stop between pages", pager},
+		{"less", "less [file…]: a page at a time on a terminal: Space, Enter, q", pager},
 		{"lsmod", "lsmod: the modules loaded", lsmod},
 		{"lookup", "", lookup},
 		{worker, "matrix_mul [seconds]: computes, as ./matrix_mul too: a task that keeps a CPU busy", work},

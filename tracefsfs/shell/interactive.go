@@ -46,6 +46,8 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 	sh.history = newHistory(sh.cfg.History, sh.cfg.Keep)
 	s := session{sh: sh, runner: runner, in: in, terminal: screen, keys: &keys{in: screen}}
 	s.newLine()
+	sh.session = &s
+	defer func() { sh.session = nil }()
 	defer sh.descriptors.closeAll()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -119,6 +119,7 @@ type Shell struct {
 	functions map[string]bool // every name a script defined as a function
 	random    *rand.Rand
 	history   *history // of Interactive; nil without a terminal
+	session   *session // that of Interactive; nil: there is none
 }
 
 // New makes a shell.

@@ -62,6 +62,33 @@ function hue(pid) {
   return (pid * 137.508) % 360;
 }
 
+// barColor is the colour of a task's events, kept because each column of a plot asks for one.
+const colors = new Map();
+function barColor(pid, dark) {
+  const key = dark ? -pid - 1 : pid;
+  let c = colors.get(key);
+  if (!c) colors.set(key, c = `hsl(${hue(pid)} 65% ${dark ? 65 : 38}%)`);
+  return c;
+}
+
+// after is lower for a place that is mostly near: it goes from a place in growing steps first.
+function after(time, list, value, from) {
+  let by = 1;
+  let at = from;
+  while (at < list.length && time[list[at]] < value) {
+    from = at + 1;
+    at += by;
+    by *= 2;
+  }
+  let to = Math.min(at, list.length);
+  while (from < to) {
+    const mid = (from + to) >>> 1;
+    if (time[list[mid]] < value) from = mid + 1;
+    else to = mid;
+  }
+  return from;
+}
+
 class Timeline {
   constructor(element, d) {
     Object.assign(this, d);
@@ -313,18 +340,32 @@ class Timeline {
     this.draw();
   }
 
+  // draw draws the plots with the next frame, however often it is called until then.
   draw() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      this.paint();
+    });
+  }
+
+  paint() {
     performance.mark("draw");
     const plots = [...this.cpus ?? [], ...this.tasks];
     const height = 24 + plots.length * rowHeight;
     const scale = devicePixelRatio || 1;
-    this.canvas.style.height = `${height}px`;
-    this.canvas.width = this.canvas.clientWidth * scale;
-    this.canvas.height = height * scale;
+    const wide = Math.round(this.canvas.clientWidth * scale);
+    const high = Math.round(height * scale);
+    if (this.canvas.width !== wide || this.canvas.height !== high) { // which takes new memory
+      this.canvas.style.height = `${height}px`;
+      this.canvas.width = wide;
+      this.canvas.height = high;
+    }
     const c = this.canvas.getContext("2d");
     const style = getComputedStyle(this.canvas);
-    const color = (name) => style.getPropertyValue(name).trim() || "#888";
-    c.scale(scale, scale);
+    const known = {};
+    const color = (name) => known[name] ??= style.getPropertyValue(name).trim() || "#888";
+    c.setTransform(scale, 0, 0, scale, 0, 0);
+    c.clearRect(0, 0, this.canvas.width, this.canvas.height);
     c.font = "12px monospace";
     c.textBaseline = "middle";
     c.fillStyle = color("--muted");
@@ -391,17 +432,18 @@ class Timeline {
     // One bar for each column of pixels that has events: as high as there are many of them.
     const times = (i) => this.time[p.list[i]];
     let k = lower(p.list, this.from, times);
-    for (let x = 0; x < this.width && k < p.list.length; x++) {
-      const next = lower(p.list, this.from + (x + 1) / this.width * (this.to - this.from), times, k);
+    const width = this.width; // which asks for the layout
+    for (let x = 0; x < width && k < p.list.length; x++) {
+      const next = after(this.time, p.list, this.from + (x + 1) / width * (this.to - this.from), k);
       if (next > k) {
         const many = Math.min(1, 0.35 + Math.log2(next - k) / 10);
         const h = (rowHeight - 8) * many;
-        c.fillStyle = `hsl(${hue(this.pid[p.list[k]])} 65% ${this.dark.matches ? 65 : 38}%)`;
+        c.fillStyle = barColor(this.pid[p.list[k]], this.dark.matches);
         c.fillRect(left + x, y + rowHeight - 5 - h, 1, h);
         k = next;
       } else {
         // Nothing here: go on at the column of the next event.
-        x = Math.max(x, Math.ceil((times(k) - this.from) / (this.to - this.from) * this.width) - 2);
+        x = Math.max(x, Math.ceil((times(k) - this.from) / (this.to - this.from) * width) - 2);
       }
     }
   }
