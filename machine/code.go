@@ -82,7 +82,10 @@ type Kernel struct {
 	Happenings []Happening
 	Pieces     []Piece
 	Workload   Workload
-	Pace       *Pace // nil: the code always takes the same time
+	// Load says what lies in memory when t begins the program filename, which is called comm
+	// (load_elf_binary). nil: nothing does.
+	Load func(t *Task, comm, filename string) Program
+	Pace *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
 	// interrupt. It limits the number of different kernel stacks: an interrupt at a new
 	// place in kernel code makes as many new stacks as its handler has functions.

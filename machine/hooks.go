@@ -63,6 +63,11 @@ type Hooks struct {
 	//
 	// Kernel: do_exit, kernel/exit.c, before exit_mm.
 	Exiting func(c *CPU)
+	// Executing runs when the current task is about to begin another program. It still has
+	// the memory and the registers of the old one.
+	//
+	// Kernel: begin_new_exec, fs/exec.c, before exec_mmap.
+	Executing func(c *CPU)
 	// Exit runs when a task has left its CPU for good.
 	Exit func(t *Task)
 }

@@ -114,6 +114,22 @@ type UserMemory interface {
 	Load(addr uint64) (word uint64, ok bool)
 }
 
+// ForkedMemory is memory of which a child gets a copy. A child of a task with another
+// memory has none.
+type ForkedMemory interface {
+	UserMemory
+	// Fork returns a copy that shares nothing with the memory.
+	Fork() UserMemory
+}
+
+// Program is what lies in a task's memory when it begins a program, and its registers.
+type Program struct {
+	Memory UserMemory
+	Maps   []Mapping // sorted by address
+	User   UserRegs
+	Compat bool
+}
+
 // Mapping is a part of a task's address space (one line of /proc/PID/maps).
 type Mapping struct {
 	Start, End, Offset uint64

@@ -36,7 +36,7 @@ func (ft *Ftrace) setHooks() {
 		h.User = ft.runsUser
 	}
 	if ft.unwind != nil {
-		h.UserExit, h.Exiting = ft.userExit, ft.exiting
+		h.UserExit, h.Executing, h.Exiting = ft.userExit, ft.executing, ft.exiting
 	}
 }
 
@@ -114,6 +114,14 @@ func (ft *Ftrace) taskExit(t *machine.Task) {
 func (ft *Ftrace) exiting(c *machine.CPU) {
 	if d := ft.data(c.Current); d.unwind != nil {
 		ft.unwind.Exit(d.unwind)
+	}
+}
+
+// executing runs when c's task begins another program: it has the old one's address space
+// for the last time.
+func (ft *Ftrace) executing(c *machine.CPU) {
+	if d := ft.data(c.Current); d.unwind != nil {
+		ft.unwind.Exec(d.unwind)
 	}
 }
 

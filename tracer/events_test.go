@@ -378,9 +378,6 @@ func TestInodeCache(t *testing.T) {
 				}
 				task := l.m.Task(int(common.PID))
 				for n, at := range s.Stack {
-					if at == 0 {
-						continue // a child that has not been in user space yet
-					}
 					f := file{s.Inodes[n], s.Dev[n]}
 					m := slices.IndexFunc(task.Maps, func(m machine.Mapping) bool {
 						return f == file{m.Inode, m.Dev} && at >= m.Offset && at-m.Offset < m.End-m.Start

@@ -336,6 +336,17 @@ func (d *Deferred) walk(t *Task) {
 	t.mask |= usedBit
 }
 
+// Exec handles the begin of another program, before the old one's memory is gone: a stack
+// that was asked for is delivered, and the stay has another cookie from here on.
+//
+// Departure: the kernel does not do this. It walks the stack at the end of the stay, when the
+// memory and the registers are those of the new program; see [Config.ExecLate].
+func (d *Deferred) Exec(t *Task) {
+	if !d.cfg.ExecLate {
+		d.ReturnToUser(t)
+	}
+}
+
 // Exit handles the exit of a task: a stack that was asked for is delivered
 // while there still is one, later requests are refused, and t is forgotten.
 //
