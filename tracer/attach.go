@@ -7,6 +7,7 @@ import (
 	"ftracelab/machine"
 	"ftracelab/tracer/option"
 	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // setHooks sets the machine's hooks to what the instances want now. A hook that
@@ -143,6 +144,7 @@ type taskData struct {
 	graphIRQ bool
 	rethooks rethook.Task
 	unwind   *unwind.Task // in a kernel with deferred unwinding
+	walks    user.Walks   // of its stack at events
 }
 
 func (ft *Ftrace) shadowStack(t *machine.Task) *fgraph.Stack {

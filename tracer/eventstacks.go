@@ -60,7 +60,9 @@ func (tr *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.
 func (tr *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
 	tr.stack.IPs = tr.stack.IPs[:0]
 	if !c.Current.Kernel {
-		tr.stack.IPs, _ = tr.walker.Walk(tr.stack.IPs, user.Regs{UserRegs: c.Current.User}, c.Current.Memory, userStackFrames)
+		var why user.Stop
+		tr.stack.IPs, why = tr.walker.Walk(tr.stack.IPs, user.Regs{UserRegs: c.Current.User}, c.Current.Memory, userStackFrames)
+		tr.ft.data(c.Current).walks.Add(len(tr.stack.IPs), why)
 	}
 	tr.stack.Common, tr.stack.TGID = h, uint32(c.Current.TGID)
 	_, _ = w.WriteUserStack(c.ID, ctx, &tr.stack)

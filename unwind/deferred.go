@@ -63,9 +63,7 @@ type Task struct {
 	queued    bool // the walk is queued
 	leaving   bool // what belongs to the stay is being reset
 	cache     []uint64
-	walks     int
-	stop      user.Stop // why the last walk ended
-	depth     int       // how many addresses it found
+	walks     user.Walks
 }
 
 // NewDeferred returns the state of a machine.
@@ -330,9 +328,9 @@ func (d *Deferred) walk(t *Task) {
 	if t.Machine.Compat {
 		walker = &compatWalker
 	}
-	t.cache, t.stop = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
-	t.walks++
-	t.depth = len(t.cache)
+	var why user.Stop
+	t.cache, why = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
+	t.walks.Add(len(t.cache), why)
 	t.mask |= usedBit
 }
 

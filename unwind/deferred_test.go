@@ -85,8 +85,8 @@ func TestRequest(t *testing.T) {
 		t.Errorf("cookies %#x and %#x in one stay", first, c)
 	}
 	d.ReturnToUser(task)
-	if len(a.got) != 1 || len(b.got) != 1 || a.ips != 3 || task.walks != 1 {
-		t.Errorf("%d and %d callbacks, %d entries, %d walks", len(a.got), len(b.got), a.ips, task.walks)
+	if len(a.got) != 1 || len(b.got) != 1 || a.ips != 3 || task.walks.Total() != 1 {
+		t.Errorf("%d and %d callbacks, %d entries, %d walks", len(a.got), len(b.got), a.ips, task.walks.Total())
 	}
 	if c := ask(a, Queued); c == first {
 		t.Error("the same cookie in the next stay")
@@ -113,8 +113,8 @@ func TestLateRequest(t *testing.T) {
 	}
 	_, cookie, _ := d.Request(task, 0, a)
 	d.ReturnToUser(task)
-	if len(b.got) != 1 || b.got[0] != cookie || task.walks != 1 || b.ips != 3 {
-		t.Errorf("got %x after %d walks", b.got, task.walks)
+	if len(b.got) != 1 || b.got[0] != cookie || task.walks.Total() != 1 || b.ips != 3 {
+		t.Errorf("got %x after %d walks", b.got, task.walks.Total())
 	}
 }
 
@@ -414,8 +414,8 @@ func TestStateSaysWhyTheWalkStopped(t *testing.T) {
 		task *Task
 		want string
 	}{
-		{whole, "mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 3 addresses, frame pointer below the stack pointer\n"},
-		{torn, "mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 2 addresses, fault\n"},
+		{whole, "mask 0x0, completed 0x0, cookie 0, walk not queued; 1 walk: 1 outermost frame; the last one: 3 addresses, outermost frame\n"},
+		{torn, "mask 0x0, completed 0x0, cookie 0, walk not queued; 1 walk: 1 fault; the last one: 2 addresses, fault\n"},
 	} {
 		if got, want := string(c.task.AppendState(nil)), "mask 0x0, completed 0x0, cookie 0, walk not queued\n"; got != want {
 			t.Errorf("before: %q, want %q", got, want)

@@ -220,7 +220,7 @@ func (st *stage) end() {
 		}
 		a.asked, a.queued, a.called = 0, 0, 0
 	}
-	if st.task.walks > st.stay {
-		st.fail("%d walks", st.task.walks)
+	if st.task.walks.Total() > st.stay {
+		st.fail("%d walks", st.task.walks.Total())
 	}
 }
