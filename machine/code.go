@@ -139,6 +139,7 @@ const (
 	KernelWork StayKind = iota // a kernel thread or the idle loop, which do not come from user space
 	Syscall
 	PageFault
+	Breakpoint // an int3 that a uprobe has put there
 )
 
 // Stay is one stay in the kernel: when it begins, why, and what it executes.

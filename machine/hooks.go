@@ -45,6 +45,11 @@ type Hooks struct {
 	// where it goes on. If Task.Starts is set, that tells it instead, and the hook then
 	// clears it.
 	User func(c *CPU)
+	// Probed says whether there is a probe at an offset in a file. A workload that executes
+	// programs instruction by instruction asks it; nil: there is no probe.
+	Probed func(file, offset uint64) bool
+	// Breakpoint runs when the current task has come to such a place (handle_swbp).
+	Breakpoint func(c *CPU, at Place)
 	// Switch runs where sched_switch is reported: c is about to change tasks, and Current
 	// is still prev.
 	Switch func(c *CPU, prev, next *Task)

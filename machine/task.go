@@ -20,6 +20,7 @@ type Task struct {
 	Memory    UserMemory
 	Maps      []Mapping // what is mapped, sorted by address
 	Starts    []Place   // after an exec: the places that the new program passes when it starts, in that order
+	Stepped   bool      // its program is executed instruction by instruction, see Hooks.Probed
 	Private   any       // the tracer's data for the task (the shadow stack)
 	Data      any       // the workload's data for the task
 
@@ -166,6 +167,7 @@ type Place struct {
 	File   uint64 // inode
 	Offset uint64 // in the file
 	Addr   uint64
+	Insn   [4]byte // how its instruction begins; 0: that is not known
 }
 
 // activation is kernel code in progress, for a task or for an interrupt that came while

@@ -32,9 +32,9 @@ func (ft *Ftrace) setHooks() {
 			hook(h)
 		}
 	}
-	h.User = nil
+	h.User, h.Probed, h.Breakpoint = nil, nil, nil
 	if ft.dyn.ListenUsers() {
-		h.User = ft.runsUser
+		h.User, h.Probed, h.Breakpoint = ft.runsUser, ft.dyn.Probed, ft.dyn.Breakpoint
 	}
 	if ft.unwind != nil {
 		h.UserExit, h.Executing, h.Exiting = ft.userExit, ft.executing, ft.exiting
