@@ -2,6 +2,7 @@ package tracer_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ftracelab/machine"
@@ -114,5 +115,24 @@ func TestLateStacksOfExecs(t *testing.T) {
 	}
 	if len(stays) < 5 {
 		t.Errorf("%d execs", len(stays))
+	}
+}
+
+// Probes on events, filters and histograms see inode_cache, although no tracepoint of the
+// machine fires it.
+func TestInodeCacheIsSeen(t *testing.T) {
+	l := newLab(t, tracer.Config{BufferSizeKB: 4000, DeferredUnwind: true})
+	l.write("options/userstacktrace_delay", "1")
+	l.write("dynamic_events", "e:files inode_cache.inode_cache ino=$inode")
+	l.write("events/eprobes/files/enable", "1")
+	l.write("events/inode_cache/inode_cache/trigger", "hist:keys=inode if inode == 900")
+	l.write("set_event", "raw_syscalls eprobes")
+	l.ft.Run(20 * machine.Millisecond)
+	l.write("tracing_on", "0")
+	if text := l.read("trace"); !strings.Contains(text, "files: (inode_cache.inode_cache) ino=0x384\n") {
+		t.Errorf("no hit of the probe: %.500s", text)
+	}
+	if text := l.read("events/inode_cache/inode_cache/hist"); !strings.Contains(text, "{ inode:        900 } hitcount:          1\n") || !strings.Contains(text, "Entries: 1\n") {
+		t.Errorf("the histogram: %s", text)
 	}
 }
