@@ -123,6 +123,13 @@ type ForkedMemory interface {
 	Fork() UserMemory
 }
 
+// PagedMemory is memory of which parts may be swapped out; Load fails there.
+type PagedMemory interface {
+	UserMemory
+	// PageIn brings all parts back, as a task that may wait for them can.
+	PageIn()
+}
+
 // Program is what lies in a task's memory when it begins a program, and its registers.
 type Program struct {
 	Memory UserMemory

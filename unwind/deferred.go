@@ -314,7 +314,10 @@ func (d *Deferred) process(t *Task) {
 	}
 }
 
-// walk fills the cache of this stay.
+// walk fills the cache of this stay. The task may wait here, so that what is swapped out comes
+// back.
+//
+// Departure: it comes back all at once, without a page fault of the kernel and in no time.
 //
 // Kernel: unwind_user_faultable.
 func (d *Deferred) walk(t *Task) {
@@ -327,6 +330,9 @@ func (d *Deferred) walk(t *Task) {
 	}
 	if t.Machine.Compat {
 		walker = &compatWalker
+	}
+	if memory, ok := t.Machine.Memory.(machine.PagedMemory); ok {
+		memory.PageIn()
 	}
 	var why user.Stop
 	t.cache, why = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)

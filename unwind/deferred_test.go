@@ -10,6 +10,7 @@ import (
 
 	"ftracelab/machine"
 	"ftracelab/unwind/cookie"
+	"ftracelab/unwind/user"
 
 	"pgregory.net/rapid"
 )
@@ -427,5 +428,39 @@ func TestStateSaysWhyTheWalkStopped(t *testing.T) {
 		if got := string(c.task.AppendState(nil)); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// swapped is a stack that has to be paged in before it can be read.
+type swapped struct {
+	words
+	out bool
+}
+
+func (s *swapped) Load(addr uint64) (uint64, bool) {
+	if s.out {
+		return 0, false
+	}
+	return s.words.Load(addr)
+}
+
+func (s *swapped) PageIn() { s.out = false }
+
+// A stack that is swapped out can be walked later, on the way back to user space, and not
+// where the event happens.
+func TestSwappedOut(t *testing.T) {
+	d := NewDeferred(Config{CPUs: 1})
+	tr, task := newTracer(t, d), d.NewTask(userTask(1))
+	memory := &swapped{task.Machine.Memory.(words), true}
+	task.Machine.Memory = memory
+	if _, _, err := d.Request(task, 0, &tr.Work); err != nil {
+		t.Fatal(err)
+	}
+	var w user.Walker
+	if got, stop := w.Walk(nil, user.Regs{UserRegs: task.Machine.User}, memory, 10); len(got) != 1 || stop != user.Fault {
+		t.Errorf("at the event: %x, %v", got, stop)
+	}
+	if d.ReturnToUser(task); tr.ips != 3 {
+		t.Errorf("later: %d addresses", tr.ips)
 	}
 }

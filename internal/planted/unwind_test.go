@@ -38,6 +38,11 @@ var unwindBugs = []bug{
 		"machine", "TestUserSpaceOfForkAndExec",
 	},
 	{
+		"a walk that comes later does not wait for pages", "unwind/deferred.go",
+		"\t\tmemory.PageIn()\n", "\t\t_ = memory\n",
+		"unwind", "TestSwappedOut",
+	},
+	{
 		"a task that exits gets a cookie", "unwind/deferred.go",
 		"t.Machine.Kernel || t.Exiting || t.leaving", "t.Machine.Kernel || t.leaving",
 		"unwind", "TestDeferredModel",

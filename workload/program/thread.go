@@ -53,11 +53,15 @@ func (im *Image) NewThread(size int) *Thread {
 	return t
 }
 
+// aboveStack is what lies above the stack of a program when it begins: its arguments and
+// environment. The first frames are on the page where that ends, and the others on the next.
+const aboveStack = 0x1000 - 0x40
+
 // Start begins the program again: at its entry point or, if a C library is part of it,
 // in main.
 func (t *Thread) Start() {
 	clear(t.stack)
-	t.regs, t.calls, t.lib = [17]uint64{rsp: t.im.stackTop - 0x100}, t.calls[:0], ""
+	t.regs, t.calls, t.lib = [17]uint64{rsp: t.im.stackTop - aboveStack}, t.calls[:0], ""
 	t.linking, t.kernel, t.away = "", false, 0
 	if t.im.dynamic || t.im.bare {
 		t.regs[rip] = t.im.entry
@@ -130,7 +134,10 @@ func (t *Thread) Syscall() (nr int64, ok bool) {
 	return nr, true
 }
 
-// Away takes pages of the stack away, until the next Step: the n-th page above the stack
+// PageIn implements machine.PagedMemory.
+func (t *Thread) PageIn() { t.away = 0 }
+
+// Away takes pages of the stack away, until the next Step or PageIn: the n-th page above the stack
 // pointer and those behind it cannot be read, as if they had been swapped out. n counts
 // from 1, so that the page that is in use stays.
 func (t *Thread) Away(n int) { t.away = (t.regs[rsp] + 4096*uint64(n)) &^ 4095 }
