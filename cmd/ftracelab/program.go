@@ -41,16 +41,21 @@ var userStacks = map[string][]user.Method{
 	"eh_frame":    {user.EhFrame},
 }
 
-func (f *programFlags) configure(cfg *tracer.Config) error {
+func (f *programFlags) configure(cfg *tracer.Config) (err error) {
+	cfg.UserStacks, err = f.methods()
+	return err
+}
+
+// methods are the methods that --user-stacks names.
+func (f *programFlags) methods() ([]user.Method, error) {
 	if f.stacks == "" { // the zero value of the flags is fp
-		return nil
+		return nil, nil
 	}
 	methods, ok := userStacks[f.stacks]
 	if !ok {
-		return usageError{fmt.Errorf("--user-stacks %s: want %s", f.stacks, strings.Join(slices.Sorted(maps.Keys(userStacks)), ", "))}
+		return nil, usageError{fmt.Errorf("--user-stacks %s: want %s", f.stacks, strings.Join(slices.Sorted(maps.Keys(userStacks)), ", "))}
 	}
-	cfg.UserStacks = methods
-	return nil
+	return methods, nil
 }
 
 // start adds the processes. What a file lacks for the way in which stacks are walked is said
