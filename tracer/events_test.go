@@ -338,6 +338,7 @@ func TestDeferredStacksOfExitingTasks(t *testing.T) {
 			t.Errorf("task %d left without its stack", pid)
 		}
 	}
+	t.Logf("%d tasks exited, %d of them delivered a stack then", len(exited), delivered)
 	if len(exited) < 5 || delivered != len(exited) {
 		t.Errorf("%d of %d tasks delivered a stack when they exited", delivered, len(exited))
 	}

@@ -317,7 +317,8 @@ func (d *Deferred) process(t *Task) {
 // walk fills the cache of this stay. The task may wait here, so that what is swapped out comes
 // back.
 //
-// Departure: it comes back all at once, without a page fault of the kernel and in no time.
+// Departure: all that is swapped out comes back at once, without a page fault of the kernel and
+// in no time.
 //
 // Kernel: unwind_user_faultable.
 func (d *Deferred) walk(t *Task) {

@@ -65,7 +65,7 @@ func newChain(r *rand.Rand) []uint64 {
 // begin gives a process the program comm, which is about to begin in the dynamic linker. On
 // the stack there are the number of its arguments, and its name as the only one.
 //
-// Departure: there are no environment and no auxiliary vector.
+// Departure: a program that begins has no environment and no auxiliary vector.
 //
 // Kernel: load_elf_binary and create_elf_tables, fs/binfmt_elf.c.
 func (w *mix) begin(_ *machine.Task, comm, _ string) machine.Program {

@@ -30,7 +30,8 @@ type ProgramConfig struct {
 //
 // A 32-bit program makes the system calls of i386, with their numbers.
 //
-// Departure: the kernel functions that they execute are those of the same calls of x86-64.
+// Departure: the kernel functions that the calls of a 32-bit program execute are those of the
+// same calls of x86-64.
 //
 // Departure: what the program computes is not followed, so chance decides at its branches. The
 // arguments and results of its system calls are not those of a real run.
