@@ -82,7 +82,10 @@ type Kernel struct {
 	Happenings []Happening
 	Pieces     []Piece
 	Workload   Workload
-	Pace       *Pace // nil: the code always takes the same time
+	// Load says what lies in memory when t begins the program filename, which is called comm
+	// (load_elf_binary). nil: nothing does.
+	Load func(t *Task, comm, filename string) Program
+	Pace *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
 	// interrupt. It limits the number of different kernel stacks: an interrupt at a new
 	// place in kernel code makes as many new stacks as its handler has functions.
@@ -136,6 +139,7 @@ const (
 	KernelWork StayKind = iota // a kernel thread or the idle loop, which do not come from user space
 	Syscall
 	PageFault
+	Breakpoint // an int3 that a uprobe has put there
 )
 
 // Stay is one stay in the kernel: when it begins, why, and what it executes.

@@ -45,6 +45,11 @@ type Hooks struct {
 	// where it goes on. If Task.Starts is set, that tells it instead, and the hook then
 	// clears it.
 	User func(c *CPU)
+	// Probed says whether there is a probe at an offset in a file. A workload that executes
+	// programs instruction by instruction asks it; nil: there is no probe.
+	Probed func(file, offset uint64) bool
+	// Breakpoint runs when the current task has come to such a place (handle_swbp).
+	Breakpoint func(c *CPU, at Place)
 	// Switch runs where sched_switch is reported: c is about to change tasks, and Current
 	// is still prev.
 	Switch func(c *CPU, prev, next *Task)
@@ -63,6 +68,11 @@ type Hooks struct {
 	//
 	// Kernel: do_exit, kernel/exit.c, before exit_mm.
 	Exiting func(c *CPU)
+	// Executing runs when the current task is about to begin another program. It still has
+	// the memory and the registers of the old one.
+	//
+	// Kernel: begin_new_exec, fs/exec.c, before exec_mmap.
+	Executing func(c *CPU)
 	// Exit runs when a task has left its CPU for good.
 	Exit func(t *Task)
 }

@@ -186,3 +186,64 @@ func TestTailCall(t *testing.T) {
 		t.Errorf("%d returns, want 2", returns)
 	}
 }
+
+// page is memory of one word.
+type page struct{ addr, word uint64 }
+
+func (p *page) Load(addr uint64) (uint64, bool) { return p.word, addr == p.addr }
+
+func (p *page) Fork() UserMemory {
+	c := *p
+	return &c
+}
+
+// TestUserSpaceOfForkAndExec: a child has its parent's registers, mappings and a copy of its
+// memory. When the new name of a task that begins another program is reported, the memory is the new
+// program's and the registers are the old one's; when sched_process_exec comes, all is new.
+func TestUserSpaceOfForkAndExec(t *testing.T) {
+	m, _ := family(t)
+	parent := m.Task(10)
+	memory, maps, at := &page{0x7000, 42}, []Mapping{{Start: 0x1000, End: 0x2000, Path: "/bin/old"}}, UserRegs{IP: 0x1234, SP: 0x7000}
+	parent.Memory, parent.Maps, parent.Compat = memory, maps, true
+	next := Program{Memory: &page{0x8000, 1}, Maps: []Mapping{{Start: 0x4000, End: 0x5000, Path: "/bin/prog"}}, User: UserRegs{IP: 0x4321, SP: 0x8000}}
+	m.kernel.Load = func(t *Task, comm, filename string) Program {
+		if t.Comm != "child" || comm != "prog" || filename != "/bin/prog" {
+			panic("another program")
+		}
+		return next
+	}
+	same := func(task *Task, word uint64, mem *page, maps []Mapping, regs UserRegs, compat bool) bool {
+		got, ok := task.Memory.Load(mem.addr)
+		return ok && got == word && len(task.Maps) == 1 && task.Maps[0].Path == maps[0].Path && task.User == regs && task.Compat == compat
+	}
+	forks, names, execs, leaves := 0, 0, 0, 0
+	m.Hooks.Executing = func(c *CPU) {
+		if leaves++; !same(c.Current, 42, memory, maps, at, true) {
+			t.Errorf("before the exec: %+v", c.Current.User)
+		}
+	}
+	m.Hooks.Trace = func(_ *CPU, tp Tracepoint) {
+		switch tp := tp.(type) {
+		case *SchedFork:
+			forks++
+			if memory.word = 43; !same(tp.Child, 42, memory, maps, at, true) { // what the parent writes now is its own
+				t.Errorf("the child: %+v", tp.Child.User)
+			}
+		case *TaskRename:
+			if names++; !same(tp.Task, 1, next.Memory.(*page), next.Maps, at, false) {
+				t.Errorf("at the new name: %+v", tp.Task.User)
+			}
+		case *SchedExec:
+			if execs++; !same(tp.Task, 1, next.Memory.(*page), next.Maps, next.User, false) {
+				t.Errorf("after the exec: %+v", tp.Task.User)
+			}
+		}
+	}
+	for _, comm := range []string{"parent", "child"} {
+		m.Workload().(*Script).Stays[comm][0].User = at
+	}
+	m.Run(Millisecond)
+	if forks != 1 || names != 1 || execs != 1 || leaves != 1 {
+		t.Errorf("%d forks, %d names, %d execs, %d leave a program", forks, names, execs, leaves)
+	}
+}

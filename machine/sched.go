@@ -296,11 +296,22 @@ func (c *CPU) wake(t *Task) {
 // Fork makes a child of the current task and reports it. The child becomes runnable at
 // the next EvSchedWakeupNew, or when the code that has forked is done. Only
 // Workload.Event may call it.
+//
+// The child has the registers and mappings of its parent and a copy of its user stack,
+// unless cfg says otherwise.
+//
+// Kernel: dup_mm, kernel/fork.c; copy_thread, arch/x86/kernel/process.c.
+//
+// Departure: a thread gets a copy of the stack, too, at the same place. In the kernel it
+// shares all memory, and its stack pointer is what clone was given.
 func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	t := c.Current
 	cfg.Parent = t
 	child := c.m.newTask(cfg)
 	child.cpu, child.allowed = c, cmp.Or(child.allowed, t.allowed)
+	if !cfg.Kernel {
+		child.inherit(t)
+	}
 	if c.on(EvNewTask) {
 		c.args.newTask = NewTask{Task: child, CloneFlags: cloneFlags}
 		c.report(EvNewTask, &c.args.newTask)
@@ -314,15 +325,37 @@ func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 	return child
 }
 
-// Exec gives the current task another program and reports it. Only Workload.Event may
-// call it.
+// inherit gives a child what its parent has in user space.
+func (t *Task) inherit(parent *Task) {
+	t.User, t.Compat = parent.User, parent.Compat
+	if t.Maps == nil {
+		t.Maps = parent.Maps
+	}
+	if memory, ok := parent.Memory.(ForkedMemory); ok && t.Memory == nil {
+		t.Memory = memory.Fork()
+	}
+}
+
+// Exec gives the current task another program, as Kernel.Load says, and reports it. When
+// it reports the new name, the registers are still those of the old program. Only
+// Workload.Event may call it.
+//
+// Kernel: begin_new_exec, fs/exec.c, and start_thread, which load_elf_binary calls at its end.
 func (c *CPU) Exec(comm, filename string) {
 	t := c.Current
+	if c.m.Hooks.Executing != nil {
+		c.m.Hooks.Executing(c)
+	}
+	var p Program
+	if load := c.m.kernel.Load; load != nil {
+		p = load(t, comm, filename)
+	}
+	t.Memory, t.Maps, t.Compat = p.Memory, p.Maps, p.Compat
 	if c.on(EvTaskRename) {
 		c.args.rename = TaskRename{Task: t, OldComm: t.Comm, NewComm: comm}
 		c.report(EvTaskRename, &c.args.rename)
 	}
-	t.Comm = comm
+	t.Comm, t.User = comm, p.User
 	if c.on(EvSchedExec) {
 		c.args.exec = SchedExec{Task: t, Filename: filename, OldPID: t.PID}
 		c.report(EvSchedExec, &c.args.exec)

@@ -20,6 +20,7 @@ type Task struct {
 	Memory    UserMemory
 	Maps      []Mapping // what is mapped, sorted by address
 	Starts    []Place   // after an exec: the places that the new program passes when it starts, in that order
+	Stepped   bool      // its program is executed instruction by instruction, see Hooks.Probed
 	Private   any       // the tracer's data for the task (the shadow stack)
 	Data      any       // the workload's data for the task
 
@@ -115,6 +116,29 @@ type UserMemory interface {
 	Load(addr uint64) (word uint64, ok bool)
 }
 
+// ForkedMemory is memory of which a child gets a copy. A child of a task with another
+// memory has none.
+type ForkedMemory interface {
+	UserMemory
+	// Fork returns a copy that shares nothing with the memory.
+	Fork() UserMemory
+}
+
+// PagedMemory is memory of which parts may be swapped out; Load fails there.
+type PagedMemory interface {
+	UserMemory
+	// PageIn brings all parts back, as a task that may wait for them can.
+	PageIn()
+}
+
+// Program is what lies in a task's memory when it begins a program, and its registers.
+type Program struct {
+	Memory UserMemory
+	Maps   []Mapping // sorted by address
+	User   UserRegs
+	Compat bool
+}
+
 // Mapping is a part of a task's address space (one line of /proc/PID/maps).
 type Mapping struct {
 	Start, End, Offset uint64
@@ -151,6 +175,7 @@ type Place struct {
 	File   uint64 // inode
 	Offset uint64 // in the file
 	Addr   uint64
+	Insn   [4]byte // how its instruction begins; 0: that is not known
 }
 
 // activation is kernel code in progress, for a task or for an interrupt that came while

@@ -7,6 +7,7 @@ import (
 	"ftracelab/machine"
 	"ftracelab/tracer/option"
 	"ftracelab/unwind"
+	"ftracelab/unwind/user"
 )
 
 // setHooks sets the machine's hooks to what the instances want now. A hook that
@@ -31,12 +32,12 @@ func (ft *Ftrace) setHooks() {
 			hook(h)
 		}
 	}
-	h.User = nil
+	h.User, h.Probed, h.Breakpoint = nil, nil, nil
 	if ft.dyn.ListenUsers() {
-		h.User = ft.runsUser
+		h.User, h.Probed, h.Breakpoint = ft.runsUser, ft.dyn.Probed, ft.dyn.Breakpoint
 	}
 	if ft.unwind != nil {
-		h.UserExit, h.Exiting = ft.userExit, ft.exiting
+		h.UserExit, h.Executing, h.Exiting = ft.userExit, ft.executing, ft.exiting
 	}
 }
 
@@ -117,6 +118,14 @@ func (ft *Ftrace) exiting(c *machine.CPU) {
 	}
 }
 
+// executing runs when c's task begins another program: it has the old one's address space
+// for the last time.
+func (ft *Ftrace) executing(c *machine.CPU) {
+	if d := ft.data(c.Current); d.unwind != nil {
+		ft.unwind.Exec(d.unwind)
+	}
+}
+
 // switched runs at a context switch. With sleep-time off, the time that a task is off
 // its CPU does not count for its functions.
 //
@@ -135,6 +144,7 @@ type taskData struct {
 	graphIRQ bool
 	rethooks rethook.Task
 	unwind   *unwind.Task // in a kernel with deferred unwinding
+	walks    user.Walks   // of its stack at events
 }
 
 func (ft *Ftrace) shadowStack(t *machine.Task) *fgraph.Stack {

@@ -21,7 +21,7 @@ func (tr *Instance) stacks(w *record.Recorder, e *happening) {
 	case tr.deferred != nil:
 		tr.requestStack(w, e.cpu, e.h)
 	case tr.opts.Has(option.UserStacktrace) && !e.cpu.InNMI:
-		tr.userStack(w, e.cpu, e.ctx, e.h)
+		tr.userStack(w, e)
 	}
 }
 
@@ -56,15 +56,38 @@ func (tr *Instance) kernelStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.
 // userStack walks the user stack and records it. For a task that has none it records
 // an empty stack.
 //
-// Kernel: ftrace_trace_userstack, kernel/trace/trace.c.
-func (tr *Instance) userStack(w *record.Recorder, c *machine.CPU, ctx ringbuf.Context, h event.Common) {
+// Linux 6.12 walks by frame pointers. It does not know that a uprobe is at the entry of a
+// function, where the stack lacks the caller, nor that a program has words of 32 bits. A
+// kernel that walks as Config.UserStacks says knows both, by unwind_user of Linux 6.19.
+//
+// Departure: of a 32-bit program, 6.12 also records two words that it takes for an address.
+// Its walk does not ask for frames in one direction.
+//
+// Kernel: ftrace_trace_userstack, kernel/trace/trace.c; arch_stack_walk_user,
+// arch/x86/kernel/stacktrace.c; unwind_user_next_fp, kernel/unwind/user.c.
+func (tr *Instance) userStack(w *record.Recorder, e *happening) {
 	tr.stack.IPs = tr.stack.IPs[:0]
-	if !c.Current.Kernel {
-		tr.stack.IPs, _ = tr.walker.Walk(tr.stack.IPs, user.Regs{UserRegs: c.Current.User}, c.Current.Memory, userStackFrames)
+	if t := e.cpu.Current; !t.Kernel {
+		var why user.Stop
+		walker, limit, regs := &tr.walker, userStackFrames, user.Regs{UserRegs: t.User}
+		switch known := len(walker.Methods) > 0; {
+		case known:
+			regs.Entry = e.Entry
+			if t.Compat {
+				walker = &compatWalker
+			}
+		case t.Compat:
+			limit = 1
+		}
+		tr.stack.IPs, why = walker.Walk(tr.stack.IPs, regs, t.Memory, limit)
+		tr.ft.data(t).walks.Add(len(tr.stack.IPs), why)
 	}
-	tr.stack.Common, tr.stack.TGID = h, uint32(c.Current.TGID)
-	_, _ = w.WriteUserStack(c.ID, ctx, &tr.stack)
+	tr.stack.Common, tr.stack.TGID = e.h, uint32(e.cpu.Current.TGID)
+	_, _ = w.WriteUserStack(e.cpu.ID, e.ctx, &tr.stack)
 }
+
+// compatWalker walks the stacks of 32-bit programs, for which there is no table.
+var compatWalker = user.Walker{Arch: user.I386}
 
 // userStackFrames is how many addresses a user_stack record holds.
 //

@@ -13,6 +13,15 @@ import (
 //
 // Kernel: kernel/trace/inode_cache.c of the series for deferred user stacks, not merged.
 //
+// The event is no tracepoint of package machine. What fires there is the kernel that is traced;
+// this one ftrace fires itself, in the function that fills the record of a stack
+// (trace_user_unwind_callback calls trace_inode_cache_add), as the events of osnoise and timerlat
+// are fired by their tracers. Filters, triggers, histograms and probes on events see it.
+//
+// Departure: in the series it is a TRACE_EVENT, so that its tracepoint has a prototype. The
+// tables of 6.12 have none, and a probe on the tracepoint itself ("t:name inode_cache") waits for
+// it for ever.
+//
 // Departure: the series makes the path in a buffer of 128 bytes and does not look whether it
 // fits. Here a path is whole. Tracing that a trigger starts or stops does not empty the
 // cache, as in the series.

@@ -44,16 +44,25 @@ func (ft *Ftrace) showShadowStacks() ([]byte, error) {
 	return text, nil
 }
 
-// showUnwind returns what is kept with each task for user stacks that are unwound later, by
-// pid. Tasks that have never asked for one have no line.
+// showUnwind returns what is kept with each task about walks of its user stack, by pid: for
+// those that come later, the state of [unwind.Task.AppendState]; for those at events
+// (options/userstacktrace), how many there were and why they stopped. Tasks without either
+// have no line.
 func (ft *Ftrace) showUnwind() ([]byte, error) {
-	if ft.unwind == nil {
-		return []byte("this kernel does not unwind user stacks later\n"), nil
-	}
 	var text []byte
+	if ft.unwind == nil {
+		text = append(text, "this kernel does not unwind user stacks later\n"...)
+	}
 	for _, t := range ft.machine.Tasks() {
-		if d, ok := t.Private.(*taskData); ok && d.unwind != nil {
+		d, ok := t.Private.(*taskData)
+		if !ok {
+			continue
+		}
+		if d.unwind != nil {
 			text = d.unwind.AppendState(fmt.Appendf(text, "%s-%d: ", t.Comm, t.PID))
+		}
+		if d.walks.Total() > 0 {
+			text = append(d.walks.Append(fmt.Appendf(text, "%s-%d: at events ", t.Comm, t.PID)), '\n')
 		}
 	}
 	return text, nil

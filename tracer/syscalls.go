@@ -7,11 +7,12 @@ import (
 )
 
 // enterSyscall is the probe that the events of the syscalls system share, on
-// raw_syscalls:sys_enter.
+// raw_syscalls:sys_enter. The calls of 32-bit programs have other numbers, and no events here.
 //
-// Kernel: ftrace_syscall_enter, kernel/trace/trace_syscalls.c.
+// Kernel: ftrace_syscall_enter, and trace_get_syscall_nr with
+// ARCH_TRACE_IGNORE_COMPAT_SYSCALLS, kernel/trace/trace_syscalls.c.
 func (ft *Ftrace) enterSyscall(c *machine.CPU, a *machine.SysEnter) {
-	if t := ft.syscalls.Enter[a.NR]; t != nil && ft.listening[t.ID] {
+	if t := ft.syscalls.Enter[a.NR]; t != nil && !c.Current.Compat && ft.listening[t.ID] {
 		ft.emitSyscall(c, t, a.NR, a.Args[:])
 	}
 }
@@ -20,7 +21,7 @@ func (ft *Ftrace) enterSyscall(c *machine.CPU, a *machine.SysEnter) {
 //
 // Kernel: ftrace_syscall_exit, kernel/trace/trace_syscalls.c.
 func (ft *Ftrace) exitSyscall(c *machine.CPU, a *machine.SysExit) {
-	if t := ft.syscalls.Exit[a.NR]; t != nil && ft.listening[t.ID] {
+	if t := ft.syscalls.Exit[a.NR]; t != nil && !c.Current.Compat && ft.listening[t.ID] {
 		ft.emitSyscall(c, t, a.NR, []uint64{uint64(a.Ret)})
 	}
 }

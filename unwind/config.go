@@ -10,7 +10,8 @@ import (
 )
 
 // Config says how a kernel unwinds user stacks later: the revisions differ, and so do the
-// machines. The zero value, but for CPUs, is Linux 6.17 on a 64-bit x86.
+// machines. The zero value, but for CPUs, is Linux 6.17 on a 64-bit x86, except that ExecLate
+// is a fault of Linux.
 type Config struct {
 	CPUs int
 
@@ -34,6 +35,12 @@ type Config struct {
 
 	// Methods are how the stacks of 64-bit programs are walked, see [user.Walker].
 	Methods []user.Method
+
+	// ExecLate walks the stack of a stay in which the task begins another program at the end
+	// of that stay, as Linux does: also the events from before get the stack with which the
+	// new program begins. Without it, the old program's stack is walked before it is gone,
+	// and what happens afterwards has another cookie.
+	ExecLate bool
 
 	// Cache512 has room for 512 addresses, as the revisions until the spring of 2025 had,
 	// and not for those that fit into a page with their header.
@@ -126,12 +133,13 @@ var choices = []struct {
 			c.Cookies = cookie.January2025
 		}
 	}},
+	{"exec", [2]string{"walk", "late"}, func(c *Config, second bool) { c.ExecLate = second }},
 	{"cache", [2]string{"page", "512"}, func(c *Config, second bool) { c.Cache512 = second }},
 }
 
 // ParseConfig reads what differs from Linux 6.17, as KEY=VALUE,…:
 //
-//	compat=refuse|walk  nmi=ask|refuse  cookies=counted|january  cache=page|512
+//	compat=refuse|walk  nmi=ask|refuse  cookies=counted|january  exec=walk|late  cache=page|512
 //
 // A machine of 32 bits is not among them, since the programs of the simulated machine have
 // 64 bits. CPUs is 0.
@@ -154,7 +162,7 @@ next:
 			ch.set(&c, n == 1)
 			continue next
 		}
-		return Config{}, fmt.Errorf("unwind: %q: want compat=, nmi=, cookies= or cache=", word)
+		return Config{}, fmt.Errorf("unwind: %q: want compat=, nmi=, cookies=, exec= or cache=", word)
 	}
 	return c, nil
 }

@@ -63,9 +63,7 @@ type Task struct {
 	queued    bool // the walk is queued
 	leaving   bool // what belongs to the stay is being reset
 	cache     []uint64
-	walks     int
-	stop      user.Stop // why the last walk ended
-	depth     int       // how many addresses it found
+	walks     user.Walks
 }
 
 // NewDeferred returns the state of a machine.
@@ -316,7 +314,11 @@ func (d *Deferred) process(t *Task) {
 	}
 }
 
-// walk fills the cache of this stay.
+// walk fills the cache of this stay. The task may wait here, so that what is swapped out comes
+// back.
+//
+// Departure: all that is swapped out comes back at once, without a page fault of the kernel and
+// in no time.
 //
 // Kernel: unwind_user_faultable.
 func (d *Deferred) walk(t *Task) {
@@ -330,10 +332,24 @@ func (d *Deferred) walk(t *Task) {
 	if t.Machine.Compat {
 		walker = &compatWalker
 	}
-	t.cache, t.stop = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
-	t.walks++
-	t.depth = len(t.cache)
+	if memory, ok := t.Machine.Memory.(machine.PagedMemory); ok {
+		memory.PageIn()
+	}
+	var why user.Stop
+	t.cache, why = walker.Walk(t.cache, user.Regs{UserRegs: t.Machine.User}, t.Machine.Memory, limit)
+	t.walks.Add(len(t.cache), why)
 	t.mask |= usedBit
+}
+
+// Exec handles the begin of another program, before the old one's memory is gone: a stack
+// that was asked for is delivered, and the stay has another cookie from here on.
+//
+// Departure: the kernel does not do this. It walks the stack at the end of the stay, when the
+// memory and the registers are those of the new program; see [Config.ExecLate].
+func (d *Deferred) Exec(t *Task) {
+	if !d.cfg.ExecLate {
+		d.ReturnToUser(t)
+	}
 }
 
 // Exit handles the exit of a task: a stack that was asked for is delivered

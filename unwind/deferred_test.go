@@ -10,6 +10,7 @@ import (
 
 	"ftracelab/machine"
 	"ftracelab/unwind/cookie"
+	"ftracelab/unwind/user"
 
 	"pgregory.net/rapid"
 )
@@ -85,8 +86,8 @@ func TestRequest(t *testing.T) {
 		t.Errorf("cookies %#x and %#x in one stay", first, c)
 	}
 	d.ReturnToUser(task)
-	if len(a.got) != 1 || len(b.got) != 1 || a.ips != 3 || task.walks != 1 {
-		t.Errorf("%d and %d callbacks, %d entries, %d walks", len(a.got), len(b.got), a.ips, task.walks)
+	if len(a.got) != 1 || len(b.got) != 1 || a.ips != 3 || task.walks.Total() != 1 {
+		t.Errorf("%d and %d callbacks, %d entries, %d walks", len(a.got), len(b.got), a.ips, task.walks.Total())
 	}
 	if c := ask(a, Queued); c == first {
 		t.Error("the same cookie in the next stay")
@@ -113,8 +114,8 @@ func TestLateRequest(t *testing.T) {
 	}
 	_, cookie, _ := d.Request(task, 0, a)
 	d.ReturnToUser(task)
-	if len(b.got) != 1 || b.got[0] != cookie || task.walks != 1 || b.ips != 3 {
-		t.Errorf("got %x after %d walks", b.got, task.walks)
+	if len(b.got) != 1 || b.got[0] != cookie || task.walks.Total() != 1 || b.ips != 3 {
+		t.Errorf("got %x after %d walks", b.got, task.walks.Total())
 	}
 }
 
@@ -414,8 +415,8 @@ func TestStateSaysWhyTheWalkStopped(t *testing.T) {
 		task *Task
 		want string
 	}{
-		{whole, "mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 3 addresses, frame pointer below the stack pointer\n"},
-		{torn, "mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 2 addresses, fault\n"},
+		{whole, "mask 0x0, completed 0x0, cookie 0, walk not queued; 1 walk: 1 outermost frame; the last one: 3 addresses, outermost frame\n"},
+		{torn, "mask 0x0, completed 0x0, cookie 0, walk not queued; 1 walk: 1 fault; the last one: 2 addresses, fault\n"},
 	} {
 		if got, want := string(c.task.AppendState(nil)), "mask 0x0, completed 0x0, cookie 0, walk not queued\n"; got != want {
 			t.Errorf("before: %q, want %q", got, want)
@@ -427,5 +428,39 @@ func TestStateSaysWhyTheWalkStopped(t *testing.T) {
 		if got := string(c.task.AppendState(nil)); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// swapped is a stack that has to be paged in before it can be read.
+type swapped struct {
+	words
+	out bool
+}
+
+func (s *swapped) Load(addr uint64) (uint64, bool) {
+	if s.out {
+		return 0, false
+	}
+	return s.words.Load(addr)
+}
+
+func (s *swapped) PageIn() { s.out = false }
+
+// A stack that is swapped out can be walked later, on the way back to user space, and not
+// where the event happens.
+func TestSwappedOut(t *testing.T) {
+	d := NewDeferred(Config{CPUs: 1})
+	tr, task := newTracer(t, d), d.NewTask(userTask(1))
+	memory := &swapped{task.Machine.Memory.(words), true}
+	task.Machine.Memory = memory
+	if _, _, err := d.Request(task, 0, &tr.Work); err != nil {
+		t.Fatal(err)
+	}
+	var w user.Walker
+	if got, stop := w.Walk(nil, user.Regs{UserRegs: task.Machine.User}, memory, 10); len(got) != 1 || stop != user.Fault {
+		t.Errorf("at the event: %x, %v", got, stop)
+	}
+	if d.ReturnToUser(task); tr.ips != 3 {
+		t.Errorf("later: %d addresses", tr.ips)
 	}
 }

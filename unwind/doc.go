@@ -29,10 +29,11 @@
 //
 // What differed between revisions and machines is a value in [Config]: whether the stacks
 // of 32-bit programs are walked, how many tracers there can be, whether an NMI can ask, how
-// a cookie looks, and how deep a stack can be.
+// a cookie looks, what becomes of a stay in which a program begins, and how deep a stack can be.
 //
-// A program that a task begins with exec is another one, but the stay goes on. So the events
-// of this stay get the stack with which the new program begins, also those from before.
+// A program that a task begins with exec is another one, but the stay goes on. In the kernel
+// all its events get the stack with which the new program begins, also those from before. Here
+// the old stack is walked before it is gone, and the events after it have another cookie.
 //
 // Left out: the task_work machinery under the requests, of which only "runs before the
 // return to user space" remains.

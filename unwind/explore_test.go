@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ftracelab/internal/explore"
+	"ftracelab/machine"
 	"ftracelab/unwind/cookie"
 )
 
@@ -16,6 +17,7 @@ type scene struct {
 	nmi          int  // which tracer the NMI asks for; 0 is none, 3 the third
 	cancel       int  // which is cancelled
 	exit         bool // the first stay ends with the exit of the task
+	exec         bool // in the first stay the task begins another program
 	runs, states int
 }
 
@@ -27,6 +29,7 @@ var scenes = []scene{
 	{name: "NMI and cancel of the other tracer", nmi: 2, cancel: 1, runs: 5735, states: 115},
 	{name: "NMI for who takes the bit", nmi: 3, cancel: 1, runs: 5499, states: 81},
 	{name: "exit", nmi: 1, cancel: 2, exit: true, runs: 1419, states: 26},
+	{name: "exec", nmi: 1, cancel: 2, exec: true, runs: 14622, states: 64},
 	{name: "January, NMI and exit", cfg: Config{Cookies: cookie.January2025}, nmi: 2, cancel: 1, exit: true, runs: 1516, states: 28},
 	{name: "January, NMI and cancel", cfg: Config{Cookies: cookie.January2025}, nmi: 2, cancel: 2, runs: 14998, states: 94},
 	{name: "32 bits, NMI and exit", cfg: Config{Word32: true}, nmi: 2, cancel: 1, exit: true, runs: 1516, states: 30},
@@ -99,9 +102,13 @@ func (sc *scene) play(tape *explore.Tape) error {
 			st.request(2, st.d.Request)
 			st.point()
 		}
-		if st.exit {
+		switch {
+		case st.exit:
 			st.d.Exit(st.task)
-		} else {
+		case st.exec && st.stay == 1:
+			st.d.Exec(st.task)
+			mt.User, mt.Memory = machine.UserRegs{IP: 0x401000, SP: 0x7ff0}, words{}
+		default:
 			st.d.ReturnToUser(st.task)
 		}
 		st.end()
@@ -213,7 +220,7 @@ func (st *stage) end() {
 		}
 		a.asked, a.queued, a.called = 0, 0, 0
 	}
-	if st.task.walks > st.stay {
-		st.fail("%d walks", st.task.walks)
+	if st.task.walks.Total() > st.stay {
+		st.fail("%d walks", st.task.walks.Total())
 	}
 }

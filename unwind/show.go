@@ -8,10 +8,11 @@ import (
 // AppendState appends what is kept with t as one line of text: the bits of its mask and of
 // the works that have had the stack of this stay, the cookie of the stay (0: none), whether
 // the walk is queued, and the works that wait for it. If there was a walk before, in this
-// stay or an earlier one, the line ends with what it found and why it stopped.
+// stay or an earlier one, the line ends with how many there were, by why they stopped, and
+// what the last one found.
 //
 //	mask 0x7 (pending used 2), completed 0x0, cookie 300000001, walk queued for 2
-//	mask 0x0, completed 0x0, cookie 0, walk not queued; the last one: 8 addresses, outermost frame
+//	mask 0x0, completed 0x0, cookie 0, walk not queued; 2 walks: 2 outermost frame; the last one: 8 addresses, outermost frame
 func (t *Task) AppendState(dst []byte) []byte {
 	dst = appendBits(fmt.Appendf(dst, "mask %#x", t.mask), t.mask)
 	dst = appendBits(fmt.Appendf(dst, ", completed %#x", t.completed), t.completed)
@@ -26,10 +27,10 @@ func (t *Task) AppendState(dst []byte) []byte {
 	return t.appendLast(dst)
 }
 
-// appendLast appends what the last walk came to, and ends the line.
+// appendLast appends what the walks came to, and ends the line.
 func (t *Task) appendLast(dst []byte) []byte {
-	if t.walks > 0 {
-		dst = fmt.Appendf(dst, "; the last one: %d addresses, %v", t.depth, t.stop)
+	if t.walks.Total() > 0 {
+		dst = t.walks.Append(append(dst, "; "...))
 	}
 	return append(dst, '\n')
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ var variants = map[string]Config{
 	"no NMI":       {NoNMI: true},
 	"January 2025": {Cookies: cookie.January2025},
 	"cache of 512": {Cache512: true},
+	"late exec":    {ExecLate: true},
 }
 
 // What a variant is called on the command line is what its Config says, and what is no
@@ -29,6 +31,7 @@ func TestParseConfig(t *testing.T) {
 		"": {}, "compat=refuse,nmi=ask,cookies=counted,cache=page": {},
 		"compat=walk": variants["6.19"], "nmi=refuse": variants["no NMI"],
 		"cookies=january": variants["January 2025"], "cache=page,cache=512": variants["cache of 512"],
+		"exec=late": variants["late exec"], "exec=walk": {},
 		"compat=walk,cache=512": {WalkCompat: true, Cache512: true},
 	} {
 		if got, err := ParseConfig(text); err != nil || !reflect.DeepEqual(got, want) {
@@ -210,22 +213,45 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// A stay in which another program begins goes on: its events have one cookie, and get the
-// stack with which that program begins.
+// A stay in which another program begins: what was before has the old program's stack, and
+// what is after has another cookie, and the stack with which the new program begins. In the
+// kernel all of it has the new program's.
 func TestExec(t *testing.T) {
 	for name, cfg := range variants {
 		cfg.CPUs = 1
 		d := NewDeferred(cfg)
-		task, tr := d.NewTask(userTask(1)), newTracer(t, d)
-		_, before, err := d.Request(task, 0, &tr.Work)
+		var got []delivery
+		w := &Work{Func: func(_ *Task, stack []uint64, c cookie.ID) { got = append(got, delivery{c, slices.Clone(stack)}) }}
+		if err := d.Init(w); err != nil {
+			t.Fatal(err)
+		}
+		task := d.NewTask(userTask(1))
+		d.ReturnToUser(task)
+		_, before, err := d.Request(task, 0, w)
 		if err != nil {
 			t.Fatal(err)
 		}
+		old := task.Machine.User.IP
+		d.Exec(task)
 		task.Machine.User, task.Machine.Memory = machine.UserRegs{IP: 0x401000, SP: 0x7ff0}, words{}
-		n, after, err := d.Request(task, 0, &tr.Work)
+		n, after, err := d.Request(task, 0, w)
 		d.ReturnToUser(task)
-		if n != Already || err != nil || after != before || len(tr.got) != 1 || tr.got[0] != before || tr.ips != 1 {
-			t.Errorf("%s: %d, cookies %x and %x, delivered %x with %d addresses, %v", name, n, before, after, tr.got, tr.ips, err)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case cfg.ExecLate:
+			if want := []delivery{{before, []uint64{0x401000}}}; n != Already || after != before || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %d, cookies %x and %x, %x", name, n, before, after, got)
+			}
+		case n != Queued || after == before || len(got) != 2 || got[0].cookie != before || len(got[0].stack) < 2 || got[0].stack[0] != old ||
+			!reflect.DeepEqual(got[1], delivery{after, []uint64{0x401000}}):
+			t.Errorf("%s: %d, cookies %x and %x, %x", name, n, before, after, got)
 		}
 	}
+}
+
+// delivery is what a tracer gets.
+type delivery struct {
+	cookie cookie.ID
+	stack  []uint64
 }

@@ -366,7 +366,6 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		}
 		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
 		child.task = c.Fork(cfg, 0x1200011)
-		child.task.Memory = newUserStack()
 		d.task.Stay().Ret = int64(child.pid)
 	case e == machine.EvSchedExec && d.doing.kind == guestExec:
 		if d.doing.prio > 0 || d.doing.policy != machine.Normal {

@@ -34,9 +34,11 @@ func (w *mix) add(cfg machine.TaskConfig) *machine.Task {
 	return t
 }
 
-// adopt gives a new process its memory and adds it to the list.
+// adopt adds a new process to the list. One that nobody has forked gets its memory.
 func (w *mix) adopt(t *machine.Task) {
-	t.Memory = newUserStack()
+	if t.Memory == nil {
+		t.Memory = newUserStack()
+	}
 	w.tasks = append(w.tasks, t)
 }
 

@@ -95,7 +95,7 @@ func Start(m *machine.Machine, cfg Config) error {
 // kernel makes the machine's kernel from the tables of the model.
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
-		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w, Happenings: inside(),
+		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w, Load: w.begin, Happenings: inside(),
 		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
 		Pace: &stalling,
 	}

@@ -21,10 +21,15 @@ const (
 	textSize   = 0x100000
 	libcBase   = 0x7ffff7dd0000
 	libcSize   = 0x1d0000
+	linkerBase = 0x7ffff7fc7000
+	linkerSize = 0x36000
 	stackTop   = 0x7fffffffe000
 	stackWords = 512
 	maxChains  = 16
 )
+
+// linkerEntry is where in the dynamic linker every program begins.
+const linkerEntry = 0x1c0c0
 
 func (w *mix) imageOf(comm string) *image {
 	if im := w.images[comm]; im != nil {
@@ -34,6 +39,7 @@ func (w *mix) imageOf(comm string) *image {
 	im := &image{maps: []machine.Mapping{
 		{Start: textBase, End: textBase + textSize, Inode: 1000 + uint64(len(w.images)), Dev: DiskMajor << 20, Path: "/usr/bin/" + comm},
 		{Start: libcBase, End: libcBase + libcSize, Inode: 900, Dev: DiskMajor << 20, Path: "/lib/x86_64-linux-gnu/libc.so.6"},
+		{Start: linkerBase, End: linkerBase + linkerSize, Inode: 901, Dev: DiskMajor << 20, Path: "/lib64/ld-linux-x86-64.so.2"},
 		{Start: stackTop - 132<<10, End: stackTop, Path: "[stack]"},
 	}}
 	for range maxChains {
@@ -56,6 +62,25 @@ func newChain(r *rand.Rand) []uint64 {
 	return append(chain, textBase+0x2345, libcBase+0x2724a)
 }
 
+// begin gives a process the program comm, which is about to begin in the dynamic linker. On
+// the stack there are the number of its arguments, and its name as the only one.
+//
+// Departure: a program that begins has no environment and no auxiliary vector.
+//
+// Kernel: load_elf_binary and create_elf_tables, fs/binfmt_elf.c.
+func (w *mix) begin(_ *machine.Task, comm, _ string) machine.Program {
+	stack := newUserStack()
+	const sp, name = stackTop - 0x80, stackTop - 0x20
+	stack.store(sp, 1)
+	stack.store(sp+8, name)
+	for i := range min(len(comm), maxComm) {
+		at := uint64(name + i&^7)
+		word, _ := stack.Load(at)
+		stack.store(at, word|uint64(comm[i])<<(8*(i&7)))
+	}
+	return machine.Program{Memory: stack, Maps: w.imageOf(comm).maps, User: machine.UserRegs{IP: linkerBase + linkerEntry, SP: sp}}
+}
+
 // userStack is the stack of a process: the words below stackTop.
 type userStack struct {
 	base  uint64
@@ -70,6 +95,12 @@ func (s *userStack) Load(addr uint64) (uint64, bool) {
 		return 0, false
 	}
 	return s.words[(addr-s.base)/8], true
+}
+
+// Fork implements machine.ForkedMemory.
+func (s *userStack) Fork() machine.UserMemory {
+	c := *s
+	return &c
 }
 
 func (s *userStack) store(addr, word uint64) { s.words[(addr-s.base)/8] = word }

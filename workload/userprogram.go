@@ -28,9 +28,14 @@ type ProgramConfig struct {
 // the scenario's kernel knows that system call; and at any instruction by a page fault. When
 // the program ends, the process runs it again.
 //
+// A 32-bit program makes the system calls of i386, with their numbers.
+//
+// Departure: the kernel functions that the calls of a 32-bit program execute are those of the
+// same calls of x86-64.
+//
 // Departure: what the program computes is not followed, so chance decides at its branches. The
 // arguments and results of its system calls are not those of a real run.
-func StartProgram(m *machine.Machine, cfg ProgramConfig) error {
+func StartProgram(m *machine.Machine, cfg ProgramConfig) (err error) {
 	w, ok := m.Workload().(*mix)
 	if !ok {
 		return errors.New("workload: the machine runs no scenario")
@@ -46,8 +51,12 @@ func StartProgram(m *machine.Machine, cfg ProgramConfig) error {
 			maps[i].Dev = DiskMajor << 20
 		}
 	}
-	m.Spawn(machine.TaskConfig{Comm: comm[:min(len(comm), maxComm)], Memory: p.thread, Maps: maps, Next: p.next})
-	return nil
+	t := m.Spawn(machine.TaskConfig{Comm: comm[:min(len(comm), maxComm)], Memory: p.thread, Maps: maps, Next: p.next})
+	t.Compat, t.Stepped = cfg.Image.Compat, true
+	p.trap, err = m.Assemble(100, func(a *machine.Assembler) {
+		a.Call("asm_exc_int3").Call("irqentry_exit_to_user_mode").Call("uprobe_notify_resume").Probe().Return(3)
+	})
+	return err
 }
 
 // maxComm is the length of the longest name of a task (TASK_COMM_LEN).
@@ -59,24 +68,40 @@ type userProgram struct {
 	cfg    ProgramConfig
 	thread *program.Thread
 	rng    *rand.Rand
+	trap   machine.Code // what it executes at a uprobe
+	at     uint64       // the uprobe that it has just hit; 0: none
 }
 
 // A process executes at most so many instructions between two stays in the kernel.
 const maxInstructions = 2000
 
 // next lets the program run until it enters the kernel.
-func (p *userProgram) next(*machine.CPU, *machine.Task) machine.Stay {
+func (p *userProgram) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	left := 1 + p.rng.IntN(maxInstructions)
 	stay, found := machine.Stay{}, false
 	for ; left > 0 && !found; left-- {
+		if at, hit := p.probed(); hit {
+			p.at = at.Addr
+			return machine.Stay{
+				Kind: machine.Breakpoint, After: p.w.around(machine.Microsecond), Code: p.trap, User: p.thread.Regs(nil).UserRegs,
+				Probe: func(c *machine.CPU) {
+					if hook := p.w.m.Hooks.Breakpoint; hook != nil {
+						hook(c, at)
+					}
+				},
+			}
+		}
+		p.at = 0
 		if p.thread.Step(p.rng.IntN) != nil {
 			p.thread.Start()
 			continue
 		}
-		stay, found = p.call()
+		if stay, found = p.call(); found && t != nil && p.number(stay.NR) == sysGetPID {
+			stay.Ret = int64(t.TGID)
+		}
 	}
 	if !found {
-		stay = machine.Stay{Kind: machine.PageFault, Address: 0x7ffff7a00000 + p.rng.Uint64N(1<<20)&^7, ErrorCode: 4, Code: p.pick("fault")}
+		stay = machine.Stay{Kind: machine.PageFault, Address: p.heap() + p.rng.Uint64N(1<<20)&^7, ErrorCode: 4, Code: p.pick("fault")}
 	}
 	stay.After = p.w.around(30 * machine.Microsecond)
 	stay.User = p.thread.Regs(nil).UserRegs
@@ -84,6 +109,24 @@ func (p *userProgram) next(*machine.CPU, *machine.Task) machine.Stay {
 		p.thread.Away(1)
 	}
 	return stay
+}
+
+// probed reports whether the program has come to a uprobe.
+func (p *userProgram) probed() (machine.Place, bool) {
+	hook := p.w.m.Hooks.Probed
+	if hook == nil {
+		return machine.Place{}, false
+	}
+	at, ok := p.thread.Place()
+	return at, ok && at.Addr != p.at && hook(at.File, at.Offset)
+}
+
+// heap is where the program's data lies.
+func (p *userProgram) heap() uint64 {
+	if p.cfg.Image.Compat {
+		return 0xf7a00000
+	}
+	return 0x7ffff7a00000
 }
 
 func (p *userProgram) pick(key string) machine.Code { return pick(p.rng, p.w.codes[key]) }
@@ -98,8 +141,13 @@ func (p *userProgram) call() (machine.Stay, bool) {
 		}
 		nr = c.nr
 	}
-	key := fmt.Sprintf("sys %d", nr)
 	stay := machine.Stay{Kind: machine.Syscall, NR: nr}
+	if p.cfg.Image.Compat && p.thread.Library() != "" {
+		stay.NR = compatNumber(nr)
+	} else {
+		nr = p.number(nr)
+	}
+	key := fmt.Sprintf("sys %d", nr)
 	// Where the kernel knows both, a call waits every other time.
 	asleep, awake := len(p.w.codes[key+" sleeps"]) > 0, len(p.w.codes[key]) > 0
 	if nr != sysExitGroup && asleep && (!awake || p.rng.IntN(2) == 0) {
@@ -134,4 +182,36 @@ var libraryCalls = map[string]libraryCall{
 	"waitpid": {61, 1}, "wait": {61, 1}, "wait4": {61, 1}, "uname": {63, 1}, "fcntl": {72, 1}, "fcntl64": {72, 1}, "rename": {82, 1}, "mkdir": {83, 1},
 	"unlink": {87, 1}, "readlink": {89, 1}, "chmod": {91, 1}, "getuid": {102, 1}, "geteuid": {107, 1}, "getgid": {104, 1}, "getegid": {108, 1},
 	"readdir": {217, 4}, "readdir64": {217, 4}, "pipe": {293, 1}, "pipe2": {293, 1}, "getrandom": {318, 1}, "pthread_mutex_lock": {202, 4}, "pthread_cond_wait": {202, 1},
+}
+
+// number is the number in x86-64 of a system call of the program; -1: it has none.
+func (p *userProgram) number(nr int64) int64 {
+	if !p.cfg.Image.Compat {
+		return nr
+	}
+	if nr, ok := compatCalls[nr]; ok {
+		return nr
+	}
+	return -1
+}
+
+// compatCalls are the system calls of i386 that the scenario's kernel may know, by their
+// number there: the numbers of x86-64.
+//
+// Kernel: arch/x86/entry/syscalls/syscall_32.tbl.
+var compatCalls = map[int64]int64{
+	3: 0, 4: 1, 5: 257, 6: 3, 19: 8, 20: 39, 24: 102, 33: 21, 38: 82, 39: 83, 40: 84, 45: 12, 54: 16, 63: 33, 64: 110, 85: 89, 90: 9, 91: 11,
+	114: 61, 122: 63, 125: 10, 141: 217, 162: 230, 168: 7, 174: 13, 175: 14, 192: 9, 195: 262, 197: 262, 199: 102, 200: 104, 201: 107,
+	202: 108, 220: 217, 221: 72, 224: 186, 240: 202, 252: 231, 267: 230, 295: 257, 331: 293, 355: 318,
+}
+
+// compatNumber is the number that a system call of x86-64 has in i386, the smallest one.
+func compatNumber(nr int64) int64 {
+	found := int64(-1)
+	for compat, same := range compatCalls {
+		if same == nr && (found < 0 || compat < found) {
+			found = compat
+		}
+	}
+	return found
 }

@@ -45,7 +45,7 @@ const cpusFlag = "cpus"
 
 const (
 	unwindFlag  = "unwind"
-	unwindUsage = "how user stacks are unwound later, where it is not as in 6.17: compat=walk, nmi=refuse, cookies=january, cache=512; several with commas"
+	unwindUsage = "how user stacks are unwound later, where it is not as in 6.17: compat=walk, nmi=refuse, cookies=january, exec=late, cache=512; several with commas"
 )
 
 func (f *labFlags) register(fl *pflag.FlagSet) {

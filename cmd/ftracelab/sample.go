@@ -23,6 +23,7 @@ type sampleFlags struct {
 	duration time.Duration
 	period   time.Duration
 	unwind   string
+	program  programFlags
 }
 
 // maxSample bounds the simulated time of sample.
@@ -59,6 +60,7 @@ is a block of its own, once for all samples of a stay in the kernel. estimate an
 	fl.DurationVar(&f.duration, "duration", 100*time.Millisecond, "simulated time")
 	fl.DurationVar(&f.period, "period", 100*time.Microsecond, "how long a CPU runs until it is sampled again")
 	fl.StringVar(&f.unwind, unwindFlag, "", unwindUsage)
+	f.program.register(fl)
 	return cmd
 }
 
@@ -75,6 +77,9 @@ func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenari
 	if err != nil {
 		return usageError{fmt.Errorf("--%s: %w", unwindFlag, err)}
 	}
+	if how.Methods, err = f.program.methods(); err != nil {
+		return err
+	}
 	sc, err := workload.Find(scenario)
 	if err != nil {
 		return usageError{err}
@@ -84,6 +89,9 @@ func (f *sampleFlags) run(ctx context.Context, stdout, stderr io.Writer, scenari
 		return usageError{err}
 	}
 	if err := sc.Start(m); err != nil {
+		return err
+	}
+	if err := f.program.start(m, stderr); err != nil {
 		return err
 	}
 	s, err := sampler.New(m, sampler.Config{Unwind: how, Period: machine.Time(f.period)})

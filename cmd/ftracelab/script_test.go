@@ -49,6 +49,7 @@ func TestSessions(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLE", sample)
+			env.Setenv("COMPAT", filepath.Join(filepath.Dir(sample), "compat.elf"))
 			return tr.setup(env)
 		},
 		Dir:                 dir,

@@ -94,6 +94,12 @@ func (s *symbolWriter) line(line []byte) []byte {
 	case inFile.Match(line):
 		m := inFile.FindSubmatch(line)
 		name = s.inFile(string(m[1]), s.number(m[2]))
+		for _, im := range s.images { // the trace may not tell which file the inode is
+			if bytes.HasPrefix(m[1], fmt.Appendf(nil, "inode %d on ", im.Inode())) {
+				line = bytes.Replace(line, m[1], []byte(im.Path), 1)
+				break
+			}
+		}
 	case bracketed.Match(line):
 		m := bracketed.FindSubmatch(line)
 		addr, inode := s.number(m[1]), string(m[2])

@@ -18,6 +18,31 @@ var unwindBugs = []bug{
 		"tracer", "TestDeferredStacksOfExitingTasks",
 	},
 	{
+		"a cookie of before an exec gets the new program's stack", "tracer/attach.go",
+		"\t\tft.unwind.Exec(d.unwind)\n", "\t\t_ = d\n",
+		"tracer", "TestDeferredStacksOfExecs",
+	},
+	{
+		"an exec keeps the old program's memory", "machine/sched.go",
+		"\tt.Memory, t.Maps, t.Compat = p.Memory, p.Maps, p.Compat\n", "",
+		"machine", "TestUserSpaceOfForkAndExec",
+	},
+	{
+		"a child shares its parent's stack", "machine/sched.go",
+		"t.Memory = memory.Fork()", "t.Memory = memory",
+		"machine", "TestUserSpaceOfForkAndExec",
+	},
+	{
+		"a child has no registers", "machine/sched.go",
+		"\tt.User, t.Compat = parent.User, parent.Compat\n", "",
+		"machine", "TestUserSpaceOfForkAndExec",
+	},
+	{
+		"a walk that comes later does not wait for pages", "unwind/deferred.go",
+		"\t\tmemory.PageIn()\n", "\t\t_ = memory\n",
+		"unwind", "TestSwappedOut",
+	},
+	{
 		"a task that exits gets a cookie", "unwind/deferred.go",
 		"t.Machine.Kernel || t.Exiting || t.leaving", "t.Machine.Kernel || t.leaving",
 		"unwind", "TestDeferredModel",

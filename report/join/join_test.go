@@ -35,10 +35,12 @@ func (m *made) Next(r *record.Record) error {
 	return nil
 }
 
-// exitType stands for sched:sched_process_exit, plainType for any other event.
+// exitType stands for sched:sched_process_exit, plainType for another event that happens only
+// in tasks with a user space, and workType for one that happens in all.
 var (
 	exitType  = mustType("sched", "sched_process_exit", 2001)
 	plainType = mustType("raw_syscalls", "sys_enter", 2002)
+	workType  = mustType("sched", "sched_wakeup", 2005)
 )
 
 func mustType(system, name string, id int) *event.Type {
@@ -49,8 +51,11 @@ func mustType(system, name string, id int) *event.Type {
 	return t
 }
 
-// kthread is a kernel thread.
-const kthread = 2
+// kthread is a kernel thread, and compat a 32-bit program; neither has a cookie.
+const (
+	kthread = 2
+	compat  = 3
+)
 
 // truth is what really happened.
 type truth struct {
@@ -95,8 +100,11 @@ func simulate(seed uint64, wrap bool) *truth {
 		return true
 	}
 	for range steps {
-		if rnd.IntN(20) == 0 { // a kernel thread has no cookie
-			emit(rnd.IntN(cpus), record.Record{Common: event.Common{PID: kthread}, Type: plainType}, 0)
+		if rnd.IntN(20) == 0 {
+			emit(rnd.IntN(cpus), record.Record{Common: event.Common{PID: kthread}, Type: workType}, 0)
+		}
+		if rnd.IntN(40) == 0 {
+			emit(rnd.IntN(cpus), record.Record{Common: event.Common{PID: compat}, Type: plainType}, 0)
 		}
 		n := rnd.IntN(tasks)
 		pid, s := int32(100+n), &now[n]
@@ -206,7 +214,7 @@ func TestOracle(t *testing.T) {
 		migrated += migrations(tr)
 	}
 	t.Logf("%v; %d stays had events on several CPUs", &sum, migrated)
-	for _, r := range []Reason{Joined, NoFrames, Lost, Exited, Inside, KernelThread} {
+	for _, r := range []Reason{Joined, NoFrames, Lost, Exited, Inside, KernelThread, Refused} {
 		if sum.Events[r] < 100 {
 			t.Errorf("%v: %d events of all seeds", r, sum.Events[r])
 		}

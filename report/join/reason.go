@@ -14,6 +14,7 @@ const (
 	Inside                     // the task was still in the kernel when the trace ended
 	Missing                    // the task has returned, nothing was lost, and there is no stack
 	KernelThread               // it has no cookie, and neither has any other event of its task
+	Refused                    // the same, but its task has been in user space: the kernel refuses 32-bit programs
 	NoCookie                   // it has no cookie, and others of its task have
 	Reasons
 )
@@ -21,7 +22,7 @@ const (
 func (r Reason) String() string {
 	return [...]string{
 		"joined", "no frame data", "lost in an overrun", "task exited", "still inside the kernel at the end of the trace",
-		"returned without a stack", "kernel thread", "no cookie",
+		"returned without a stack", "kernel thread", "refused, as a 32-bit program is", "no cookie",
 	}[r]
 }
 
@@ -45,13 +46,13 @@ func (c *Counts) Without() (lost, empty uint64) {
 func (c *Counts) String() string {
 	s := fmt.Sprintf("%d events wait for a user stack: %d joined to %d stacks", c.Cookies, c.Events[Joined], c.Stacks)
 	for r := NoFrames; r < Reasons; r++ {
-		if r == KernelThread || r == NoCookie || c.Events[r] == 0 {
+		if r == KernelThread || r == Refused || r == NoCookie || c.Events[r] == 0 {
 			continue
 		}
 		s += fmt.Sprintf(", %d %v", c.Events[r], r)
 	}
 	without := ""
-	for _, r := range []Reason{KernelThread, NoCookie} {
+	for _, r := range []Reason{KernelThread, Refused, NoCookie} {
 		if n := c.Events[r]; n > 0 {
 			without += fmt.Sprintf(", %d %v", n, r)
 		}

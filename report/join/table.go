@@ -54,6 +54,7 @@ type task struct {
 	events, cookies uint64
 	afterExit       uint64 // events at and after its exit
 	exited          bool
+	user            bool  // it has come from user space
 	stay            *stay // the last one with a cookie
 }
 
@@ -196,6 +197,7 @@ func (t *Table) event(r *record.Record) error {
 		return err
 	}
 	k.events++
+	k.user = k.user || r.Type != nil && fromUser(r.Type)
 	if r.Type != nil && r.Type.Name == "sched_process_exit" {
 		k.exited = true
 	}
@@ -203,6 +205,11 @@ func (t *Table) event(r *record.Record) error {
 		k.afterExit++
 	}
 	return nil
+}
+
+// fromUser reports whether an event happens only in tasks that have been in user space.
+func fromUser(typ *event.Type) bool {
+	return typ.System == "raw_syscalls" || typ.System == "syscalls" || typ.Name == "page_fault_user"
 }
 
 // wait notes that an event has a cookie.
@@ -375,10 +382,13 @@ func (t *Table) Counts() Counts {
 		without := k.events - min(k.events, k.cookies)
 		ended := min(without, k.afterExit)
 		c.Events[Exited] += ended
-		if k.cookies == 0 {
-			c.Events[KernelThread] += without - ended
-		} else {
+		switch {
+		case k.cookies > 0:
 			c.Events[NoCookie] += without - ended
+		case k.user:
+			c.Events[Refused] += without - ended
+		default:
+			c.Events[KernelThread] += without - ended
 		}
 	}
 	return c

@@ -103,6 +103,9 @@ type Around struct {
 	// in the function that makes the record.
 	Hit bool
 	IP  uint64
+	// Entry says that the event is the hit of a uprobe at the first instruction of a
+	// function, which has no frame yet.
+	Entry bool
 	// Outside says that a write to a file made the event, and no hook of the machine.
 	Outside bool
 }

@@ -34,7 +34,9 @@ var uprobeEvents = &Kind{Name: "uprobe", Create: (*Events).createUprobe}
 // traceUprobe is a probe of a uprobe event: a place in a file, for all tasks that run
 // it.
 //
-// Departure: no process is run instruction by instruction. A task passes the places that
+// A program of an ELF file hits the probe whenever it comes to that place.
+//
+// Departure: no other process is run instruction by instruction. It passes the places that
 // its user stack shows when a system call returns. A process of the host that executes
 // another program passes the places where every run of that program begins. A probe
 // elsewhere is never hit, and neither is a probe on a return.
@@ -118,13 +120,17 @@ func (d *Events) statUser(path string) (UserFile, error) {
 		}
 	}
 	for _, t := range d.machine.Tasks() {
+		var file UserFile
 		for _, m := range t.Maps {
 			switch {
-			case m.Path == path && m.Inode != 0:
-				return UserFile{ID: m.Inode, Regular: true, Size: int64(m.Offset + m.End - m.Start)}, nil
+			case m.Path == path && m.Inode != 0: // it may be mapped in several parts
+				file = UserFile{ID: m.Inode, Regular: true, Size: max(file.Size, int64(m.Offset+m.End-m.Start))}
 			case strings.HasPrefix(m.Path, strings.TrimSuffix(path, "/")+"/"):
 				return UserFile{}, nil // a folder
 			}
+		}
+		if file.ID != 0 {
+			return file, nil
 		}
 	}
 	return UserFile{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
@@ -164,7 +170,7 @@ func (d *Events) User(c *machine.CPU) {
 			d.hitUser(c, at)
 		}
 		t.Starts = nil
-	} else {
+	} else if !t.Stepped {
 		d.userIPs, _ = d.walker.Walk(d.userIPs[:0], user.Regs{UserRegs: t.User}, t.Memory, maxUserIPs)
 		for _, addr := range d.userIPs {
 			for n := range t.Maps {
@@ -175,6 +181,27 @@ func (d *Events) User(c *machine.CPU) {
 			}
 		}
 	}
+}
+
+// Probed reports whether an enabled probe is at an offset in a file.
+func (d *Events) Probed(file, offset uint64) bool {
+	for _, u := range d.uprobed {
+		if u.def.File.ID == file && u.def.Offset == offset {
+			return true
+		}
+	}
+	return false
+}
+
+// Breakpoint is called when the current task has come to a place with a probe.
+func (d *Events) Breakpoint(c *machine.CPU, at machine.Place) { d.hitUser(c, at) }
+
+// beginsFunction reports whether an instruction is one with which functions begin: push
+// %rbp, or endbr64.
+//
+// Kernel: is_uprobe_at_func_entry, arch/x86/events/core.c.
+func beginsFunction(insn [4]byte, compat bool) bool {
+	return insn[0] == 0x55 || !compat && insn == [4]byte{0xf3, 0x0f, 0x1e, 0xfa}
 }
 
 // hitUser hits the probes at a place. The kernel takes one off the preempt count although
@@ -192,7 +219,7 @@ func (d *Events) hitUser(c *machine.CPU, at machine.Place) {
 		h := d.host.Common(c)
 		h.Flags, h.PreemptCount = 0xff, 0xff
 		u.source = userSource{taskSource: taskSource{d: d, c: c}, at: at}
-		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source, Around{})
+		u.write(c, h, probe.Hit{IP: at.Addr}, &u.source, Around{Entry: beginsFunction(at.Insn, c.Current.Compat)})
 	}
 }
 

@@ -70,8 +70,8 @@ type Frame struct {
 // Departure: the library takes a register that is restored for one that is undefined; both
 // count as unchanged here. Only for the return address of x86-64, which no function restores,
 // undefined is what it says: the outermost frame. A register that is a multiple of words
-// away from the CFA (DW_CFA_val_offset) is not known. A function for arm64 that signs its
-// return address (DW_CFA_AARCH64_negate_ra_state) is an error.
+// away from the CFA (DW_CFA_val_offset) is not known. On arm64, RA is as it lies in memory,
+// with its signature if it has one.
 func (s *Section) Caller(r *Regs, pc uint64, mem Memory) (Frame, error) {
 	entry, err := s.entries.FDEForPC(pc)
 	if err != nil {

@@ -87,6 +87,9 @@ func Parse(b []byte, addr uint64, m Machine) (*Section, error) {
 		return nil, fmt.Errorf("eh_frame: %w", err)
 	}
 	for _, e := range s.entries {
+		if m == ARM64 {
+			e.Instructions = withoutSigns(e.Instructions)
+		}
 		if e.End() < e.Begin() {
 			return nil, fmt.Errorf("eh_frame: the function at %#x runs over the end of the address space", e.Begin())
 		}

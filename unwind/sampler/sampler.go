@@ -74,6 +74,7 @@ func New(m *machine.Machine, cfg Config) (*Sampler, error) {
 		return nil, err
 	}
 	m.Hooks.NMI, m.Hooks.UserExit, m.Hooks.Exiting, m.Hooks.Exit = s.nmi, s.returns, s.exits, s.gone
+	m.Hooks.Executing = s.execs
 	m.SetNMIWatchdog(cfg.Period)
 	return s, nil
 }
@@ -142,6 +143,12 @@ func (s *Sampler) unwound(t *unwind.Task, stack []uint64, id cookie.ID) {
 func (s *Sampler) returns(c *machine.CPU) {
 	if u := s.tasks[c.Current]; u != nil {
 		s.d.ReturnToUser(u)
+	}
+}
+
+func (s *Sampler) execs(c *machine.CPU) {
+	if u := s.tasks[c.Current]; u != nil {
+		s.d.Exec(u)
 	}
 }
 

@@ -64,6 +64,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, s, string(want))
+		t.Logf("%s: %d functions, %d rows as objdump prints them, in each of 9 ways through versions 1 to 3", name, len(s.Funcs), countRows(s))
 		for _, from := range []uint8{1, 2, 3} {
 			for _, to := range []uint8{1, 2, 3} {
 				again := recode(t, recode(t, s, from), to)
@@ -74,6 +75,14 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// countRows is how many rows a section has.
+func countRows(s *Section) (n int) {
+	for i := range s.Funcs {
+		n += len(s.Funcs[i].Rows)
+	}
+	return n
 }
 
 func recode(t *testing.T, s *Section, version uint8) *Section {
@@ -123,8 +132,13 @@ func TestCompiled(t *testing.T) {
 	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, option := range []string{"-fomit-frame-pointer", "-fno-omit-frame-pointer"} {
-		if out, err := exec.Command(gcc, "-O1", option, "-Wa,--gsframe", "-o", program, source).CombinedOutput(); err != nil {
+	for _, args := range [][]string{
+		{"-O1", "-fomit-frame-pointer", source},
+		{"-O1", "-fno-omit-frame-pointer", source},
+		{"-O2", "-Wl,-z,lazy", "../../workload/program/testdata/walks.c"},
+		{"-O2", "-fcf-protection", "-Wl,-z,lazy", "../../workload/program/testdata/walks.c"},
+	} {
+		if out, err := exec.Command(gcc, append(args, "-Wa,--gsframe", "-o", program)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		want, err := exec.Command(objdump, "--sframe=.sframe", program).Output()
@@ -136,6 +150,7 @@ func TestCompiled(t *testing.T) {
 		for _, version := range []uint8{2, 3} {
 			compare(t, recode(t, s, version), strings.ReplaceAll(string(want), "VERSION_"+strconv.Itoa(int(s.Version)), "VERSION_"+strconv.Itoa(int(version))))
 		}
+		t.Logf("gcc %s: %d functions, %d rows as objdump prints them, in versions %d, 2 and 3", strings.Join(args[:len(args)-1], " "), len(s.Funcs), countRows(s), s.Version)
 	}
 }
 

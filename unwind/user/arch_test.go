@@ -37,7 +37,7 @@ func TestArchitectures(t *testing.T) {
 			Regs{UserRegs: machine.UserRegs{IP: 0x8049000, SP: 0xffffd000, FP: 0xffffd004}},
 			halves(map[uint64]uint32{0xffffd004: 0xffffd014, 0xffffd008: 0x8049100, 0xffffd014: 0, 0xffffd018: 0xf7c21519}),
 			[]uint64{0x8049000, 0x8049100, 0xf7c21519},
-			BelowStack,
+			Outermost,
 		},
 		{
 			"compat, no word boundary",
@@ -53,7 +53,7 @@ func TestArchitectures(t *testing.T) {
 			Regs{UserRegs: machine.UserRegs{IP: 0x8049000, SP: 0xffffd000, FP: 0xffffd014}, Entry: true},
 			halves(map[uint64]uint32{0xffffd000: 0x8049100, 0xffffd014: 0, 0xffffd018: 0xf7c21519}),
 			[]uint64{0x8049000, 0x8049100, 0xf7c21519},
-			BelowStack,
+			Outermost,
 		},
 		{
 			"x86-64, entry",
@@ -61,7 +61,7 @@ func TestArchitectures(t *testing.T) {
 			Regs{UserRegs: machine.UserRegs{IP: 0x400000, SP: 0x7000, FP: 0x7010}, Entry: true},
 			words{0x7000: 0x400100, 0x7010: 0, 0x7018: 0x400200},
 			[]uint64{0x400000, 0x400100, 0x400200},
-			BelowStack,
+			Outermost,
 		},
 		{
 			// The frame record lies at the lower end of the frame; 0x7f in its upper bits is a signature.
@@ -70,7 +70,7 @@ func TestArchitectures(t *testing.T) {
 			Regs{UserRegs: machine.UserRegs{IP: 0x400000, SP: 0x7000, FP: 0x7000}},
 			words{0x7000: 0x7040, 0x7008: 0x2a0000_00400100, 0x7040: 0, 0x7048: 0x7f_0000_00400200},
 			[]uint64{0x400000, 0xa000000400100 &^ userSignature, 0x400200},
-			BelowStack,
+			Outermost,
 		},
 		{
 			"arm64, entry",
@@ -78,7 +78,7 @@ func TestArchitectures(t *testing.T) {
 			Regs{UserRegs: machine.UserRegs{IP: 0x400000, SP: 0x7000, FP: 0x7000}, Entry: true, Others: &[32]uint64{30: 0x400080}},
 			words{0x7000: 0, 0x7008: 0x400200},
 			[]uint64{0x400000, 0x400080, 0x400200},
-			BelowStack,
+			Outermost,
 		},
 		{
 			"s390x",
@@ -126,7 +126,7 @@ func TestArchitectures(t *testing.T) {
 			Regs{UserRegs: machine.UserRegs{IP: 1, SP: 0x7000, FP: 0x7000}},
 			words{0x7000: 0, 0x7008: 2},
 			[]uint64{1, 2},
-			BelowStack,
+			Outermost,
 		},
 	} {
 		got, stop := c.w.Walk(nil, c.regs, c.mem, 10)

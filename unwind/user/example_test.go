@@ -33,7 +33,7 @@ func ExampleWalker_Walk() {
 	// 0x4011f0
 	// 0x401136
 	// 0x4010aa
-	// frame pointer below the stack pointer
+	// outermost frame
 }
 
 // In the middle of the function mid, which keeps no frame pointer: SFrame knows that its

@@ -160,6 +160,9 @@ func (s *walk) apply(r *sframe.Rule) Stop {
 		return Outermost
 	}
 	if r.CFA.HasReg && r.CFA.Reg == s.fpReg && !r.CFA.Load && s.fp < s.sp {
+		if s.fp == 0 {
+			return Outermost // the kernel makes no difference
+		}
 		return BelowStack
 	}
 	cfa, why := s.value(r.CFA, 0)

@@ -39,7 +39,7 @@ func TestWalk(t *testing.T) {
 		want   int
 		stop   Stop
 	}{
-		{"to the end", 10, nil, 4, BelowStack},
+		{"to the end", 10, nil, 4, Outermost},
 		{"limit", 2, nil, 2, Full},
 		{"limit one", 1, nil, 1, Full},
 		{"nothing asked", 0, nil, 0, Full},
@@ -112,4 +112,26 @@ func TestWalkFindsChain(t *testing.T) {
 			t.Fatalf("got %d entries, want %d", len(got), len(want))
 		}
 	})
+}
+
+// What walks came to is counted by why they ended.
+func TestWalks(t *testing.T) {
+	var w Walks
+	if got := string(w.Append(nil)); got != "0 walks" || w.Total() != 0 {
+		t.Errorf("none: %q", got)
+	}
+	for _, c := range []struct {
+		depth int
+		why   Stop
+		want  string
+	}{
+		{8, Full, "1 walk: 1 full; the last one: 8 addresses, full"},
+		{3, Fault, "2 walks: 1 full, 1 fault; the last one: 3 addresses, fault"},
+		{7, Full, "3 walks: 2 full, 1 fault; the last one: 7 addresses, full"},
+	} {
+		w.Add(c.depth, c.why)
+		if got := string(w.Append(nil)); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
 }

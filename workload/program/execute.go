@@ -27,7 +27,11 @@ func (t *Thread) execute(in *x86asm.Inst, choose func(n int) int) error {
 	next := at + uint64(in.Len)
 	switch in.Op {
 	case x86asm.RET:
-		return t.ret()
+		err := t.ret()
+		if n, ok := in.Args[0].(x86asm.Imm); ok { // it takes arguments with it
+			t.regs[rsp] += uint64(n)
+		}
+		return err
 	case x86asm.CALL:
 		return t.call(in, next, choose)
 	case x86asm.JMP:
@@ -36,6 +40,12 @@ func (t *Thread) execute(in *x86asm.Inst, choose func(n int) int) error {
 		return errEnd
 	case x86asm.SYSCALL:
 		t.kernel = true
+		return t.goOn(at, next)
+	case x86asm.INT:
+		if in.Args[0] != x86asm.Imm(0x80) {
+			return errEnd
+		}
+		t.kernel = true // the system call of 32-bit programs
 		return t.goOn(at, next)
 	}
 	if rel, ok := in.Args[0].(x86asm.Rel); ok { // a branch
@@ -101,10 +111,14 @@ func (t *Thread) linked(at uint64) (string, bool) {
 // imported says which function of a library an operand holds the address of.
 func (t *Thread) imported(a x86asm.Arg, next uint64) (string, bool) {
 	m, ok := a.(x86asm.Mem)
-	if !ok || m.Base != x86asm.RIP || m.Index != 0 {
+	if !ok || m.Index != 0 || m.Base != x86asm.RIP && !t.im.Compat {
 		return "", false
 	}
-	name, ok := t.im.imports[next+uint64(m.Disp)]
+	addr, ok := t.address(a, next)
+	if !ok {
+		return "", false
+	}
+	name, ok := t.im.imports[addr]
 	return name, ok
 }
 
@@ -148,7 +162,7 @@ func (t *Thread) jump(in *x86asm.Inst, next uint64, choose func(n int) int) erro
 	}
 	rel, ok := in.Args[0].(x86asm.Rel)
 	if !ok && t.linking != "" {
-		t.regs[rsp] += 16 // what the table has pushed
+		t.regs[rsp] += 2 * t.im.word // what the table has pushed
 		name := t.linking
 		t.linking = ""
 		return t.library(name)
@@ -161,9 +175,13 @@ func (t *Thread) jump(in *x86asm.Inst, next uint64, choose func(n int) int) erro
 }
 
 // scratch fills the registers that a function may change: only rbx, rbp, rsp and r12 to
-// r15 outlive a call.
+// r15 outlive a call, and in a 32-bit program ebx, ebp, esp, esi and edi.
 func (t *Thread) scratch() {
-	for _, r := range []int{0, 1, 2, 4, 5, 8, 9, 10, 11} {
+	lost := []int{0, 1, 2, 4, 5, 8, 9, 10, 11}
+	if t.im.Compat {
+		lost = lost[:3]
+	}
+	for _, r := range lost {
 		t.regs[r] = t.any()
 	}
 }
@@ -202,7 +220,8 @@ func (t *Thread) compute(in *x86asm.Inst, next uint64, choose func(n int) int) e
 		return nil
 	case x86asm.CPUID:
 		t.regs[rbx] = t.any()
-	case x86asm.ENTER, x86asm.POPF, x86asm.PUSHF, x86asm.POPFQ, x86asm.PUSHFQ, x86asm.IRETQ, x86asm.LRET, x86asm.LCALL, x86asm.LJMP:
+	case x86asm.ENTER, x86asm.POPF, x86asm.PUSHF, x86asm.POPFQ, x86asm.PUSHFQ, x86asm.IRETQ, x86asm.LRET, x86asm.LCALL, x86asm.LJMP,
+		x86asm.PUSHA, x86asm.PUSHAD, x86asm.POPA, x86asm.POPAD, x86asm.PUSHFD, x86asm.POPFD, x86asm.IRETD:
 		return fmt.Errorf("%v is not known", in.Op)
 	}
 	for _, a := range in.Args[:2] {
@@ -232,7 +251,7 @@ func (t *Thread) set(a x86asm.Arg, v uint64) error {
 	case size == 4:
 		v &= 0xffffffff
 	}
-	if reg == rsp && (v > stackTop || v < stackTop-8*uint64(len(t.stack))) {
+	if reg == rsp && (v > t.im.stackTop || v < t.im.stackTop-8*uint64(len(t.stack))) {
 		return errStack
 	}
 	t.regs[reg] = v
@@ -252,8 +271,8 @@ func (t *Thread) value(a x86asm.Arg, next uint64) uint64 {
 		}
 	case x86asm.Mem:
 		if addr, ok := t.address(a, next); ok {
-			if w := t.word(addr); w != nil {
-				return *w
+			if v, ok := t.load(addr); ok {
+				return v
 			}
 		}
 	}
@@ -269,11 +288,12 @@ func (t *Thread) address(a x86asm.Arg, next uint64) (uint64, bool) {
 	if m.Base == x86asm.RIP {
 		return next + uint64(m.Disp), true
 	}
+	mask := ^uint64(0) >> (64 - 8*t.im.word)
 	if m.Base == 0 {
-		return uint64(m.Disp), true
+		return uint64(m.Disp) & mask, true
 	}
 	reg, size, ok := gpr(m.Base)
-	return t.regs[reg] + uint64(m.Disp), ok && size == 8
+	return (t.regs[reg] + uint64(m.Disp)) & mask, ok && size == int(t.im.word)
 }
 
 // move executes mov. What it stores counts only where a compiler saves registers: relative
@@ -285,11 +305,12 @@ func (t *Thread) move(in *x86asm.Inst, next uint64) error {
 		return t.set(in.Args[0], t.value(in.Args[1], next))
 	}
 	r, ok := in.Args[1].(x86asm.Reg)
-	if !ok || m.Base != x86asm.RSP && (m.Base != x86asm.RBP || m.Disp >= 0) {
+	base, _, _ := gpr(m.Base)
+	if !ok || m.Base == 0 || base != rsp && (base != rbp || m.Disp >= 0) {
 		return nil
 	}
 	addr, ok := t.address(m, next)
-	if _, size, isGPR := gpr(r); !ok || !isGPR || size != 8 || addr < t.regs[rsp] {
+	if _, size, isGPR := gpr(r); !ok || !isGPR || size != int(t.im.word) || addr < t.regs[rsp] {
 		return nil
 	}
 	for _, c := range t.calls {
@@ -297,9 +318,7 @@ func (t *Thread) move(in *x86asm.Inst, next uint64) error {
 			return nil
 		}
 	}
-	if w := t.word(addr); w != nil {
-		*w = t.value(r, next)
-	}
+	t.store(addr, t.value(r, next)) // what lies elsewhere is not kept
 	return nil
 }
 

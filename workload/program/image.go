@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 
 	"ftracelab/machine"
 	"ftracelab/unwind/ehframe"
@@ -16,17 +17,20 @@ import (
 	"ftracelab/unwind/user"
 )
 
-// Image is a program for x86-64 as it lies in memory: an ELF file, and in the place of
-// the libraries it needs a stub, whose functions make no frames.
+// Image is a program for x86-64, or for 32-bit x86, as it lies in memory: an ELF file, and
+// in the place of the libraries it needs a stub, whose functions make no frames.
 //
 // A Thread runs it. Nothing changes an Image, so threads may share it.
 type Image struct {
 	Path string
 	// Maps is what a task that runs the program has mapped.
 	Maps []machine.Mapping
+	// Compat says that the program has words of 32 bits (i386).
+	Compat bool
 	// Missing says why a table for unwinding cannot be used, by the section's name.
 	Missing map[string]error
 
+	layout
 	bias      uint64
 	text      []area
 	functions []function
@@ -34,6 +38,7 @@ type Image struct {
 	entry     uint64
 	main      uint64 // 0: not known
 	dynamic   bool   // its libraries are not part of it
+	bare      bool   // it has no C library: its entry point is its own code
 	objects   []user.Object
 }
 
@@ -102,18 +107,19 @@ func Read(r io.ReaderAt, path string) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	compat := f.Machine == elf.EM_386 && f.Class == elf.ELFCLASS32
 	switch {
-	case f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64:
-		return nil, fmt.Errorf("it is for %v, not for x86-64", f.Machine)
+	case !compat && (f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64):
+		return nil, fmt.Errorf("it is for %v, not for x86-64 or 32-bit x86", f.Machine)
 	case f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN:
 		return nil, fmt.Errorf("its type is %v", f.Type)
 	case f.Entry == 0:
 		return nil, errors.New("it has no entry point")
 	}
-	im := &Image{Path: path, Missing: map[string]error{}, entry: f.Entry}
+	im := &Image{Path: path, Missing: map[string]error{}, entry: f.Entry, Compat: compat, layout: layouts[compat]}
 	if f.Type == elf.ET_DYN {
-		im.bias = base
-		im.entry += base
+		im.bias = im.base
+		im.entry += im.base
 	}
 	im.dynamic = slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 	if err := im.load(f); err != nil {
@@ -124,7 +130,7 @@ func Read(r io.ReaderAt, path string) (*Image, error) {
 	}
 	im.symbols(f)
 	im.relocations(f)
-	if im.main == 0 && !im.dynamic {
+	if im.main == 0 && !im.dynamic && !im.bare {
 		return nil, errors.New("where its function main is cannot be found: it is static, and its symbols are gone")
 	}
 	return im, nil
@@ -142,7 +148,7 @@ func (im *Image) load(f *elf.File) error {
 			continue
 		}
 		start, end := p.Vaddr, p.Vaddr+p.Memsz
-		if end < start || end > libBase-base || p.Filesz > p.Memsz {
+		if end < start || end > im.lib-im.base || p.Filesz > p.Memsz {
 			return fmt.Errorf("segment %d: %#x bytes at %#x do not fit into the address space", n, p.Memsz, p.Vaddr)
 		}
 		start += im.bias
@@ -179,8 +185,8 @@ func (im *Image) load(f *elf.File) error {
 		im.Maps[i].Inode = im.inode()
 	}
 	im.Maps = append(im.Maps,
-		machine.Mapping{Start: libBase, End: libBase + libSize, Inode: libInode, Path: libPath},
-		machine.Mapping{Start: stackTop - stackSize, End: stackTop, Path: "[stack]"})
+		machine.Mapping{Start: im.lib, End: im.lib + libSize, Inode: libInode, Path: im.libPath},
+		machine.Mapping{Start: im.stackTop - stackSize, End: im.stackTop, Path: "[stack]"})
 	return nil
 }
 
@@ -213,6 +219,9 @@ func (im *Image) tables(f *elf.File) error {
 	for _, a := range im.text {
 		im.objects = append(im.objects, user.Object{Start: a.start, End: a.start + uint64(len(a.code)), Bias: im.bias, Frames: frames, EhFrames: eh})
 	}
+	if im.Compat {
+		return nil // no table for unwinding has 32-bit x86
+	}
 	lib, err := stub()
 	im.objects = append(im.objects, lib)
 	return err
@@ -220,12 +229,15 @@ func (im *Image) tables(f *elf.File) error {
 
 // symbols takes the functions that the file has names for, and sorts them all.
 func (im *Image) symbols(f *elf.File) {
+	names, library := 0, false
 	for _, list := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
 		symbols, err := list()
 		if err != nil {
 			continue // there are none, or they are damaged: names are all that is missed
 		}
 		for _, s := range symbols {
+			names++
+			library = library || strings.HasPrefix(s.Name, "__libc_start_")
 			if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0 || im.at(s.Value+im.bias) == nil || len(im.functions) >= 2*maxFunctions {
 				continue
 			}
@@ -235,6 +247,7 @@ func (im *Image) symbols(f *elf.File) {
 			im.functions = append(im.functions, function{s.Value + im.bias, s.Value + s.Size + im.bias, s.Name})
 		}
 	}
+	im.bare = !im.dynamic && names > 0 && !library
 	sort.SliceStable(im.functions, func(i, j int) bool {
 		a, b := &im.functions[i], &im.functions[j]
 		if a.start != b.start {
@@ -254,8 +267,11 @@ func (im *Image) relocations(f *elf.File) {
 	}
 	tables := 0
 	for _, s := range f.Sections {
-		const size = 24
-		if s.Type != elf.SHT_RELA || s.Size > maxCode {
+		size, kind := 24, elf.SHT_RELA
+		if im.Compat {
+			size, kind = 8, elf.SHT_REL
+		}
+		if s.Type != kind || s.Size > maxCode {
 			continue
 		}
 		if tables++; tables > maxTables {
@@ -266,13 +282,25 @@ func (im *Image) relocations(f *elf.File) {
 			continue
 		}
 		for ; len(b) >= size; b = b[size:] {
-			at, info := f.ByteOrder.Uint64(b), f.ByteOrder.Uint64(b[8:])
-			kind, n := elf.R_X86_64(elf.R_TYPE64(info)), elf.R_SYM64(info)
-			if (kind == elf.R_X86_64_JMP_SLOT || kind == elf.R_X86_64_GLOB_DAT) && n > 0 && uint64(n) <= uint64(len(symbols)) {
+			at, n, ofFunction := im.relocation(f, b)
+			if ofFunction && n > 0 && uint64(n) <= uint64(len(symbols)) {
 				im.imports[at+im.bias] = symbols[n-1].Name
 			}
 		}
 	}
+}
+
+// relocation reads a relocation: the place, the symbol, and whether the place gets the
+// address of a function.
+func (im *Image) relocation(f *elf.File, b []byte) (at uint64, symbol uint32, ofFunction bool) {
+	if im.Compat {
+		info := f.ByteOrder.Uint32(b[4:])
+		kind := elf.R_386(elf.R_TYPE32(info))
+		return uint64(f.ByteOrder.Uint32(b)), elf.R_SYM32(info), kind == elf.R_386_JMP_SLOT || kind == elf.R_386_GLOB_DAT
+	}
+	info := f.ByteOrder.Uint64(b[8:])
+	kind := elf.R_X86_64(elf.R_TYPE64(info))
+	return f.ByteOrder.Uint64(b), elf.R_SYM64(info), kind == elf.R_X86_64_JMP_SLOT || kind == elf.R_X86_64_GLOB_DAT
 }
 
 // function finds the function that an address lies in.
@@ -301,6 +329,16 @@ func (im *Image) Name(addr uint64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s+0x%x", f.name, addr-f.start)
+}
+
+// Entry gives the address of a function that the file has a name for.
+func (im *Image) Entry(name string) (addr uint64, ok bool) {
+	for i := range im.functions {
+		if im.functions[i].name == name {
+			return im.functions[i].start, true
+		}
+	}
+	return 0, false
 }
 
 // AtOffset gives the address of code that lies at an offset in the file.

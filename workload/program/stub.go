@@ -17,6 +17,21 @@ const (
 	stackSize = 128 << 10
 )
 
+// layout says where things lie in the memory of a program, and how many bytes a word has.
+type layout struct {
+	word     uint64
+	base     uint64 // a program that can lie anywhere
+	lib      uint64
+	libPath  string
+	stackTop uint64
+}
+
+// layouts are those of x86-64 and of 32-bit programs on it.
+var layouts = map[bool]layout{
+	false: {8, base, libBase, libPath, stackTop},
+	true:  {4, 0x56555000, 0xf7c00000, "/lib/i386-linux-gnu/libc.so.6", 0xffffe000},
+}
+
 // Places in the stub of the library: the code that calls main, in a frame of 16 bytes, and
 // functions that have no frame.
 const (

@@ -53,32 +53,53 @@ func (im *Image) NewThread(size int) *Thread {
 	return t
 }
 
-// Start begins the program again: at its entry point or, if its library is part of it,
+// aboveStack is what lies above the stack of a program when it begins: its arguments and
+// environment. The first frames are on the page where that ends, and the others on the next.
+const aboveStack = 0x1000 - 0x40
+
+// Start begins the program again: at its entry point or, if a C library is part of it,
 // in main.
 func (t *Thread) Start() {
 	clear(t.stack)
-	t.regs, t.calls, t.lib = [17]uint64{rsp: stackTop - 0x100}, t.calls[:0], ""
+	t.regs, t.calls, t.lib = [17]uint64{rsp: t.im.stackTop - aboveStack}, t.calls[:0], ""
 	t.linking, t.kernel, t.away = "", false, 0
-	if t.im.dynamic {
+	if t.im.dynamic || t.im.bare {
 		t.regs[rip] = t.im.entry
 		return
 	}
 	// The library's own code that has called main is not followed. Its frame lies between
 	// main's and that of the entry point.
 	_ = t.enter(0, t.im.entry+1) // there is room on an empty stack
-	t.regs[rsp] -= 8
-	_ = t.enter(t.im.main, libBase+inStart)
+	t.regs[rsp] -= t.im.word
+	_ = t.enter(t.im.main, t.im.lib+inStart)
 }
 
 // Regs are the registers of the thread, as a walk needs them. Others is filled and used
 // for Regs.Others; nil leaves that out.
 func (t *Thread) Regs(others *[32]uint64) user.Regs {
 	r := user.Regs{UserRegs: machine.UserRegs{IP: t.regs[rip], SP: t.regs[rsp], FP: t.regs[rbp]}}
-	if others != nil {
+	if others != nil && !t.im.Compat { // a walk of a 32-bit program needs no others
 		copy(others[:], t.regs[:])
 		r.Others = others
 	}
 	return r
+}
+
+// Place is where in its file the thread is; ok is false in a library.
+func (t *Thread) Place() (at machine.Place, ok bool) {
+	at.Addr = t.regs[rip]
+	code := t.im.at(at.Addr)
+	if code == nil {
+		return at, false
+	}
+	copy(at.Insn[:], code)
+	for _, m := range t.im.Maps {
+		if at.Addr >= m.Start && at.Addr < m.End {
+			at.File, at.Offset = m.Inode, at.Addr-m.Start+m.Offset
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // AtEntry reports whether the thread is at the first instruction of a function that has
@@ -113,15 +134,18 @@ func (t *Thread) Syscall() (nr int64, ok bool) {
 	return nr, true
 }
 
-// Away takes pages of the stack away, until the next Step: the n-th page above the stack
+// PageIn implements machine.PagedMemory.
+func (t *Thread) PageIn() { t.away = 0 }
+
+// Away takes pages of the stack away, until the next Step or PageIn: the n-th page above the stack
 // pointer and those behind it cannot be read, as if they had been swapped out. n counts
 // from 1, so that the page that is in use stays.
 func (t *Thread) Away(n int) { t.away = (t.regs[rsp] + 4096*uint64(n)) &^ 4095 }
 
 // Load implements machine.UserMemory.
 func (t *Thread) Load(addr uint64) (uint64, bool) {
-	w := t.word(addr)
-	if w == nil || t.away != 0 && addr >= t.away {
+	w := t.slot(addr)
+	if w == nil || addr&7 != 0 || t.away != 0 && addr >= t.away {
 		return 0, false
 	}
 	return *w, true
@@ -130,12 +154,40 @@ func (t *Thread) Load(addr uint64) (uint64, bool) {
 // Objects implements user.AddressSpace.
 func (t *Thread) Objects() []user.Object { return t.im.objects }
 
-func (t *Thread) word(addr uint64) *uint64 {
-	low := stackTop - 8*uint64(len(t.stack))
-	if addr < low || addr >= stackTop || addr&7 != 0 {
+// slot is where the stack has the 8 bytes in which an address lies; nil: outside of it.
+func (t *Thread) slot(addr uint64) *uint64 {
+	low := t.im.stackTop - 8*uint64(len(t.stack))
+	if addr < low || addr >= t.im.stackTop {
 		return nil
 	}
 	return &t.stack[(addr-low)/8]
+}
+
+// load reads a word of the program's size from the stack.
+func (t *Thread) load(addr uint64) (uint64, bool) {
+	w := t.slot(addr)
+	switch {
+	case w == nil || addr%t.im.word != 0:
+		return 0, false
+	case t.im.word == 4:
+		return *w >> (addr & 4 * 8) & 0xffffffff, true
+	}
+	return *w, true
+}
+
+// store writes a word of the program's size to the stack.
+func (t *Thread) store(addr, v uint64) bool {
+	w := t.slot(addr)
+	switch {
+	case w == nil || addr%t.im.word != 0:
+		return false
+	case t.im.word == 4:
+		shift := addr & 4 * 8
+		*w = *w&^(0xffffffff<<shift) | v&0xffffffff<<shift
+	default:
+		*w = v
+	}
+	return true
 }
 
 // Why a thread cannot go on.
@@ -183,11 +235,12 @@ func (t *Thread) decode(at uint64) (x86asm.Inst, error) {
 		return x86asm.Inst{}, errors.New("no code")
 	}
 	var in x86asm.Inst
-	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa { // endbr64
-		in = x86asm.Inst{Op: x86asm.NOP, Len: 4, Mode: 64}
+	mode := int(t.im.word) * 8
+	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3]|1 == 0xfb { // endbr64, endbr32
+		in = x86asm.Inst{Op: x86asm.NOP, Len: 4, Mode: mode}
 	} else {
 		var err error
-		if in, err = x86asm.Decode(code, 64); err != nil {
+		if in, err = x86asm.Decode(code, mode); err != nil {
 			return in, err
 		}
 	}
@@ -197,22 +250,20 @@ func (t *Thread) decode(at uint64) (x86asm.Inst, error) {
 
 // push puts a word on the stack.
 func (t *Thread) push(v uint64) error {
-	t.regs[rsp] -= 8
-	w := t.word(t.regs[rsp])
-	if w == nil {
+	t.regs[rsp] -= t.im.word
+	if !t.store(t.regs[rsp], v) {
 		return errStack
 	}
-	*w = v
 	return nil
 }
 
 func (t *Thread) pop() (uint64, error) {
-	w := t.word(t.regs[rsp])
-	if w == nil {
+	v, ok := t.load(t.regs[rsp])
+	if !ok {
 		return 0, errors.New("nothing on the stack")
 	}
-	t.regs[rsp] += 8
-	return *w, nil
+	t.regs[rsp] += t.im.word
+	return v, nil
 }
 
 // enter calls a function.
@@ -244,7 +295,7 @@ func (t *Thread) ret() error {
 	}
 	t.calls = t.calls[:len(t.calls)-1]
 	t.regs[rip] = v
-	if v >= libBase {
+	if v >= t.im.lib {
 		return errEnd // main has returned
 	}
 	return nil
@@ -254,19 +305,22 @@ func (t *Thread) ret() error {
 func (t *Thread) library(name string) error {
 	if name == "__libc_start_main" {
 		main := t.regs[rdi]
+		if t.im.Compat { // arguments are on the stack, behind the return address
+			main, _ = t.load(t.regs[rsp] + 4)
+		}
 		if t.im.at(main) == nil {
 			if main = t.im.main; main == 0 {
 				return errors.New("where main is cannot be seen")
 			}
 		}
-		t.regs[rsp] -= 8
-		return t.enter(main, libBase+inStart)
+		t.regs[rsp] -= t.im.word
+		return t.enter(main, t.im.lib+inStart)
 	}
 	if noReturn[name] {
 		return errEnd
 	}
 	t.lib = name
-	t.regs[rip] = libBase + leafCode + place(name)
+	t.regs[rip] = t.im.lib + leafCode + place(name)
 	return nil
 }
 
