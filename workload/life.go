@@ -10,6 +10,7 @@ type life struct {
 	session int
 	dead    bool
 	loops   bool // at the end, the script starts again instead of exiting
+	waited  bool // it has waited for a child since it last paused
 }
 
 // shells adds the processes that existed before the capture began. Each runs through
@@ -96,6 +97,11 @@ func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 		return w.pause(t, d)
 	}
 	s := &sc.Stays[d.pos]
+	if d.waited && s.Child >= 0 && w.cfg.Rest > 0 {
+		d.waited = false
+		return w.sleepOf(t, d, w.cfg.Rest)
+	}
+	d.waited = d.loops && (d.waited || s.NR == sysWait4)
 	d.pos++
 	d.stay = s
 	stay := machine.Stay{
@@ -131,11 +137,14 @@ func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
 }
 
 // pause gives the stay in which a shell waits for its user between two rounds.
-func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
+func (w *mix) pause(t *machine.Task, d *life) machine.Stay { return w.sleepOf(t, d, w.cfg.Pause) }
+
+// sleepOf gives a stay in which a process sleeps.
+func (w *mix) sleepOf(t *machine.Task, d *life, mean machine.Time) machine.Stay {
 	d.stay = nil
 	return machine.Stay{
 		Kind: machine.Syscall, After: 1000, NR: sysClockNanosleep, Code: w.pick(sleeps(sysClockNanosleep)),
-		Wait: machine.Wait{Class: 0, Timeout: w.around(w.cfg.Pause), By: machine.Sleep},
+		Wait: machine.Wait{Class: 0, Timeout: w.around(mean), By: machine.Sleep},
 		User: w.userAt(t, 0, sysClockNanosleep),
 	}
 }

@@ -13,9 +13,11 @@ import (
 type Config struct {
 	Shells  int          // how many shells start processes
 	Pause   machine.Time // mean pause of a shell between two rounds, in ns
+	Rest    machine.Time // mean pause of a shell before it starts another command in a round, in ns
 	Daemon  machine.Time // mean sleep of a process that does little, in ns; 0: there is no such process
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 	Loads   []string     // the loads whose trails processes follow
+	Calm    machine.Time // how many times as long as else kernel threads sleep; 0: once
 }
 
 // maxTasks is how many processes can be alive at a time. Further forks fail.
@@ -34,6 +36,7 @@ type mix struct {
 	switches switches
 	roots    []int // the scripts of processes that existed before the capture
 	tasks    []*machine.Task
+	loads    []*trailing
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image
@@ -64,15 +67,14 @@ func Start(m *machine.Machine, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	loads, err := w.trails(&kernel, cfg.Loads)
-	if err != nil {
+	if w.loads, err = w.trails(&kernel, cfg.Loads); err != nil {
 		return err
 	}
 	m.Boot(kernel)
-	w.kthreads(slices.ContainsFunc(loads, func(tg *trailing) bool { return tg.load.Threads }))
+	w.kthreads(slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads }))
 	w.shells()
 	w.daemons()
-	for _, load := range loads {
+	for _, load := range w.loads {
 		load.start()
 	}
 	for _, c := range m.CPUs() {
@@ -210,6 +212,10 @@ func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
 		w.guestEvent(c, g, e)
 		return
 	}
+	if d, ok := t.Data.(*trail); ok {
+		d.event(c, t, e)
+		return
+	}
 	d, ok := t.Data.(*life)
 	if !ok {
 		return
@@ -256,7 +262,7 @@ func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
 	}
 	if class != wakeUser {
 		for _, t := range w.sleepers[class] {
-			if _, asleep := t.Sleeping(); asleep && (class == wakeRCU || class == wakeUnboundWorker || class == wakeCompact || t.CPU() == c) {
+			if _, asleep := t.Sleeping(); asleep && !w.rests(t, class) && (class == wakeRCU || class == wakeUnboundWorker || class == wakeCompact || t.CPU() == c) {
 				return t
 			}
 		}

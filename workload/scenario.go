@@ -18,8 +18,8 @@ type Scenario struct {
 // Scenarios lists all scenarios, the default first.
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
-	mixed := start(func(cpus int) Config {
-		return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
+	mixed := start(func(int) Config {
+		return Config{Shells: 1, Pause: 100 * ms, Rest: 2000 * ms, Calm: 2, Compute: 100 * us, Daemon: 8 * ms, Loads: []string{mixedLoad}}
 	})
 	return []Scenario{
 		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", mixed},

@@ -28,7 +28,11 @@ type trailing struct {
 	sleep []bool         // the task sleeps in the stay
 	yield []bool         // the stay is about giving the CPU to another task
 	dies  []bool         // the process ends in the stay
+	exec  []bool         // the process executes a program in the stay
 	begin machine.Time
+	// forks says that processes of the load fork each other. Those in unborn have not begun.
+	forks  bool
+	unborn []birth
 }
 
 // A process that has to give its CPU to another task computes until there is one. It looks
@@ -47,9 +51,20 @@ func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	tr, err := loadTrails()
+	shared, err := loadTrails()
 	if err != nil {
 		return nil, err
+	}
+	tr := new(Trails)
+	*tr = *shared
+	tr.Stays = slices.Clip(tr.Stays)
+	var loads []*Load
+	for _, name := range names {
+		load, err := tr.load(name)
+		if err != nil {
+			return nil, err
+		}
+		loads = append(loads, load)
 	}
 	for _, mod := range tr.Modules {
 		if err := w.addFunctions(&mod); err != nil {
@@ -57,12 +72,12 @@ func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
 		}
 	}
 	ks := w.m.Kallsyms()
-	b := trailBuilder{w: w, tr: tr, site: int32(len(k.Sites)), slab: int32(len(k.Slabs))}
+	b := trailBuilder{w: w, tr: tr, site: int32(len(k.Sites)), slab: int32(len(k.Slabs)), bears: slices.Contains(names, mixedLoad)}
 	k.Sites, k.Slabs = slices.Clip(k.Sites), slices.Clip(k.Slabs)
 	for _, s := range tr.Sites {
 		site, err := tr.site(ks, s)
-		if err != nil {
-			return nil, err
+		if err != nil && !slices.Contains(names, mixedLoad) {
+			return nil, err // blend leaves modules out
 		}
 		k.Sites = append(k.Sites, site)
 	}
@@ -70,26 +85,34 @@ func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
 		s.Kind = uint16(len(k.Slabs))
 		k.Slabs = append(k.Slabs, s)
 	}
-	all := trailing{w: w}
-	for _, paths := range tr.Stays {
-		stay, err := b.stay(paths)
-		if err != nil {
-			return nil, err
+	n := len(tr.Stays)
+	all := trailing{
+		w: w, stays: make([]machine.Stay, n), costs: make([]machine.Time, n),
+		sleep: make([]bool, n), yield: make([]bool, n), dies: make([]bool, n), exec: make([]bool, n),
+	}
+	used := make([]bool, n)
+	for _, load := range loads {
+		for i := range load.Lives {
+			for _, at := range load.Lives[i].Stay {
+				used[at] = true
+			}
 		}
-		last := &tr.Paths[paths[len(paths)-1]]
-		all.stays, all.costs = append(all.stays, stay), append(all.costs, costOf(stay.Code))
-		all.sleep = append(all.sleep, last.End == SwitchEnd && endOf(int64(last.Arg)) == sleepsNow)
-		all.yield = append(all.yield, last.End == SwitchEnd && endOf(int64(last.Arg)) == goesOn)
-		all.dies = append(all.dies, last.End == SwitchEnd && endOf(int64(last.Arg)) == dies)
+	}
+	for i, paths := range tr.Stays {
+		if !used[i] {
+			continue
+		}
+		all.stays[i], all.exec[i] = b.stay(paths)
+		all.costs[i] = costOf(all.stays[i].Code)
+		if last := &tr.Paths[paths[len(paths)-1]]; last.End == SwitchEnd {
+			how := endOf(int64(last.Arg))
+			all.sleep[i], all.yield[i], all.dies[i] = how == sleepsNow, how == goesOn, how == dies
+		}
 	}
 	var list []*trailing
-	for _, name := range names {
-		at := slices.IndexFunc(tr.Loads, func(l Load) bool { return l.Name == name })
-		if at < 0 {
-			return nil, fmt.Errorf("workload: no load %q", name)
-		}
+	for _, load := range loads {
 		one := all
-		one.load = &tr.Loads[at]
+		one.load, one.forks = load, b.bears
 		list = append(list, &one)
 	}
 	return list, nil
@@ -116,6 +139,9 @@ func (tr *Trails) site(ks *machine.Kallsyms, s TrailSite) (machine.Site, error) 
 		return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Func])
 	}
 	site := machine.Site{Func: fn.Addr, Hidden: !fn.Traceable}
+	if fn.Name == "ret_from_fork" {
+		site.Hidden = true // a kernel thread has entered it before anything was traced
+	}
 	if s.Caller >= 0 {
 		from, ok := ks.ByName(tr.Names[s.Caller])
 		if !ok {
@@ -138,6 +164,7 @@ type trailBuilder struct {
 	code       machine.Code
 	open       []int32 // the sites of the functions that are open
 	off        bool    // __schedule runs
+	bears      bool    // processes fork each other
 }
 
 func (b *trailBuilder) op(kind machine.OpKind, arg int32) {
@@ -160,14 +187,17 @@ func (b *trailBuilder) pop(depth int) {
 	}
 }
 
-// stay makes the stay with these paths.
-func (b *trailBuilder) stay(paths []int32) (machine.Stay, error) {
+// stay makes the stay with these paths, and reports whether the process executes a program.
+func (b *trailBuilder) stay(paths []int32) (s machine.Stay, executes bool) {
 	b.code = nil
 	for _, at := range paths {
 		b.path(&b.tr.Paths[at])
 	}
+	if b.bears {
+		executes = b.bear(paths)
+	}
 	b.pop(0)
-	s := machine.Stay{Kind: machine.KernelWork, NR: -1, Code: b.code}
+	s = machine.Stay{Kind: machine.KernelWork, NR: -1, Code: b.code}
 	switch name := b.tr.Names[b.tr.Sites[b.tr.Paths[paths[0]].Sites[0]].Func]; name {
 	case "entry_SYSCALL_64_after_hwframe":
 		s.Kind = machine.Syscall
@@ -176,7 +206,7 @@ func (b *trailBuilder) stay(paths []int32) (machine.Stay, error) {
 	case "asm_exc_page_fault":
 		s.Kind, s.Address, s.ErrorCode = machine.PageFault, 0x7f3be8000000, 6
 	}
-	return s, nil
+	return s, executes
 }
 
 // path goes from where the code is to the end of p.
@@ -192,6 +222,8 @@ func (b *trailBuilder) path(p *TrailPath) {
 		b.op(machine.OpCall, b.site+at)
 		b.open = append(b.open, at)
 		switch name := b.tr.Names[b.tr.Sites[at].Func]; {
+		case name == "do_task_dead":
+			b.code[len(b.code)-1].Preempt = 1 // do_exit has disabled preemption
 		case name == "exc_page_fault" && n+i == 1:
 			b.trace(machine.EvPageFaultUser, 0)
 		case name == "do_exit" && p.End == SwitchEnd && endOf(int64(p.Arg)) == dies:
@@ -227,12 +259,22 @@ func (tg *trailing) start() {
 }
 
 func (tg *trailing) spawn(d *trail, i int) {
-	at := max(tg.begin+d.round*tg.load.Span+d.life.Start, tg.w.m.Now()+1)
+	b := birth{at: max(tg.begin+d.round*tg.load.Span+d.life.Start, tg.w.m.Now()+1), life: d, cpu: i}
+	if tg.forks && !d.life.Kernel && b.at > tg.begin+birthSlack {
+		tg.expect(b)
+		return
+	}
+	tg.appear(b)
+}
+
+// appear lets a process begin that has no parent.
+func (tg *trailing) appear(b birth) {
+	life := b.life.life
 	t := tg.w.m.Spawn(machine.TaskConfig{
-		Comm: d.life.Comm, CPU: i, Kernel: d.life.Kernel, Data: d, Asleep: true,
-		Wait: machine.Wait{At: at, By: machine.Sleep},
+		Comm: life.Comm, CPU: b.cpu, Kernel: life.Kernel, Data: b.life, Asleep: true,
+		Wait: machine.Wait{At: max(b.at, tg.w.m.Now()+1), By: machine.Sleep},
 	})
-	if !d.life.Kernel {
+	if !life.Kernel {
 		t.Memory = newUserStack()
 	}
 }
@@ -240,6 +282,7 @@ func (tg *trailing) spawn(d *trail, i int) {
 // nextTrail gives the next stay of a process on its trail.
 func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay {
 	tg := d.all
+	w.deliver()
 	if d.away > 0 {
 		wait := machine.Wait{Timeout: d.away, By: machine.Sleep}
 		d.away = 0

@@ -38,8 +38,10 @@ var (
 var comparisons = []comparison{
 	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "tools"},
 	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "talk"},
-	{"stacks/kmem_stack", "debian/stacks/kmem_stack", true, "kmem_cache_alloc", allocStacks, "mix"},
-	{"stacks/sched_stack", "debian/stacks/sched_stack", true, "sched_switch", switchStacks, "mix"},
+	{"subsystems/stacks_kmem", "stacks_kmem", true, "kmem_cache_alloc", allocStacks, "mix"},
+	{"subsystems/stacks_sched", "stacks_sched", true, "sched_switch", switchStacks, "mix"},
+	{"subsystems/stacks_function", "stacks_function", true, "functions", vfsStacks, "mix"},
+	{"subsystems/growth_kmem", "growth_kmem", false, "kmem_cache_alloc", allocStacks, "mix"},
 	{"stacks/user_stack", "debian/stacks/user_stack", false, "sys_enter, user stacks", userStacks, "mix"},
 	{"savings/b_off/func_stack", "stackmap/v2/savings/b_off/func_stack", true, "functions", functionStacks, "vfs"},
 	{"savings/a_off/kmem_stack", "stackmap/v2/savings/a_off/kmem_stack", false, "kmem_cache_alloc", allocStacks, "tools"},
@@ -132,12 +134,17 @@ func (c *comparison) typ() int {
 	return kernelStack
 }
 
+// captureDir is the folder of a capture. Those of the oracle have a path.
+func captureDir(oracleDir, subsystems, folder string) string {
+	if strings.Contains(folder, "/") {
+		return filepath.Join(oracleDir, folder)
+	}
+	return filepath.Join(subsystems, folder)
+}
+
 // captured measures a capture.
 func (c *comparison) captured(oracleDir, subsystems string) (*variety, error) {
-	dir := filepath.Join(subsystems, c.folder)
-	if strings.Contains(c.folder, "/") {
-		dir = filepath.Join(oracleDir, c.folder)
-	}
+	dir := captureDir(oracleDir, subsystems, c.folder)
 	records, err := readFolder(dir)
 	if err != nil {
 		return nil, err
