@@ -27,9 +27,6 @@ func (c *CPU) schedule(op *Op, a *activation) {
 		if prev != c.idle && runnable && !throttled && c.keeps(prev) {
 			c.insert(prev, prev.Policy == FIFO)
 		}
-		if len(c.rq) == 0 {
-			c.pull()
-		}
 		next = c.takeNext()
 	}
 	if next != prev {
@@ -65,38 +62,6 @@ func (c *CPU) pick(next *Task, state int64) {
 	if prev != c.idle && !prev.exiting && !runs(state) {
 		prev.state = state
 		c.sleep(prev, prev.stay.Wait)
-	}
-}
-
-// migrationCost is for how long a task counts as cache-hot after it has run, in ns.
-//
-// Kernel: sysctl_sched_migration_cost, kernel/sched/fair.c.
-const migrationCost = 500 * Microsecond
-
-// pull moves a task to c, which has nothing to run, from the CPU on which it waits.
-//
-// Departure: the real scheduler weighs loads, and an idle CPU also looks for tasks while it
-// stays idle. Here, a CPU takes the first task that may run on it and is not cache-hot, and
-// only when it becomes idle. The functions that do so are not called.
-//
-// Kernel: sched_balance_newidle and task_hot, kernel/sched/fair.c.
-func (c *CPU) pull() {
-	if c.presence != present {
-		return
-	}
-	for _, o := range c.m.cpus {
-		if o == c || len(o.rq) == 0 || o.Current == o.idle {
-			continue
-		}
-		for i, t := range o.rq {
-			if t.bound || t.leaving || t.class() != fairClass || t.budget.throttled || c.Time < t.ran+migrationCost {
-				continue
-			}
-			o.rq = slices.Delete(o.rq, i, i+1)
-			c.moveTask(t, c)
-			c.insert(t, false)
-			return
-		}
 	}
 }
 
@@ -144,7 +109,6 @@ func (c *CPU) switchTo() {
 	prev, next := c.picked.Prev, c.picked.Next
 	c.charged, c.told = c.Time, false
 	prev.runtime += c.Time - c.since
-	prev.ran = c.Time
 	c.Current, next.cpu, c.since, c.accounted = next, c, c.Time, c.Time
 	c.halted = false
 	next.state = StateRunning
@@ -197,7 +161,8 @@ func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.e
 // other CPU is idle.
 //
 // Departure: select_task_rq weighs caches and loads. Here, only idle CPUs are looked
-// for and, for real-time and deadline tasks, a CPU on which they run first.
+// for and, for real-time and deadline tasks, a CPU on which they run first. A task that
+// waits on a run queue already is never moved.
 func (c *CPU) target(t *Task) *CPU {
 	if t.bound && t.home != nil {
 		return t.home
@@ -261,19 +226,12 @@ func (c *CPU) waking(t *Task) bool {
 // migrate moves a task that is being woken to the CPU on which it will run.
 func (c *CPU) migrate(t *Task) {
 	if dst := c.target(t); dst != t.cpu {
-		c.moveTask(t, dst)
+		if c.on(EvSchedMigrate) {
+			c.args.migrate = SchedMigrate{Task: t, OrigCPU: t.cpu.ID, DstCPU: dst.ID}
+			c.report(EvSchedMigrate, &c.args.migrate)
+		}
+		t.cpu = dst
 	}
-}
-
-// moveTask makes dst the CPU of t, which does not run.
-//
-// Kernel: set_task_cpu, kernel/sched/core.c.
-func (c *CPU) moveTask(t *Task, dst *CPU) {
-	if c.on(EvSchedMigrate) {
-		c.args.migrate = SchedMigrate{Task: t, OrigCPU: t.cpu.ID, DstCPU: dst.ID}
-		c.report(EvSchedMigrate, &c.args.migrate)
-	}
-	t.cpu = dst
 }
 
 // makeRunnable ends the wake-up that waking began.

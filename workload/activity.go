@@ -155,7 +155,7 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 			return machine.Stay{
 				Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: w.pick(sleeps(sysExitGroup)), User: w.userAt(t, 0, sysExitGroup),
 			}
-		case a == a.act.actors[0] && a.waiting:
+		case a == a.act.actors[0] && a.waiting && a.act.settled():
 			a.act.again()
 		default:
 			a.waiting = true
@@ -199,6 +199,14 @@ func (a *actor) over() bool {
 	}
 	a.woken--
 	return true
+}
+
+// settled reports whether the kernel threads have done the work of the round.
+func (p *playing) settled() bool {
+	return !slices.ContainsFunc(p.actors, func(a *actor) bool {
+		_, asleep := a.task.Sleeping()
+		return a.role.Kernel && (!asleep || a.pos > 0 && a.pos < len(a.role.Stays))
+	})
 }
 
 // again begins the next round.

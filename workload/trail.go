@@ -267,11 +267,17 @@ func (tg *trailing) spawn(d *trail, i int) {
 	tg.appear(b)
 }
 
+// shellComm is the name of what starts the programs of the blended load.
+const shellComm = "mix"
+
 // appear lets a process begin that has no parent.
 func (tg *trailing) appear(b birth) {
-	life := b.life.life
+	life, comm := b.life.life, b.life.life.Comm
+	if tg.forks && tg.executes(life) {
+		comm = shellComm // until then
+	}
 	t := tg.w.m.Spawn(machine.TaskConfig{
-		Comm: life.Comm, CPU: b.cpu, Kernel: life.Kernel, Data: b.life, Asleep: true,
+		Comm: comm, CPU: b.cpu, Kernel: life.Kernel, Data: b.life, Asleep: true,
 		Wait: machine.Wait{At: max(b.at, tg.w.m.Now()+1), By: machine.Sleep},
 	})
 	if !life.Kernel {
