@@ -7,11 +7,24 @@ import (
 	"strings"
 )
 
-// with returns a table to which the functions of a module were added. They are of one
-// size, and come behind all other symbols.
-func (k *Kallsyms) with(module string, names []string, addr uint64, size uint32) *Kallsyms {
-	text := slices.IndexFunc(k.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
+// with returns a table to which the functions of modules were added. They are of one size.
+// Those of each module come behind all other symbols, at a place of the module's own.
+func (k *Kallsyms) with(mods []Module, size uint32) *Kallsyms {
 	n := &Kallsyms{addrs: slices.Clone(k.addrs), rows: slices.Clone(k.rows), texts: slices.Clone(k.texts)}
+	for i := range mods {
+		addr := uint64(moduleBase)
+		if last := n.addrs[len(n.addrs)-1]; last >= addr {
+			addr = (last/moduleSize + 1) * moduleSize
+		}
+		n.append(mods[i].Name, mods[i].Functions, addr, size)
+	}
+	n.indexNames()
+	return n
+}
+
+// append adds the functions of a module, whose names are not in the index yet.
+func (n *Kallsyms) append(module string, names []string, addr uint64, size uint32) {
+	text := slices.IndexFunc(n.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
 	if text == 0 {
 		text = len(n.texts)
 		n.texts = append(n.texts, symbolText{})
@@ -23,8 +36,6 @@ func (k *Kallsyms) with(module string, names []string, addr uint64, size uint32)
 		lines.WriteString(name + "\n")
 	}
 	n.texts[text] = symbolText{module, lines.String()}
-	n.indexNames()
-	return n
 }
 
 // without returns a table without the symbols of a module that with has added.

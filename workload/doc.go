@@ -46,8 +46,9 @@
 //
 // # Trails
 //
-// In the scenarios above, code is that of a few templates, so there are few different
-// stacks. "tools", "vfs", "talk", "desk", "calls" and "switches" have as many as captures
+// In most of the scenarios above, code is that of a few templates, so there are few
+// different stacks. Beside such processes, "mix", and with it "disk" and "firmware", has
+// some that follow trails of allocations, functions and context switches at once. "tools", "vfs", "talk", "desk", "calls" and "switches" have as many as captures
 // of the same programs. Their processes follow [Trails]: they take the ways through the
 // kernel that recorded stacks show, each process in the order of a captured one, and
 // compute and sleep as long as that did. When the captured time is over, they begin anew.
@@ -55,8 +56,10 @@
 // learned.
 //
 // Departure: a scenario with trails shows one kind of stacks: of allocations (tools, desk),
-// of functions (vfs, calls) or of context switches (talk, switches). No task forks or
-// executes a program in it, and a timer ends each sleep, not another task. A task that has
+// of functions (vfs, calls) or of context switches (talk, switches). Only mix has them all.
+// No task forks or executes a program in the others. In mix, a process on a trail is forked
+// by another one that makes such a call at about the time, or comes from nowhere; a fork
+// that comes at no such time fails. In all of them, a timer ends each sleep, not another task. A task that has
 // to give its CPU to another one computes until there is one. The addresses on the stacks of
 // vfs are of a kernel that was built in another way, where no other capture shows them.
 //

@@ -66,10 +66,8 @@ func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
 		}
 		loads = append(loads, load)
 	}
-	for _, mod := range tr.Modules {
-		if err := w.addFunctions(&mod); err != nil {
-			return nil, err
-		}
+	if err := w.addFunctions(tr.Modules); err != nil {
+		return nil, err
 	}
 	ks := w.m.Kallsyms()
 	b := trailBuilder{w: w, tr: tr, site: int32(len(k.Sites)), slab: int32(len(k.Slabs)), bears: slices.Contains(names, mixedLoad)}
@@ -118,18 +116,24 @@ func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
 	return list, nil
 }
 
-// addFunctions makes the functions of a module known, if they are not yet.
-func (w *mix) addFunctions(mod *TrailModule) error {
-	var missing []string
-	for _, fn := range mod.Functions {
-		if _, ok := w.m.Kallsyms().ByName(fn); !ok {
-			missing = append(missing, fn)
+// addFunctions makes the functions of modules known, as far as they are not yet.
+func (w *mix) addFunctions(mods []TrailModule) error {
+	var load []machine.Module
+	for _, mod := range mods {
+		var missing []string
+		for _, fn := range mod.Functions {
+			if _, ok := w.m.Kallsyms().ByName(fn); !ok {
+				missing = append(missing, fn)
+			}
+		}
+		if len(missing) > 0 {
+			load = append(load, machine.Module{Name: mod.Name, Functions: missing})
 		}
 	}
-	if len(missing) == 0 {
+	if len(load) == 0 {
 		return nil
 	}
-	return w.m.LoadModule(machine.Module{Name: mod.Name, Functions: missing})
+	return w.m.LoadModule(load...)
 }
 
 // site gives the address of a site in a kernel's symbol table.
