@@ -59,7 +59,8 @@
 // of functions (vfs, calls) or of context switches (talk, switches). Only mix has them all.
 // No task forks or executes a program in the others. In mix, a process on a trail is forked
 // by another one that makes such a call at about the time, or comes from nowhere; a fork
-// that comes at no such time fails. In all of them, a timer ends each sleep, not another task. A task that has
+// that comes at no such time fails. Arguments and results of its system calls are those of
+// other captured calls with the number. In all of them, a timer ends each sleep, not another task. A task that has
 // to give its CPU to another one computes until there is one. The addresses on the stacks of
 // vfs are of a kernel that was built in another way, where no other capture shows them.
 //

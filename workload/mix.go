@@ -37,6 +37,7 @@ type mix struct {
 	roots    []int // the scripts of processes that existed before the capture
 	tasks    []*machine.Task
 	loads    []*trailing
+	calls    map[int64][]*ScriptStay   // of all scripts, by number
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image

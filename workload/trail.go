@@ -206,11 +206,23 @@ func (b *trailBuilder) stay(paths []int32) (s machine.Stay, executes bool) {
 	case "entry_SYSCALL_64_after_hwframe":
 		s.Kind = machine.Syscall
 		s.NR = int64(b.tr.Paths[paths[0]].NR)
+		if s.NR < 0 && b.bears {
+			s.NR = b.likelyCall(paths[0])
+		}
 		s.Code = b.w.crossing(s.Code)
 	case "asm_exc_page_fault":
 		s.Kind, s.Address, s.ErrorCode = machine.PageFault, 0x7f3be8000000, 6
 	}
 	return s, executes
+}
+
+// likelyCall is the number of a system call whose stack does not show which it is, because
+// it has returned from there: mostly a close if a file is given up, and else a read.
+func (b *trailBuilder) likelyCall(path int32) int64 {
+	if slices.ContainsFunc(b.tr.Paths[path].Sites, func(s int32) bool { return b.tr.Names[b.tr.Sites[s].Func] == "__fput" }) {
+		return sysClose
+	}
+	return sysRead
 }
 
 // path goes from where the code is to the end of p.
@@ -350,7 +362,30 @@ func (tg *trailing) stayOf(t *machine.Task, at int32, after machine.Time) machin
 		return s
 	}
 	s.User = tg.w.userAt(t, int(at), int32(s.NR))
+	if like := tg.w.callLike(s.NR, int(at)); like != nil && s.Kind == machine.Syscall {
+		s.Args, s.Ret = like.Args, like.Ret
+	}
 	return s
+}
+
+// callLike gives a captured system call with that number; nil if there is none. No trail
+// shows the arguments and the results of its own calls.
+func (w *mix) callLike(nr int64, n int) *ScriptStay {
+	if w.calls == nil {
+		w.calls = map[int64][]*ScriptStay{}
+		for i := range w.model.Scripts {
+			for j := range w.model.Scripts[i].Stays {
+				if s := &w.model.Scripts[i].Stays[j]; s.NR >= 0 {
+					w.calls[int64(s.NR)] = append(w.calls[int64(s.NR)], s)
+				}
+			}
+		}
+	}
+	list := w.calls[nr]
+	if len(list) == 0 {
+		return nil
+	}
+	return list[n%len(list)]
 }
 
 // sleepStay is a stay in which a process waits: for a child, or a kernel thread for work.
