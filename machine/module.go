@@ -39,13 +39,11 @@ func (m *Machine) LoadModule(mods ...Module) error {
 			return fmt.Errorf("module %s is loaded: %w", mods[i].Name, syscall.EEXIST)
 		}
 	}
-	first := len(m.kallsyms.rows)
 	m.kallsyms = m.kallsyms.with(mods, functionSize)
 	mods = slices.Clone(mods)
 	for n := range mods {
 		mods[n].Direct = slices.Clone(mods[n].Direct)
-		for i := first; i < len(m.kallsyms.rows); i++ {
-			s := m.kallsyms.symbol(i)
+		for _, s := range m.kallsyms.modules.of(mods[n].Name) {
 			for d := range mods[n].Direct {
 				mods[n].Direct[d].found(&s)
 			}
