@@ -46,11 +46,11 @@ func (w *mix) offerActivities() error {
 	for _, h := range inside() {
 		w.m.Subsystems([]string{h.Name}, nil)
 	}
-	offers, err := loadActivityEvents()
+	head, err := loadActivityHead()
 	if err != nil {
 		return err
 	}
-	for i, offer := range offers {
+	for i, offer := range head.offers {
 		begun := false
 		w.m.Subsystems(offer.Events, func() error {
 			if w.disk != nil {

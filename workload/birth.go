@@ -60,7 +60,7 @@ func (tg *trailing) fork(c *machine.CPU, t *machine.Task) {
 
 // executes reports whether the process executes a program.
 func (tg *trailing) executes(life *TrailLife) bool {
-	return slices.ContainsFunc(life.Stay, func(at int32) bool { return tg.exec[at] })
+	return slices.ContainsFunc(life.Stay, func(at int32) bool { return tg.code.at(at).exec })
 }
 
 // event carries out what a process on a trail does to itself or to others.

@@ -90,17 +90,15 @@ func (tr *Trails) blend(name string, parts []string) (*Load, error) {
 	return made, nil
 }
 
-// through says of each path whether it has a function of one of the modules, which are
-// taken from the list, or of elsewhere.
+// through says of each path whether it has a function of one of the modules, or of
+// elsewhere.
 func (tr *Trails) through(modules []string) []bool {
 	functions := slices.Clone(elsewhere)
-	tr.Modules = slices.DeleteFunc(slices.Clone(tr.Modules), func(m TrailModule) bool {
-		if !slices.Contains(modules, m.Name) {
-			return false
+	for _, m := range tr.Modules {
+		if slices.Contains(modules, m.Name) {
+			functions = append(functions, m.Functions...)
 		}
-		functions = append(functions, m.Functions...)
-		return true
-	})
+	}
 	paths := make([]bool, len(tr.Paths))
 	for i := range tr.Paths {
 		paths[i] = slices.ContainsFunc(tr.Paths[i].Sites, func(s int32) bool {

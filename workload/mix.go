@@ -68,16 +68,20 @@ func Start(m *machine.Machine, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if w.loads, err = w.trails(&kernel, cfg.Loads); err != nil {
+	loads, err := w.follows(&kernel, cfg.Loads)
+	if err != nil {
 		return err
 	}
 	m.Boot(kernel)
+	if !loads.blended {
+		if w.loads, err = w.trails(loads); err != nil {
+			return err
+		}
+	}
 	w.kthreads(slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads }))
 	w.shells()
 	w.daemons()
-	for _, load := range w.loads {
-		load.start()
-	}
+	w.startTrails(loads)
 	for _, c := range m.CPUs() {
 		w.startTick(c)
 	}
@@ -193,6 +197,8 @@ func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
 		return w.nextStay(t, d)
 	case *trail:
 		return w.nextTrail(c, t, d)
+	case *dormant:
+		return w.nextTrail(c, t, d.awake(w, t))
 	case *guest:
 		return w.nextGuest(t, d)
 	}

@@ -1,9 +1,6 @@
 package workload
 
 import (
-	"fmt"
-	"slices"
-
 	"ftracelab/machine"
 )
 
@@ -23,12 +20,7 @@ type trail struct {
 type trailing struct {
 	w     *mix
 	load  *Load
-	stays []machine.Stay // by number: what it executes, and how it enters the kernel
-	costs []machine.Time // how long its code takes
-	sleep []bool         // the task sleeps in the stay
-	yield []bool         // the stay is about giving the CPU to another task
-	dies  []bool         // the process ends in the stay
-	exec  []bool         // the process executes a program in the stay
+	code  *trailBuilder
 	begin machine.Time
 	// forks says that processes of the load fork each other. Those in unborn have not begun.
 	forks  bool
@@ -44,227 +36,6 @@ const (
 
 // trailCost is how long a step of a trail takes, in ns.
 const trailCost = 60
-
-// trails adds the load with that name to the machine. Its code uses sites and slabs that
-// are added to those of k, which is not booted yet.
-func (w *mix) trails(k *machine.Kernel, names []string) ([]*trailing, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	shared, err := loadTrails()
-	if err != nil {
-		return nil, err
-	}
-	tr := new(Trails)
-	*tr = *shared
-	tr.Stays = slices.Clip(tr.Stays)
-	var loads []*Load
-	for _, name := range names {
-		load, err := tr.load(name)
-		if err != nil {
-			return nil, err
-		}
-		loads = append(loads, load)
-	}
-	if err := w.addFunctions(tr.Modules); err != nil {
-		return nil, err
-	}
-	ks := w.m.Kallsyms()
-	b := trailBuilder{w: w, tr: tr, site: int32(len(k.Sites)), slab: int32(len(k.Slabs)), bears: slices.Contains(names, mixedLoad)}
-	k.Sites, k.Slabs = slices.Clip(k.Sites), slices.Clip(k.Slabs)
-	for _, s := range tr.Sites {
-		site, err := tr.site(ks, s)
-		if err != nil && !slices.Contains(names, mixedLoad) {
-			return nil, err // blend leaves modules out
-		}
-		k.Sites = append(k.Sites, site)
-	}
-	for _, s := range tr.Slabs {
-		s.Kind = uint16(len(k.Slabs))
-		k.Slabs = append(k.Slabs, s)
-	}
-	n := len(tr.Stays)
-	all := trailing{
-		w: w, stays: make([]machine.Stay, n), costs: make([]machine.Time, n),
-		sleep: make([]bool, n), yield: make([]bool, n), dies: make([]bool, n), exec: make([]bool, n),
-	}
-	used := make([]bool, n)
-	for _, load := range loads {
-		for i := range load.Lives {
-			for _, at := range load.Lives[i].Stay {
-				used[at] = true
-			}
-		}
-	}
-	for i, paths := range tr.Stays {
-		if !used[i] {
-			continue
-		}
-		all.stays[i], all.exec[i] = b.stay(paths)
-		all.costs[i] = costOf(all.stays[i].Code)
-		if last := &tr.Paths[paths[len(paths)-1]]; last.End == SwitchEnd {
-			how := endOf(int64(last.Arg))
-			all.sleep[i], all.yield[i], all.dies[i] = how == sleepsNow, how == goesOn, how == dies
-		}
-	}
-	var list []*trailing
-	for _, load := range loads {
-		one := all
-		one.load, one.forks = load, b.bears
-		list = append(list, &one)
-	}
-	return list, nil
-}
-
-// addFunctions makes the functions of modules known, as far as they are not yet.
-func (w *mix) addFunctions(mods []TrailModule) error {
-	var load []machine.Module
-	for _, mod := range mods {
-		var missing []string
-		for _, fn := range mod.Functions {
-			if _, ok := w.m.Kallsyms().ByName(fn); !ok {
-				missing = append(missing, fn)
-			}
-		}
-		if len(missing) > 0 {
-			load = append(load, machine.Module{Name: mod.Name, Functions: missing})
-		}
-	}
-	if len(load) == 0 {
-		return nil
-	}
-	return w.m.LoadModule(load...)
-}
-
-// site gives the address of a site in a kernel's symbol table.
-func (tr *Trails) site(ks *machine.Kallsyms, s TrailSite) (machine.Site, error) {
-	fn, ok := ks.ByName(tr.Names[s.Func])
-	if !ok {
-		return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Func])
-	}
-	site := machine.Site{Func: fn.Addr, Hidden: !fn.Traceable}
-	if fn.Name == "ret_from_fork" {
-		site.Hidden = true // a kernel thread has entered it before anything was traced
-	}
-	if s.Caller >= 0 {
-		from, ok := ks.ByName(tr.Names[s.Caller])
-		if !ok {
-			return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Caller])
-		}
-		offset := uint64(s.Offset)
-		if from.Size > 0 && offset >= from.Size {
-			offset %= from.Size // a module's function, which is smaller here
-		}
-		site.Ret = from.Addr + offset
-	}
-	return site, nil
-}
-
-// trailBuilder makes the code of trails.
-type trailBuilder struct {
-	w          *mix
-	tr         *Trails
-	site, slab int32 // where the sites and slabs of the trails begin among the kernel's
-	code       machine.Code
-	open       []int32 // the sites of the functions that are open
-	off        bool    // __schedule runs
-	bears      bool    // processes fork each other
-}
-
-func (b *trailBuilder) op(kind machine.OpKind, arg int32) {
-	op := machine.Op{Kind: kind, Arg: arg, Delta: trailCost}
-	if b.off {
-		op.Flags, op.Preempt = machine.FlagIRQsOff, 1
-	}
-	b.code = append(b.code, op)
-}
-
-func (b *trailBuilder) trace(e machine.Event, arg int32) {
-	b.op(machine.OpTrace, arg)
-	b.code[len(b.code)-1].Event = e
-}
-
-func (b *trailBuilder) pop(depth int) {
-	for len(b.open) > depth {
-		b.op(machine.OpReturn, 0)
-		b.open = b.open[:len(b.open)-1]
-	}
-}
-
-// stay makes the stay with these paths, and reports whether the process executes a program.
-func (b *trailBuilder) stay(paths []int32) (s machine.Stay, executes bool) {
-	b.code = nil
-	for _, at := range paths {
-		b.path(&b.tr.Paths[at])
-	}
-	if b.bears {
-		executes = b.bear(paths)
-	}
-	b.pop(0)
-	s = machine.Stay{Kind: machine.KernelWork, NR: -1, Code: b.code}
-	switch name := b.tr.Names[b.tr.Sites[b.tr.Paths[paths[0]].Sites[0]].Func]; name {
-	case "entry_SYSCALL_64_after_hwframe":
-		s.Kind = machine.Syscall
-		s.NR = int64(b.tr.Paths[paths[0]].NR)
-		if s.NR < 0 && b.bears {
-			s.NR = b.likelyCall(paths[0])
-		}
-		s.Code = b.w.crossing(s.Code)
-	case "asm_exc_page_fault":
-		s.Kind, s.Address, s.ErrorCode = machine.PageFault, 0x7f3be8000000, 6
-	}
-	return s, executes
-}
-
-// likelyCall is the number of a system call whose stack does not show which it is, because
-// it has returned from there: mostly a close if a file is given up, and else a read.
-func (b *trailBuilder) likelyCall(path int32) int64 {
-	if slices.ContainsFunc(b.tr.Paths[path].Sites, func(s int32) bool { return b.tr.Names[b.tr.Sites[s].Func] == "__fput" }) {
-		return sysClose
-	}
-	return sysRead
-}
-
-// path goes from where the code is to the end of p.
-func (b *trailBuilder) path(p *TrailPath) {
-	n := 0
-	for n < len(p.Sites)-1 && n < len(b.open) && b.open[n] == p.Sites[n] {
-		n++
-	}
-	b.pop(n)
-	for i, at := range p.Sites[n:] {
-		last := n+i == len(p.Sites)-1
-		b.off = last && p.End == SwitchEnd
-		b.op(machine.OpCall, b.site+at)
-		b.open = append(b.open, at)
-		switch name := b.tr.Names[b.tr.Sites[at].Func]; {
-		case name == "do_task_dead":
-			b.code[len(b.code)-1].Preempt = 1 // do_exit has disabled preemption
-		case name == "exc_page_fault" && n+i == 1:
-			b.trace(machine.EvPageFaultUser, 0)
-		case name == "do_exit" && p.End == SwitchEnd && endOf(int64(p.Arg)) == dies:
-			b.trace(machine.EvSchedExit, 0)
-		}
-	}
-	switch p.End {
-	case AllocEnd:
-		b.trace(machine.EvKmemCacheAlloc, b.slab+p.Arg)
-	case SwitchEnd:
-		b.op(machine.OpSwitch, p.Arg)
-		b.pop(len(b.open) - 1)
-		b.off = false
-	}
-}
-
-// costOf is how long code takes, without what is executed in between.
-func costOf(code machine.Code) (ns machine.Time) {
-	for i := range code {
-		if code[i].Kind != machine.OpHalt {
-			ns += machine.Time(code[i].Delta)
-		}
-	}
-	return ns
-}
 
 // start adds the processes of the load.
 func (tg *trailing) start() {
@@ -336,17 +107,18 @@ func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay 
 	}
 	at, busy, away := d.life.Stay[d.pos], machine.Time(d.life.Busy[d.pos]), machine.Time(d.life.Away[d.pos])
 	d.pos++
-	if tg.yield[at] {
+	next := tg.code.at(at)
+	if next.yield {
 		d.late = append(d.late, at)
 		return machine.Stay{Kind: machine.KernelWork, After: max(busy, 1)}
 	}
 	stay := tg.stayOf(t, at, max(busy, 1))
-	if tg.sleep[at] {
+	if next.sleep {
 		stay.Wait = machine.Wait{Timeout: max(away, 1), By: machine.Sleep}
 	} else {
 		d.away = away
 	}
-	if tg.dies[at] && !d.done {
+	if next.dies && !d.done {
 		d.done = true
 		tg.spawn(&trail{all: tg, life: d.life, round: d.round + 1}, c.ID)
 	}
@@ -355,8 +127,9 @@ func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay 
 
 // stayOf gives the stay with that number, after a time in user space.
 func (tg *trailing) stayOf(t *machine.Task, at int32, after machine.Time) machine.Stay {
-	s := tg.stays[at]
-	s.After = max(after, tg.costs[at]+1) - tg.costs[at] // the captured time includes the kernel's
+	made := tg.code.at(at)
+	s := made.Stay
+	s.After = max(after, made.cost+1) - made.cost // the captured time includes the kernel's
 	if t.Kernel {
 		s.Kind = machine.KernelWork
 		return s

@@ -89,7 +89,12 @@ func learnTrails(oracleDir, subsystems, out string) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(&l.out); err != nil {
+	e := gob.NewEncoder(&b)
+	if err := e.Encode(&l.out.TrailTables); err != nil {
+		return err
+	}
+	l.out.TrailTables = workload.TrailTables{}
+	if err := e.Encode(&l.out); err != nil {
 		return err
 	}
 	return writeGzip(out, b.Bytes())

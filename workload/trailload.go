@@ -1,0 +1,167 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"ftracelab/machine"
+)
+
+// followed is what a machine has to know of the loads of its scenario. The loads themselves
+// are read when their processes begin.
+type followed struct {
+	names      []string
+	blended    bool           // it is the blended load
+	site, slab int32          // where the sites and slabs of the trails begin among the kernel's
+	sites      []machine.Site // all that the kernel has when it is booted
+}
+
+// follows makes the functions on the trails of loads known, and adds the sites and slabs of
+// trails to those of k, which is not booted yet.
+func (w *mix) follows(k *machine.Kernel, names []string) (f followed, err error) {
+	f = followed{names: names, blended: slices.Contains(names, mixedLoad), site: int32(len(k.Sites)), slab: int32(len(k.Slabs))}
+	if len(names) == 0 {
+		return f, nil
+	}
+	tables, err := loadTrailTables()
+	if err != nil {
+		return f, err
+	}
+	if err := w.addFunctions(tables.Modules, f.blended); err != nil {
+		return f, err
+	}
+	ks := w.m.Kallsyms()
+	k.Sites, k.Slabs = slices.Grow(k.Sites, len(tables.Sites)), slices.Clip(k.Slabs)
+	for _, s := range tables.Sites {
+		site, err := tables.site(ks, s)
+		if err != nil && !f.blended {
+			return f, err // blend leaves modules out
+		}
+		k.Sites = append(k.Sites, site)
+	}
+	for _, s := range tables.Slabs {
+		s.Kind = uint16(len(k.Slabs))
+		k.Slabs = append(k.Slabs, s)
+	}
+	f.sites = k.Sites
+	return f, nil
+}
+
+// addFunctions makes the functions of modules known, as far as they are not yet. The
+// addresses of most modules are those of the learned activities.
+func (w *mix) addFunctions(mods []TrailModule, blended bool) error {
+	head, err := loadActivityHead()
+	if err != nil {
+		return err
+	}
+	var load []machine.Module
+	for _, mod := range mods {
+		if blended && slices.Contains(ownDrivers, mod.Name) {
+			continue
+		}
+		if at := slices.IndexFunc(head.modules, func(m ActivityModule) bool { return m.Name == mod.Name }); at >= 0 {
+			load = append(load, machine.Module{Name: mod.Name, Symbols: head.modules[at].Symbols})
+			continue
+		}
+		var missing []string
+		for _, fn := range mod.Functions {
+			if _, ok := w.m.Kallsyms().ByName(fn); !ok {
+				missing = append(missing, fn)
+			}
+		}
+		if len(missing) > 0 {
+			load = append(load, machine.Module{Name: mod.Name, Functions: missing})
+		}
+	}
+	if len(load) == 0 {
+		return nil
+	}
+	return w.m.LoadModule(load...)
+}
+
+// site gives the address of a site in a kernel's symbol table.
+func (tr *TrailTables) site(ks *machine.Kallsyms, s TrailSite) (machine.Site, error) {
+	fn, ok := ks.ByName(tr.Names[s.Func])
+	if !ok {
+		return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Func])
+	}
+	site := machine.Site{Func: fn.Addr, Hidden: !fn.Traceable}
+	if fn.Name == "ret_from_fork" {
+		site.Hidden = true // a kernel thread has entered it before anything was traced
+	}
+	if s.Caller >= 0 {
+		from, ok := ks.ByName(tr.Names[s.Caller])
+		if !ok {
+			return machine.Site{}, fmt.Errorf("workload: no function %q", tr.Names[s.Caller])
+		}
+		offset := uint64(s.Offset)
+		if from.Size > 0 && offset >= from.Size {
+			offset %= from.Size // a module's function, which is smaller here
+		}
+		site.Ret = from.Addr + offset
+	}
+	return site, nil
+}
+
+// trails reads the loads that the machine follows.
+func (w *mix) trails(f followed) ([]*trailing, error) {
+	if len(f.names) == 0 {
+		return nil, nil
+	}
+	shared, err := loadTrails()
+	if err != nil {
+		return nil, err
+	}
+	tr := new(Trails)
+	*tr = *shared
+	tr.Stays = slices.Clip(tr.Stays)
+	var list []*trailing
+	for _, name := range f.names {
+		load, err := tr.load(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &trailing{w: w, load: load, forks: f.blended})
+	}
+	code := &trailBuilder{w: w, tr: tr, followed: f, made: make([]*trailStay, len(tr.Stays))}
+	for _, tg := range list {
+		tg.code = code
+	}
+	return list, nil
+}
+
+// The blended load begins so long after the machine. Until then, and beside it, there are
+// the processes of the model.
+const blendBegins = 3 * machine.Millisecond
+
+// startTrails adds the processes of the loads. Those of the blended load are read when the
+// first of them begins, so that a machine that is booted for a moment does without.
+func (w *mix) startTrails(f followed) {
+	if f.blended {
+		w.m.Spawn(machine.TaskConfig{
+			Comm: shellComm, Data: &dormant{f}, Asleep: true, Wait: machine.Wait{Timeout: blendBegins, By: machine.Sleep},
+		}).Memory = newUserStack()
+	}
+	for _, load := range w.loads {
+		load.start()
+	}
+}
+
+// dormant is the first process of the blended load before the load is read.
+type dormant struct{ followed }
+
+// awake makes it a process on a trail, and adds the others.
+func (d *dormant) awake(w *mix, t *machine.Task) *trail {
+	var err error
+	if w.loads, err = w.trails(d.followed); err != nil {
+		panic("workload: invariant: " + err.Error()) // all of it is embedded
+	}
+	tg := w.loads[0]
+	tg.begin = w.m.Now()
+	first := &trail{all: tg, life: &tg.load.Lives[0]}
+	for i := range tg.load.Lives[1:] {
+		tg.spawn(&trail{all: tg, life: &tg.load.Lives[i+1]}, i+1)
+	}
+	t.Data = first
+	return first
+}
