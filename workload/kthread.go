@@ -19,14 +19,13 @@ type kthread struct {
 func (w *mix) kthreads(few bool) {
 	one := func(pid, cpu int, comm string, k kthread) {
 		k.key = "kthread " + k.key
-		k.period *= max(w.cfg.Calm, 1)
 		if w.codes[k.key] == nil || few && k.class != wakeSoftIRQ && k.class != wakeMigration {
 			return
 		}
 		t := w.m.Spawn(machine.TaskConfig{
 			Comm: comm, PID: pid, CPU: cpu, Kernel: true, Bound: cpu >= 0 && k.class != wakeRCU, Data: &k, Asleep: true,
 			Policy: policyOf(k.class), Stop: k.class == wakeMigration,
-			Wait: machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
+			Wait: machine.Wait{Class: k.class, Timeout: w.around(w.periodOf(&k)), By: machine.Sleep},
 		})
 		w.sleepers[k.class] = append(w.sleepers[k.class], t)
 	}
@@ -56,9 +55,12 @@ func (w *mix) nextWork(k *kthread) machine.Stay {
 	k.round = w.m.Now()
 	return machine.Stay{
 		Kind: machine.KernelWork, Code: w.pick(k.key),
-		Wait: machine.Wait{Class: k.class, Timeout: w.around(k.period), By: machine.Sleep},
+		Wait: machine.Wait{Class: k.class, Timeout: w.around(w.periodOf(k)), By: machine.Sleep},
 	}
 }
+
+// periodOf is the mean time after which a kernel thread wakes by itself at present.
+func (w *mix) periodOf(k *kthread) machine.Time { return k.period * max(w.pace().Calm, 1) }
 
 // calmRCU is how long the thread of RCU sleeps at least, for each unit of Config.Calm: no
 // grace period begins as long as nobody needs one.
@@ -67,5 +69,5 @@ const calmRCU = 2 * machine.Millisecond
 // rests reports whether t sleeps on although its work has been offered.
 func (w *mix) rests(t *machine.Task, class int32) bool {
 	k, ok := t.Data.(*kthread)
-	return ok && class == wakeRCU && w.m.Now() < k.round+w.cfg.Calm*calmRCU
+	return ok && class == wakeRCU && w.m.Now() < k.round+w.pace().Calm*calmRCU
 }

@@ -18,6 +18,20 @@ type Config struct {
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 	Loads   []string     // the loads whose trails processes follow
 	Calm    machine.Time // how many times as long as else kernel threads sleep; 0: once
+	// Lively is how long after the start a machine with Loads does as one without: its
+	// shells, its daemon and its kernel threads go by the pace of liveliness until then.
+	Lively machine.Time
+}
+
+// liveliness is the pace in the time of Config.Lively.
+var liveliness = Config{Pause: 4 * machine.Millisecond, Compute: 3 * machine.Millisecond, Daemon: 5 * machine.Millisecond}
+
+// pace gives the times by which shells, the daemon and kernel threads go at present.
+func (w *mix) pace() *Config {
+	if w.m.Now() < w.began+w.cfg.Lively {
+		return &liveliness
+	}
+	return &w.cfg
 }
 
 // maxTasks is how many processes can be alive at a time. Further forks fail.
@@ -28,6 +42,7 @@ type mix struct {
 	m     *machine.Machine
 	model *Model
 	cfg   Config
+	began machine.Time
 	rng   *rand.Rand
 
 	codes    map[string][]choice // the code to choose from, by the reason to run
@@ -36,6 +51,8 @@ type mix struct {
 	switches switches
 	roots    []int // the scripts of processes that existed before the capture
 	tasks    []*machine.Task
+	followed followed
+	blendAt  machine.Time // when the blended load begins
 	loads    []*trailing
 	calls    map[int64][]*ScriptStay   // of all scripts, by number
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
@@ -60,7 +77,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		return err
 	}
 	w := &mix{
-		m: m, model: model, cfg: cfg, rng: m.Rand("workload"), codes: map[string][]choice{},
+		m: m, model: model, cfg: cfg, began: m.Now(), rng: m.Rand("workload"), codes: map[string][]choice{},
 		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{}, actors: map[int32]*actor{},
 		ticks: make([]machine.Time, len(m.CPUs())),
 	}
@@ -183,6 +200,9 @@ func (w *mix) around(mean machine.Time) machine.Time {
 
 // Next implements machine.Workload.
 func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
+	if w.m.Now() >= w.blendAt {
+		w.blend()
+	}
 	if t == c.Idle() {
 		loops := w.idle[min(c.ID, 1)]
 		return machine.Stay{Kind: machine.KernelWork, Code: loops[w.rng.IntN(len(loops))]}
@@ -197,8 +217,6 @@ func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
 		return w.nextStay(t, d)
 	case *trail:
 		return w.nextTrail(c, t, d)
-	case *dormant:
-		return w.nextTrail(c, t, d.awake(w, t))
 	case *guest:
 		return w.nextGuest(t, d)
 	}

@@ -18,8 +18,12 @@ type Scenario struct {
 // Scenarios lists all scenarios, the default first.
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
-	mixed := start(func(int) Config {
-		return Config{Shells: 1, Pause: 100 * ms, Rest: 2000 * ms, Calm: 2, Compute: 100 * us, Daemon: 8 * ms, Loads: []string{mixedLoad}}
+	mixed := start(func(cpus int) Config {
+		n := machine.Time(cpus) // with more shells, each does less
+		return Config{
+			Shells: cpus, Pause: n * 100 * ms, Rest: n * 1250 * ms, Calm: 2, Compute: 100 * us, Daemon: 10 * ms,
+			Loads: []string{mixedLoad}, Lively: 1000 * ms,
+		}
 	})
 	return []Scenario{
 		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", mixed},

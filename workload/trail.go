@@ -28,10 +28,12 @@ type trailing struct {
 }
 
 // A process that has to give its CPU to another task computes until there is one. It looks
-// for it so often, at such intervals, before it goes on with its trail.
+// for it so often, first after firstTry and then more and more seldom, before it goes on
+// with its trail.
 const (
-	maxTries = 300
-	tryEvery = 10 * machine.Microsecond
+	maxTries = 39
+	firstTry = 10 * machine.Microsecond
+	lastTry  = 100 * machine.Microsecond
 )
 
 // trailCost is how long a step of a trail takes, in ns.
@@ -86,8 +88,8 @@ func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay 
 			d.late, d.tries = d.late[1:], 0
 			return tg.stayOf(t, at, 1)
 		}
-		if d.tries++; d.tries%maxTries != 0 {
-			return machine.Stay{Kind: machine.KernelWork, After: tryEvery}
+		if d.tries = (d.tries + 1) % maxTries; d.tries != 0 {
+			return machine.Stay{Kind: machine.KernelWork, After: min(firstTry*machine.Time(d.tries+1)/2, lastTry)}
 		}
 	}
 	if d.pos >= len(d.life.Stay) {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"ftracelab/machine"
@@ -130,38 +131,30 @@ func (w *mix) trails(f followed) ([]*trailing, error) {
 	return list, nil
 }
 
-// The blended load begins so long after the machine. Until then, and beside it, there are
-// the processes of the model.
-const blendBegins = 3 * machine.Millisecond
+// blendBegins is how long after the machine the blended load begins. Until then, and beside
+// it, there are the processes of the model.
+const blendBegins = 100 * machine.Millisecond
 
-// startTrails adds the processes of the loads. Those of the blended load are read when the
-// first of them begins, so that a machine that is booted for a moment does without.
+// startTrails adds the processes of the loads. Those of the blended load are read when they
+// begin, so that a machine that is booted for a moment does without.
 func (w *mix) startTrails(f followed) {
+	w.blendAt = math.MaxUint64
 	if f.blended {
-		w.m.Spawn(machine.TaskConfig{
-			Comm: shellComm, Data: &dormant{f}, Asleep: true, Wait: machine.Wait{Timeout: blendBegins, By: machine.Sleep},
-		}).Memory = newUserStack()
+		w.followed, w.blendAt = f, w.m.Now()+blendBegins
 	}
 	for _, load := range w.loads {
 		load.start()
 	}
 }
 
-// dormant is the first process of the blended load before the load is read.
-type dormant struct{ followed }
-
-// awake makes it a process on a trail, and adds the others.
-func (d *dormant) awake(w *mix, t *machine.Task) *trail {
+// blend lets the blended load begin.
+func (w *mix) blend() {
+	w.blendAt = math.MaxUint64
 	var err error
-	if w.loads, err = w.trails(d.followed); err != nil {
+	if w.loads, err = w.trails(w.followed); err != nil {
 		panic("workload: invariant: " + err.Error()) // all of it is embedded
 	}
-	tg := w.loads[0]
-	tg.begin = w.m.Now()
-	first := &trail{all: tg, life: &tg.load.Lives[0]}
-	for i := range tg.load.Lives[1:] {
-		tg.spawn(&trail{all: tg, life: &tg.load.Lives[i+1]}, i+1)
+	for _, load := range w.loads {
+		load.start()
 	}
-	t.Data = first
-	return first
 }
