@@ -18,12 +18,13 @@ type Config struct {
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 	Loads   []string     // the loads whose trails processes follow
 	Calm    machine.Time // how many times as long as else kernel threads sleep; 0: once
-	// Lively is how long after the start a machine with Loads does as one without: its
-	// shells, its daemon and its kernel threads go by the pace of liveliness until then.
+	// Lively is how long after the start the shells, the daemon and the kernel threads do not
+	// go by the times above, but by shorter ones.
 	Lively machine.Time
 }
 
-// liveliness is the pace in the time of Config.Lively.
+// liveliness has the times that hold as long as Config.Lively says. They are those of a
+// machine on which nothing else runs.
 var liveliness = Config{Pause: 4 * machine.Millisecond, Compute: 3 * machine.Millisecond, Daemon: 5 * machine.Millisecond}
 
 // pace gives the times by which shells, the daemon and kernel threads go at present.

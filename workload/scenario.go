@@ -26,7 +26,7 @@ func Scenarios() []Scenario {
 		}
 	})
 	return []Scenario{
-		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", mixed},
+		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, and later mostly the programs of desk, which follow their stacks", mixed},
 		{"busy", "four shells on every CPU that hardly leave the kernel", start(func(cpus int) Config {
 			return Config{Shells: 4 * cpus, Pause: 3 * ms, Compute: 100 * us}
 		})},
