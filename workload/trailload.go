@@ -48,6 +48,13 @@ func (w *mix) follows(k *machine.Kernel, names []string) (f followed, err error)
 	return f, nil
 }
 
+// Functions of modules whose addresses nobody knows lie here, so far apart: behind the
+// modules with known addresses, and in front of those that are loaded later.
+const (
+	trailModules  = 0xffffffffc0500000
+	trailFunction = 0x80
+)
+
 // addFunctions makes the functions of modules known, as far as they are not yet. The
 // addresses of most modules are those of the learned activities.
 func (w *mix) addFunctions(mods []TrailModule, blended bool) error {
@@ -56,22 +63,26 @@ func (w *mix) addFunctions(mods []TrailModule, blended bool) error {
 		return err
 	}
 	var load []machine.Module
+	at := uint64(trailModules)
 	for _, mod := range mods {
 		if blended && slices.Contains(ownDrivers, mod.Name) {
 			continue
 		}
-		if at := slices.IndexFunc(head.modules, func(m ActivityModule) bool { return m.Name == mod.Name }); at >= 0 {
-			load = append(load, machine.Module{Name: mod.Name, Symbols: head.modules[at].Symbols})
+		if i := slices.IndexFunc(head.modules, func(m ActivityModule) bool { return m.Name == mod.Name }); i >= 0 {
+			load = append(load, machine.Module{Name: mod.Name, Symbols: head.modules[i].Symbols})
 			continue
 		}
-		var missing []string
+		made := machine.Module{Name: mod.Name}
 		for _, fn := range mod.Functions {
 			if _, ok := w.m.Kallsyms().ByName(fn); !ok {
-				missing = append(missing, fn)
+				made.Symbols = append(made.Symbols, machine.Symbol{
+					Addr: at, Size: trailFunction, Name: fn, Module: mod.Name, Type: 't', Traceable: true, Endbr: true,
+				})
+				at += trailFunction
 			}
 		}
-		if len(missing) > 0 {
-			load = append(load, machine.Module{Name: mod.Name, Functions: missing})
+		if len(made.Symbols) > 0 {
+			load = append(load, made)
 		}
 	}
 	if len(load) == 0 {
