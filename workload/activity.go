@@ -14,8 +14,9 @@ type actor struct {
 	task    *machine.Task
 	class   int32
 	pos     int
-	waiting bool // at the end of a round, for the next one
-	woken   int  // how often it was woken before it slept
+	waiting bool   // at the end of a round, for the next one
+	woken   int    // how often it was woken before it slept
+	begun   uint64 // of a kernel thread: 1 + the round whose work it has begun last
 }
 
 // playing is an activity that goes on. Its tasks do again and again what those of the
@@ -171,6 +172,9 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 			return stay
 		}
 	}
+	if a.pos == 0 {
+		a.begun = a.act.round + 1
+	}
 	s := &a.role.Stays[a.pos]
 	stay := machine.Stay{
 		Kind: machine.Syscall, After: max(machine.Time(s.After), 1), NR: int64(s.NR), Args: s.Args, Ret: s.Ret,
@@ -192,9 +196,15 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	return stay
 }
 
+// served reports whether the actor is a kernel thread that has done the work of the round. It
+// may have done some of it before it was woken for it, because the process had no CPU.
+func (a *actor) served() bool {
+	return a.role.Kernel && a.pos == len(a.role.Stays) && a.begun == a.act.round+1
+}
+
 // over reports whether the actor was woken before it came to sleep.
 func (a *actor) over() bool {
-	if a.woken == 0 {
+	if a.woken == 0 || a.served() {
 		return false
 	}
 	a.woken--
@@ -229,7 +239,7 @@ func (p *playing) again() {
 // it will not.
 func (w *mix) wakeActor(class int32) *machine.Task {
 	a := w.actors[class]
-	if a == nil {
+	if a == nil || a.served() {
 		return nil
 	}
 	if _, asleep := a.task.Sleeping(); asleep && !a.waiting {
