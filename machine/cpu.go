@@ -207,9 +207,15 @@ func (c *CPU) state() (s Op) {
 }
 
 // clearState sets the state of user space, which is also that of a kernel thread
-// between two pieces of work. What has been disabled is enabled on the way back.
+// between two pieces of work. What has been disabled is enabled on the way back. An idle
+// loop never enables preemption.
+//
+// Kernel: init_idle_preempt_count, arch/x86/include/asm/preempt.h.
 func (c *CPU) clearState() {
 	switch t := c.Current; {
+	case t == c.idle && len(t.stay.Code) > 0:
+		c.change(condition{preempt: 1})
+		return
 	case t.Kernel:
 	case t.returns:
 		c.crossing = outOfSyscall

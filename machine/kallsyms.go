@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
-	"math/bits"
-	"slices"
-	"sort"
 	"strings"
 	"sync"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -42,27 +37,18 @@ func (s Symbol) IP() uint64 {
 // Debian's 6.12.117 image at their real addresses, those of the modules that
 // were loaded, and a few data symbols. It is read-only.
 //
-// Symbols are rows without pointers, whose names stay in the unpacked image. So a table
-// is made in one pass, and the garbage collector does not look into it.
+// The modules have a table of their own, because it changes: a table with one module more
+// shares all the rest.
 //
 // Kernel: kernel/kallsyms.c.
 type Kallsyms struct {
-	addrs  []uint64    // sorted; aliases in the kernel's order
-	rows   []symbolRow // of the same symbols
-	texts  []symbolText
-	byName []int32 // an open hash table of 1 + the index of a symbol; 0: free
+	kernel, modules *symbolTable // all addresses of modules are higher
 }
 
-// symbolRow is a symbol without its address.
-type symbolRow struct {
-	name, size uint32 // where the name begins in its text
-	text       uint16 // the index of that text
-	kind, flag byte   // Symbol.Type; symTraceable, symEndbr, symEnd
-}
-
-// symbolText holds the names of symbols that belong to a module, or to vmlinux, each on a
-// line.
-type symbolText struct{ module, names string }
+// moduleSpace is where modules may lie.
+//
+// Kernel: MODULES_VADDR, arch/x86/include/asm/pgtable_64_types.h.
+const moduleSpace = 0xffffffffc0000000
 
 // LoadKallsyms returns the embedded table, which is unpacked the first time.
 func LoadKallsyms() (*Kallsyms, error) { return loadKallsyms() }
@@ -77,13 +63,12 @@ var loadKallsyms = sync.OnceValues(func() (*Kallsyms, error) {
 	if _, err := io.Copy(&image, z); err != nil {
 		return nil, fmt.Errorf("kallsyms image: %w", err)
 	}
-	k, err := decodeKallsyms(image.String())
+	t, err := decodeKallsyms(image.String())
 	if err != nil {
 		return nil, fmt.Errorf("kallsyms image: %w", err)
 	}
-	k.insert(extraSymbols())
-	k.finish()
-	return k, nil
+	t.insert(extraSymbols())
+	return t.finish(), nil
 })
 
 // unpackedSize is the size that is at the end of a gzip file.
@@ -94,75 +79,12 @@ func unpackedSize(z []byte) (n int) {
 	return n
 }
 
-// insert adds symbols of vmlinux, which are sorted by address and have no others between
-// them. finish has to follow.
-func (k *Kallsyms) insert(syms []Symbol) {
-	at := sort.Search(len(k.addrs), func(i int) bool { return k.addrs[i] > syms[0].Addr })
-	var names strings.Builder
-	for i, s := range syms {
-		r := symbolRow{name: uint32(names.Len()), text: uint16(len(k.texts)), kind: s.Type}
-		names.WriteString(s.Name + "\n")
-		k.addrs, k.rows = slices.Insert(k.addrs, at+i, s.Addr), slices.Insert(k.rows, at+i, r)
+// table is where the symbol of an address has to be.
+func (k *Kallsyms) table(addr uint64) *symbolTable {
+	if addr >= moduleSpace {
+		return k.modules
 	}
-	k.texts = append(k.texts, symbolText{names: names.String()})
-}
-
-// finish computes the sizes of all symbols, takes out the ends, and makes the table of
-// names.
-func (k *Kallsyms) finish() {
-	end := uint64(0) // the address of the next symbol that is not at the present address
-	for i := len(k.addrs) - 1; i >= 0; i-- {
-		if i+1 < len(k.addrs) && k.addrs[i+1] != k.addrs[i] {
-			end = k.addrs[i+1]
-		}
-		if end != 0 {
-			k.rows[i].size = uint32(min(end-k.addrs[i], math.MaxUint32))
-		}
-	}
-	n := 0
-	for i, r := range k.rows {
-		if r.flag&symEnd == 0 {
-			k.addrs[n], k.rows[n] = k.addrs[i], r
-			n++
-		}
-	}
-	k.addrs, k.rows = k.addrs[:n], k.rows[:n]
-	k.indexNames()
-}
-
-// indexNames makes the table of names. If several symbols have the same name, it has the
-// first of them.
-func (k *Kallsyms) indexNames() {
-	k.byName = make([]int32, 2<<bits.Len(uint(len(k.rows))))
-	for i := range k.rows {
-		if slot := k.slot(k.name(i)); k.byName[slot] == 0 {
-			k.byName[slot] = int32(i) + 1
-		}
-	}
-}
-
-// slot is where the table of names has a name, or would have it.
-func (k *Kallsyms) slot(name string) uint64 {
-	mask := uint64(len(k.byName) - 1)
-	at := xxhash.Sum64String(name) & mask
-	for k.byName[at] != 0 && k.name(int(k.byName[at])-1) != name {
-		at = (at + 1) & mask
-	}
-	return at
-}
-
-func (k *Kallsyms) name(i int) string {
-	r := &k.rows[i]
-	name, _, _ := strings.Cut(k.texts[r.text].names[r.name:], "\n")
-	return name
-}
-
-func (k *Kallsyms) symbol(i int) Symbol {
-	r := &k.rows[i]
-	return Symbol{
-		Addr: k.addrs[i], Size: uint64(r.size), Name: k.name(i), Module: k.texts[r.text].module,
-		Type: r.kind, Traceable: r.flag&symTraceable != 0, Endbr: r.flag&symEndbr != 0,
-	}
+	return k.kernel
 }
 
 // Lookup resolves an address: it gives the symbol in which the address lies, the offset
@@ -172,43 +94,35 @@ func (k *Kallsyms) symbol(i int) Symbol {
 //
 // Kernel: kallsyms_lookup and get_symbol_pos, kernel/kallsyms.c.
 func (k *Kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64, ok bool) {
-	i := k.index(addr)
+	t := k.table(addr)
+	i := t.index(addr)
 	if i < 0 {
 		return "", "", 0, 0, false
 	}
-	r := &k.rows[i]
-	return k.name(i), k.texts[r.text].module, addr - k.addrs[i], uint64(r.size), true
+	r := &t.rows[i]
+	return t.name(i), t.texts[r.text].module, addr - t.addrs[i], uint64(r.size), true
 }
 
 // At returns the symbol in which addr lies.
 func (k *Kallsyms) At(addr uint64) (Symbol, bool) {
-	i := k.index(addr)
+	t := k.table(addr)
+	i := t.index(addr)
 	if i < 0 {
 		return Symbol{}, false
 	}
-	return k.symbol(i), true
-}
-
-func (k *Kallsyms) index(addr uint64) int {
-	i := sort.Search(len(k.addrs), func(i int) bool { return k.addrs[i] > addr }) - 1
-	if i < 0 || addr-k.addrs[i] >= uint64(max(k.rows[i].size, 1)) {
-		return -1
-	}
-	for i > 0 && k.addrs[i-1] == k.addrs[i] {
-		i--
-	}
-	return i
+	return t.symbol(i), true
 }
 
 // ByName returns the symbol with that name; the first one if there are several.
 //
 // Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
 func (k *Kallsyms) ByName(name string) (Symbol, bool) {
-	i := k.byName[k.slot(name)] - 1
-	if i < 0 {
-		return Symbol{}, false
+	for _, t := range []*symbolTable{k.kernel, k.modules} {
+		if i := t.byName[t.slot(name)] - 1; i >= 0 {
+			return t.symbol(int(i)), true
+		}
 	}
-	return k.symbol(int(i)), true
+	return Symbol{}, false
 }
 
 // Address is the address of the symbol of that name.
@@ -225,9 +139,11 @@ func (k *Kallsyms) addr(name string) uint64 {
 
 // Count tells how many symbols have a name.
 func (k *Kallsyms) Count(name string) (n int) {
-	for i := range k.rows {
-		if k.name(i) == name {
-			n++
+	for _, t := range []*symbolTable{k.kernel, k.modules} {
+		for i := range t.rows {
+			if t.name(i) == name {
+				n++
+			}
 		}
 	}
 	return n
@@ -236,8 +152,13 @@ func (k *Kallsyms) Count(name string) (n int) {
 // All yields the symbols, with their numbers, in order of their addresses.
 func (k *Kallsyms) All() iter.Seq2[int, Symbol] {
 	return func(yield func(int, Symbol) bool) {
-		for i := range k.rows {
-			if !yield(i, k.symbol(i)) {
+		for i := range k.kernel.rows {
+			if !yield(i, k.kernel.symbol(i)) {
+				return
+			}
+		}
+		for i := range k.modules.rows {
+			if !yield(len(k.kernel.rows)+i, k.modules.symbol(i)) {
 				return
 			}
 		}

@@ -114,7 +114,7 @@ func TestKallsymsEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := symbols(decoded)
+	again := symbols(&Kallsyms{decoded, new(symbolTable)})
 	if len(again) != len(syms) {
 		t.Fatalf("%d symbols, want %d", len(again), len(syms))
 	}
@@ -157,9 +157,9 @@ func FuzzDecodeKallsyms(f *testing.F) {
 		if len(b) > 1<<16 {
 			return
 		}
-		k, err := decodeKallsyms(string(b))
+		table, err := decodeKallsyms(string(b))
 		if err == nil {
-			k.finish()
+			k := table.finish()
 			k.Lookup(0x1015)
 			k.ByName("a")
 		}

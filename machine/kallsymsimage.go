@@ -34,7 +34,7 @@ var (
 
 // decodeKallsyms reads an unpacked image. The table's sizes and names are not there yet,
 // and symEnd marks symbols without a name; see finish.
-func decodeKallsyms(image string) (*Kallsyms, error) {
+func decodeKallsyms(image string) (*symbolTable, error) {
 	var n [4]uint64
 	b, ok := image, false
 	for i := range n {
@@ -53,7 +53,7 @@ func decodeKallsyms(image string) (*Kallsyms, error) {
 	for i := range count {
 		size += uint64(flags[i] & symPrefixed)
 	}
-	k := &Kallsyms{
+	t := &symbolTable{
 		addrs: make([]uint64, 0, size), rows: make([]symbolRow, 0, size), texts: []symbolText{{names: names}},
 	}
 	next, module := 0, 0 // where the next name begins; the text of the module of the last symbol
@@ -68,7 +68,7 @@ func decodeKallsyms(image string) (*Kallsyms, error) {
 		if f&symModule != 0 {
 			var name string
 			name, modules, _ = strings.Cut(modules, "\n")
-			if module = k.moduleText(name, module); module > math.MaxUint16 {
+			if module = t.moduleText(name, module); module > math.MaxUint16 {
 				return nil, errKallsymsModules
 			}
 			r.text = uint16(module)
@@ -78,26 +78,26 @@ func decodeKallsyms(image string) (*Kallsyms, error) {
 			if f&symPrefixed != 0 && len(long) > len(symPrefix) {
 				p := r
 				p.flag = 0
-				k.add(addr-symPrefixSize, p)
+				t.add(addr-symPrefixSize, p)
 				r.name += uint32(len(symPrefix))
 			}
 			next = min(next+len(long)+1, len(names))
 		}
-		k.add(addr, r)
+		t.add(addr, r)
 	}
-	return k, nil
+	return t, nil
 }
 
 // moduleText gives the text of a module, which the image has in one piece; last is the
 // one before.
-func (k *Kallsyms) moduleText(module string, last int) int {
-	if k.texts[last].module == module {
+func (t *symbolTable) moduleText(module string, last int) int {
+	if t.texts[last].module == module {
 		return last
 	}
-	i := slices.IndexFunc(k.texts, func(t symbolText) bool { return t.module == module })
+	i := slices.IndexFunc(t.texts, func(t symbolText) bool { return t.module == module })
 	if i < 0 {
-		i = len(k.texts)
-		k.texts = append(k.texts, symbolText{module, k.texts[0].names})
+		i = len(t.texts)
+		t.texts = append(t.texts, symbolText{module, t.texts[0].names})
 	}
 	return i
 }
@@ -105,12 +105,12 @@ func (k *Kallsyms) moduleText(module string, last int) int {
 // add adds a symbol behind those at the same address or a lower one. Few symbols that
 // came before it lie higher: only the image's last thousand, those of modules, are not
 // sorted.
-func (k *Kallsyms) add(addr uint64, r symbolRow) {
-	at := len(k.addrs)
-	for at > 0 && k.addrs[at-1] > addr {
+func (t *symbolTable) add(addr uint64, r symbolRow) {
+	at := len(t.addrs)
+	for at > 0 && t.addrs[at-1] > addr {
 		at--
 	}
-	k.addrs, k.rows = slices.Insert(k.addrs, at, addr), slices.Insert(k.rows, at, r)
+	t.addrs, t.rows = slices.Insert(t.addrs, at, addr), slices.Insert(t.rows, at, r)
 }
 
 // EncodeKallsyms packs symbols, which have to be sorted by address, into an image. A

@@ -7,11 +7,25 @@ import (
 	"strings"
 )
 
-// with returns a table to which the functions of a module were added. They are of one
-// size, and come behind all other symbols.
-func (k *Kallsyms) with(module string, names []string, addr uint64, size uint32) *Kallsyms {
-	text := slices.IndexFunc(k.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
-	n := &Kallsyms{addrs: slices.Clone(k.addrs), rows: slices.Clone(k.rows), texts: slices.Clone(k.texts)}
+// with returns a table to which the functions of modules were added. They are of one size.
+// Those of each module come behind all other symbols, at a place of the module's own.
+func (k *Kallsyms) with(mods []Module, size uint32) *Kallsyms {
+	have := k.modules
+	n := &symbolTable{addrs: slices.Clone(have.addrs), rows: slices.Clone(have.rows), texts: slices.Clone(have.texts)}
+	for i := range mods {
+		addr := uint64(moduleBase)
+		if i := len(n.addrs) - 1; i >= 0 && n.addrs[i] >= addr {
+			addr = (n.addrs[i]/moduleSize + 1) * moduleSize
+		}
+		n.append(mods[i].Name, mods[i].Functions, addr, size)
+	}
+	n.indexNames()
+	return &Kallsyms{k.kernel, n}
+}
+
+// append adds the functions of a module, whose names are not in the index yet.
+func (n *symbolTable) append(module string, names []string, addr uint64, size uint32) {
+	text := slices.IndexFunc(n.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
 	if text == 0 {
 		text = len(n.texts)
 		n.texts = append(n.texts, symbolText{})
@@ -23,16 +37,15 @@ func (k *Kallsyms) with(module string, names []string, addr uint64, size uint32)
 		lines.WriteString(name + "\n")
 	}
 	n.texts[text] = symbolText{module, lines.String()}
-	n.indexNames()
-	return n
 }
 
 // without returns a table without the symbols of a module that with has added.
 func (k *Kallsyms) without(module string) *Kallsyms {
-	n := &Kallsyms{texts: slices.Clone(k.texts)}
-	for i, r := range k.rows {
-		if k.texts[r.text].module != module {
-			n.addrs, n.rows = append(n.addrs, k.addrs[i]), append(n.rows, r)
+	have := k.modules
+	n := &symbolTable{texts: slices.Clone(have.texts)}
+	for i, r := range have.rows {
+		if have.texts[r.text].module != module {
+			n.addrs, n.rows = append(n.addrs, have.addrs[i]), append(n.rows, r)
 		}
 	}
 	for i, t := range n.texts {
@@ -41,21 +54,22 @@ func (k *Kallsyms) without(module string) *Kallsyms {
 		}
 	}
 	n.indexNames()
-	return n
+	return &Kallsyms{k.kernel, n}
 }
 
-// With gives a table that also has the functions of modules. They must not overlap with
-// those of the table.
+// With gives a table that also has the functions of modules. They lie where modules do,
+// and must not overlap with those of the table.
 func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
 	functions = slices.Clone(functions)
 	slices.SortStableFunc(functions, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
-	n := &Kallsyms{texts: slices.Clone(k.texts)}
-	n.addrs, n.rows = slices.Grow(n.addrs, len(k.addrs)+len(functions)), slices.Grow(n.rows, len(k.rows)+len(functions))
+	have := k.modules
+	n := &symbolTable{texts: slices.Clone(have.texts)}
+	n.addrs, n.rows = slices.Grow(n.addrs, len(have.addrs)+len(functions)), slices.Grow(n.rows, len(have.rows)+len(functions))
 	texts, lines := map[string]uint16{}, map[string]*strings.Builder{}
 	at := 0 // the next of k's symbols
 	for _, s := range functions {
-		for ; at < len(k.addrs) && k.addrs[at] <= s.Addr; at++ {
-			n.addrs, n.rows = append(n.addrs, k.addrs[at]), append(n.rows, k.rows[at])
+		for ; at < len(have.addrs) && have.addrs[at] <= s.Addr; at++ {
+			n.addrs, n.rows = append(n.addrs, have.addrs[at]), append(n.rows, have.rows[at])
 		}
 		names, ok := lines[s.Module]
 		if !ok {
@@ -73,10 +87,10 @@ func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
 		names.WriteString(s.Name + "\n")
 		n.addrs, n.rows = append(n.addrs, s.Addr), append(n.rows, r)
 	}
-	n.addrs, n.rows = append(n.addrs, k.addrs[at:]...), append(n.rows, k.rows[at:]...)
+	n.addrs, n.rows = append(n.addrs, have.addrs[at:]...), append(n.rows, have.rows[at:]...)
 	for module, text := range texts {
 		n.texts[text].names = lines[module].String()
 	}
 	n.indexNames()
-	return n
+	return &Kallsyms{k.kernel, n}
 }

@@ -26,36 +26,37 @@ const (
 	functionSize = 0x80
 )
 
-// LoadModule gives the functions of mod addresses and adds them to the symbol table,
-// which is a new table from then on. Errors: EEXIST if there is a module with that
-// name.
+// LoadModule gives the functions of modules addresses and adds them to the symbol table,
+// which is a new table from then on. Errors: EEXIST if there is a module with one of the
+// names; then none is loaded.
 //
 // Departure: addresses and sizes are made up.
 //
 // Kernel: load_module, kernel/module/main.c.
-func (m *Machine) LoadModule(mod Module) error {
-	mod.Direct = slices.Clone(mod.Direct)
-	if m.HasModule(mod.Name) {
-		return fmt.Errorf("module %s is loaded: %w", mod.Name, syscall.EEXIST)
-	}
-	addr := uint64(moduleBase)
-	if last := m.kallsyms.addrs[len(m.kallsyms.addrs)-1]; last >= addr {
-		addr = (last/moduleSize + 1) * moduleSize
-	}
-	first := len(m.kallsyms.rows)
-	m.kallsyms = m.kallsyms.with(mod.Name, mod.Functions, addr, functionSize)
-	for i := first; i < len(m.kallsyms.rows); i++ {
-		s := m.kallsyms.symbol(i)
-		for n := range mod.Direct {
-			mod.Direct[n].found(&s)
+func (m *Machine) LoadModule(mods ...Module) error {
+	for i := range mods {
+		if m.HasModule(mods[i].Name) {
+			return fmt.Errorf("module %s is loaded: %w", mods[i].Name, syscall.EEXIST)
 		}
 	}
-	if len(mod.Symbols) > 0 {
-		m.kallsyms = m.kallsyms.With(mod.Symbols)
+	m.kallsyms = m.kallsyms.with(mods, functionSize)
+	mods = slices.Clone(mods)
+	for n := range mods {
+		mods[n].Direct = slices.Clone(mods[n].Direct)
+		for _, s := range m.kallsyms.modules.of(mods[n].Name) {
+			for d := range mods[n].Direct {
+				mods[n].Direct[d].found(&s)
+			}
+		}
 	}
-	m.modules = append(m.modules, &mod)
-	if m.Hooks.Module != nil {
-		m.Hooks.Module(&mod, true)
+	for _, mod := range mods {
+		if len(mod.Symbols) > 0 {
+			m.kallsyms = m.kallsyms.With(mod.Symbols)
+		}
+		m.modules = append(m.modules, &mod)
+		if m.Hooks.Module != nil {
+			m.Hooks.Module(&mod, true)
+		}
 	}
 	return nil
 }

@@ -112,23 +112,23 @@ func TestEventPIDs(t *testing.T) {
 // go when they are gone.
 func TestEventFork(t *testing.T) {
 	l := newTriggerLab(t)
-	const known = 209 // tasks when the machine starts
+	known := len(l.m.Tasks())
 	var pids strings.Builder
-	for pid := 1; pid <= known; pid++ {
-		pids.WriteString(strconv.Itoa(pid) + " ")
+	for _, task := range l.m.Tasks() {
+		pids.WriteString(strconv.Itoa(task.PID) + " ")
 	}
 	l.write("set_event", "sched:sched_process_fork")
-	l.append("set_event", "sched:sched_process_free")
+	l.append("set_event", "sched:sched_process_exit")
 	l.write("set_event_pid", pids.String())
 	l.write("options/event-fork", "1")
 	l.ft.Run(2 * machine.Second)
-	forks, frees := l.count("trace", "sched_process_fork"), l.count("trace", "sched_process_free")
+	forks, exits := l.count("trace", "sched_process_fork"), l.count("trace", "sched_process_exit")
 	if forks == 0 {
 		t.Fatal("no task forks")
 	}
 	listed := strings.Count(l.read("set_event_pid"), "\n")
-	if listed <= known-frees || listed > known+forks-frees {
-		t.Errorf("%d tasks after %d, %d forks and %d frees", listed, known, forks, frees)
+	if listed != known+forks-exits {
+		t.Errorf("%d tasks after %d, %d forks and %d exits", listed, known, forks, exits)
 	}
 	l.write("options/event-fork", "0")
 	before := l.read("set_event_pid")

@@ -34,11 +34,16 @@ func newLab(t testing.TB, cfg tracer.Config) *lab {
 
 func newLabOn(t testing.TB, mcfg machine.Config, cfg tracer.Config) *lab {
 	t.Helper()
+	return newLabIn(t, "", mcfg, cfg)
+}
+
+func newLabIn(t testing.TB, scenario string, mcfg machine.Config, cfg tracer.Config) *lab {
+	t.Helper()
 	m, err := machine.New(mcfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := workload.Find("")
+	s, err := workload.Find(scenario)
 	if err != nil {
 		t.Fatal(err)
 	}

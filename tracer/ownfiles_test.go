@@ -51,7 +51,7 @@ func TestOwnFiles(t *testing.T) {
 	l.must("current_tracer", "return\n")
 	l.ft.Run(100 * machine.Millisecond)
 	got := l.read("ftracelab/return_slots")
-	if !strings.HasPrefix(got, "slots: 2\noverrun: ") || !regexp.MustCompile(`(?m)^ 0 called at \d+, returns to \w+$`).MatchString(got) {
+	if !strings.HasPrefix(got, "slots: 2\noverrun: ") || !regexp.MustCompile(`(?m)^ 0 called at \d+, returns to \w+(?: \[\w+\])?$`).MatchString(got) {
 		t.Errorf("return_slots: %q", got)
 	}
 	for _, name := range []string{"shadow_stack", "return_slots", "fprobes", "return_pools", "user_unwind"} {

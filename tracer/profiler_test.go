@@ -114,6 +114,9 @@ func (l *lab) stackSizes() (depth int) {
 	sum := 0
 	for n, line := range lines {
 		f := strings.Fields(line)
+		if len(f) == 5 && strings.HasPrefix(f[4], "[") { // the module
+			f = f[:4]
+		}
 		if len(f) != 4 || f[0] != strconv.Itoa(n)+")" {
 			l.t.Fatalf("%q", line)
 		}

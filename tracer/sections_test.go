@@ -26,7 +26,7 @@ type switching struct{ cpu, event, caller, parent string }
 
 func (s switching) String() string { return s.event + " " + s.caller }
 
-var switchingLine = regexp.MustCompile(`\[(\d+)\] \S+ +[\d.]+: ((?:irq|preempt)_(?:disable|enable)): caller=(\S+)\+0x\S+ parent=([^\s+]+)`)
+var switchingLine = regexp.MustCompile(`\[(\d+)\] \S+ +[\d.]+: ((?:irq|preempt)_(?:disable|enable)): caller=(\S+)\+0x\S+(?: \[\w+])? parent=([^\s+]+)`)
 
 func switchings(text string) (all []switching) {
 	for _, m := range switchingLine.FindAllStringSubmatch(text, -1) {
@@ -37,9 +37,9 @@ func switchings(text string) (all []switching) {
 
 // elsewhere are places that the capture does not have, because its kernel is configured
 // otherwise (no memory cgroups, no offloaded RCU callbacks, other inlining), or because
-// nothing happened there.
+// nothing happened there (no file system of 9p).
 var elsewhere = regexp.MustCompile(`count_memcg|lruvec_stat|__call_rcu_common|nocb|rcu_do_batch|cgroup|_raw_spin_rq_lock_irqsave|account_kernel_stack|mod_|` +
-	`text_poke|smpboot_thread_fn|worker_thread|do_nanosleep|schedule_tail|handle_softirqs|irqentry_exit_to_user_mode`)
+	`text_poke|p9_client_rpc|smpboot_thread_fn|worker_thread|do_nanosleep|schedule_tail|handle_softirqs|irqentry_exit_to_user_mode`)
 
 // Interrupts and preemption are switched where a real kernel does it: at least 95 of 100
 // events name a function that a capture names for the same event.

@@ -14,8 +14,9 @@ type actor struct {
 	task    *machine.Task
 	class   int32
 	pos     int
-	waiting bool // at the end of a round, for the next one
-	woken   int  // how often it was woken before it slept
+	waiting bool   // at the end of a round, for the next one
+	woken   int    // how often it was woken before it slept
+	begun   uint64 // of a kernel thread: 1 + the round whose work it has begun last
 }
 
 // playing is an activity that goes on. Its tasks do again and again what those of the
@@ -46,11 +47,11 @@ func (w *mix) offerActivities() error {
 	for _, h := range inside() {
 		w.m.Subsystems([]string{h.Name}, nil)
 	}
-	offers, err := loadActivityEvents()
+	head, err := loadActivityHead()
 	if err != nil {
 		return err
 	}
-	for i, offer := range offers {
+	for i, offer := range head.offers {
 		begun := false
 		w.m.Subsystems(offer.Events, func() error {
 			if w.disk != nil {
@@ -155,7 +156,7 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 			return machine.Stay{
 				Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: w.pick(sleeps(sysExitGroup)), User: w.userAt(t, 0, sysExitGroup),
 			}
-		case a == a.act.actors[0] && a.waiting:
+		case a == a.act.actors[0] && a.waiting && a.act.settled():
 			a.act.again()
 		default:
 			a.waiting = true
@@ -170,6 +171,9 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 			}
 			return stay
 		}
+	}
+	if a.pos == 0 {
+		a.begun = a.act.round + 1
 	}
 	s := &a.role.Stays[a.pos]
 	stay := machine.Stay{
@@ -192,13 +196,27 @@ func (a *actor) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	return stay
 }
 
+// served reports whether the actor is a kernel thread that has done the work of the round. It
+// may have done some of it before it was woken for it, because the process had no CPU.
+func (a *actor) served() bool {
+	return a.role.Kernel && a.pos == len(a.role.Stays) && a.begun == a.act.round+1
+}
+
 // over reports whether the actor was woken before it came to sleep.
 func (a *actor) over() bool {
-	if a.woken == 0 {
+	if a.woken == 0 || a.served() {
 		return false
 	}
 	a.woken--
 	return true
+}
+
+// settled reports whether the kernel threads have done the work of the round.
+func (p *playing) settled() bool {
+	return !slices.ContainsFunc(p.actors, func(a *actor) bool {
+		_, asleep := a.task.Sleeping()
+		return a.role.Kernel && (!asleep || a.pos > 0 && a.pos < len(a.role.Stays))
+	})
 }
 
 // again begins the next round.
@@ -221,7 +239,7 @@ func (p *playing) again() {
 // it will not.
 func (w *mix) wakeActor(class int32) *machine.Task {
 	a := w.actors[class]
-	if a == nil {
+	if a == nil || a.served() {
 		return nil
 	}
 	if _, asleep := a.task.Sleeping(); asleep && !a.waiting {

@@ -15,17 +15,27 @@ import (
 // activities, and counts them; see gets each event and the kernel functions around it.
 func activityEvents(t *testing.T, run machine.Time, see func(c *machine.CPU, s machine.Said)) (names []string, count map[string]int) {
 	t.Helper()
+	return listenToActivities(t, startScenario(t, "mix"), run, see)
+}
+
+func startScenario(t *testing.T, name string) *machine.Machine {
+	t.Helper()
 	m, err := machine.New(machine.Config{Seed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := workload.Find("mix")
+	s, err := workload.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Start(m); err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+func listenToActivities(t *testing.T, m *machine.Machine, run machine.Time, see func(c *machine.CPU, s machine.Said)) (names []string, count map[string]int) {
+	t.Helper()
 	count = map[string]int{}
 	m.Hooks.Learned = func(c *machine.CPU, s machine.Said) {
 		count[s.Name]++
@@ -183,5 +193,33 @@ func TestModprobeDummy(t *testing.T) {
 	}
 	if at < len(want) {
 		t.Errorf("no %q in %q", want[at], seen)
+	}
+}
+
+// TestActivitiesBesideTrails: every function that runs has a name, also where trails go
+// through modules of the activities. Those of overlay are not among these modules, and have
+// no address in an activity.
+func TestActivitiesBesideTrails(t *testing.T) {
+	for _, scenario := range []string{"mix", "desk"} {
+		t.Run(scenario, func(t *testing.T) {
+			m := startScenario(t, scenario)
+			names, modules := map[uint64]string{}, map[string]int{}
+			m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
+				name, known := names[f.Func]
+				if !known {
+					sym, ok := m.Kallsyms().At(f.Func)
+					if f.Func != 0 && (!ok || sym.Addr != f.Func) {
+						t.Errorf("%s calls %#x, which has no name", c.Current.Comm, f.Func)
+					}
+					name = sym.Module
+					names[f.Func] = name
+				}
+				modules[name]++
+			}
+			listenToActivities(t, m, machine.Second, nil)
+			if modules["ext4"] < 100 || modules["jbd2"] < 10 {
+				t.Errorf("calls by module: %v", modules)
+			}
+		})
 	}
 }

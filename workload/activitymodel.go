@@ -2,11 +2,13 @@ package workload
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/gob"
 	"fmt"
+	"io"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )
@@ -20,7 +22,7 @@ var activityImage []byte
 // functions run when a file is written or a packet sent, which events they pass, and in
 // which task.
 type Activities struct {
-	Modules    []ActivityModule
+	Modules    []ActivityModule // not among the rest in the image, but in front of it
 	Sites      []machine.Site
 	Slabs      []machine.Slab
 	Happenings []machine.Happening
@@ -77,16 +79,22 @@ type ActivityEvents struct {
 	Events []string
 }
 
-// loadActivityEvents reads the beginning of the image.
-var loadActivityEvents = sync.OnceValues(func() (offers []ActivityEvents, err error) {
-	_, err = openActivities(&offers)
-	return offers, err
+// activityHead is the beginning of the image: the offers, and the modules.
+type activityHead struct {
+	offers  []ActivityEvents
+	modules []ActivityModule
+}
+
+// loadActivityHead reads the beginning of the image.
+var loadActivityHead = sync.OnceValues(func() (h activityHead, err error) {
+	_, err = openActivities(&h)
+	return h, err
 })
 
 // loadActivities unpacks the image.
 var loadActivities = sync.OnceValues(func() (*Activities, error) {
-	var offers []ActivityEvents
-	d, err := openActivities(&offers)
+	var head activityHead
+	d, err := openActivities(&head)
 	if err != nil {
 		return nil, err
 	}
@@ -94,21 +102,38 @@ var loadActivities = sync.OnceValues(func() (*Activities, error) {
 	if err := d.Decode(a); err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
+	a.Modules = head.modules
 	return a, nil
 })
 
-// openActivities reads the offers and returns the decoder, which stands before the
+// openActivities reads the beginning and returns the decoder, which stands before the
 // Activities.
-func openActivities(offers *[]ActivityEvents) (*gob.Decoder, error) {
+func openActivities(h *activityHead) (*gob.Decoder, error) {
 	z, err := gzip.NewReader(bytes.NewReader(activityImage))
 	if err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	d := gob.NewDecoder(z)
-	if err := d.Decode(offers); err != nil {
+	if err := d.Decode(&h.offers); err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	if err := d.Decode(&h.modules); err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	return d, nil
+}
+
+// Encode writes the image, which loadActivities reads.
+func (a *Activities) Encode(w io.Writer) error {
+	rest := *a
+	rest.Modules = nil
+	e := gob.NewEncoder(w)
+	for _, part := range []any{a.Offers(), a.Modules, &rest} {
+		if err := e.Encode(part); err != nil {
+			return fmt.Errorf("activities: %w", err)
+		}
+	}
+	return nil
 }
 
 // Offers gives the events of each activity.

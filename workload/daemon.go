@@ -9,8 +9,7 @@ import (
 // daemon is a process that wakes every few milliseconds, reads, writes and
 // sleeps again, so that no trace of the default scenario is ever silent.
 type daemon struct {
-	step   int
-	period machine.Time
+	step int
 }
 
 // daemonCalls are the system calls of a daemon in one round, after its sleep.
@@ -32,8 +31,8 @@ func (w *mix) daemons() {
 		return
 	}
 	t := w.m.Spawn(machine.TaskConfig{
-		Comm: "systemd-journal", PID: firstPID(w.m) - 10, CPU: 1, Data: &daemon{period: w.cfg.Daemon}, Asleep: true,
-		Wait: machine.Wait{Timeout: w.around(w.cfg.Daemon), By: machine.Sleep},
+		Comm: "systemd-journal", PID: firstPID(w.m) - 10, CPU: 1, Data: new(daemon), Asleep: true,
+		Wait: machine.Wait{Timeout: w.around(w.pace().Daemon), By: machine.Sleep},
 	})
 	t.Memory = newUserStack()
 }
@@ -47,7 +46,7 @@ func (w *mix) nextRound(t *machine.Task, d *daemon) machine.Stay {
 	}
 	return machine.Stay{
 		Kind: machine.Syscall, After: w.around(20 * machine.Microsecond), NR: call.nr, Args: call.args, Ret: call.ret,
-		Code: w.pick(key), Wait: machine.Wait{Timeout: w.around(d.period), By: machine.Sleep},
+		Code: w.pick(key), Wait: machine.Wait{Timeout: w.around(w.pace().Daemon), By: machine.Sleep},
 		User: w.userAt(t, d.step%len(daemonCalls), int32(call.nr)),
 	}
 }

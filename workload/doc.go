@@ -46,19 +46,30 @@
 //
 // # Trails
 //
-// In the scenarios above, code is that of a few templates, so there are few different
-// stacks. "tools", "vfs", "talk", "desk", "calls" and "switches" have as many as captures
-// of the same programs. Their processes follow [Trails]: they take the ways through the
-// kernel that recorded stacks show, each process in the order of a captured one, and
-// compute and sleep as long as that did. When the captured time is over, they begin anew.
-// docs/calibration.md compares them with captures, also with such from which nothing was
-// learned.
+// The code of "busy", "quiet" and "idle" is that of a few templates, so there are few
+// different stacks. "tools", "vfs", "talk", "desk", "calls" and "switches" have as many as
+// captures of the same programs. Their processes follow [Trails]: they take the ways
+// through the kernel that recorded stacks show, each process in the order of a captured
+// one, and compute and sleep as long as that did. When the captured time is over, they
+// begin anew.
+//
+// "mix", and with it "disk", "firmware", "deep" and "longjmp", has both. For a second, its
+// shells, a daemon and kernel threads run as they do in "busy", only slower. After
+// a tenth of a second, processes begin that follow trails of allocations, functions and
+// context switches at once. Beside these, the others have later a small share of the
+// allocations and the switches, but most of the calls: a system call of a process on a
+// trail has no functions but those of its ways. docs/calibration.md compares mix
+// and the scenarios of trails with captures, also with such from which nothing was learned.
 //
 // Departure: a scenario with trails shows one kind of stacks: of allocations (tools, desk),
-// of functions (vfs, calls) or of context switches (talk, switches). No task forks or
-// executes a program in it, and a timer ends each sleep, not another task. A task that has
-// to give its CPU to another one computes until there is one. The addresses on the stacks of
-// vfs are of a kernel that was built in another way, where no other capture shows them.
+// of functions (vfs, calls) or of context switches (talk, switches). Only mix has them all.
+// No task forks or executes a program in the others. In mix, a process on a trail is forked
+// by another one that makes such a call at about the time, or comes from nowhere; a fork
+// that comes at no such time fails. Arguments and results of its system calls are those of
+// other captured calls with the number. In all of them, a timer ends each sleep, not another
+// task. A task that has to give its CPU to another one computes until there is one. The
+// addresses on the stacks of vfs are of a kernel that was built in another way, where no
+// other capture shows them.
 //
 // # Users
 //

@@ -10,6 +10,7 @@ type life struct {
 	session int
 	dead    bool
 	loops   bool // at the end, the script starts again instead of exiting
+	waited  bool // it has waited for a child since it last paused
 }
 
 // shells adds the processes that existed before the capture began. Each runs through
@@ -22,7 +23,7 @@ func (w *mix) shells() {
 		script := w.roots[i%len(w.roots)]
 		w.add(machine.TaskConfig{
 			Comm: w.model.Scripts[script].Comm, PID: firstPID(w.m) + 3*i, CPU: i, Asleep: true,
-			Wait: machine.Wait{Timeout: 1 + w.around(w.cfg.Pause)/2, By: machine.Sleep},
+			Wait: machine.Wait{Timeout: 1 + w.around(w.pace().Pause)/2, By: machine.Sleep},
 			Data: &life{script: script, session: i, loops: true},
 		})
 	}
@@ -98,10 +99,15 @@ func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 		return w.pause(t, d)
 	}
 	s := &sc.Stays[d.pos]
+	if d.waited && s.Child >= 0 && w.pace().Rest > 0 {
+		d.waited = false
+		return w.sleepOf(t, d, w.pace().Rest)
+	}
+	d.waited = d.loops && (d.waited || s.NR == sysWait4)
 	d.pos++
 	d.stay = s
 	stay := machine.Stay{
-		Kind: machine.Syscall, After: machine.Time(s.After) + w.compute(w.cfg.Compute), NR: int64(s.NR), Args: s.Args, Ret: s.Ret,
+		Kind: machine.Syscall, After: machine.Time(s.After) + w.compute(w.pace().Compute), NR: int64(s.NR), Args: s.Args, Ret: s.Ret,
 		Code: w.model.Templates[s.Template].code, Wait: w.waitOf(s.NR),
 	}
 	switch s.NR {
@@ -133,11 +139,14 @@ func (w *mix) exitStay(t *machine.Task, d *life) machine.Stay {
 }
 
 // pause gives the stay in which a shell waits for its user between two rounds.
-func (w *mix) pause(t *machine.Task, d *life) machine.Stay {
+func (w *mix) pause(t *machine.Task, d *life) machine.Stay { return w.sleepOf(t, d, w.pace().Pause) }
+
+// sleepOf gives a stay in which a process sleeps.
+func (w *mix) sleepOf(t *machine.Task, d *life, mean machine.Time) machine.Stay {
 	d.stay = nil
 	return machine.Stay{
 		Kind: machine.Syscall, After: 1000, NR: sysClockNanosleep, Code: w.pick(sleeps(sysClockNanosleep)),
-		Wait: machine.Wait{Class: 0, Timeout: w.around(w.cfg.Pause), By: machine.Sleep},
+		Wait: machine.Wait{Class: 0, Timeout: w.around(mean), By: machine.Sleep},
 		User: w.userAt(t, 0, sysClockNanosleep),
 	}
 }

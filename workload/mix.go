@@ -13,9 +13,26 @@ import (
 type Config struct {
 	Shells  int          // how many shells start processes
 	Pause   machine.Time // mean pause of a shell between two rounds, in ns
+	Rest    machine.Time // mean pause of a shell before it starts another command in a round, in ns
 	Daemon  machine.Time // mean sleep of a process that does little, in ns; 0: there is no such process
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 	Loads   []string     // the loads whose trails processes follow
+	Calm    machine.Time // how many times as long as else kernel threads sleep; 0: once
+	// Lively is how long after the start the shells, the daemon and the kernel threads do not
+	// go by the times above, but by shorter ones.
+	Lively machine.Time
+}
+
+// liveliness has the times that hold as long as Config.Lively says. They are those of a
+// machine on which nothing else runs.
+var liveliness = Config{Pause: 4 * machine.Millisecond, Compute: 3 * machine.Millisecond, Daemon: 5 * machine.Millisecond}
+
+// pace gives the times by which shells, the daemon and kernel threads go at present.
+func (w *mix) pace() *Config {
+	if w.m.Now() < w.began+w.cfg.Lively {
+		return &liveliness
+	}
+	return &w.cfg
 }
 
 // maxTasks is how many processes can be alive at a time. Further forks fail.
@@ -26,6 +43,7 @@ type mix struct {
 	m     *machine.Machine
 	model *Model
 	cfg   Config
+	began machine.Time
 	rng   *rand.Rand
 
 	codes    map[string][]choice // the code to choose from, by the reason to run
@@ -34,6 +52,10 @@ type mix struct {
 	switches switches
 	roots    []int // the scripts of processes that existed before the capture
 	tasks    []*machine.Task
+	followed followed
+	blendAt  machine.Time // when the blended load begins
+	loads    []*trailing
+	calls    map[int64][]*ScriptStay   // of all scripts, by number
 	sleepers map[int32][]*machine.Task // kernel threads by wake-up class
 	ticks    []machine.Time            // when each CPU's next tick is due
 	images   map[string]*image
@@ -63,7 +85,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		return err
 	}
 	w := &mix{
-		m: m, model: model, cfg: cfg, rng: m.Rand("workload"), codes: map[string][]choice{},
+		m: m, model: model, cfg: cfg, began: m.Now(), rng: m.Rand("workload"), codes: map[string][]choice{},
 		sleepers: map[int32][]*machine.Task{}, images: map[string]*image{}, actors: map[int32]*actor{},
 		ticks: make([]machine.Time, len(m.CPUs())),
 	}
@@ -71,17 +93,20 @@ func Start(m *machine.Machine, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	loads, err := w.trails(&kernel, cfg.Loads)
+	loads, err := w.follows(&kernel, cfg.Loads)
 	if err != nil {
 		return err
 	}
 	m.Boot(kernel)
-	w.kthreads(slices.ContainsFunc(loads, func(tg *trailing) bool { return tg.load.Threads }))
+	if !loads.blended {
+		if w.loads, err = w.trails(loads); err != nil {
+			return err
+		}
+	}
+	w.kthreads(slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads }))
 	w.shells()
 	w.daemons()
-	for _, load := range loads {
-		load.start()
-	}
+	w.startTrails(loads)
 	for _, c := range m.CPUs() {
 		w.startTick(c)
 	}
@@ -183,6 +208,9 @@ func (w *mix) around(mean machine.Time) machine.Time {
 
 // Next implements machine.Workload.
 func (w *mix) Next(c *machine.CPU, t *machine.Task) machine.Stay {
+	if w.m.Now() >= w.blendAt {
+		w.blend()
+	}
 	if t == c.Idle() {
 		loops := w.idle[min(c.ID, 1)]
 		return machine.Stay{Kind: machine.KernelWork, Code: loops[w.rng.IntN(len(loops))]}
@@ -219,6 +247,10 @@ func (w *mix) Event(c *machine.CPU, t *machine.Task, e machine.Event, _ int32) {
 	}
 	if p, ok := t.Data.(person); ok {
 		p.event(c, t, e)
+		return
+	}
+	if d, ok := t.Data.(*trail); ok {
+		d.event(c, t, e)
 		return
 	}
 	d, ok := t.Data.(*life)
@@ -267,7 +299,7 @@ func (w *mix) Wakee(c *machine.CPU, class int32) *machine.Task {
 	}
 	if class != wakeUser {
 		for _, t := range w.sleepers[class] {
-			if _, asleep := t.Sleeping(); asleep && (class == wakeRCU || class == wakeUnboundWorker || class == wakeCompact || t.CPU() == c) {
+			if _, asleep := t.Sleeping(); asleep && !w.rests(t, class) && (class == wakeRCU || class == wakeUnboundWorker || class == wakeCompact || t.CPU() == c) {
 				return t
 			}
 		}

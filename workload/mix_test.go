@@ -240,7 +240,7 @@ func TestSecond(t *testing.T) {
 	if calls < 100_000 || calls > 600_000 {
 		t.Errorf("%d calls", calls)
 	}
-	if len(stacks) < 2000 || len(stacks) > 11_000 {
+	if len(stacks) < 2000 || len(stacks) > 14_000 {
 		t.Errorf("%d different stacks", len(stacks))
 	}
 	for name, least := range map[string]int{
@@ -417,7 +417,7 @@ func TestPIDsReturned(t *testing.T) {
 	if err := s.Start(m); err != nil {
 		t.Fatal(err)
 	}
-	child, exited := map[int]int{}, map[int64]bool{}
+	child, exited, failed := map[int]int{}, map[int64]bool{}, 0
 	seen := map[int64]int{}
 	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
 		switch tp := tp.(type) {
@@ -433,7 +433,10 @@ func TestPIDsReturned(t *testing.T) {
 			case 218:
 				want = int64(c.Current.PID)
 			case 56:
-				want = int64(child[c.Current.PID])
+				if want = int64(child[c.Current.PID]); tp.Ret == -11 { // EAGAIN
+					failed++
+					want = tp.Ret
+				}
 			case 61:
 				if exited[tp.Ret] {
 					seen[-61]++
@@ -451,7 +454,10 @@ func TestPIDsReturned(t *testing.T) {
 		}
 	}
 	m.Run(3 * machine.Second)
-	t.Logf("%v", seen)
+	t.Logf("%v; %d forks failed", seen, failed)
+	if failed > int(seen[56])/2 {
+		t.Errorf("%d of %d forks failed", failed, seen[56])
+	}
 	for _, nr := range []int64{39, 56, 218, 61, -61} {
 		if seen[nr] == 0 {
 			t.Errorf("system call %d was not seen", nr)

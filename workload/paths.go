@@ -25,6 +25,10 @@ func (w *mix) PathOf(t *machine.Task, arg int) string {
 			return d.stay.Path
 		}
 		return opened(t.Comm, d.stay)
+	case *trail:
+		if stay := t.Stay(); stay.NR >= 0 {
+			return opened(t.Comm, &ScriptStay{NR: int32(stay.NR), Args: stay.Args, Ret: stay.Ret})
+		}
 	}
 	return "/"
 }

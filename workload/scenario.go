@@ -21,10 +21,14 @@ type Scenario struct {
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
 	mixed := start(func(cpus int) Config {
-		return Config{Shells: cpus, Pause: 4 * ms, Compute: 3 * ms, Daemon: 5 * ms}
+		n := machine.Time(cpus) // with more shells, each does less
+		return Config{
+			Shells: cpus, Pause: n * 100 * ms, Rest: n * 1600 * ms, Calm: 2, Compute: 100 * us, Daemon: 30 * ms,
+			Loads: []string{mixedLoad}, Lively: 1000 * ms,
+		}
 	})
 	return slices.Concat([]Scenario{
-		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, with time to compute", mixed},
+		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, and later mostly the programs of desk, which follow their stacks", mixed},
 		{"busy", "four shells on every CPU that hardly leave the kernel", start(func(cpus int) Config {
 			return Config{Shells: 4 * cpus, Pause: 3 * ms, Compute: 100 * us}
 		})},

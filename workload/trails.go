@@ -2,11 +2,12 @@ package workload
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/gob"
 	"fmt"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )
@@ -22,13 +23,19 @@ var trailsImage []byte
 // Departure: a stack shows only the functions that were not done yet. So beside those and
 // the way into the kernel and out of it, no function runs in a stay that follows a trail.
 type Trails struct {
+	TrailTables
+	Paths []TrailPath
+	Stays [][]int32 // paths that follow each other in one stay
+	Loads []Load
+}
+
+// TrailTables are what a kernel has to know before it is booted. The image begins with
+// them, so that a machine can be booted before the rest is unpacked.
+type TrailTables struct {
 	Modules []TrailModule
 	Names   []string // of functions
 	Sites   []TrailSite
 	Slabs   []machine.Slab
-	Paths   []TrailPath
-	Stays   [][]int32 // paths that follow each other in one stay
-	Loads   []Load
 }
 
 // TrailModule is a module with functions on the stacks.
@@ -83,15 +90,37 @@ type TrailLife struct {
 	Away   []uint32
 }
 
+// loadTrailTables unpacks the beginning of the image the first time.
+var loadTrailTables = sync.OnceValues(func() (t *TrailTables, err error) {
+	t = new(TrailTables)
+	_, err = openTrails(t)
+	return t, err
+})
+
 // loadTrails returns the embedded trails, which are unpacked the first time.
 var loadTrails = sync.OnceValues(func() (*Trails, error) {
+	tables := new(TrailTables)
+	d, err := openTrails(tables)
+	if err != nil {
+		return nil, err
+	}
+	t := new(Trails)
+	if err := d.Decode(t); err != nil {
+		return nil, fmt.Errorf("workload trails: %w", err)
+	}
+	t.TrailTables = *tables
+	return t, nil
+})
+
+// openTrails reads the tables and returns the decoder, which stands before the rest.
+func openTrails(t *TrailTables) (*gob.Decoder, error) {
 	z, err := gzip.NewReader(bytes.NewReader(trailsImage))
 	if err != nil {
 		return nil, fmt.Errorf("workload trails: %w", err)
 	}
-	t := new(Trails)
-	if err := gob.NewDecoder(z).Decode(t); err != nil {
+	d := gob.NewDecoder(z)
+	if err := d.Decode(t); err != nil {
 		return nil, fmt.Errorf("workload trails: %w", err)
 	}
-	return t, nil
-})
+	return d, nil
+}

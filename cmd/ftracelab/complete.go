@@ -66,18 +66,18 @@ func addCompletions(cmd *cobra.Command) {
 	}
 	switch cmd.Name() {
 	case "run":
-		cmd.ValidArgsFunction = first(scenarioNames())
+		cmd.ValidArgsFunction = first(scenarioNames)
 	case "merge":
 		cmd.ValidArgsFunction = endingIn("ftls")
 		if err := cmd.RegisterFlagCompletionFunc("output", endingIn("ftls")); err != nil {
 			panic("ftracelab: invariant: " + err.Error())
 		}
 	case "learn":
-		cmd.ValidArgsFunction = first(lessonNumbers())
+		cmd.ValidArgsFunction = first(lessonNumbers)
 	case "step":
-		cmd.ValidArgsFunction = first(stepping.Names())
+		cmd.ValidArgsFunction = first(stepping.Names)
 	case "experiment":
-		cmd.ValidArgsFunction = first(experiment.BuiltinNames())
+		cmd.ValidArgsFunction = first(experiment.BuiltinNames)
 	}
 	for _, sub := range cmd.Commands() {
 		addCompletions(sub)
@@ -109,13 +109,14 @@ func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// first offers names for the first argument, and files too.
-func first(names []string) cobra.CompletionFunc {
+// first offers names for the first argument, and files too. The names are made only if
+// somebody asks: those of the lessons are in texts that have to be read.
+func first(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return names, cobra.ShellCompDirectiveDefault
+		return names(), cobra.ShellCompDirectiveDefault
 	}
 }
 

@@ -27,6 +27,10 @@ const machineSlice = 100_000
 // machineStep is how much simulated time passes before the calls are counted again.
 const machineStep = 50 * machine.Microsecond
 
+// machineWarm is how much simulated time passes first. By then the default scenario has read
+// all that it does.
+const machineWarm = 200 * machine.Millisecond
+
 // untraced runs the default scenario and counts the calls of functions that a tracer
 // could see. The count is all that the hook does.
 func untraced(cpus int) func() (runner, error) {
@@ -35,6 +39,7 @@ func untraced(cpus int) func() (runner, error) {
 		if err != nil {
 			return nil, err
 		}
+		m.Run(machineWarm)
 		calls := 0
 		m.Hooks.Call = func(*machine.CPU, *machine.Frame) { calls++ }
 		return calling(&calls, m.Run), nil
@@ -54,6 +59,7 @@ func traced() (runner, error) {
 	if err := tracefsfs.WriteFile(tracefsfs.New(ft.Root()), "current_tracer", "function\n"); err != nil {
 		return nil, err
 	}
+	ft.Run(machineWarm)
 	calls, call := 0, m.Hooks.Call
 	m.Hooks.Call = func(c *machine.CPU, f *machine.Frame) {
 		calls++

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/gob"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -88,11 +87,7 @@ func learnActivities(o oracle, dir oracle, out, formats string) error {
 	}
 	made.Sites, made.Slabs = cs.asm.Sites, em.slabs.list
 	var b bytes.Buffer
-	e := gob.NewEncoder(&b)
-	if err := e.Encode(made.Offers()); err != nil {
-		return err
-	}
-	if err := e.Encode(made); err != nil {
+	if err := made.Encode(&b); err != nil {
 		return err
 	}
 	return writeGzip(out, b.Bytes())

@@ -101,6 +101,9 @@ func realFacts(oracleDir, subsystems string) (*facts, error) {
 			return nil, err
 		}
 	}
+	if err := f.addStacked(oracleDir, subsystems); err != nil {
+		return nil, err
+	}
 	return f, nil
 }
 

@@ -40,9 +40,13 @@ type facts struct {
 	count map[fact]int
 	seen  map[fact]int   // Says is empty
 	calls map[string]int // how many calls the function tracer shows, by parent_ip
+	// stacked are the parents that recorded stacks show.
+	stacked map[fact]bool
 }
 
-func newFacts() *facts { return &facts{map[fact]int{}, map[fact]int{}, map[string]int{}} }
+func newFacts() *facts {
+	return &facts{map[fact]int{}, map[fact]int{}, map[string]int{}, map[fact]bool{}}
+}
 
 func (f *facts) add(what, fn, says string) {
 	f.count[fact{what, fn, says}]++
@@ -257,7 +261,7 @@ type difference struct {
 func (f *facts) compare(real *facts) (diffs []difference, unknown map[string]int) {
 	unknown = map[string]int{}
 	for k, n := range f.count {
-		if real.count[k] > 0 {
+		if real.count[k] > 0 || real.stacked[k] {
 			continue
 		}
 		shown := fact{k.What, k.Func, ""}

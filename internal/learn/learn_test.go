@@ -28,7 +28,7 @@ func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	if err := learnTrails(testutil.Oracle(t), subsystems, trails); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(o, full, syms, model); err != nil {
+	if err := run(o, full, testutil.FromEnv(t, "FTRACELAB_SUBSYSTEMS", "the folder with the captures of subsystems"), syms, model); err != nil {
 		t.Fatal(err)
 	}
 	for made, have := range map[string]string{

@@ -1,7 +1,7 @@
 // Command learn makes the embedded data of workload and machine from
 // captures of a real kernel: the symbol table and the model of its call trees.
 //
-//	go run ./internal/learn -oracle DIR -kallsyms FILE -o FILE
+//	go run ./internal/learn -oracle DIR -subsystems DIR -kallsyms FILE -o FILE
 //
 // With -trails it makes the trails of recorded stacks.
 //
@@ -39,7 +39,7 @@ func main() {
 	dir := flag.String("oracle", os.Getenv("FTRACELAB_ORACLE"), "folder of the captures")
 	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
 	modelOut := flag.String("o", "", "write the model to this file")
-	subsystems := flag.String("subsystems", os.Getenv("FTRACELAB_SUBSYSTEMS"), "folder of the captures of subsystems, for -check")
+	subsystems := flag.String("subsystems", os.Getenv("FTRACELAB_SUBSYSTEMS"), "folder of the captures of subsystems")
 	captured := flag.String("captures", os.Getenv("FTRACELAB_ACTIVITIES"), "folder of the captures of activities")
 	activitiesOut := flag.String("activities", "", "write the activities to this file")
 	formatsOut := flag.String("formats", "", "with -activities: write the format files of ext4 and jbd2 to this file")
@@ -88,13 +88,13 @@ func main() {
 		}
 		return
 	}
-	if err := run(oracle(filepath.Join(*dir, "debian")), oracle(filepath.Join(*dir, "full")), *symsOut, *modelOut); err != nil {
+	if err := run(oracle(filepath.Join(*dir, "debian")), oracle(filepath.Join(*dir, "full")), *subsystems, *symsOut, *modelOut); err != nil {
 		fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(o, full oracle, symsOut, modelOut string) error {
+func run(o, full oracle, subsystems, symsOut, modelOut string) error {
 	syms, err := readSymbols(o)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func run(o, full oracle, symsOut, modelOut string) error {
 	if modelOut == "" {
 		return nil
 	}
-	return learn(o, full, modelOut)
+	return learn(o, full, subsystems, modelOut)
 }
 
 // oracle is the folder with the captures of one kernel.

@@ -19,7 +19,7 @@ var callgraphs = []string{"callgraphs/big_mix", "callgraphs/big_files"}
 
 // learn makes the model from the captures and writes it to out. full has the captures
 // of the kernel that records what functions return.
-func learn(o, full oracle, out string) error {
+func learn(o, full oracle, subsystems, out string) error {
 	ks, err := machine.LoadKallsyms()
 	if err != nil {
 		return err
@@ -30,6 +30,9 @@ func learn(o, full oracle, out string) error {
 	}
 	cs, err := learnCallers(o, ks, ids)
 	if err != nil {
+		return err
+	}
+	if err := cs.learnMixed(subsystems, ids); err != nil {
 		return err
 	}
 	l := &learner{cs: cs, ev: newEventTypes(ids), em: emitter{cs: cs, slabs: newSlabTable()}, calls: map[uint64]int{}}

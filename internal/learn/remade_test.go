@@ -50,10 +50,12 @@ func decoded(t *testing.T, name string) *workload.Activities {
 		t.Fatal(err)
 	}
 	var offers []workload.ActivityEvents
+	var modules []workload.ActivityModule
 	a, d := new(workload.Activities), gob.NewDecoder(z)
-	if err := errors.Join(d.Decode(&offers), d.Decode(a)); err != nil {
+	if err := errors.Join(d.Decode(&offers), d.Decode(&modules), d.Decode(a)); err != nil {
 		t.Fatal(err)
 	}
+	a.Modules = modules
 	if !reflect.DeepEqual(offers, a.Offers()) {
 		t.Errorf("%s begins with the events of other activities", name)
 	}

@@ -30,7 +30,28 @@ var (
 	}
 	stackCaptures = []string{"stacks/kmem_stack", "stacks/sched_stack", "events/ev_stacktrace"}
 	slabCaptures  = []string{"events/ev_all", "stacks/kmem_stack", "events/ev_kmem"}
+	// mixedCaptures are captures of the subsystems with kernel stacks.
+	mixedCaptures = []string{"stacks_kmem", "stacks_sched", "stacks_function"}
 )
+
+// learnMixed adds the calls that the stacks of a mixed load show.
+func (cs *callers) learnMixed(subsystems string, ids map[string]int) error {
+	for _, dir := range mixedCaptures {
+		records, err := readCapture(oracle(subsystems), dir)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			if r.typ == ids["ftrace/kernel_stack"] {
+				cs.addStack(&r, true)
+			}
+		}
+	}
+	return nil
+}
+
+// isModule recognizes addresses of modules, which differ from boot to boot.
+func isModule(addr uint64) bool { return addr >= 0xffffffffc0000000 }
 
 func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers, error) {
 	cs := &callers{
@@ -56,7 +77,7 @@ func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers,
 		}
 		for _, r := range records {
 			if r.typ == ids["ftrace/kernel_stack"] {
-				cs.addStack(&r)
+				cs.addStack(&r, false)
 			}
 		}
 	}
@@ -97,7 +118,8 @@ func (cs *callers) add(callee, ret uint64, n int) {
 }
 
 // addStack learns from a recorded kernel stack, which has the innermost address first.
-func (cs *callers) addStack(r *record) {
+// foreign says that modules lay elsewhere when it was recorded.
+func (cs *callers) addStack(r *record, foreign bool) {
 	n := int(r.u32(8))
 	var ips []uint64
 	for i := 0; i < n && 16+8*i+8 <= len(r.data); i++ {
@@ -106,6 +128,9 @@ func (cs *callers) addStack(r *record) {
 		}
 	}
 	for i := 0; i+1 < len(ips); i++ {
+		if foreign && (isModule(ips[i]) || isModule(ips[i+1])) {
+			continue
+		}
 		cs.add(cs.entry(ips[i]), ips[i+1], 1)
 	}
 	if len(ips) < 2 {
@@ -185,6 +210,9 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 		p = []machine.Site{{Func: callee, Ret: machine.CallSite(cs.ks, caller, callee)}}
 		if via, ret := cs.onlyHidden(callee, !cs.traceable(caller) || cs.calls[caller] >= enough); via != 0 {
 			p = []machine.Site{{Func: via, Ret: machine.CallSite(cs.ks, caller, via), Hidden: true}, {Func: callee, Ret: ret}}
+			if cs.jumps(grand, caller, via) {
+				p[0].Ret, p[0].Tail = 0, true
+			}
 		}
 	}
 	for i := range p {

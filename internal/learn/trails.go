@@ -89,7 +89,12 @@ func learnTrails(oracleDir, subsystems, out string) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(&l.out); err != nil {
+	e := gob.NewEncoder(&b)
+	if err := e.Encode(&l.out.TrailTables); err != nil {
+		return err
+	}
+	l.out.TrailTables = workload.TrailTables{}
+	if err := e.Encode(&l.out); err != nil {
 		return err
 	}
 	return writeGzip(out, b.Bytes())
@@ -206,7 +211,7 @@ func known(comm string, threads bool) bool {
 // arrive notes that a task was switched in.
 func (l *trailLearner) arrive(w *walker, now uint64) {
 	if n := len(w.life.Away); n > 0 && w.waiting && w.life.Away[n-1] == 0 {
-		w.life.Away[n-1] = clamp(now - w.last)
+		w.life.Away[n-1] = rounded(now - w.last)
 	}
 	w.in, w.last, w.waiting = now, now, false
 }
@@ -272,7 +277,7 @@ func (l *trailLearner) file(w *walker, away uint64) {
 	}
 	w.life.Stay = append(w.life.Stay, at)
 	w.life.Busy = append(w.life.Busy, rounded(w.busy))
-	w.life.Away = append(w.life.Away, clamp(away))
+	w.life.Away = append(w.life.Away, rounded(away))
 	w.stay = nil
 }
 
@@ -282,7 +287,7 @@ func rounded(ns uint64) uint32 {
 	for ns/step >= 100 {
 		step *= 10
 	}
-	return clamp(ns / step * step)
+	return clamp((ns + step/2) / step * step)
 }
 
 // extends reports whether the path b goes on where a ends.
