@@ -54,7 +54,6 @@ func (tg *trailing) fork(c *machine.CPU, t *machine.Task) {
 		comm = t.Comm // until then
 	}
 	child := c.Fork(machine.TaskConfig{Comm: comm, Data: b.life, Born: tg.w.pick("born")}, cloneFlags)
-	child.Memory = newUserStack()
 	t.Stay().Ret = int64(child.PID)
 }
 

@@ -68,7 +68,10 @@ func newChain(r *rand.Rand) []uint64 {
 // Departure: a program that begins has no environment and no auxiliary vector.
 //
 // Kernel: load_elf_binary and create_elf_tables, fs/binfmt_elf.c.
-func (w *mix) begin(_ *machine.Task, comm, _ string) machine.Program {
+func (w *mix) begin(t *machine.Task, comm, _ string) machine.Program {
+	if p, ok := t.Data.(*userProc); ok {
+		return p.program()
+	}
 	stack := newUserStack()
 	const sp, name = stackTop - 0x80, stackTop - 0x20
 	stack.store(sp, 1)

@@ -306,7 +306,6 @@ func (p *userProc) event(c *machine.CPU, t *machine.Task, e machine.Event) {
 		if p.life.Exec >= 0 && p.pos-1 == int(p.life.At) {
 			p.space = p.all.space(p.life.Exec)
 			p.stack = &userStack{base: p.space.top - 8*stackWords}
-			t.Maps, t.Memory = p.space.maps, p.stack
 			comm := p.all.users.Images[p.life.Exec].Comm
 			c.Exec(comm, "/usr/bin/"+comm)
 		}
@@ -319,6 +318,17 @@ func (p *userProc) event(c *machine.CPU, t *machine.Task, e machine.Event) {
 			reap(t)
 		}
 	}
+}
+
+// program is what an exec leaves: nothing on the stack yet, in front of the first place from
+// which the new program enters the kernel.
+func (p *userProc) program() machine.Program {
+	user := machine.UserRegs{SP: p.space.top - 0x80}
+	if p.pos < len(p.life.Places) {
+		im, place := &p.all.users.Images[p.space.image], p.life.Places[p.pos]
+		user.IP = p.word(im, im.Words[p.all.words[p.space.image][place]])
+	}
+	return machine.Program{Memory: p.stack, Maps: p.space.maps, User: user}
 }
 
 // forks makes a child.
