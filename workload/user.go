@@ -69,7 +69,7 @@ func newChain(r *rand.Rand) []uint64 {
 //
 // Kernel: load_elf_binary and create_elf_tables, fs/binfmt_elf.c.
 func (w *mix) begin(t *machine.Task, comm, _ string) machine.Program {
-	if p, ok := t.Data.(*userProc); ok {
+	if p, ok := t.Data.(interface{ program() machine.Program }); ok {
 		return p.program()
 	}
 	stack := newUserStack()
