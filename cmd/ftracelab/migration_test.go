@@ -30,11 +30,13 @@ func TestMigratedStays(t *testing.T) {
 	}{
 		// Five processes on three CPUs, which sleep in nanosleep.
 		{"programs", "idle", []string{"--program", compat, "--program", compat, "--program", compat, "--program", compat, "--program", compat, "--unwind", "compat=walk"}, "100ms", 100},
+		// The processes that follow captured stacks are woken where a CPU is idle.
+		{"mix", "mix", nil, "8s", 10},
 	} {
 		dir := filepath.Join(t.TempDir(), c.name)
 		must(t, append([]string{
 			"run", c.scenario, "--cpus", "3", "--unwind-deferred", "--set", "options/userstacktrace_delay=1", "--set", "set_event=raw_syscalls sched",
-			"--set", "buffer_size_kb=4096", "--duration", c.duration, "--out", dir,
+			"--set", "buffer_size_kb=65536", "--duration", c.duration, "--out", dir,
 		}, c.args...)...)
 		in, err := capture.OpenFS(os.DirFS(dir), ".", capture.Options{Context: t.Context()})
 		if err != nil {
