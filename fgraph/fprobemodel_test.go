@@ -271,9 +271,9 @@ func (w *world) alter(p *probe) {
 			p.fns = append(p.fns, functions[n])
 		}
 	}
+	p.missed = 0 // also if there is no room for it
 	if err := w.set.Register(&p.Probe, p.fns); err == nil {
 		p.life++
-		p.missed = 0
 	} else if w.g.Active() < fgraph.MaxOps {
 		w.t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ type Probe struct {
 	KprobeShared bool
 	// Disabled keeps the handlers from running.
 	Disabled bool
-	// Missed counts calls whose handlers did not run. Register sets it to 0.
+	// Missed counts calls whose handlers did not run. Register sets it to 0, also if it
+	// then fails because there is no room.
 	Missed uint64
 
 	addr  uint64 // a made-up address of the probe

@@ -54,7 +54,7 @@ func (s *served) footprint(t *testing.T) (f footprint) {
 // A server that instances, pipes, tracers, histograms and probes come to and go from for
 // a long time needs no more in the end than after a while.
 func TestSoak(t *testing.T) {
-	s := serve(t, "GOMEMLIMIT="+memoryLimit)
+	s := serve(t, "GOMEMLIMIT="+memoryLimit, scenarioEnv+"=busy")
 	length := soakTime(t)
 	begin := time.Now()
 	round := 0
@@ -140,7 +140,7 @@ func (s *served) soakRound(t *testing.T, round int) {
 
 // Nothing of an instance stays that was removed, also if its raw pipes were open.
 func TestRemovedInstances(t *testing.T) {
-	s := serve(t, "GOMEMLIMIT="+memoryLimit)
+	s := serve(t, "GOMEMLIMIT="+memoryLimit, scenarioEnv+"=busy")
 	remove := func(times int) {
 		for n := range times {
 			dir := filepath.Join(s.dir, "instances/r"+strconv.Itoa(n))
