@@ -43,7 +43,7 @@ const measure = `[...document.querySelectorAll("svg")].map(svg => {
 // TestDrawings draws each view of each scenario, light and dark: no text leaves its cell or
 // the drawing, and each can be read. With -pictures, sheets of them are kept to look at.
 func TestDrawings(t *testing.T) {
-	w := tab(t, look{1280, "light"}) // skips without a browser
+	tab(t, look{1280, "light"}) // skips without a browser
 	seen := map[string]bool{}
 	for n, place := range moments {
 		scenario, _, _ := strings.Cut(place, "?")
@@ -72,7 +72,7 @@ func TestDrawings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range []look{{1280, "light"}, {1280, "dark"}} {
-			w = tab(t, l)
+			w := tab(t, l)
 			w.do(chromedp.Navigate("file://" + file))
 			for _, d := range eval[[]struct {
 				Name        string
