@@ -39,7 +39,7 @@ type Bridge struct {
 	news  *connector     // nil: look at /proc
 	tgids map[uint32]int // of callers that are threads
 	cwds  map[int]string // by process: where it was when it was last seen, see moved
-	made  map[int]bool   // guests whose observed calls may still be to do: what they read is to show them
+	made  map[int]bool   // guests whose calls of Config.Observe may still be to do: what they read is to show them
 	swept time.Time
 
 	more chan struct{}  // there is something to bring into the simulation
@@ -50,7 +50,7 @@ type Bridge struct {
 	pids      pids
 	observed  []uint32     // see Observed
 	observing atomic.Bool  // see Observe
-	undone    atomic.Int32 // observed calls since the guests had done all
+	undone    atomic.Int32 // calls of Config.Observe since the guests had done all
 
 	ear       sync.Mutex               // of what follows, and of reading news; taken inside mu
 	heard     []heard                  // not brought into the simulation yet
@@ -66,6 +66,7 @@ type heard struct {
 	young   int              // and of child
 	call    workload.Syscall // of called
 	cpu     int              // of called: see onlyCPU
+	extra   bool             // of called: it is one of Config.Observe
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -290,7 +291,9 @@ func (b *Bridge) drain() {
 		case called:
 			b.cfg.Guests.Allow(n.guest, n.cpu)
 			b.cfg.Guests.Call(n.guest, n.call)
-			b.made[n.guest] = true
+			if n.extra {
+				b.made[n.guest] = true
+			}
 		}
 	}
 }

@@ -186,15 +186,19 @@ func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 		b.executing[process] = call // it becomes another program when the kernel says so
 		return false
 	}
-	b.heard = append(b.heard, heard{news: news{what: called, pid: process}, guest: guest, call: call, cpu: onlyCPU(tid)})
+	if len(b.heard) >= maxHeard {
+		return false
+	}
+	extra := slices.Contains(b.cfg.Observe, nr)
+	b.heard = append(b.heard, heard{news: news{what: called, pid: process}, guest: guest, call: call, cpu: onlyCPU(tid), extra: extra})
 	if len(b.heard) == 1 {
 		b.tell()
 	}
-	return b.undone.Add(1) >= maxUndone
+	return extra && b.undone.Add(1) >= maxUndone
 }
 
-// maxUndone is how many observed calls the guests may still have to do. Each has room for
-// more (workload.Guests.Call), so that none is left out.
+// maxUndone is how many calls of Config.Observe the guests may still have to do. Each has
+// room for more (workload.Guests.Call), so that none is left out.
 const maxUndone = 100
 
 // catchUp brings what was heard into the simulation, and runs it until the guests have done
