@@ -17,7 +17,7 @@ type Config struct {
 	Daemon  machine.Time // mean sleep of a process that does little, in ns; 0: there is no such process
 	Compute machine.Time // mean time in user space between two stays in the kernel, in ns
 	Loads   []string     // the loads whose trails processes follow
-	Calm    machine.Time // how many times as long as else kernel threads sleep; 0: once
+	Calm    machine.Time // the factor by which kernel threads sleep longer; 0 means 1
 	// Lively is how long after the start the shells, the daemon and the kernel threads do not
 	// go by the times above, but by shorter ones.
 	Lively machine.Time

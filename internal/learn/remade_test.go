@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/gob"
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -40,18 +38,9 @@ func TestActivitiesAreCurrent(t *testing.T) {
 
 func decoded(t *testing.T, name string) *workload.Activities {
 	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var offers []workload.ActivityEvents
 	var modules []workload.ActivityModule
-	a, d := new(workload.Activities), gob.NewDecoder(z)
+	a, d := new(workload.Activities), gob.NewDecoder(bytes.NewReader(testutil.Gunzip(t, name)))
 	if err := errors.Join(d.Decode(&offers), d.Decode(&modules), d.Decode(a)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"compress/gzip"
+	"bytes"
 	"encoding/gob"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -28,17 +27,8 @@ func TestUsersAreCurrent(t *testing.T) {
 
 func decodedUsers(t *testing.T, name string) *workload.Users {
 	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	u := new(workload.Users)
-	if err := gob.NewDecoder(z).Decode(u); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(testutil.Gunzip(t, name))).Decode(u); err != nil {
 		t.Fatal(err)
 	}
 	return u

@@ -39,7 +39,7 @@ type Bridge struct {
 	news  *connector     // nil: look at /proc
 	tgids map[uint32]int // of callers that are threads
 	cwds  map[int]string // by process: where it was when it was last seen, see moved
-	made  map[int]bool   // guests whose calls of Config.Observe may still be to do: what they read is to show them
+	made  map[int]bool   // guests that may still have calls of Config.Observe to make, which their next read has to show
 	swept time.Time
 
 	more chan struct{}  // there is something to bring into the simulation
