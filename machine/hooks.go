@@ -59,6 +59,9 @@ type Hooks struct {
 	// Module runs after a module was loaded, and before one is unloaded. mod belongs to
 	// the machine and is valid while the module is loaded.
 	Module func(mod *Module, loaded bool)
+	// ModuleRefs counts what refers to a loaded module, which cannot be unloaded meanwhile.
+	// nil: nothing does.
+	ModuleRefs func(name string) int
 	// NMI runs where an NMI has begun and where it is about to end, in its context.
 	NMI func(c *CPU, enter bool)
 	// Printk runs where code calls trace_printk; p belongs to the machine.

@@ -17,26 +17,30 @@ func (k *Kallsyms) with(mods []Module, size uint32) *Kallsyms {
 		if i := len(n.addrs) - 1; i >= 0 && n.addrs[i] >= addr {
 			addr = (n.addrs[i]/moduleSize + 1) * moduleSize
 		}
-		n.append(mods[i].Name, mods[i].Functions, addr, size)
+		n.append(&mods[i], addr, size)
 	}
 	n.indexNames()
 	return &Kallsyms{k.kernel, n}
 }
 
 // append adds the functions of a module, whose names are not in the index yet.
-func (n *symbolTable) append(module string, names []string, addr uint64, size uint32) {
+func (n *symbolTable) append(mod *Module, addr uint64, size uint32) {
 	text := slices.IndexFunc(n.texts[1:], func(t symbolText) bool { return t.names == "" }) + 1
 	if text == 0 {
 		text = len(n.texts)
 		n.texts = append(n.texts, symbolText{})
 	}
 	var lines strings.Builder
-	for i, name := range names {
+	for i, name := range slices.Concat(mod.Functions, mod.Untraced) {
+		r := symbolRow{uint32(lines.Len()), size, uint16(text), 't', symTraceable | symEndbr}
+		if i >= len(mod.Functions) {
+			r.flag = symEndbr
+		}
 		n.addrs = append(n.addrs, addr+uint64(i)*uint64(size))
-		n.rows = append(n.rows, symbolRow{uint32(lines.Len()), size, uint16(text), 't', symTraceable | symEndbr})
+		n.rows = append(n.rows, r)
 		lines.WriteString(name + "\n")
 	}
-	n.texts[text] = symbolText{module, lines.String()}
+	n.texts[text] = symbolText{mod.Name, lines.String()}
 }
 
 // without returns a table without the symbols of a module that with has added.

@@ -10,9 +10,16 @@ import (
 type Module struct {
 	Name      string // as lsmod lists it, with underscores
 	Functions []string
+	Untraced  []string // functions that ftrace cannot trace; they come behind Functions
 	Formats   []string // the constant strings and formats of its calls of trace_printk
 	Direct    []Direct
 	Block     bool // it is the driver of the block device
+	// Registered runs when the first listener of a tracepoint has come, and after the last
+	// one has gone. It has to do with the module if it is one of its tracepoints. nil: the
+	// module does not want to know.
+	//
+	// Kernel: regfunc and unregfunc of struct tracepoint, kernel/tracepoint.c.
+	Registered func(m *Machine, e Event, on bool)
 	// Symbols are the functions of a module whose addresses are known; then there are no
 	// Functions.
 	Symbols []Symbol
@@ -62,7 +69,7 @@ func (m *Machine) LoadModule(mods ...Module) error {
 }
 
 // UnloadModule removes a module that LoadModule has loaded; no code of it may be
-// running. Errors: ENOENT if there is none with that name.
+// running. Errors: ENOENT if there is none with that name, EBUSY if it is in use.
 //
 // Kernel: delete_module, kernel/module/main.c.
 func (m *Machine) UnloadModule(name string) error {
@@ -70,12 +77,35 @@ func (m *Machine) UnloadModule(name string) error {
 	if at < 0 {
 		return fmt.Errorf("module %s is not loaded: %w", name, syscall.ENOENT)
 	}
+	if m.ModuleRefs(name) > 0 {
+		return fmt.Errorf("module %s is in use: %w", name, syscall.EBUSY)
+	}
 	if m.Hooks.Module != nil {
 		m.Hooks.Module(m.modules[at], false)
 	}
 	m.kallsyms = m.kallsyms.without(name)
 	m.modules = slices.Delete(m.modules, at, at+1)
 	return nil
+}
+
+// registered tells the modules that a tracepoint has listeners now, or none any more.
+func (m *Machine) registered(e Event, on bool) {
+	for _, mod := range m.modules {
+		if mod.Registered != nil {
+			mod.Registered(m, e, on)
+		}
+	}
+}
+
+// ModuleRefs counts what refers to a module that LoadModule has loaded: it cannot be
+// unloaded before that is 0.
+//
+// Kernel: module_refcount, kernel/module/main.c.
+func (m *Machine) ModuleRefs(name string) int {
+	if m.Hooks.ModuleRefs == nil || !m.HasModule(name) {
+		return 0
+	}
+	return m.Hooks.ModuleRefs(name)
 }
 
 // HasModule reports whether LoadModule has loaded a module with that name.

@@ -84,6 +84,8 @@ const (
 	EvSampleTemplateCond
 	EvSampleTemplatePrint
 	EvSampleFooRelLoc
+	EvSampleFooBarFn
+	EvSampleTemplateFn
 	// NumTracepoints is the number of values of Event.
 	NumTracepoints
 )
@@ -168,11 +170,13 @@ var tracepoints = [NumTracepoints]tracepoint{
 	EvBlockIODone:             {"block:block_io_done", "block_rq", (*CPU).performBlock},
 	EvBlockDirtyBuffer:        {"block:block_dirty_buffer", "block_buffer", (*CPU).performBlock},
 	EvSampleFooBar:            {"sample-trace:foo_bar", "", (*CPU).performSample},
-	EvSampleTemplateSimple:    {"sample-trace:foo_with_template_simple", "", (*CPU).performSample},
+	EvSampleTemplateSimple:    {"sample-trace:foo_with_template_simple", "foo_template", (*CPU).performSample},
 	EvSampleFooBarCond:        {"sample-trace:foo_bar_with_cond", "", (*CPU).performSample},
-	EvSampleTemplateCond:      {"sample-trace:foo_with_template_cond", "", (*CPU).performSample},
-	EvSampleTemplatePrint:     {"sample-trace:foo_with_template_print", "", (*CPU).performSample},
+	EvSampleTemplateCond:      {"sample-trace:foo_with_template_cond", "foo_template", (*CPU).performSample},
+	EvSampleTemplatePrint:     {"sample-trace:foo_with_template_print", "foo_template", (*CPU).performSample},
 	EvSampleFooRelLoc:         {"sample-trace:foo_rel_loc", "", (*CPU).performSample},
+	EvSampleFooBarFn:          {"sample-trace:foo_bar_with_fn", "", (*CPU).performSample},
+	EvSampleTemplateFn:        {"sample-trace:foo_with_template_fn", "foo_template", (*CPU).performSample},
 }
 
 // TracepointName is "system:event", empty for EvNone.
@@ -194,7 +198,10 @@ func (m *Machine) Enable(name string, on bool) error {
 	known := m.listen(name, on)
 	for e := range tracepoints {
 		if tracepoints[e].name == name && e != int(EvNone) {
-			m.enabled[e] = on
+			if m.enabled[e] != on {
+				m.enabled[e] = on
+				m.registered(Event(e), on)
+			}
 			m.watched = m.enabled[EvIRQDisable] || m.enabled[EvIRQEnable] || m.enabled[EvPreemptDisable] || m.enabled[EvPreemptEnable]
 			return nil
 		}

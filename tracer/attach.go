@@ -24,7 +24,7 @@ func (ft *Ftrace) setHooks() {
 	}
 	h.Learned = ft.said
 	h.Return, h.Recover, h.Trace, h.Exit = ft.leave, ft.recover, ft.tracepoint, ft.taskExit
-	h.Module, h.Printk = ft.moduleChanged, ft.tracePrintk
+	h.Module, h.ModuleRefs, h.Printk = ft.moduleChanged, ft.moduleRefs, ft.tracePrintk
 	h.NMI, h.Hotplug = ft.nmi, ft.hotplug
 	h.Critical, h.Idle, h.MMIO = nil, nil, nil
 	for n := range ft.tracers {

@@ -14,7 +14,8 @@ import (
 
 // dynamicEvent is the state of an event that was added at run time.
 type dynamicEvent struct {
-	refs int // how many others need it: it cannot be removed while there are any
+	module string // the event came with this module and goes with it; else it is empty
+	refs   int    // how many others need it: it cannot be removed while there are any
 	// reg runs before the event is turned on in an instance, which reg may refuse,
 	// and after the event was turned off. It is nil if there is nothing to do.
 	//
@@ -119,6 +120,12 @@ func (ft *Ftrace) removeEvent(t *event.Type) error {
 	if d := ft.dynamic[t]; d == nil || d.refs > 0 || ft.enabledSomewhere(t) {
 		return fmt.Errorf("event %s is in use: %w", t, syscall.EBUSY)
 	}
+	ft.dropEvent(t)
+	return nil
+}
+
+// dropEvent removes an event that nobody needs.
+func (ft *Ftrace) dropEvent(t *event.Type) {
 	for tr := range ft.all {
 		tr.clearTrace = tr.clearTrace || tr.events[t.ID].wasEnabled
 		tr.events[t.ID] = eventState{}
@@ -127,7 +134,6 @@ func (ft *Ftrace) removeEvent(t *event.Type) error {
 	}
 	ft.types.Remove(t)
 	delete(ft.dynamic, t)
-	return nil
 }
 
 // holdEvent keeps an event from being removed until releaseEvent is called. It does

@@ -16,7 +16,7 @@ func (ft *Ftrace) listen() {
 		for _, t := range tr.types {
 			if tr.events[t.ID].enabled {
 				ft.listening[t.ID] = true
-				if !ft.isDynamic(t) {
+				if d := ft.dynamic[t]; d == nil || d.module != "" {
 					names[tracepointOf(t)] = true
 				}
 			}

@@ -28,8 +28,10 @@ func (ft *Ftrace) moduleChanged(mod *machine.Module, loaded bool) {
 func (ft *Ftrace) followModule(mod *machine.Module, loaded bool) {
 	name := mod.Name
 	if loaded {
+		ft.addModuleEvents(name)
 		ft.dyn.ModuleCame(name)
 	} else {
+		ft.removeModuleEvents(name)
 		ft.dyn.ModuleGoes(name)
 	}
 	ft.users.ModuleChanged(mod, loaded)

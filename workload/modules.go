@@ -44,7 +44,7 @@ func modules() []module {
 		}},
 		{Module: machine.Module{Name: "trace_printk", Functions: []string{"trace_printk_irq_work"}, Formats: printkFormats()}, start: startTracePrintk},
 		{Module: machine.Module{Name: "virtio_blk", Functions: diskFunctions, Block: true}, start: startDisk, stop: stopDisk},
-		{Module: machine.Module{Name: "trace_events_sample", Functions: sampleFunctions()}, start: startSample, end: endSample},
+		sampleModule(),
 		{
 			Module: machine.Module{Name: "testmmiotrace", Functions: []string{"cleanup_module"}},
 			params: map[string]string{"mmio_address": "0", "read_far": "0x400100"},
@@ -122,6 +122,14 @@ func Modprobe(lab Lab, name string, params []string) error {
 // Rmmod unloads a module. Errors: ENOENT if it is not loaded, EBUSY if it is in use.
 func Rmmod(lab Lab, name string) error {
 	name = ModuleName(name)
+	if err := lab.Do(func(m *machine.Machine) error {
+		if m.ModuleRefs(name) > 0 {
+			return fmt.Errorf("module %s is in use: %w", name, syscall.EBUSY)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
 	if mod := findModule(name); mod != nil && mod.end != nil {
 		if err := endModule(lab, mod); err != nil {
 			return err

@@ -21,9 +21,14 @@ func (g guest) Modprobe(name string, params []string) error {
 
 func (g guest) Rmmod(name string) error { return workload.Rmmod(g.ft, name) }
 
-func (g guest) Modules() (names []string) {
-	_ = g.ft.Do(func(m *machine.Machine) error { names = m.LoadedModules(); return nil }) // returns no error
-	return names
+func (g guest) Modules() (list []shell.Module) {
+	_ = g.ft.Do(func(m *machine.Machine) error { // returns no error
+		for _, name := range m.LoadedModules() {
+			list = append(list, shell.Module{Name: name, Refs: m.ModuleRefs(name)})
+		}
+		return nil
+	})
+	return list
 }
 
 func (g guest) Start(comm string, sleep, work time.Duration, s shell.Scheduling) (exited func() bool, err error) {

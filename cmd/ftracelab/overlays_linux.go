@@ -63,7 +63,7 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 
 // modules is /proc/modules: the youngest module first.
 //
-// Departure: each module has the same size, and nobody uses one.
+// Departure: each module has the same size.
 //
 // Kernel: m_show, kernel/module/procfs.c.
 func (l *lab) modules() ([]byte, error) {
@@ -76,7 +76,7 @@ func (l *lab) modules() ([]byte, error) {
 			}
 		}
 		for _, name := range slices.Backward(m.LoadedModules()) {
-			fmt.Fprintf(&b, "%s 16384 0 - Live 0x%016x\n", name, base[name])
+			fmt.Fprintf(&b, "%s 16384 %d - Live 0x%016x\n", name, m.ModuleRefs(name), base[name])
 		}
 		return nil
 	})
@@ -178,7 +178,11 @@ done < /sys/kernel/tracing/.ftracelab/modules
 for module; do
 	case $module in -*) continue ;; esac
 	if ! printf %s "$module" 2>/dev/null > /sys/kernel/tracing/.ftracelab/rmmod; then
-		echo "rmmod: ERROR: Module $module is not currently loaded" >&2
+		reason='not currently loaded'
+		while read -r name rest; do
+			[ "$name" = "$(echo "$module" | tr - _)" ] && reason='in use'
+		done < /sys/kernel/tracing/.ftracelab/modules
+		echo "rmmod: ERROR: Module $module is $reason" >&2
 		exit 1
 	fi
 done

@@ -10,12 +10,18 @@ import (
 	"ftracelab/internal/userland/tool"
 )
 
+// Module is a loaded module, as lsmod lists it.
+type Module struct {
+	Name string
+	Refs int // how many need it
+}
+
 // Machine is what some commands do to the simulated machine; all of them let its
 // time pass until they are done.
 type Machine interface {
 	Modprobe(name string, params []string) error
 	Rmmod(name string) error
-	Modules() []string
+	Modules() []Module
 	// Start starts a process named comm as a task of the machine. It sleeps for sleep, or
 	// computes for work, or else does a little. exited tells whether it has ended.
 	Start(comm string, sleep, work time.Duration, s Scheduling) (exited func() bool, err error)
@@ -94,8 +100,8 @@ func (c *call) eachModule(names []string, do func(name string) error) int {
 func lsmod(c *call) int {
 	c.Printf("%-20s%8s  Used by\n", "Module", "Size")
 	if c.sh.cfg.Machine != nil {
-		for _, name := range c.sh.cfg.Machine.Modules() {
-			c.Printf("%-19s %8d  0\n", name, moduleBytes)
+		for _, m := range c.sh.cfg.Machine.Modules() {
+			c.Printf("%-19s %8d  %d\n", m.Name, moduleBytes, m.Refs)
 		}
 	}
 	return 0

@@ -18,13 +18,22 @@ type plan struct {
 
 // step moves one Go field.
 type step struct {
-	index  int // the index of the Go field
-	offset int // where the field is in the record
+	index    int  // the index of the Go field
+	offset   int  // where the field is in the record
+	relative bool // __rel_loc: the location counts from the end of its word
 	kind
 }
 
+// base is where the offset in a location word counts from.
+func (s *step) base() int {
+	if s.relative {
+		return s.offset + 4
+	}
+	return 0
+}
+
 func (p *plan) add(index int, k kind, f *Field) {
-	s := step{index: index, offset: f.Offset, kind: k}
+	s := step{index: index, offset: f.Offset, relative: f.Relative(), kind: k}
 	switch {
 	case f.Dynamic():
 		p.dynamic = append(p.dynamic, s)
@@ -90,7 +99,7 @@ func (p *plan) appendDynamic(dst []byte, start int, sv reflect.Value) []byte {
 			dst = dst[:start+maxData]
 		}
 		n := len(dst) - start - at
-		binary.LittleEndian.PutUint32(dst[start+s.offset:], uint32(n)<<16|uint32(at))
+		binary.LittleEndian.PutUint32(dst[start+s.offset:], uint32(n)<<16|uint32(at-s.base()))
 	}
 	return appendZeros(dst, p.size-p.dataStart)
 }
@@ -202,7 +211,7 @@ func (d *Def[T]) Decode(data []byte, v *T) error {
 	for i := range p.dynamic {
 		s := &p.dynamic[i]
 		w := binary.LittleEndian.Uint32(data[s.offset:])
-		off, n := int(w&0xffff), int(w>>16)
+		off, n := int(w&0xffff)+s.base(), int(w>>16)
 		if off+n > len(data) {
 			return fmt.Errorf("event %s: data at %d…%d of a record of %d bytes", d.Type, off, off+n, len(data))
 		}

@@ -28,7 +28,8 @@ type Def[T any] struct {
 //	string                     with "__data_loc char[] x": dynamic data with a
 //	                           closing NUL; with "char x[]": what ends the record,
 //	                           likewise with a NUL
-//	[]byte, []uint32, []uint64 with "__data_loc u64[] x", "u32 x[]": likewise, no NUL
+//	[]byte, []uint32, []uint64 with "__data_loc u64[] x", "u32 x[]": likewise, no NUL;
+//	                           "__rel_loc u64 x[]" counts from the end of its word
 //	[]uint64                   with "unsigned long x[8]": the format file shows
 //	                           8, a record holds as many as there are
 //

@@ -92,8 +92,12 @@ func (f *Field) String(data []byte) string {
 
 // Dynamic reports whether the field's content is found through a location word.
 func (f *Field) Dynamic() bool {
-	return strings.HasPrefix(f.Decl, "__data_loc ") || strings.HasPrefix(f.Decl, "__rel_loc ")
+	return strings.HasPrefix(f.Decl, "__data_loc ") || f.Relative()
 }
+
+// Relative reports whether the location word counts from its own end (__rel_loc), not from
+// the start of the record.
+func (f *Field) Relative() bool { return strings.HasPrefix(f.Decl, "__rel_loc ") }
 
 // OpenEnded reports whether the field is an array that ends where the record does.
 func (f *Field) OpenEnded() bool { return f.Size == 0 }

@@ -56,6 +56,15 @@ func NewType(id int, system, name, printFmt string, fields []Field) (*Type, erro
 	return t, nil
 }
 
+// WithID returns the same event with another id. The kernel gives an event its id when the
+// module that has it is loaded.
+func (t *Type) WithID(id int) *Type {
+	return &Type{
+		System: t.System, Name: t.Name, ID: id, Common: t.Common, Fields: t.Fields, PrintFmt: t.PrintFmt, Size: t.Size,
+		declared: t.declared, variable: t.variable,
+	}
+}
+
 func (t *Type) String() string { return t.System + "/" + t.Name }
 
 // Field finds a field by name, the common header's included; nil if there is none. If
