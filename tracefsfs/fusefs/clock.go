@@ -20,9 +20,13 @@ const (
 const (
 	// tickTime is how often time passes by itself.
 	tickTime = 10 * time.Millisecond
-	// patience is how long a request may wait for time to catch up. A machine
-	// that is traced in full may be slower than the wall clock: then it lags.
+	// patience is how long the machine may take to catch up at a tick. A machine that is
+	// traced in full, or on a busy computer, may be slower than the wall clock: then it
+	// lags.
 	patience = 30 * time.Millisecond
+	// behind is when the machine lags. Then a request does not wait until it has caught
+	// up, because a script makes thousands of requests, and each would wait.
+	behind = 2 * tickTime
 )
 
 // Clock moves simulated time: with the wall clock, and a little with every
@@ -71,7 +75,7 @@ func (c *Clock) loop(each func()) {
 			return
 		case <-ticker.C:
 		}
-		c.pass(0)
+		c.pass(0, false)
 		each()
 		c.mu.Lock()
 		close(c.tick)
@@ -84,30 +88,45 @@ func (c *Clock) loop(each func()) {
 // that follow an open are part of it.
 func (c *Clock) Request(op Op) {
 	if op == OpRead {
-		c.pass(0)
+		c.pass(0, true)
 		return
 	}
-	c.pass(roundTime)
+	c.pass(roundTime, true)
 }
 
-// pass moves the machine to now, and by atLeast nanoseconds.
-func (c *Clock) pass(atLeast uint64) {
+// pass moves the machine to now, and by atLeast nanoseconds. At a tick it gives up when that
+// has taken longer than patience: what is left then never passes. For a request of a machine
+// that lags, only atLeast passes, and the next tick sees to the rest.
+func (c *Clock) pass(atLeast uint64, request bool) {
+	c.mu.Lock()
+	now := time.Now()
+	left := max(uint64(max(now.Sub(c.last), 0)), atLeast)
+	if request && now.Sub(c.last) > behind {
+		left = atLeast
+		c.last = c.last.Add(time.Duration(atLeast))
+	} else {
+		c.last = now
+	}
+	c.mu.Unlock()
+	for left > 0 && time.Since(now) <= patience {
+		slice := min(left, sliceTime)
+		left -= slice
+		if !c.slice(slice) {
+			return
+		}
+	}
+}
+
+// slice moves the machine a little. It reports false if the clock stands still. The lock is
+// held for one slice only, so that a request need not wait until a tick has caught up.
+func (c *Clock) slice(ns uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run == nil {
-		return
+		return false
 	}
-	now := time.Now()
-	left := max(uint64(max(now.Sub(c.last), 0)), atLeast)
-	c.last = now
-	for left > 0 {
-		slice := min(left, sliceTime)
-		c.run(slice)
-		left -= slice
-		if time.Since(now) > patience {
-			break
-		}
-	}
+	c.run(ns)
+	return true
 }
 
 type nonBlockKey struct{}
