@@ -12,10 +12,11 @@
 //	Also: other words under which the row is found, with commas between them
 //	Kernel: function, file; and others behind a semicolon
 //	Try: a command of the lab's shell
-//	Before: what was otherwise in older kernels
+//	Before: since which version it is there, and what was otherwise in older kernels
 //
 // Of an error, the command to try is one that is refused with it; cat error_log comes
-// behind it by itself, and what was otherwise before there was that file.
+// behind it by itself. What stands behind Before was looked up in the sources of the
+// versions that it names, from 2.6.27 on.
 package explain
 
 import (
@@ -33,16 +34,16 @@ type Row struct {
 	Name   string   `json:"name"`
 	Also   []string `json:"also,omitempty"` // other words for it
 	Text   string   `json:"text"`
-	Kernel string   `json:"kernel"`           // functions and files of Linux 6.12
-	Try    string   `json:"try,omitempty"`    // a command of the shell; "": nothing shows it
-	Before string   `json:"before,omitempty"` // what it was in older kernels
+	Kernel string   `json:"kernel"`        // functions and files of Linux 6.12
+	Try    string   `json:"try,omitempty"` // a command of the shell; "": nothing shows it
+	Before string   `json:"before"`        // since when it is there, and what it was in older kernels
 }
 
 //go:embed rows
 var rows embed.FS
 
 // kinds are the kinds in the order in which they are listed: the names of the files.
-var kinds = []string{"mark", "option", "file", "tracer", "clock", "trigger", "probe", "type", "error", "field", "stat", "sysctl"}
+var kinds = []string{"mark", "option", "file", "tracer", "clock", "trigger", "hist", "probe", "type", "error", "field", "stat", "sysctl"}
 
 // All gives the rows by kind, each kind in the order of its file. The caller must not
 // change them.
@@ -80,26 +81,10 @@ func parse(kind, block string) Row {
 		}
 	}
 	r.Text = strings.Join(text, " ")
-	if kind == "error" {
-		if r.Try != "" {
-			r.Try += "; cat error_log"
-		}
-		r.Before = beforeErrorLog(r.Kernel)
+	if kind == "error" && r.Try != "" {
+		r.Try += "; cat error_log"
 	}
 	return r
-}
-
-// beforeErrorLog says how older kernels told of an error, which depends on who finds it.
-func beforeErrorLog(kernel string) string {
-	switch {
-	case strings.Contains(kernel, "trace_events_filter.c"):
-		return "error_log came in 5.2. The event's file filter showed the filter with the error below it, and still does."
-	case strings.Contains(kernel, "trace_events_hist.c"):
-		return "error_log came in 5.2. The last error stood at the end of the event's file hist."
-	case strings.Contains(kernel, "trace_events_synth.c"):
-		return "Older kernels refused the line with its errno alone."
-	}
-	return "error_log came in 5.2. Some errors had a line in the kernel's log, others their errno alone."
 }
 
 // Kinds gives the kinds of rows.
@@ -118,7 +103,8 @@ func OfKind(kind string) (list []Row) {
 // Lookup gives the rows for a word: those of that name, or else those that are also
 // called so, or else those of the last part of a path. "kind name" asks for one kind. An
 // option may have its "no", and upper and lower case are the same if nothing is
-// called exactly so.
+// called exactly so. The flags of a line, such as d..1, give the row of the columns and
+// that of each flag that is not a dot.
 func Lookup(word string) []Row {
 	word = strings.TrimSpace(word)
 	for _, form := range []string{word, path.Base(word), strings.TrimPrefix(path.Base(word), "no")} {
@@ -128,7 +114,31 @@ func Lookup(word string) []Row {
 			}
 		}
 	}
-	return nil
+	return flags(word)
+}
+
+// flags gives the rows for the flag characters of a line, which are four or five.
+func flags(word string) (list []Row) {
+	columns := []struct{ name, characters string }{
+		{"irqs-off", ".dbDX"},
+		{"need-resched", ".NnpLl"},
+		{"hardirq/softirq", ".hsHzZ"},
+		{"preempt-depth", ".123456789abcdef"},
+		{"migrate-disable", ".123456789abcdef"},
+	}
+	if len(word) < len(columns)-1 || len(word) > len(columns) {
+		return nil
+	}
+	list = named("||||", strings.EqualFold)
+	for n := range len(word) {
+		if !strings.Contains(columns[n].characters, word[n:n+1]) {
+			return nil
+		}
+		if word[n] != '.' {
+			list = append(list, named("mark "+columns[n].name, strings.EqualFold)...)
+		}
+	}
+	return list
 }
 
 func named(word string, same func(a, b string) bool) (list []Row) {
@@ -141,7 +151,8 @@ func named(word string, same func(a, b string) bool) (list []Row) {
 }
 
 // Near gives names that may be meant by a word that nothing is called: first those of
-// which the word is a part, then those that differ in few letters. There are at most most.
+// which the word is a part, then those that differ in few letters, and those in whose text
+// the word stands if there are no others. There are at most most.
 func Near(word string, most int) []string {
 	const longest = 64 // no name that is asked for is longer; an error's text is found by a part
 	word = strings.ToLower(strings.TrimSpace(word))
@@ -165,6 +176,13 @@ func Near(word string, most int) []string {
 			}
 		}
 	}
+	if len(near) == 0 {
+		for _, r := range All() {
+			if mentions(strings.ToLower(r.Text), word) {
+				near = append(near, candidate{name: r.Name})
+			}
+		}
+	}
 	slices.SortStableFunc(near, func(a, b candidate) int { return a.apart - b.apart })
 	var names []string
 	for _, c := range near {
@@ -173,6 +191,22 @@ func Near(word string, most int) []string {
 		}
 	}
 	return names
+}
+
+// mentions reports whether a word stands in a text, and not as a part of a longer one.
+func mentions(text, word string) bool {
+	letter := func(at int) bool {
+		return at >= 0 && at < len(text) && (text[at] == '_' || text[at] >= '0' && text[at] <= '9' || text[at] >= 'a' && text[at] <= 'z')
+	}
+	for at := 0; ; at++ {
+		next := strings.Index(text[at:], word)
+		if next < 0 {
+			return false
+		}
+		if at += next; !letter(at-1) && !letter(at+len(word)) {
+			return true
+		}
+	}
 }
 
 // distance is the number of bytes to put in, take out or change that makes a to b.

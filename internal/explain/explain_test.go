@@ -32,6 +32,16 @@ var noExample = map[string]string{
 	"error Failed to get BTF type info.":                           "the model's types are whole",
 }
 
+// kernelVersion is a version of Linux: 2.6.27 is the first with ftrace, and 6.17 the last
+// of which a row tells.
+var kernelVersion = regexp.MustCompile(`\b(2\.6\.(2[7-9]|3[0-9])|[3-6]\.[0-9]{1,2})\b`)
+
+// noRelease are the rows of things that no release of Linux has: they say just that.
+var noRelease = map[string]bool{
+	"option stackmap": true, "file stack_map": true, "file stack_map_bin": true, "file stack_map_stat": true,
+	"stat table_size": true, "stat successes": true, "stat drops": true,
+}
+
 var sentenceEnd = regexp.MustCompile(`[.?!]( |$)`)
 
 // TestRows: each row has a text of whole sentences and the kernel's places, and is
@@ -53,8 +63,8 @@ func TestRows(t *testing.T) {
 		if without := noExample[id] != ""; without != (r.Try == "") {
 			t.Errorf("%s: the example is %q, and %q says why there is none", id, r.Try, noExample[id])
 		}
-		if r.Kind == "error" && r.Before == "" {
-			t.Errorf("%s: nothing about older kernels", id)
+		if !kernelVersion.MatchString(r.Before) && !noRelease[id] {
+			t.Errorf("%s: no version in what it says of older kernels: %q", id, r.Before)
 		}
 		for place := range strings.SplitSeq(r.Kernel, "; ") {
 			if !kernelPlace.MatchString(place) {
@@ -80,6 +90,8 @@ func TestLookup(t *testing.T) {
 		"options/overwrite": "option overwrite", "nooverwrite": "option overwrite", "events/sched/sched_switch/format": "file format",
 		"OVERWRITE": "option overwrite", "TRACE_FLAG_NMI": "field common_flags", "kernel.ftrace_enabled": "sysctl ftrace_enabled",
 		"Field not found": "error Field not found", "D": "mark irqs-off", "trigger snapshot": "trigger snapshot", "nothing such": "",
+		"d..1": "mark ||||", "dNh2": "mark ||||", ".....": "mark ||||", "dead": "", "d..g": "", "0*": "file enable", "^": "mark ^",
+		"EBUSY": "file trace_pipe", "execname": "hist .modifier", "onchange": "hist onmax", "%ax": "probe %register",
 	} {
 		got := ""
 		if list := Lookup(word); len(list) > 0 {
@@ -89,13 +101,16 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
+	if n := len(Lookup("d.h1")); n != 4 { // the columns, and three flags
+		t.Errorf("d.h1 has %d rows", n)
+	}
 	if n := len(Lookup("stacktrace")); n != 2 { // the option and the trigger
 		t.Errorf("stacktrace has %d rows", n)
 	}
 }
 
 func TestNear(t *testing.T) {
-	for word, want := range map[string]string{"overwritte": "overwrite", "funcgraph-prok": "funcgraph-proc", "curent_tracer": "current_tracer", "wakup": "wakeup", "too big": "Maxactive is too big"} {
+	for word, want := range map[string]string{"overwritte": "overwrite", "funcgraph-prok": "funcgraph-proc", "curent_tracer": "current_tracer", "wakup": "wakeup", "too big": "Maxactive is too big", "comm": "$comm", "latency": "tracing_max_latency", "sched_switch": "=>", "trace-cmd": "trace_pipe_raw"} {
 		if got := Near(word, 6); !slices.Contains(got, want) {
 			t.Errorf("%q: %q", word, got)
 		}
