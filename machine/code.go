@@ -130,6 +130,9 @@ type Workload interface {
 type Switching struct {
 	Prev, Next *Task
 	State      int64 // in which Prev leaves, one of State…
+	// Pulled says that Next waited for another CPU. EvSchedMigrate in the code of the switch,
+	// or else the switch itself, reports that it has moved.
+	Pulled bool
 }
 
 // StayKind says how a task enters the kernel.

@@ -62,6 +62,7 @@ type mix struct {
 	disk     *disk // nil: its driver is not loaded
 	port     port
 	actors   map[int32]*actor // by wake-up class
+	pulls    *pulls           // nil until a CPU pulls a task from another one
 	learned  []machine.Code   // of all activities, by template; nil until the first one begins
 }
 
@@ -103,7 +104,8 @@ func Start(m *machine.Machine, cfg Config) error {
 			return err
 		}
 	}
-	w.kthreads(slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads }))
+	captured := slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads })
+	w.kthreads(captured)
 	w.shells()
 	w.daemons()
 	w.startTrails(loads)
@@ -111,7 +113,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		w.startTick(c)
 	}
 	w.nextDevice(m.CPUs()[0])
-	if err := w.startPort(); err != nil {
+	if err := w.startPort(captured); err != nil {
 		return err
 	}
 	return w.offerActivities()
@@ -148,7 +150,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 // file files a template under the reason why it runs and what is special about it.
 func (w *mix) file(t *Template) {
 	key := t.Key
-	var sleeps, yields, wakes bool
+	var sleeps, yields, wakes, balanced bool
 	for i := range t.code {
 		switch op := &t.code[i]; {
 		case op.Kind == machine.OpSwitch && (op.Arg == machine.StateRunning || op.Arg == machine.StatePreempted):
@@ -157,6 +159,8 @@ func (w *mix) file(t *Template) {
 			sleeps = true
 		case op.Kind == machine.OpTrace && op.Event == machine.EvSchedWaking && op.Arg == wakeUser:
 			wakes = true
+		case op.Kind == machine.OpTrace && op.Event == machine.EvSoftIRQEntry && op.Arg == schedSoftIRQ:
+			balanced = true
 		}
 	}
 	switch {
@@ -168,7 +172,17 @@ func (w *mix) file(t *Template) {
 		key += " sleeps"
 	}
 	w.codes[key] = append(w.codes[key], choice{t.code, t.Weight})
+	if key[:3] == "irq" && balanced {
+		w.codes[key+balances] = append(w.codes[key+balances], choice{t.code, t.Weight})
+	}
 }
+
+// balances is what the names of those interrupts end with in which the CPU compares its load
+// with that of others.
+const balances = " balances"
+
+// schedSoftIRQ is the number of the softirq in which it does that, SCHED_SOFTIRQ.
+const schedSoftIRQ = 7
 
 // pick returns one of the codes for a reason, by their weights; nil if there is none.
 func (w *mix) pick(key string) machine.Code { return pick(w.rng, w.codes[key]) }
