@@ -25,7 +25,7 @@ const balanceInterval = 28 * Millisecond
 //
 // Kernel: sched_balance_newidle, kernel/sched/fair.c.
 func (c *CPU) balanceIdle() {
-	if len(c.rq) == 0 && c.presence == present {
+	if len(c.rq) == 0 && c.presence == present && c.m.kernel.Balance {
 		if from := c.busiest(); from != nil {
 			c.pull(from)
 			c.pulled = from
@@ -47,7 +47,7 @@ func (c *CPU) reportPulled() {
 //
 // Kernel: sched_balance_trigger and sched_balance_domains, kernel/sched/fair.c.
 func (c *CPU) Unbalanced() bool {
-	if c.m.now < c.balanceAt || c.presence != present {
+	if c.m.now < c.balanceAt || c.presence != present || !c.m.kernel.Balance {
 		return false
 	}
 	from := c.busiest()
@@ -123,7 +123,7 @@ func (c *CPU) load() int {
 //
 // Kernel: sched_balance_find_dst_cpu, kernel/sched/fair.c.
 func (c *CPU) calmest(t *Task) *CPU {
-	if t.class() != fairClass || t.bound || t.allowed != nil {
+	if t.class() != fairClass || t.bound || t.allowed != nil || !c.m.kernel.Balance {
 		return c
 	}
 	for _, o := range c.m.cpus {

@@ -85,7 +85,12 @@ type Kernel struct {
 	// Load says what lies in memory when t begins the program filename, which is called comm
 	// (load_elf_binary). nil: nothing does.
 	Load func(t *Task, comm, filename string) Program
-	Pace *Pace // nil: the code always takes the same time
+	// Balance says that tasks that wait for a CPU move to another one: see CPU.Unbalanced.
+	// Without it, a new task begins on an idle CPU or on that of its parent.
+	//
+	// Departure: in a kernel, they always do.
+	Balance bool
+	Pace    *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
 	// interrupt. It limits the number of different kernel stacks: an interrupt at a new
 	// place in kernel code makes as many new stacks as its handler has functions.

@@ -1,18 +1,15 @@
 package workload
 
 import (
-	"strings"
 	"testing"
 
 	"ftracelab/machine"
 )
 
 // In the default scenario, some of the tasks that sleep inside a system call are woken on
-// another CPU, and return to user space there. Others wait for a CPU and are pulled by
-// another one. In captures with all scheduler events (subsystems/ext4_ls_write, net_tcp,
-// csw_threads, idle_timers), there are 1 to 8 migrations for a hundred wake-ups, and up to 24 where many
-// tasks wait (oracle, events/ev_wrap). The
-// event comes after sched_waking and before sched_wakeup, or inside set_task_cpu.
+// another CPU, and return to user space there. In captures with all scheduler events
+// (subsystems/ext4_ls_write, net_tcp, csw_threads, idle_timers), 1 to 5 % of the wake-ups
+// move a task. The event comes after sched_waking and before sched_wakeup.
 func TestTasksMigrateWithinStays(t *testing.T) {
 	m := boot(t, "mix", machine.Config{CPUs: 2})
 	for _, name := range []string{"sched:sched_waking", "sched:sched_wakeup", "sched:sched_migrate_task"} {
@@ -21,7 +18,7 @@ func TestTasksMigrateWithinStays(t *testing.T) {
 		}
 	}
 	waking := map[*machine.Task]bool{}
-	wakeups, moves, pulls, within := 0, 0, 0, 0
+	wakeups, moves, within := 0, 0, 0
 	inside := map[*machine.Task]*machine.CPU{} // tasks that were moved in a system call, and where to
 	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
 		switch e := tp.(type) {
@@ -31,16 +28,7 @@ func TestTasksMigrateWithinStays(t *testing.T) {
 			}
 		case *machine.SchedMigrate:
 			if !waking[e.Task] {
-				pulls++
-				if name, _, _, _, _ := m.Kallsyms().Lookup(c.Frames()[len(c.Frames())-1].Func); name != "set_task_cpu" {
-					t.Errorf("%d: %s is pulled inside %s", c.Time, e.Task.Comm, name)
-				}
-				if e.DstCPU != c.ID {
-					t.Errorf("%d: CPU %d pulls %s to CPU %d", c.Time, c.ID, e.Task.Comm, e.DstCPU)
-				}
-				if strings.HasPrefix(e.Task.Comm, "kworker/") && !strings.HasPrefix(e.Task.Comm, "kworker/u") || strings.HasPrefix(e.Task.Comm, "ksoftirqd/") {
-					t.Errorf("%d: %s is moved", c.Time, e.Task.Comm)
-				}
+				t.Errorf("%d: %s is moved, and nobody wakes it", c.Time, e.Task.Comm)
 			}
 			if e.OrigCPU == e.DstCPU {
 				t.Errorf("%d: %s is moved from CPU %d to itself", c.Time, e.Task.Comm, e.OrigCPU)
@@ -59,8 +47,8 @@ func TestTasksMigrateWithinStays(t *testing.T) {
 		}
 	}
 	m.Run(8 * machine.Second)
-	t.Logf("%d wake-ups, %d migrations, %d of them pulls, %d within a system call that ended there", wakeups, moves, pulls, within)
-	if share := float64(moves) / float64(wakeups); share < 0.01 || share > 0.12 || pulls < 10 || within < 10 {
-		t.Errorf("%d wake-ups, %d migrations, %d of them pulls, %d within a system call", wakeups, moves, pulls, within)
+	t.Logf("%d wake-ups, %d migrations, %d of them within a system call that ended there", wakeups, moves, within)
+	if share := float64(moves) / float64(wakeups); share < 0.01 || share > 0.05 || within < 10 {
+		t.Errorf("%d of %d wake-ups move a task, %d within a system call", moves, wakeups, within)
 	}
 }

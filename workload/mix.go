@@ -21,6 +21,11 @@ type Config struct {
 	// Lively is how long after the start the shells, the daemon and the kernel threads do not
 	// go by the times above, but by shorter ones.
 	Lively machine.Time
+	// Quiet says that there are no errors on the link of the port, as on the machines of the
+	// captures.
+	Quiet bool
+	// Balance is that of machine.Kernel.
+	Balance bool
 }
 
 // liveliness has the times that hold as long as Config.Lively says. They are those of a
@@ -104,8 +109,7 @@ func Start(m *machine.Machine, cfg Config) error {
 			return err
 		}
 	}
-	captured := slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads })
-	w.kthreads(captured)
+	w.kthreads(slices.ContainsFunc(w.loads, func(tg *trailing) bool { return tg.load.Threads }))
 	w.shells()
 	w.daemons()
 	w.startTrails(loads)
@@ -113,7 +117,7 @@ func Start(m *machine.Machine, cfg Config) error {
 		w.startTick(c)
 	}
 	w.nextDevice(m.CPUs()[0])
-	if err := w.startPort(captured); err != nil {
+	if err := w.startPort(); err != nil {
 		return err
 	}
 	return w.offerActivities()
@@ -123,7 +127,7 @@ func Start(m *machine.Machine, cfg Config) error {
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
 		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w, Load: w.begin, Happenings: inside(),
-		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
+		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond, Balance: w.cfg.Balance,
 		Pace: &stalling,
 	}
 	for _, p := range w.model.Points {

@@ -34,15 +34,14 @@ const portPause = 60 * machine.Millisecond
 // Kernel: sched_set_fifo, kernel/sched/syscalls.c.
 const irqThreadPriority = 50
 
-// startPort starts the thread and asks for the first error. If all kernel threads that run
-// are captured ones, there are no errors: the machines of the captures had none.
+// startPort starts the thread and asks for the first error.
 //
 // Departure: there is no interrupt with a thread in the captures from which the model was
 // learned. The functions and their order are those of a kernel of that version; what the
 // thread does about an error is left out, and so is the message about it.
 //
 // Kernel: drivers/pci/pcie/aer.c; irq_thread, kernel/irq/manage.c.
-func (w *mix) startPort(captured bool) (err error) {
+func (w *mix) startPort() (err error) {
 	const off = machine.FlagIRQsOff
 	p := &w.port
 	p.handler, err = w.m.Assemble(120, func(a *machine.Assembler) {
@@ -71,7 +70,7 @@ func (w *mix) startPort(captured bool) (err error) {
 			return machine.Stay{Kind: machine.KernelWork, Code: p.round, Wait: machine.Wait{Class: wakePort}}
 		},
 	})
-	if !captured {
+	if !w.cfg.Quiet {
 		w.nextPortError(w.m.CPUs()[0])
 	}
 	return nil

@@ -44,6 +44,7 @@ type populace struct {
 	rng   *rand.Rand
 	calls []calling    // by index into Users.Calls
 	words [][]int32    // by image: where the words of each place begin
+	guess bool         // whether a process slept in a pause is not known
 	leave machine.Code // the way out without a system call
 	fault machine.Code // a page fault that waits for a page of the program
 }
@@ -63,7 +64,7 @@ func userScenarios() []Scenario {
 // live makes a scenario of a group.
 func live(group string) func(*machine.Machine) error {
 	return func(m *machine.Machine) error {
-		if err := Start(m, Config{}); err != nil {
+		if err := Start(m, Config{Balance: true}); err != nil {
 			return err
 		}
 		return m.Workload().(*mix).userLives(group)
@@ -80,7 +81,7 @@ func (w *mix) userLives(name string) error {
 	if at < 0 {
 		return fmt.Errorf("workload: no users %q", name)
 	}
-	all := &populace{w: w, users: users, rng: w.m.Rand("users"), words: make([][]int32, len(users.Images))}
+	all := &populace{w: w, users: users, rng: w.m.Rand("users"), words: make([][]int32, len(users.Images)), guess: !users.Groups[at].Switches}
 	if err := all.fillCalls(); err != nil {
 		return err
 	}
@@ -180,6 +181,12 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 		stay.After += p.all.w.around(busy)
 	}
 	computed, slept := p.pauseAfter()
+	switch {
+	case p.all.guess && call.NR == sysWait4:
+		computed = 0 // it waited for a child
+	case p.all.guess && code.asleep != nil:
+		computed, slept = 0, computed
+	}
 	p.after = computed
 	switch {
 	case call.NR == sysWait4:

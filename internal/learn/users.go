@@ -13,9 +13,12 @@ import (
 
 // userCaptures are the captures of system calls with user stacks from which processes are
 // learned. Of what a shell repeats there, two rounds are learned from; see learnFrom.
-var userCaptures = []struct{ group, folder string }{
-	{"users", "debian/stacks/user_stack"},
-	{"frames", "ustack_dead"},
+var userCaptures = []struct {
+	group, folder string
+	switches      bool // it has context switches, too
+}{
+	{"users", "debian/stacks/user_stack", false},
+	{"frames", "ustack_dead", true},
 }
 
 // userLearner collects processes.
@@ -52,6 +55,7 @@ func learnUsers(oracleDir, subsystems, out string) error {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		l.group(c.group, root)
+		l.out.Groups[len(l.out.Groups)-1].Switches = c.switches
 	}
 	places, words := 0, 0
 	for i := range l.out.Images {
