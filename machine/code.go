@@ -88,7 +88,8 @@ type Kernel struct {
 	// Balance says that tasks that wait for a CPU move to another one: see CPU.Unbalanced.
 	// Without it, a new task begins on an idle CPU or on that of its parent.
 	//
-	// Departure: in a kernel, they always do.
+	// Departure: tasks that wait move only if the workload asks for it, which the scenarios users
+	// and frames do. In a kernel, they always move.
 	Balance bool
 	Pace    *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
