@@ -85,7 +85,13 @@ type Kernel struct {
 	// Load says what lies in memory when t begins the program filename, which is called comm
 	// (load_elf_binary). nil: nothing does.
 	Load func(t *Task, comm, filename string) Program
-	Pace *Pace // nil: the code always takes the same time
+	// Balance says that tasks that wait for a CPU move to another one: see CPU.Unbalanced.
+	// Without it, a new task begins on an idle CPU or on that of its parent.
+	//
+	// Departure: tasks that wait move only if the workload asks for it, which the scenarios users
+	// and frames do. In a kernel, they always move.
+	Balance bool
+	Pace    *Pace // nil: the code always takes the same time
 	// Patience is how long an interrupt waits for the kernel code to end that it would
 	// interrupt. It limits the number of different kernel stacks: an interrupt at a new
 	// place in kernel code makes as many new stacks as its handler has functions.
@@ -130,6 +136,9 @@ type Workload interface {
 type Switching struct {
 	Prev, Next *Task
 	State      int64 // in which Prev leaves, one of State…
+	// Pulled says that Next waited for another CPU. EvSchedMigrate in the code of the switch,
+	// or else the switch itself, reports that it has moved.
+	Pulled bool
 }
 
 // StayKind says how a task enters the kernel.

@@ -38,6 +38,10 @@ type CPU struct {
 	told     bool      // sched_switch has been passed, and Current is not the next task yet
 	picked   Switching // the context switch that is going on, or the last one
 
+	pulled    *CPU // from which the next task comes, until that has been reported; nil: it waited for this one
+	balanceAt Time // when Unbalanced compares the CPU with others again
+	uneven    bool // when it last did, another CPU had one task more
+
 	charged   Time   // up to when the budget of the running task has been charged
 	accounted Time   // up to when sched_stat_runtime has reported
 	site      uint64 // an address inside the innermost function; 0: not known

@@ -99,10 +99,7 @@ func (c *CPU) moveQueue() {
 
 func (c *CPU) moveAway(t *Task) {
 	dst := c.target(t)
-	if c.on(EvSchedMigrate) {
-		c.args.migrate = SchedMigrate{Task: t, OrigCPU: c.ID, DstCPU: dst.ID}
-		c.report(EvSchedMigrate, &c.args.migrate)
-	}
+	c.reportMigrate(t, c, dst)
 	dst.enqueue(t)
 	dst.kick(c)
 }

@@ -30,12 +30,13 @@ func (c *CPU) schedule(op *Op, a *activation) {
 		if prev != c.idle && runnable && !throttled && c.keeps(prev) {
 			c.insert(prev, prev.Policy == FIFO)
 		}
+		c.balanceIdle()
 		next = c.takeNext()
 	}
 	if next != prev {
 		c.pick(next, state)
 	}
-	code := c.m.kernel.Workload.Switch(c, Switching{prev, next, state})
+	code := c.m.kernel.Workload.Switch(c, Switching{prev, next, state, c.pulled != nil})
 	if len(code) > 0 {
 		c.pushSwitch(prev, code, Op{Flags: a.base.Flags, Preempt: a.base.Preempt + op.Preempt&0xf0})
 	} else if next != prev {
@@ -60,7 +61,7 @@ func (c *CPU) pushSwitch(t *Task, code Code, base Op) {
 // that is a sleep, its wait begins.
 func (c *CPU) pick(next *Task, state int64) {
 	prev := c.Current
-	c.picked = Switching{prev, next, state}
+	c.picked = Switching{Prev: prev, Next: next, State: state}
 	prev.leaving = true
 	if prev != c.idle && !prev.exiting && !runs(state) {
 		prev.state = state
@@ -82,6 +83,7 @@ func (c *CPU) takeNext() *Task {
 // just before it.
 func (c *CPU) performSwitch(*Task, *activation, *Op) {
 	p := &c.picked
+	c.reportPulled()
 	c.told = true
 	if c.on(EvSchedSwitch) {
 		c.args.schedSwitch = SchedSwitch{
@@ -112,6 +114,7 @@ func (c *CPU) switchTo() {
 	prev, next := c.picked.Prev, c.picked.Next
 	c.charged, c.told = c.Time, false
 	prev.runtime += c.Time - c.since
+	prev.out = c.Time
 	c.Current, next.cpu, c.since, c.accounted = next, c, c.Time, c.Time
 	c.halted = false
 	next.state = StateRunning
@@ -164,8 +167,7 @@ func (t *Task) asleep() bool { return t.state != StateRunning && !t.onRQ && !t.e
 // other CPU is idle.
 //
 // Departure: select_task_rq weighs caches and loads. Here, only idle CPUs are looked
-// for and, for real-time and deadline tasks, a CPU on which they run first. A task that
-// waits on a run queue already is never moved.
+// for and, for real-time and deadline tasks, a CPU on which they run first.
 func (c *CPU) target(t *Task) *CPU {
 	if t.bound && t.home != nil {
 		return t.home
@@ -232,10 +234,7 @@ func (c *CPU) waking(t *Task) bool {
 // migrate moves a task that is being woken to the CPU on which it will run.
 func (c *CPU) migrate(t *Task) {
 	if dst := c.target(t); dst != t.cpu {
-		if c.on(EvSchedMigrate) {
-			c.args.migrate = SchedMigrate{Task: t, OrigCPU: t.cpu.ID, DstCPU: dst.ID}
-			c.report(EvSchedMigrate, &c.args.migrate)
-		}
+		c.reportMigrate(t, t.cpu, dst)
 		t.cpu = dst
 	}
 }
@@ -320,7 +319,7 @@ func (c *CPU) Fork(cfg TaskConfig, cloneFlags uint64) *Task {
 		c.args.fork = SchedFork{Parent: t, Child: child}
 		c.report(EvSchedFork, &c.args.fork)
 	}
-	child.cpu = c.target(child)
+	child.cpu = c.target(child).calmest(child)
 	t.child = child
 	return child
 }

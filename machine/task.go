@@ -41,6 +41,7 @@ type Task struct {
 	sleeps   uint64 // changes at every sleep and wake-up, so that a timer recognizes the sleep that it ends
 	wait     Wait
 	runtime  Time
+	out      Time  // when the task was switched out last
 	child    *Task // was forked and is not runnable yet
 
 	program  func(c *CPU, t *Task) Stay // what the task does; nil: the workload says it

@@ -113,7 +113,7 @@ var tracepoints = [NumTracepoints]tracepoint{
 	EvSchedFree:               {"sched:sched_process_free", "sched_process_template", (*CPU).performFree},
 	EvSchedWait:               {"sched:sched_process_wait", "", (*CPU).performWait},
 	EvSchedStatRuntime:        {"sched:sched_stat_runtime", "sched_stat_runtime", (*CPU).performRuntime},
-	EvSchedMigrate:            {"sched:sched_migrate_task", "", nil},
+	EvSchedMigrate:            {"sched:sched_migrate_task", "", (*CPU).performMigrate},
 	EvIRQHandlerEntry:         {"irq:irq_handler_entry", "", (*CPU).performIRQEntry},
 	EvIRQHandlerExit:          {"irq:irq_handler_exit", "", (*CPU).performIRQExit},
 	EvSoftIRQRaise:            {"irq:softirq_raise", "softirq", (*CPU).performSoftIRQ},

@@ -47,6 +47,11 @@ func (w *mix) Interrupt(c *machine.CPU, irq machine.Interrupt) machine.Code {
 		}
 		w.tickAt(c, next)
 		c.SchedTick()
+		if c.Unbalanced() {
+			if code := w.tickPulls("irq apic_timer_interrupt" + from); code != nil {
+				return code
+			}
+		}
 		return w.pick("irq apic_timer_interrupt" + from)
 	case machine.Replenish:
 		return w.pick("irq apic_timer_interrupt" + from)

@@ -21,6 +21,11 @@ type Config struct {
 	// Lively is how long after the start the shells, the daemon and the kernel threads do not
 	// go by the times above, but by shorter ones.
 	Lively machine.Time
+	// Quiet says that there are no errors on the link of the port, as on the machines of the
+	// captures.
+	Quiet bool
+	// Balance is that of machine.Kernel.
+	Balance bool
 }
 
 // liveliness has the times that hold as long as Config.Lively says. They are those of a
@@ -62,6 +67,7 @@ type mix struct {
 	disk     *disk // nil: its driver is not loaded
 	port     port
 	actors   map[int32]*actor // by wake-up class
+	pulls    *pulls           // nil until a CPU pulls a task from another one
 	learned  []machine.Code   // of all activities, by template; nil until the first one begins
 }
 
@@ -121,7 +127,7 @@ func Start(m *machine.Machine, cfg Config) error {
 func (w *mix) kernel() (machine.Kernel, error) {
 	k := machine.Kernel{
 		Sites: w.model.Sites, Slabs: w.model.Slabs, Values: w.model.vals, Workload: w, Load: w.begin, Happenings: inside(),
-		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond,
+		Points: make(map[machine.Point]uint64, len(w.model.Points)), Patience: machine.Millisecond, Balance: w.cfg.Balance,
 		Pace: &stalling,
 	}
 	for _, p := range w.model.Points {
@@ -148,7 +154,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 // file files a template under the reason why it runs and what is special about it.
 func (w *mix) file(t *Template) {
 	key := t.Key
-	var sleeps, yields, wakes bool
+	var sleeps, yields, wakes, balanced bool
 	for i := range t.code {
 		switch op := &t.code[i]; {
 		case op.Kind == machine.OpSwitch && (op.Arg == machine.StateRunning || op.Arg == machine.StatePreempted):
@@ -157,6 +163,8 @@ func (w *mix) file(t *Template) {
 			sleeps = true
 		case op.Kind == machine.OpTrace && op.Event == machine.EvSchedWaking && op.Arg == wakeUser:
 			wakes = true
+		case op.Kind == machine.OpTrace && op.Event == machine.EvSoftIRQEntry && op.Arg == schedSoftIRQ:
+			balanced = true
 		}
 	}
 	switch {
@@ -168,7 +176,17 @@ func (w *mix) file(t *Template) {
 		key += " sleeps"
 	}
 	w.codes[key] = append(w.codes[key], choice{t.code, t.Weight})
+	if key[:3] == "irq" && balanced {
+		w.codes[key+balances] = append(w.codes[key+balances], choice{t.code, t.Weight})
+	}
 }
+
+// balances is what the names of those interrupts end with in which the CPU compares its load
+// with that of others.
+const balances = " balances"
+
+// schedSoftIRQ is the number of the softirq in which it does that, SCHED_SOFTIRQ.
+const schedSoftIRQ = 7
 
 // pick returns one of the codes for a reason, by their weights; nil if there is none.
 func (w *mix) pick(key string) machine.Code { return pick(w.rng, w.codes[key]) }

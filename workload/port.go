@@ -70,7 +70,9 @@ func (w *mix) startPort() (err error) {
 			return machine.Stay{Kind: machine.KernelWork, Code: p.round, Wait: machine.Wait{Class: wakePort}}
 		},
 	})
-	w.nextPortError(w.m.CPUs()[0])
+	if !w.cfg.Quiet {
+		w.nextPortError(w.m.CPUs()[0])
+	}
 	return nil
 }
 

@@ -50,7 +50,7 @@ func Scenarios() []Scenario {
 		{"talk", "processes and threads that talk through pipes, futexes, poll and sockets, and follow the stacks of their switches", follow("talk")},
 		{"desk", "a compiler, archives, an interpreter and sockets, which follow the stacks of their allocations", follow("desk")},
 		{"calls", "the programs of desk, which follow the stacks of vfs functions", follow("desk calls")},
-		{"switches", "the programs of desk, which follow the stacks of their switches", follow("desk switches")},
+		{"switches", "the programs of desk, which follow the stacks of their switches", quiet("desk switches")},
 	}, userScenarios(), []Scenario{
 		{"deep", "mix, and a process whose system calls recurse up to 150 deep in the module deepst", func(m *machine.Machine) error {
 			if err := mixed(m); err != nil {
@@ -71,6 +71,11 @@ func Scenarios() []Scenario {
 // follow makes a scenario of loads.
 func follow(loads ...string) func(*machine.Machine) error {
 	return start(func(int) Config { return Config{Loads: loads} })
+}
+
+// quiet is follow on a machine without errors on the link of its port.
+func quiet(loads ...string) func(*machine.Machine) error {
+	return start(func(int) Config { return Config{Loads: loads, Quiet: true} })
 }
 
 func start(cfg func(cpus int) Config) func(*machine.Machine) error {

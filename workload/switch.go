@@ -92,6 +92,11 @@ func (w *mix) Switch(c *machine.CPU, s machine.Switching) machine.Code {
 	if s.Next == s.Prev {
 		return pick(w.rng, w.switches.same[from])
 	}
+	if s.Pulled {
+		if code := w.switchPulled(from, endOf(s.State), kindOf(c, s.Next)); code != nil {
+			return code
+		}
+	}
 	return pick(w.rng, w.switches.to[from][endOf(s.State)][kindOf(c, s.Next)])
 }
 

@@ -44,6 +44,7 @@ type populace struct {
 	rng   *rand.Rand
 	calls []calling    // by index into Users.Calls
 	words [][]int32    // by image: where the words of each place begin
+	guess bool         // whether a process slept in a pause is not known
 	leave machine.Code // the way out without a system call
 	fault machine.Code // a page fault that waits for a page of the program
 }
@@ -63,7 +64,7 @@ func userScenarios() []Scenario {
 // live makes a scenario of a group.
 func live(group string) func(*machine.Machine) error {
 	return func(m *machine.Machine) error {
-		if err := Start(m, Config{}); err != nil {
+		if err := Start(m, Config{Balance: true}); err != nil {
 			return err
 		}
 		return m.Workload().(*mix).userLives(group)
@@ -80,7 +81,7 @@ func (w *mix) userLives(name string) error {
 	if at < 0 {
 		return fmt.Errorf("workload: no users %q", name)
 	}
-	all := &populace{w: w, users: users, rng: w.m.Rand("users"), words: make([][]int32, len(users.Images))}
+	all := &populace{w: w, users: users, rng: w.m.Rand("users"), words: make([][]int32, len(users.Images)), guess: !users.Groups[at].Switches}
 	if err := all.fillCalls(); err != nil {
 		return err
 	}
@@ -179,8 +180,14 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 	if busy := machine.Time(im.Busy[place]); busy > 0 {
 		stay.After += p.all.w.around(busy)
 	}
-	p.after = 0
-	pause, asleep := p.pauseAfter()
+	computed, slept := p.pauseAfter()
+	switch {
+	case p.all.guess && call.NR == sysWait4:
+		computed = 0 // it waited for a child
+	case p.all.guess && code.asleep != nil:
+		computed, slept = 0, computed
+	}
+	p.after = computed
 	switch {
 	case call.NR == sysWait4:
 		stay.Ret = -echild
@@ -192,13 +199,11 @@ func (p *userProc) next(_ *machine.CPU, t *machine.Task) machine.Stay {
 			p.ended--
 			stay.Ret = int64(p.last)
 		}
-	case code.asleep != nil && (pause > 0 || code.awake == nil):
+	case code.asleep != nil && (slept > 0 || code.awake == nil):
 		stay.Code = pick(p.all.w.rng, code.asleep)
-		stay.Wait = machine.Wait{Timeout: max(pause, machine.Microsecond), By: machine.Sleep}
-	case asleep:
-		p.asleep = pause
+		stay.Wait = machine.Wait{Timeout: max(slept, machine.Microsecond), By: machine.Sleep}
 	default:
-		p.after = pause
+		p.asleep = slept
 	}
 	if stay.Code == nil {
 		stay.Code = pick(p.all.w.rng, code.awake)
@@ -248,15 +253,19 @@ func (p *userProc) seek() {
 // pauseUnit is the unit of UserLife.Pause.
 const pauseUnit = 100 * machine.Microsecond
 
-// pauseAfter is how long nothing was seen of the process after the place that it is at, and
-// whether it slept.
-func (p *userProc) pauseAfter() (machine.Time, bool) {
-	if p.paused == len(p.life.PauseAt) || p.pause+int(p.life.PauseAt[p.paused]) != p.pos {
-		return 0, false
+// pauseAfter is how long the process computed after the place that it is at, and how long it
+// slept there.
+func (p *userProc) pauseAfter() (computed, slept machine.Time) {
+	for p.paused < len(p.life.PauseAt) && p.pause+int(p.life.PauseAt[p.paused]) == p.pos {
+		p.pause = p.pos
+		if d := machine.Time(p.life.Pause[p.paused]) * pauseUnit; p.life.Asleep[p.paused] {
+			slept += d
+		} else {
+			computed += d
+		}
+		p.paused++
 	}
-	p.pause = p.pos
-	p.paused++
-	return machine.Time(p.life.Pause[p.paused-1]) * pauseUnit, p.life.Asleep[p.paused-1]
+	return computed, slept
 }
 
 // over reports whether a child has ended.

@@ -29,6 +29,9 @@ type UserGroup struct {
 	Name  string
 	Root  int32 // index into Lives
 	Image int32 // in which it begins
+	// Switches says that the capture has context switches. Without them, it is not known
+	// whether a process slept.
+	Switches bool
 }
 
 // UserImage is a program in an address space. Each process that executes it has new

@@ -13,9 +13,12 @@ import (
 
 // userCaptures are the captures of system calls with user stacks from which processes are
 // learned. Of what a shell repeats there, two rounds are learned from; see learnFrom.
-var userCaptures = []struct{ group, folder string }{
-	{"users", "debian/stacks/user_stack"},
-	{"frames", "ustack_dead"},
+var userCaptures = []struct {
+	group, folder string
+	switches      bool // it has context switches, too
+}{
+	{"users", "debian/stacks/user_stack", false},
+	{"frames", "ustack_dead", true},
 }
 
 // userLearner collects processes.
@@ -52,6 +55,7 @@ func learnUsers(oracleDir, subsystems, out string) error {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
 		l.group(c.group, root)
+		l.out.Groups[len(l.out.Groups)-1].Switches = c.switches
 	}
 	places, words := 0, 0
 	for i := range l.out.Images {
@@ -113,14 +117,17 @@ func (l *userLearner) life(r *userRun) int32 {
 	for i := range r.calls {
 		c := &r.calls[i]
 		gap := c.gap - min(c.gap, c.slept+c.off)
-		if c.slept > shortSleep || gap > longGap {
-			asleep := c.slept > gap
-			if asleep {
-				gap = c.slept
-			}
+		pause := func(d uint64, asleep bool) {
 			life.PauseAt, life.Asleep = append(life.PauseAt, uint16(i-1-last)), append(life.Asleep, asleep)
-			life.Pause = append(life.Pause, uint16(min(rounded(gap)/pauseUnit, 1<<16-1)))
-			last, gap = i-1, 0
+			life.Pause = append(life.Pause, uint16(min(rounded(d)/pauseUnit, 1<<16-1)))
+			last = i - 1
+		}
+		if c.slept > shortSleep {
+			pause(c.slept, true)
+		}
+		if gap > longGap {
+			pause(gap, false)
+			gap = 0
 		}
 		life.Places = append(life.Places, l.place(c, gap))
 		if i > 0 && c.space != r.calls[i-1].space {
