@@ -65,10 +65,15 @@ type mix struct {
 	learned  []machine.Code   // of all activities, by template; nil until the first one begins
 }
 
-// choice is a template with its weight.
+// choice is a template with its weight. Its code is made when it first runs.
 type choice struct {
-	code   machine.Code
+	code   func() machine.Code
 	weight int
+}
+
+// only is the choice of code that there is already.
+func only(code machine.Code) []choice {
+	return []choice{{func() machine.Code { return code }, 1}}
 }
 
 // person is a task that knows by itself what its forks, execs and exits do, and which
@@ -128,7 +133,8 @@ func (w *mix) kernel() (machine.Kernel, error) {
 		k.Points[p.Point] = p.Addr
 	}
 	for i := range w.model.Templates {
-		w.file(&w.model.Templates[i])
+		filed := w.model.codes[i].filed
+		w.codes[filed] = append(w.codes[filed], choice{func() machine.Code { return w.model.code(i) }, w.model.Templates[i].Weight})
 	}
 	w.exits()
 	w.idle = [2][]machine.Code{idleLoops(w.model, "idle0"), idleLoops(w.model, "idle")}
@@ -145,31 +151,6 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	return k, err
 }
 
-// file files a template under the reason why it runs and what is special about it.
-func (w *mix) file(t *Template) {
-	key := t.Key
-	var sleeps, yields, wakes bool
-	for i := range t.code {
-		switch op := &t.code[i]; {
-		case op.Kind == machine.OpSwitch && (op.Arg == machine.StateRunning || op.Arg == machine.StatePreempted):
-			yields = true
-		case op.Kind == machine.OpSwitch:
-			sleeps = true
-		case op.Kind == machine.OpTrace && op.Event == machine.EvSchedWaking && op.Arg == wakeUser:
-			wakes = true
-		}
-	}
-	switch {
-	case key == "exit" && yields:
-		key = "preempt"
-	case key[:3] == "irq" && wakes:
-		key += " wakes"
-	case key[:3] != "kth" && sleeps:
-		key += " sleeps"
-	}
-	w.codes[key] = append(w.codes[key], choice{t.code, t.Weight})
-}
-
 // pick returns one of the codes for a reason, by their weights; nil if there is none.
 func (w *mix) pick(key string) machine.Code { return pick(w.rng, w.codes[key]) }
 
@@ -184,7 +165,7 @@ func pick(rng *rand.Rand, list []choice) machine.Code {
 	n := rng.IntN(total)
 	for _, c := range list {
 		if n -= c.weight; n < 0 {
-			return c.code
+			return c.code()
 		}
 	}
 	return nil

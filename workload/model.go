@@ -12,7 +12,7 @@ import (
 	"ftracelab/machine"
 )
 
-//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin.gz -o model.bin.gz
+//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin -o model.bin.gz
 
 //go:embed model.bin.gz
 var modelImage []byte
@@ -30,8 +30,11 @@ type Model struct {
 	Shares    []Share // the functions that were called most often
 	Returns   []Return
 
-	byKey map[string][]int // templates by key
-	vals  *machine.Values  // the return values to which the templates' code refers
+	byKey      map[string][]int // templates by key
+	codes      []templateCode   // of the templates
+	vals       *machine.Values  // the return values to which the templates' code refers
+	enteredOff map[uint64]bool  // see settle
+	within     places
 }
 
 // Share says how often a function was called in the captures.
@@ -50,9 +53,15 @@ type PointAddr struct {
 type Template struct {
 	Key    string  // why it ran: "sys 0", "fault", "irq timer user", …
 	Weight int     // how often code of this kind was seen
-	Ops    Columns // empty in what LoadModel returns
+	Ops    Columns // empty in what LoadModel returns, once the code has run
+}
 
-	code machine.Code
+// templateCode is the code of a template, which is made when it first runs: a machine that
+// is booted for a moment needs little of it.
+type templateCode struct {
+	filed string // the reason why it runs, and what is special about it
+	once  sync.Once
+	code  machine.Code
 }
 
 // Columns are the fields of a machine.Code, with a slice for each field.
@@ -101,24 +110,61 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 		return nil, err
 	}
 	m.byKey, m.vals = map[string][]int{}, m.values(ks)
-	enteredOff := map[uint64]bool{}
+	m.enteredOff = map[uint64]bool{}
 	for _, name := range []string{"irqentry_exit_to_user_mode", "arch_exit_to_user_mode_prepare.constprop.0"} {
 		if fn, ok := ks.ByName(name); ok {
-			enteredOff[fn.Addr] = true
+			m.enteredOff[fn.Addr] = true
 		}
 	}
-	within := placesOf(ks)
+	m.within = placesOf(ks)
+	m.codes = make([]templateCode, len(m.Templates))
 	for i := range m.Templates {
 		t := &m.Templates[i]
-		code := t.Ops.Code()
-		t.Ops = Columns{}
-		settle(code, m.Sites, enteredOff)
-		t.code = within.insert(code, m.Sites)
-		m.vals.Assign(t.code, m.Sites)
+		m.codes[i].filed = t.filed()
 		m.byKey[t.Key] = append(m.byKey[t.Key], i)
 	}
 	return m, nil
 })
+
+// code gives the code of a template.
+func (m *Model) code(template int) machine.Code {
+	c := &m.codes[template]
+	c.once.Do(func() {
+		t := &m.Templates[template]
+		code := t.Ops.Code()
+		t.Ops = Columns{}
+		settle(code, m.Sites, m.enteredOff)
+		c.code = m.within.insert(code, m.Sites)
+		m.vals.Assign(c.code, m.Sites)
+	})
+	return c.code
+}
+
+// filed gives the reason under which a template is filed: why it runs, and what is special
+// about it.
+func (t *Template) filed() string {
+	var sleeps, yields, wakes bool
+	for i := range t.Ops.Kind {
+		arg := t.Ops.Arg[i]
+		switch kind := machine.OpKind(t.Ops.Kind[i]); {
+		case kind == machine.OpSwitch && (arg == machine.StateRunning || arg == machine.StatePreempted):
+			yields = true
+		case kind == machine.OpSwitch:
+			sleeps = true
+		case kind == machine.OpTrace && machine.Event(t.Ops.Event[i]) == machine.EvSchedWaking && arg == wakeUser:
+			wakes = true
+		}
+	}
+	switch {
+	case t.Key == "exit" && yields:
+		return "preempt"
+	case t.Key[:3] == "irq" && wakes:
+		return t.Key + " wakes"
+	case t.Key[:3] != "kth" && sleeps:
+		return t.Key + " sleeps"
+	}
+	return t.Key
+}
 
 // Code makes the code from its columns.
 func (c *Columns) Code() machine.Code {
