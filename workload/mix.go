@@ -133,7 +133,7 @@ func (w *mix) kernel() (machine.Kernel, error) {
 		k.Points[p.Point] = p.Addr
 	}
 	for i := range w.model.Templates {
-		filed := w.model.codes[i].filed
+		filed := w.model.Templates[i].filed()
 		w.codes[filed] = append(w.codes[filed], choice{func() machine.Code { return w.model.code(i) }, w.model.Templates[i].Weight})
 	}
 	w.exits()

@@ -1,21 +1,13 @@
 package workload
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/gob"
 	"fmt"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )
 
-//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin -o model.bin.gz
-
-//go:embed model.bin.gz
-var modelImage []byte
+//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin -o model.bin
 
 // Model is what was learned from captures of a real kernel: pieces of kernel code, by
 // the reason why they ran, and processes, as sequences of their stays in the kernel. It
@@ -53,15 +45,20 @@ type PointAddr struct {
 type Template struct {
 	Key    string  // why it ran: "sys 0", "fault", "irq timer user", …
 	Weight int     // how often code of this kind was seen
-	Ops    Columns // empty in what LoadModel returns, once the code has run
+	Ops    Columns // empty in the model's image and in what LoadModel returns
+
+	// In the model's image only: what is special about the code, how many operations it
+	// has, and how many bytes these are.
+	Special      string
+	Count, Bytes int
 }
 
 // templateCode is the code of a template, which is made when it first runs: a machine that
 // is booted for a moment needs little of it.
 type templateCode struct {
-	filed string // the reason why it runs, and what is special about it
-	once  sync.Once
-	code  machine.Code
+	ops  string // its columns in the image
+	once sync.Once
+	code machine.Code
 }
 
 // Columns are the fields of a machine.Code, with a slice for each field.
@@ -93,16 +90,12 @@ type ScriptStay struct {
 	Path     string // the file that it executes
 }
 
-// LoadModel returns the embedded model, which is unpacked the first time.
+// LoadModel returns the embedded model, which is decoded the first time.
 func LoadModel() (*Model, error) { return loadModel() }
 
 var loadModel = sync.OnceValues(func() (*Model, error) {
-	z, err := gzip.NewReader(bytes.NewReader(modelImage))
+	m, err := decodeModel(modelImage)
 	if err != nil {
-		return nil, fmt.Errorf("workload model: %w", err)
-	}
-	m := new(Model)
-	if err := gob.NewDecoder(z).Decode(m); err != nil {
 		return nil, fmt.Errorf("workload model: %w", err)
 	}
 	ks, err := machine.LoadKallsyms()
@@ -117,11 +110,8 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 		}
 	}
 	m.within = placesOf(ks)
-	m.codes = make([]templateCode, len(m.Templates))
 	for i := range m.Templates {
-		t := &m.Templates[i]
-		m.codes[i].filed = t.filed()
-		m.byKey[t.Key] = append(m.byKey[t.Key], i)
+		m.byKey[m.Templates[i].Key] = append(m.byKey[m.Templates[i].Key], i)
 	}
 	return m, nil
 })
@@ -130,9 +120,10 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 func (m *Model) code(template int) machine.Code {
 	c := &m.codes[template]
 	c.once.Do(func() {
-		t := &m.Templates[template]
-		code := t.Ops.Code()
-		t.Ops = Columns{}
+		code, err := decodeOps(c.ops, m.Templates[template].Count)
+		if err != nil {
+			panic("workload: invariant: " + err.Error()) // it is embedded
+		}
 		settle(code, m.Sites, m.enteredOff)
 		c.code = m.within.insert(code, m.Sites)
 		m.vals.Assign(c.code, m.Sites)
@@ -140,9 +131,9 @@ func (m *Model) code(template int) machine.Code {
 	return c.code
 }
 
-// filed gives the reason under which a template is filed: why it runs, and what is special
-// about it.
-func (t *Template) filed() string {
+// special says what is special about the code of a template, as far as there is other code
+// that runs for the same reason.
+func (t *Template) special() string {
 	var sleeps, yields, wakes bool
 	for i := range t.Ops.Kind {
 		arg := t.Ops.Arg[i]
@@ -157,13 +148,24 @@ func (t *Template) filed() string {
 	}
 	switch {
 	case t.Key == "exit" && yields:
-		return "preempt"
+		return "yields"
 	case t.Key[:3] == "irq" && wakes:
-		return t.Key + " wakes"
+		return "wakes"
 	case t.Key[:3] != "kth" && sleeps:
-		return t.Key + " sleeps"
+		return "sleeps"
 	}
-	return t.Key
+	return ""
+}
+
+// filed gives the reason under which a template of the image is filed.
+func (t *Template) filed() string {
+	switch t.Special {
+	case "":
+		return t.Key
+	case "yields":
+		return "preempt"
+	}
+	return t.Key + " " + t.Special
 }
 
 // Code makes the code from its columns.
