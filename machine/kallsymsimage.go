@@ -80,7 +80,7 @@ func decodeKallsyms(image string) (*symbolTable, error) {
 			long, _, _ := strings.Cut(names[next:], "\n")
 			if f&symPrefixed != 0 && len(long) > len(symPrefix) {
 				p := r
-				p.flag = 0
+				p.flag = symPrefixed
 				t.add(uint32(addr-symPrefixSize), p)
 				r.name += uint32(len(symPrefix))
 			}

@@ -27,7 +27,7 @@ const kernelHalf = 0xffffffff_00000000
 type symbolRow struct {
 	name       uint32 // where the name begins in its text
 	text       uint16 // the index of that text
-	kind, flag byte   // Symbol.Type; symTraceable, symEndbr, symEnd: its size is in ends
+	kind, flag byte   // Symbol.Type; symTraceable, symEndbr; symEnd: its size is in ends; symPrefixed: it is the room in front of a function
 }
 
 // symbolText holds the names of symbols that belong to a module, or to vmlinux, each on a
@@ -114,29 +114,23 @@ func (t *symbolTable) size(i int) uint64 {
 }
 
 // indexNames makes the table of names. If several symbols have the same name, it has the
-// first of them. The padding in front of functions, half of the symbols, is left out.
+// first of them. The room in front of functions, half of the symbols, is left out.
 func (t *symbolTable) indexNames() {
 	names := 0
-	for i := range t.rows {
-		if !t.padding(i) {
+	for _, r := range t.rows {
+		if r.flag&symPrefixed == 0 {
 			names++
 		}
 	}
 	t.byName = make([]int32, 2<<bits.Len(uint(names)))
-	for i := range t.rows {
-		if t.padding(i) {
+	for i, r := range t.rows {
+		if r.flag&symPrefixed != 0 {
 			continue
 		}
 		if slot := t.slot(t.name(i)); t.byName[slot] == 0 {
 			t.byName[slot] = int32(i) + 1
 		}
 	}
-}
-
-// padding reports whether a symbol is the room in front of a function.
-func (t *symbolTable) padding(i int) bool {
-	r := &t.rows[i]
-	return strings.HasPrefix(t.texts[r.text].names[r.name:], symPrefix)
 }
 
 // slot is where the table of names has a name, or would have it.
@@ -149,14 +143,35 @@ func (t *symbolTable) slot(name string) uint64 {
 	return at
 }
 
-// find gives the first symbol of that name, -1 if there is none. The few who ask for
-// padding have all names looked at.
+// find gives the first symbol of that name, -1 if there is none.
 func (t *symbolTable) find(name string) int {
-	if !strings.HasPrefix(name, symPrefix) {
-		return int(t.byName[t.slot(name)]) - 1
+	first := int(t.byName[t.slot(name)]) - 1
+	function, ok := strings.CutPrefix(name, symPrefix)
+	if !ok {
+		return first
 	}
-	for i := range t.rows {
-		if t.padding(i) && t.name(i) == name {
+	at := int(t.byName[t.slot(function)]) - 1
+	if at < 0 {
+		return first
+	}
+	for ; at < len(t.rows); at++ { // mostly it is in front of the first function
+		if room := t.roomOf(at, function); room >= 0 && (first < 0 || room < first) {
+			return room
+		}
+	}
+	return first
+}
+
+// roomOf gives the symbol of the room in front of a function, if it is that function and
+// has one; -1 otherwise.
+func (t *symbolTable) roomOf(at int, function string) int {
+	r := &t.rows[at]
+	if r.flag&symPrefixed != 0 || t.name(at) != function {
+		return -1
+	}
+	for i := at - 1; i >= 0 && t.addrs[i]+symPrefixSize >= t.addrs[at]; i-- {
+		room := &t.rows[i]
+		if room.flag&symPrefixed != 0 && room.text == r.text && room.name+uint32(len(symPrefix)) == r.name {
 			return i
 		}
 	}
