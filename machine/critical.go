@@ -95,7 +95,7 @@ func (c *CPU) critical(e Event) {
 	p := &c.args.preemptIRQ
 	*p = PreemptIRQ{ID: e, IP: c.place()}
 	preempt := e == EvPreemptDisable || e == EvPreemptEnable
-	if preempt && !c.m.inLock(p.IP) {
+	if preempt && !c.m.kallsyms.inLock(p.IP) {
 		p.IP = c.aboveSchedule(p.IP)
 		p.Parent = p.IP
 	}

@@ -68,7 +68,6 @@ type Machine struct {
 	streams     map[string]*rand.Rand
 	kernel      Kernel
 	ips         []uint64 // addresses of the patched calls, by site
-	lately      lately
 	tracepoints *[NumTracepoints]tracepoint
 	enabled     [NumTracepoints]bool
 	learned     map[string]bool           // which events of learned activities are enabled
@@ -179,7 +178,6 @@ func (m *Machine) Tasks() []*Task {
 func (m *Machine) Boot(k Kernel) {
 	m.kernel = k
 	m.kernel.Sites = slices.Clip(k.Sites) // others may have more behind them
-	m.lately = lately{}
 	m.ips = make([]uint64, len(k.Sites))
 	for i, s := range k.Sites {
 		m.ips[i] = m.ipOf(s)

@@ -39,7 +39,7 @@ func (m *Machine) LoadModule(mods ...Module) error {
 			return fmt.Errorf("module %s is loaded: %w", mods[i].Name, syscall.EEXIST)
 		}
 	}
-	m.kallsyms, m.lately = m.kallsyms.with(mods, functionSize), lately{}
+	m.kallsyms = m.kallsyms.with(mods, functionSize)
 	mods = slices.Clone(mods)
 	for n := range mods {
 		mods[n].Direct = slices.Clone(mods[n].Direct)
@@ -77,7 +77,7 @@ func (m *Machine) UnloadModule(name string) error {
 	if m.Hooks.Module != nil {
 		m.Hooks.Module(m.modules[at], false)
 	}
-	m.kallsyms, m.lately = m.kallsyms.without(name), lately{}
+	m.kallsyms = m.kallsyms.without(name)
 	m.modules = slices.Delete(m.modules, at, at+1)
 	return nil
 }

@@ -286,7 +286,7 @@ func (c *CPU) tracePoint(e Event) uint64 {
 	fs := c.Current.frames
 	for n := len(fs) - 1; n >= 0; n-- {
 		if !fs[n].skip {
-			return c.m.pointAt(Point{fs[n].Func, e})
+			return c.m.kernel.Points[Point{fs[n].Func, e}]
 		}
 	}
 	return 0
