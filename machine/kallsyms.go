@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 )
 
-//go:embed kallsyms.bin.gz
-var kallsymsImage []byte
+// kallsymsImage is not packed, because names stay where they are in it.
+//
+//go:embed kallsyms.bin
+var kallsymsImage string
 
 // Symbol is one line of /proc/kallsyms.
 type Symbol struct {
@@ -50,34 +49,17 @@ type Kallsyms struct {
 // Kernel: MODULES_VADDR, arch/x86/include/asm/pgtable_64_types.h.
 const moduleSpace = 0xffffffffc0000000
 
-// LoadKallsyms returns the embedded table, which is unpacked the first time.
+// LoadKallsyms returns the embedded table, which is made the first time.
 func LoadKallsyms() (*Kallsyms, error) { return loadKallsyms() }
 
 var loadKallsyms = sync.OnceValues(func() (*Kallsyms, error) {
-	z, err := gzip.NewReader(bytes.NewReader(kallsymsImage))
-	if err != nil {
-		return nil, fmt.Errorf("kallsyms image: %w", err)
-	}
-	var image strings.Builder
-	image.Grow(unpackedSize(kallsymsImage))
-	if _, err := io.Copy(&image, z); err != nil {
-		return nil, fmt.Errorf("kallsyms image: %w", err)
-	}
-	t, err := decodeKallsyms(image.String())
+	t, err := decodeKallsyms(kallsymsImage)
 	if err != nil {
 		return nil, fmt.Errorf("kallsyms image: %w", err)
 	}
 	t.insert(extraSymbols())
 	return t.finish(), nil
 })
-
-// unpackedSize is the size that is at the end of a gzip file.
-func unpackedSize(z []byte) (n int) {
-	for i, c := range z[len(z)-4:] {
-		n |= int(c) << (8 * i)
-	}
-	return n
-}
 
 // table is where the symbol of an address has to be.
 func (k *Kallsyms) table(addr uint64) *symbolTable {
@@ -100,7 +82,7 @@ func (k *Kallsyms) Lookup(addr uint64) (name, module string, offset, size uint64
 		return "", "", 0, 0, false
 	}
 	r := &t.rows[i]
-	return t.name(i), t.texts[r.text].module, addr - t.addrs[i], uint64(r.size), true
+	return t.name(i), t.texts[r.text].module, addr - t.addr(i), t.size(i), true
 }
 
 // At returns the symbol in which addr lies.
@@ -118,8 +100,8 @@ func (k *Kallsyms) At(addr uint64) (Symbol, bool) {
 // Kernel: kallsyms_lookup_name, kernel/kallsyms.c.
 func (k *Kallsyms) ByName(name string) (Symbol, bool) {
 	for _, t := range []*symbolTable{k.kernel, k.modules} {
-		if i := t.byName[t.slot(name)] - 1; i >= 0 {
-			return t.symbol(int(i)), true
+		if i := t.find(name); i >= 0 {
+			return t.symbol(i), true
 		}
 	}
 	return Symbol{}, false

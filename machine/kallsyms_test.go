@@ -147,10 +147,10 @@ func TestKallsymsOrder(t *testing.T) {
 
 func FuzzDecodeKallsyms(f *testing.F) {
 	f.Add(EncodeKallsyms([]Symbol{
-		{Addr: 0x1000, Type: 't', Name: "__pfx_a"},
-		{Addr: 0x1010, Type: 't', Name: "a", Traceable: true},
-		{Addr: 0x1020, Type: 'T', Name: "b", Module: "m"},
-		{Addr: 0x1030, Type: '-'},
+		{Addr: 0xffffffff81001000, Type: 't', Name: "__pfx_a"},
+		{Addr: 0xffffffff81001010, Type: 't', Name: "a", Traceable: true},
+		{Addr: 0xffffffff81001020, Type: 'T', Name: "b", Module: "m"},
+		{Addr: 0xffffffff81001030, Type: '-'},
 	}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -160,7 +160,7 @@ func FuzzDecodeKallsyms(f *testing.F) {
 		table, err := decodeKallsyms(string(b))
 		if err == nil {
 			k := table.finish()
-			k.Lookup(0x1015)
+			k.Lookup(0xffffffff81001015)
 			k.ByName("a")
 		}
 	})

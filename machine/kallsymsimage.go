@@ -30,9 +30,10 @@ const (
 var (
 	errKallsymsShort   = errors.New("truncated")
 	errKallsymsModules = errors.New("too many modules")
+	errKallsymsRange   = errors.New("an address outside of the kernel's")
 )
 
-// decodeKallsyms reads an unpacked image. The table's sizes and names are not there yet,
+// decodeKallsyms reads an image. The table's sizes and names are not there yet,
 // and symEnd marks symbols without a name; see finish.
 func decodeKallsyms(image string) (*symbolTable, error) {
 	var n [4]uint64
@@ -54,7 +55,7 @@ func decodeKallsyms(image string) (*symbolTable, error) {
 		size += uint64(flags[i] & symPrefixed)
 	}
 	t := &symbolTable{
-		addrs: make([]uint64, 0, size), rows: make([]symbolRow, 0, size), texts: []symbolText{{names: names}},
+		addrs: make([]uint32, 0, size), rows: make([]symbolRow, 0, size), texts: []symbolText{{names: names}},
 	}
 	next, module := 0, 0 // where the next name begins; the text of the module of the last symbol
 	var addr, d uint64
@@ -62,7 +63,9 @@ func decodeKallsyms(image string) (*symbolTable, error) {
 		if d, deltas, ok = uvarint(deltas); !ok {
 			return nil, errKallsymsShort
 		}
-		addr += d
+		if addr += d; addr < kernelHalf+symPrefixSize {
+			return nil, errKallsymsRange
+		}
 		f := flags[i]
 		r := symbolRow{name: uint32(next), kind: types[i], flag: f & (symTraceable | symEndbr | symEnd)}
 		if f&symModule != 0 {
@@ -77,13 +80,13 @@ func decodeKallsyms(image string) (*symbolTable, error) {
 			long, _, _ := strings.Cut(names[next:], "\n")
 			if f&symPrefixed != 0 && len(long) > len(symPrefix) {
 				p := r
-				p.flag = 0
-				t.add(addr-symPrefixSize, p)
+				p.flag = symPrefixed
+				t.add(uint32(addr-symPrefixSize), p)
 				r.name += uint32(len(symPrefix))
 			}
 			next = min(next+len(long)+1, len(names))
 		}
-		t.add(addr, r)
+		t.add(uint32(addr), r)
 	}
 	return t, nil
 }
@@ -105,8 +108,12 @@ func (t *symbolTable) moduleText(module string, last int) int {
 // add adds a symbol behind those at the same address or a lower one. Few symbols that
 // came before it lie higher: only the image's last thousand, those of modules, are not
 // sorted.
-func (t *symbolTable) add(addr uint64, r symbolRow) {
+func (t *symbolTable) add(addr uint32, r symbolRow) {
 	at := len(t.addrs)
+	if at == 0 || t.addrs[at-1] <= addr {
+		t.addrs, t.rows = append(t.addrs, addr), append(t.rows, r)
+		return
+	}
 	for at > 0 && t.addrs[at-1] > addr {
 		at--
 	}

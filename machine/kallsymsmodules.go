@@ -11,11 +11,13 @@ import (
 // Those of each module come behind all other symbols, at a place of the module's own.
 func (k *Kallsyms) with(mods []Module, size uint32) *Kallsyms {
 	have := k.modules
-	n := &symbolTable{addrs: slices.Clone(have.addrs), rows: slices.Clone(have.rows), texts: slices.Clone(have.texts)}
+	n := &symbolTable{
+		addrs: slices.Clone(have.addrs), rows: slices.Clone(have.rows), sizes: slices.Clone(have.sizes), texts: slices.Clone(have.texts),
+	}
 	for i := range mods {
 		addr := uint64(moduleBase)
-		if i := len(n.addrs) - 1; i >= 0 && n.addrs[i] >= addr {
-			addr = (n.addrs[i]/moduleSize + 1) * moduleSize
+		if i := len(n.addrs) - 1; i >= 0 && n.addr(i) >= addr {
+			addr = (n.addr(i)/moduleSize + 1) * moduleSize
 		}
 		n.append(&mods[i], addr, size)
 	}
@@ -32,11 +34,11 @@ func (n *symbolTable) append(mod *Module, addr uint64, size uint32) {
 	}
 	var lines strings.Builder
 	for i, name := range slices.Concat(mod.Functions, mod.Untraced) {
-		r := symbolRow{uint32(lines.Len()), size, uint16(text), 't', symTraceable | symEndbr}
+		r := symbolRow{uint32(lines.Len()), uint16(text), 't', symTraceable | symEndbr}
 		if i >= len(mod.Functions) {
 			r.flag = symEndbr
 		}
-		n.addrs = append(n.addrs, addr+uint64(i)*uint64(size))
+		n.addrs, n.sizes = append(n.addrs, uint32(addr)+uint32(i)*size), append(n.sizes, size)
 		n.rows = append(n.rows, r)
 		lines.WriteString(name + "\n")
 	}
@@ -49,7 +51,7 @@ func (k *Kallsyms) without(module string) *Kallsyms {
 	n := &symbolTable{texts: slices.Clone(have.texts)}
 	for i, r := range have.rows {
 		if have.texts[r.text].module != module {
-			n.addrs, n.rows = append(n.addrs, have.addrs[i]), append(n.rows, r)
+			n.addrs, n.rows, n.sizes = append(n.addrs, have.addrs[i]), append(n.rows, r), append(n.sizes, have.sizes[i])
 		}
 	}
 	for i, t := range n.texts {
@@ -68,12 +70,13 @@ func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
 	slices.SortStableFunc(functions, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	have := k.modules
 	n := &symbolTable{texts: slices.Clone(have.texts)}
-	n.addrs, n.rows = slices.Grow(n.addrs, len(have.addrs)+len(functions)), slices.Grow(n.rows, len(have.rows)+len(functions))
+	room := len(have.addrs) + len(functions)
+	n.addrs, n.rows, n.sizes = make([]uint32, 0, room), make([]symbolRow, 0, room), make([]uint32, 0, room)
 	texts, lines := map[string]uint16{}, map[string]*strings.Builder{}
 	at := 0 // the next of k's symbols
 	for _, s := range functions {
-		for ; at < len(have.addrs) && have.addrs[at] <= s.Addr; at++ {
-			n.addrs, n.rows = append(n.addrs, have.addrs[at]), append(n.rows, have.rows[at])
+		for ; at < len(have.addrs) && have.addr(at) <= s.Addr; at++ {
+			n.addrs, n.rows, n.sizes = append(n.addrs, have.addrs[at]), append(n.rows, have.rows[at]), append(n.sizes, have.sizes[at])
 		}
 		names, ok := lines[s.Module]
 		if !ok {
@@ -81,7 +84,7 @@ func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
 			lines[s.Module], texts[s.Module] = names, uint16(len(n.texts))
 			n.texts = append(n.texts, symbolText{module: s.Module})
 		}
-		r := symbolRow{uint32(names.Len()), uint32(min(s.Size, math.MaxUint32)), texts[s.Module], s.Type, 0}
+		r := symbolRow{uint32(names.Len()), texts[s.Module], s.Type, 0}
 		if s.Traceable {
 			r.flag |= symTraceable
 		}
@@ -89,9 +92,11 @@ func (k *Kallsyms) With(functions []Symbol) *Kallsyms {
 			r.flag |= symEndbr
 		}
 		names.WriteString(s.Name + "\n")
-		n.addrs, n.rows = append(n.addrs, s.Addr), append(n.rows, r)
+		n.addrs, n.rows = append(n.addrs, uint32(s.Addr)), append(n.rows, r)
+		n.sizes = append(n.sizes, uint32(min(s.Size, math.MaxUint32)))
 	}
 	n.addrs, n.rows = append(n.addrs, have.addrs[at:]...), append(n.rows, have.rows[at:]...)
+	n.sizes = append(n.sizes, have.sizes[at:]...)
 	for module, text := range texts {
 		n.texts[text].names = lines[module].String()
 	}

@@ -177,6 +177,7 @@ func (m *Machine) Tasks() []*Task {
 // added with Spawn, before or after that.
 func (m *Machine) Boot(k Kernel) {
 	m.kernel = k
+	m.kernel.Sites = slices.Clip(k.Sites) // others may have more behind them
 	m.ips = make([]uint64, len(k.Sites))
 	for i, s := range k.Sites {
 		m.ips[i] = m.ipOf(s)

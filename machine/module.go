@@ -56,10 +56,14 @@ func (m *Machine) LoadModule(mods ...Module) error {
 			}
 		}
 	}
+	var symbols []Symbol
+	for i := range mods {
+		symbols = append(symbols, mods[i].Symbols...)
+	}
+	if len(symbols) > 0 {
+		m.kallsyms = m.kallsyms.With(symbols)
+	}
 	for _, mod := range mods {
-		if len(mod.Symbols) > 0 {
-			m.kallsyms = m.kallsyms.With(mod.Symbols)
-		}
 		m.modules = append(m.modules, &mod)
 		if m.Hooks.Module != nil {
 			m.Hooks.Module(&mod, true)
@@ -134,7 +138,7 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 		return nil, err
 	}
 	first := int32(len(m.kernel.Sites))
-	m.kernel.Sites = append(slices.Clip(m.kernel.Sites), a.Sites...)
+	m.kernel.Sites = append(m.kernel.Sites, a.Sites...)
 	for _, s := range a.Sites {
 		m.ips = append(m.ips, m.ipOf(s))
 	}

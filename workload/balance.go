@@ -106,13 +106,33 @@ func (w *mix) switchPulled(from taskKind, e end, to taskKind) machine.Code {
 // tickPulls is the code of a tick in which the CPU pulls a task; nil if no capture shows how
 // the kernel compares loads in such a tick.
 func (w *mix) tickPulls(key string) machine.Code {
-	code := w.pick(key + balances)
+	code := pick(w.rng, w.balancing(key))
 	_, back := w.within(code, "sched_balance_domains")
 	if back < 0 {
 		return nil
 	}
 	unlock := back - 2 // rcu_read_unlock is the last function that it calls
 	return slices.Concat(code[:unlock], w.pulling().domains, code[unlock:])
+}
+
+// balancing gives the codes for a reason in which the CPU compares its load with that of
+// others. They are looked for when they are first asked for.
+func (w *mix) balancing(key string) []choice {
+	const balances = " balances"
+	if list, ok := w.codes[key+balances]; ok {
+		return list
+	}
+	const schedSoftIRQ = 7
+	var list []choice
+	for _, c := range w.codes[key] {
+		if slices.ContainsFunc(c.code(), func(op machine.Op) bool {
+			return op.Kind == machine.OpTrace && op.Event == machine.EvSoftIRQEntry && op.Arg == schedSoftIRQ
+		}) {
+			list = append(list, c)
+		}
+	}
+	w.codes[key+balances] = list
+	return list
 }
 
 // within finds the first call of a function in code, and the step that returns from it; -1 if

@@ -148,7 +148,7 @@ func (d *disk) code(name string, build func(*machine.Assembler)) machine.Code {
 // crossing puts code into the frame of a learned system call: the way into the kernel
 // and out of it. code brings its own two outermost functions, which are replaced.
 func (w *mix) crossing(code machine.Code) machine.Code {
-	around := w.codes[fmt.Sprintf("sys %d", sysClose)][0].code
+	around := w.codes[fmt.Sprintf("sys %d", sysClose)][0].code()
 	enter := slices.IndexFunc(around, func(op machine.Op) bool { return op.Kind == machine.OpTrace && op.Event == machine.EvSysEnter })
 	leave := slices.IndexFunc(around, func(op machine.Op) bool { return op.Kind == machine.OpTrace && op.Event == machine.EvSysExit })
 	if enter < 0 || leave < 2 {

@@ -61,7 +61,7 @@ func (w *mix) callCode(m *machine.Machine, nr int64, build func(*machine.Assembl
 	if err != nil {
 		return err
 	}
-	w.codes[key] = []choice{{w.crossing(code), 1}}
+	w.codes[key] = only(w.crossing(code))
 	return nil
 }
 

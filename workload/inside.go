@@ -52,7 +52,7 @@ func placesOf(ks *machine.Kallsyms) places {
 func (p places) insert(code machine.Code, sites []machine.Site) machine.Code {
 	const none = -1
 	var stack []int32
-	var made machine.Code
+	made := make(machine.Code, 0, len(code)+len(code)/8)
 	say := func(like machine.Op, n int32) {
 		made = append(made, machine.Op{Kind: machine.OpLearned, Arg: n, Flags: like.Flags, Preempt: like.Preempt})
 	}

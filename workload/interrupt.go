@@ -2,6 +2,7 @@ package workload
 
 import (
 	"slices"
+	"sync"
 
 	"ftracelab/machine"
 )
@@ -86,8 +87,8 @@ func (w *mix) exits() {
 			}
 			list := slices.Clone(w.codes[key+" user"+what])
 			for i := range list {
-				exit := w.codes["exit"][i%len(w.codes["exit"])].code
-				list[i].code = append(slices.Clone(list[i].code), exit...)
+				handler, exit := list[i].code, w.codes["exit"][i%len(w.codes["exit"])].code
+				list[i].code = sync.OnceValue(func() machine.Code { return slices.Concat(handler(), exit()) })
 			}
 			w.codes[key+" user"+what] = list
 		}
@@ -147,7 +148,7 @@ func endIRQ(a *machine.Assembler) {
 func idleLoops(m *Model, key string) []machine.Code {
 	var loops []machine.Code
 	for _, i := range m.byKey[key] {
-		code := slices.Clone(m.Templates[i].code)
+		code := slices.Clone(m.code(i))
 		var halts []int
 		for pc := range code {
 			if code[pc].Kind == machine.OpHalt {

@@ -58,7 +58,7 @@ func (w *mix) fork(c *machine.CPU, t *machine.Task, d *life) {
 		Data: &life{script: d.stay.Child, session: d.session},
 	}
 	if child.Born >= 0 {
-		cfg.Born = w.model.Templates[child.Born].code
+		cfg.Born = w.model.code(child.Born)
 	}
 	flags := d.stay.Args[0]
 	if d.stay.NR != sysClone {
@@ -108,7 +108,7 @@ func (w *mix) nextStay(t *machine.Task, d *life) machine.Stay {
 	d.stay = s
 	stay := machine.Stay{
 		Kind: machine.Syscall, After: machine.Time(s.After) + w.compute(w.pace().Compute), NR: int64(s.NR), Args: s.Args, Ret: s.Ret,
-		Code: w.model.Templates[s.Template].code, Wait: w.waitOf(s.NR),
+		Code: w.model.code(s.Template), Wait: w.waitOf(s.NR),
 	}
 	switch s.NR {
 	case sysGetPID:

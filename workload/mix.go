@@ -71,10 +71,15 @@ type mix struct {
 	learned  []machine.Code   // of all activities, by template; nil until the first one begins
 }
 
-// choice is a template with its weight.
+// choice is a template with its weight. Its code is made when it first runs.
 type choice struct {
-	code   machine.Code
+	code   func() machine.Code
 	weight int
+}
+
+// only is the choice of code that there is already.
+func only(code machine.Code) []choice {
+	return []choice{{func() machine.Code { return code }, 1}}
 }
 
 // person is a task that knows by itself what its forks, execs and exits do, and which
@@ -134,7 +139,8 @@ func (w *mix) kernel() (machine.Kernel, error) {
 		k.Points[p.Point] = p.Addr
 	}
 	for i := range w.model.Templates {
-		w.file(&w.model.Templates[i])
+		filed := w.model.Templates[i].filed()
+		w.codes[filed] = append(w.codes[filed], choice{func() machine.Code { return w.model.code(i) }, w.model.Templates[i].Weight})
 	}
 	w.exits()
 	w.idle = [2][]machine.Code{idleLoops(w.model, "idle0"), idleLoops(w.model, "idle")}
@@ -151,43 +157,6 @@ func (w *mix) kernel() (machine.Kernel, error) {
 	return k, err
 }
 
-// file files a template under the reason why it runs and what is special about it.
-func (w *mix) file(t *Template) {
-	key := t.Key
-	var sleeps, yields, wakes, balanced bool
-	for i := range t.code {
-		switch op := &t.code[i]; {
-		case op.Kind == machine.OpSwitch && (op.Arg == machine.StateRunning || op.Arg == machine.StatePreempted):
-			yields = true
-		case op.Kind == machine.OpSwitch:
-			sleeps = true
-		case op.Kind == machine.OpTrace && op.Event == machine.EvSchedWaking && op.Arg == wakeUser:
-			wakes = true
-		case op.Kind == machine.OpTrace && op.Event == machine.EvSoftIRQEntry && op.Arg == schedSoftIRQ:
-			balanced = true
-		}
-	}
-	switch {
-	case key == "exit" && yields:
-		key = "preempt"
-	case key[:3] == "irq" && wakes:
-		key += " wakes"
-	case key[:3] != "kth" && sleeps:
-		key += " sleeps"
-	}
-	w.codes[key] = append(w.codes[key], choice{t.code, t.Weight})
-	if key[:3] == "irq" && balanced {
-		w.codes[key+balances] = append(w.codes[key+balances], choice{t.code, t.Weight})
-	}
-}
-
-// balances is what the names of those interrupts end with in which the CPU compares its load
-// with that of others.
-const balances = " balances"
-
-// schedSoftIRQ is the number of the softirq in which it does that, SCHED_SOFTIRQ.
-const schedSoftIRQ = 7
-
 // pick returns one of the codes for a reason, by their weights; nil if there is none.
 func (w *mix) pick(key string) machine.Code { return pick(w.rng, w.codes[key]) }
 
@@ -202,7 +171,7 @@ func pick(rng *rand.Rand, list []choice) machine.Code {
 	n := rng.IntN(total)
 	for _, c := range list {
 		if n -= c.weight; n < 0 {
-			return c.code
+			return c.code()
 		}
 	}
 	return nil

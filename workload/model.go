@@ -1,21 +1,13 @@
 package workload
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/gob"
 	"fmt"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )
 
-//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin.gz -o model.bin.gz
-
-//go:embed model.bin.gz
-var modelImage []byte
+//go:generate go run ../internal/learn -kallsyms ../machine/kallsyms.bin -o model.bin
 
 // Model is what was learned from captures of a real kernel: pieces of kernel code, by
 // the reason why they ran, and processes, as sequences of their stays in the kernel. It
@@ -30,8 +22,11 @@ type Model struct {
 	Shares    []Share // the functions that were called most often
 	Returns   []Return
 
-	byKey map[string][]int // templates by key
-	vals  *machine.Values  // the return values to which the templates' code refers
+	byKey      map[string][]int // templates by key
+	codes      []templateCode   // of the templates
+	vals       *machine.Values  // the return values to which the templates' code refers
+	enteredOff map[uint64]bool  // see settle
+	within     places
 }
 
 // Share says how often a function was called in the captures.
@@ -50,8 +45,19 @@ type PointAddr struct {
 type Template struct {
 	Key    string  // why it ran: "sys 0", "fault", "irq timer user", …
 	Weight int     // how often code of this kind was seen
-	Ops    Columns // empty in what LoadModel returns
+	Ops    Columns // empty in the model's image and in what LoadModel returns
 
+	// In the model's image only: what is special about the code, how many operations it
+	// has, and how many bytes these are.
+	Special      string
+	Count, Bytes int
+}
+
+// templateCode is the code of a template, which is made when it first runs: a machine that
+// is booted for a moment needs little of it.
+type templateCode struct {
+	ops  string // its columns in the image
+	once sync.Once
 	code machine.Code
 }
 
@@ -84,16 +90,12 @@ type ScriptStay struct {
 	Path     string // the file that it executes
 }
 
-// LoadModel returns the embedded model, which is unpacked the first time.
+// LoadModel returns the embedded model, which is decoded the first time.
 func LoadModel() (*Model, error) { return loadModel() }
 
 var loadModel = sync.OnceValues(func() (*Model, error) {
-	z, err := gzip.NewReader(bytes.NewReader(modelImage))
+	m, err := decodeModel(modelImage)
 	if err != nil {
-		return nil, fmt.Errorf("workload model: %w", err)
-	}
-	m := new(Model)
-	if err := gob.NewDecoder(z).Decode(m); err != nil {
 		return nil, fmt.Errorf("workload model: %w", err)
 	}
 	ks, err := machine.LoadKallsyms()
@@ -101,24 +103,70 @@ var loadModel = sync.OnceValues(func() (*Model, error) {
 		return nil, err
 	}
 	m.byKey, m.vals = map[string][]int{}, m.values(ks)
-	enteredOff := map[uint64]bool{}
+	m.enteredOff = map[uint64]bool{}
 	for _, name := range []string{"irqentry_exit_to_user_mode", "arch_exit_to_user_mode_prepare.constprop.0"} {
 		if fn, ok := ks.ByName(name); ok {
-			enteredOff[fn.Addr] = true
+			m.enteredOff[fn.Addr] = true
 		}
 	}
-	within := placesOf(ks)
+	m.within = placesOf(ks)
 	for i := range m.Templates {
-		t := &m.Templates[i]
-		code := t.Ops.Code()
-		t.Ops = Columns{}
-		settle(code, m.Sites, enteredOff)
-		t.code = within.insert(code, m.Sites)
-		m.vals.Assign(t.code, m.Sites)
-		m.byKey[t.Key] = append(m.byKey[t.Key], i)
+		m.byKey[m.Templates[i].Key] = append(m.byKey[m.Templates[i].Key], i)
 	}
 	return m, nil
 })
+
+// code gives the code of a template.
+func (m *Model) code(template int) machine.Code {
+	c := &m.codes[template]
+	c.once.Do(func() {
+		code, err := decodeOps(c.ops, m.Templates[template].Count)
+		if err != nil {
+			panic("workload: invariant: " + err.Error()) // it is embedded
+		}
+		settle(code, m.Sites, m.enteredOff)
+		c.code = m.within.insert(code, m.Sites)
+		m.vals.Assign(c.code, m.Sites)
+	})
+	return c.code
+}
+
+// special says what is special about the code of a template, as far as there is other code
+// that runs for the same reason.
+func (t *Template) special() string {
+	var sleeps, yields, wakes bool
+	for i := range t.Ops.Kind {
+		arg := t.Ops.Arg[i]
+		switch kind := machine.OpKind(t.Ops.Kind[i]); {
+		case kind == machine.OpSwitch && (arg == machine.StateRunning || arg == machine.StatePreempted):
+			yields = true
+		case kind == machine.OpSwitch:
+			sleeps = true
+		case kind == machine.OpTrace && machine.Event(t.Ops.Event[i]) == machine.EvSchedWaking && arg == wakeUser:
+			wakes = true
+		}
+	}
+	switch {
+	case t.Key == "exit" && yields:
+		return "yields"
+	case t.Key[:3] == "irq" && wakes:
+		return "wakes"
+	case t.Key[:3] != "kth" && sleeps:
+		return "sleeps"
+	}
+	return ""
+}
+
+// filed gives the reason under which a template of the image is filed.
+func (t *Template) filed() string {
+	switch t.Special {
+	case "":
+		return t.Key
+	case "yields":
+		return "preempt"
+	}
+	return t.Key + " " + t.Special
+}
 
 // Code makes the code from its columns.
 func (c *Columns) Code() machine.Code {

@@ -27,9 +27,9 @@ func (w *mix) nmiCode(kind machine.InterruptKind) machine.Code {
 		if err != nil {
 			panic("workload: invariant: " + err.Error())
 		}
-		w.codes[key] = []choice{{code, 1}}
+		w.codes[key] = only(code)
 	}
-	return w.codes[key][0].code
+	return w.codes[key][0].code()
 }
 
 func assembleNMI(a *machine.Assembler, overflow, counts bool) {
@@ -128,9 +128,9 @@ func (w *mix) backtrace() (done func() bool) {
 		if err != nil {
 			panic("workload: invariant: " + err.Error())
 		}
-		w.codes[key] = []choice{{code, 1}}
+		w.codes[key] = only(code)
 	}
-	stay := machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: w.codes[key][0].code, Probe: func(c *machine.CPU) {
+	stay := machine.Stay{Kind: machine.KernelWork, After: machine.Microsecond, Code: w.codes[key][0].code(), Probe: func(c *machine.CPU) {
 		for _, o := range w.m.CPUs() {
 			if o != c {
 				o.SendNMI(machine.BacktraceNMI)

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"slices"
+	"sync"
 
 	"ftracelab/machine"
 )
@@ -163,7 +164,10 @@ func (w *mix) fillSwitches(asleep [2]machine.Code) {
 					in = asleep[1]
 				}
 				for _, c := range w.switches.done[again][from][e][to] {
-					c.code = slices.Concat(in, c.code, slices.Repeat(machine.Code{{Kind: machine.OpReturn}}, len(in)))
+					code := c.code
+					c.code = sync.OnceValue(func() machine.Code {
+						return slices.Concat(in, code(), slices.Repeat(machine.Code{{Kind: machine.OpReturn}}, len(in)))
+					})
 					w.switches.done[unwitnessed][from][e][to] = append(w.switches.done[unwitnessed][from][e][to], c)
 				}
 			}

@@ -119,7 +119,7 @@ func (all *populace) fillCalls() error {
 			if err != nil {
 				return err
 			}
-			c.awake = []choice{{w.crossing(code), 1}}
+			c.awake = only(w.crossing(code))
 		}
 		all.calls = append(all.calls, c)
 	}

@@ -91,6 +91,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err := f.check(); err != nil {
 		return nil, usageError{err}
 	}
+	collectLater()
 	cfg := tracer.Config{
 		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
 		ReturnSlots: f.slots, OwnFiles: f.own, FunctionProfiler: true, FunctionGraphRetval: true,

@@ -32,7 +32,7 @@ func TestEmbeddedFilesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for made, have := range map[string]string{
-		syms: "../../machine/kallsyms.bin.gz", model: "../../workload/model.bin.gz", trails: "../../workload/trails.bin.gz",
+		syms: "../../machine/kallsyms.bin", model: "../../workload/model.bin", trails: "../../workload/trails.bin.gz",
 	} {
 		a, err := os.ReadFile(made)
 		if err != nil {

@@ -100,7 +100,7 @@ func run(o, full oracle, subsystems, symsOut, modelOut string) error {
 		return err
 	}
 	if symsOut != "" {
-		if err := writeGzip(symsOut, machine.EncodeKallsyms(syms)); err != nil {
+		if err := os.WriteFile(symsOut, machine.EncodeKallsyms(syms), 0o644); err != nil {
 			return err
 		}
 	}

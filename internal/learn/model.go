@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/gob"
 	"fmt"
 	"maps"
 	"os"
@@ -414,8 +413,8 @@ func (l *learner) write(out string) error {
 		}
 	}
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(&l.model); err != nil {
+	if err := l.model.Encode(&b); err != nil {
 		return err
 	}
-	return writeGzip(out, b.Bytes())
+	return os.WriteFile(out, b.Bytes(), 0o644)
 }

@@ -22,7 +22,7 @@ import (
 //
 // Kernel: struct saved_cmdlines_buffer, kernel/trace/trace_sched_switch.c.
 type Cmdlines struct {
-	slots [pidSlots]int32 // by the low bits of the pid: where its name is; -1: nowhere
+	slots [pidSlots]int32 // by the low bits of the pid: 1 + where its name is; 0: nowhere
 	pids  []int32         // -1: no task
 	comms []string
 	last  int // the place given out last
@@ -66,9 +66,6 @@ func withRoom(n int) *Cmdlines {
 	}
 	n = (pages - cmdlinesHeader) / cmdlineSize
 	s := &Cmdlines{pids: make([]int32, n), comms: make([]string, n)}
-	for slot := range s.slots {
-		s.slots[slot] = -1
-	}
 	for at := range s.pids {
 		s.pids[at] = -1
 	}
@@ -117,11 +114,11 @@ func (s *Cmdlines) Switch(c *machine.CPU, prev, next *machine.Task) {
 // Kernel: trace_save_cmdline, kernel/trace/trace_sched_switch.c.
 func (s *Cmdlines) SetComm(pid int32, comm string) {
 	slot := &s.slots[pid&(pidSlots-1)]
-	if *slot < 0 {
+	if *slot == 0 {
 		s.last = (s.last + 1) % len(s.pids)
-		*slot = int32(s.last)
+		*slot = int32(1 + s.last)
 	}
-	s.pids[*slot], s.comms[*slot] = pid, comm
+	s.pids[*slot-1], s.comms[*slot-1] = pid, comm
 }
 
 func (s *Cmdlines) setTGID(pid, tgid int32) {
@@ -149,7 +146,7 @@ func (s *Cmdlines) Comm(pid int32) string {
 	case pid < 0:
 		return "<XXX>"
 	}
-	if at := s.slots[pid&(pidSlots-1)]; at >= 0 && s.pids[at] == pid {
+	if at := s.slots[pid&(pidSlots-1)] - 1; at >= 0 && s.pids[at] == pid {
 		return s.comms[at]
 	}
 	return "<...>"

@@ -37,15 +37,17 @@ func ParseCommon(data []byte) Common {
 	}
 }
 
-// commonFields are the fields of Common, as every format file shows them.
-func commonFields() []Field {
-	return []Field{
-		{Name: "common_type", Decl: "unsigned short common_type", Offset: 0, Size: 2},
-		{Name: "common_flags", Decl: "unsigned char common_flags", Offset: 2, Size: 1},
-		{Name: "common_preempt_count", Decl: "unsigned char common_preempt_count", Offset: 3, Size: 1},
-		{Name: "common_pid", Decl: "int common_pid", Offset: 4, Size: 4, Signed: true},
-	}
+// usualCommon are the fields of Common, as every format file shows them. All types share
+// them.
+var usualCommon = [...]Field{
+	{Name: "common_type", Decl: "unsigned short common_type", Offset: 0, Size: 2},
+	{Name: "common_flags", Decl: "unsigned char common_flags", Offset: 2, Size: 1},
+	{Name: "common_preempt_count", Decl: "unsigned char common_preempt_count", Offset: 3, Size: 1},
+	{Name: "common_pid", Decl: "int common_pid", Offset: 4, Size: 4, Signed: true},
 }
+
+// commonFields gives the first n of them; who appends to them gets a copy.
+func commonFields(n int) []Field { return usualCommon[:n:n] }
 
 // Bits of Flags.
 //

@@ -39,7 +39,7 @@ type Def[T any] struct {
 //
 // Kernel: TRACE_EVENT, include/trace/stages; FTRACE_ENTRY, kernel/trace/trace_entries.h.
 func Define[T any](id int, system, name, printFmt string) *Def[T] {
-	t := &Type{System: system, Name: name, ID: id, Common: commonFields(), PrintFmt: printFmt, declared: true}
+	t := &Type{System: system, Name: name, ID: id, Common: commonFields(len(usualCommon)), PrintFmt: printFmt, declared: true}
 	l := layout{typ: t, end: CommonSize, align: 4, maxAlign: 8}
 	if err := l.add(reflect.TypeFor[T]()); err != nil {
 		panic(fmt.Sprintf("event: invariant: declaration of %s: %v", t, err))

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,10 +48,16 @@ const maxOffset = 1 << 16
 //
 // Kernel: f_show, kernel/trace/trace_events.c, writes what is read here.
 func ParseFormat(system string, text []byte) (*Type, error) {
+	return ParseFormatText(system, string(text))
+}
+
+// ParseFormatText is ParseFormat of a text of which the type keeps parts.
+func ParseFormatText(system, rest string) (*Type, error) {
 	t := &Type{System: system, ID: -1}
 	p := formatParser{t: t}
-	rest := string(text)
-	t.Fields = make([]Field, 0, strings.Count(rest, "\tfield"))
+	if n := strings.Count(rest, "\tfield") - len(usualCommon); n > 0 {
+		t.Fields = make([]Field, 0, n)
+	}
 	for line := 1; len(rest) > 0; line++ {
 		var s string
 		var ok bool
@@ -113,13 +120,23 @@ func (p *formatParser) line(s string) error {
 			return err
 		}
 		if !p.blank && strings.HasPrefix(f.Name, "common_") {
-			p.t.Common = append(p.t.Common, f)
+			p.common(f)
 		} else {
 			p.t.Fields = append(p.t.Fields, f)
 		}
 		return nil
 	}
 	return fmt.Errorf("unknown line %q", clip(s))
+}
+
+// common adds a field to the common ones, which are rarely others than the usual.
+func (p *formatParser) common(f Field) {
+	n := len(p.t.Common)
+	if n < len(usualCommon) && f == usualCommon[n] && slices.Equal(p.t.Common, usualCommon[:n]) {
+		p.t.Common = commonFields(n + 1)
+		return
+	}
+	p.t.Common = append(p.t.Common, f)
 }
 
 // parseField parses "\tfield:DECL;\toffset:N;\tsize:N;\tsigned:N;". Kernels

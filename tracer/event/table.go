@@ -29,7 +29,11 @@ const (
 
 // NewTable makes a table of types. Errors: as Add.
 func NewTable(types ...*Type) (*Table, error) {
-	t := new(Table)
+	t := &Table{
+		types:  make([]*Type, 0, len(types)),
+		byID:   make(map[int]*Type, len(types)),
+		byName: make(map[[2]string]*Type, len(types)),
+	}
 	for _, typ := range types {
 		if err := t.Add(typ); err != nil {
 			return nil, err

@@ -45,7 +45,7 @@ type Symbols = printfmt.Symbols
 //
 // Errors: a field that overlaps the header, a size below 0.
 func NewType(id int, system, name, printFmt string, fields []Field) (*Type, error) {
-	t := &Type{System: system, Name: name, ID: id, Common: commonFields(), Fields: fields, PrintFmt: printFmt}
+	t := &Type{System: system, Name: name, ID: id, Common: commonFields(len(usualCommon)), Fields: fields, PrintFmt: printFmt}
 	for i := range fields {
 		f := &fields[i]
 		if f.Offset < CommonSize || f.Size < 0 {

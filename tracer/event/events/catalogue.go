@@ -34,7 +34,14 @@ func All() []*event.Type {
 // Kernel: available_events lists them in this order; the ftrace system has the lowest
 // ids, as enum trace_type does. A module's are put in front (__register_event).
 func (k Kernel) Events() []*event.Type {
-	all := slices.DeleteFunc(slices.Concat(Declared(), otherTypes(), fullTypes(), ext4Types()), func(t *event.Type) bool { return !k.has(t) })
+	all := slices.Concat(Declared(), otherTypes())
+	if k.Full {
+		all = append(all, fullTypes()...)
+	}
+	if k.Ext4 {
+		all = append(all, ext4Types()...)
+	}
+	all = slices.DeleteFunc(all, func(t *event.Type) bool { return !k.has(t) })
 	if k.Retval {
 		all[slices.Index(all, FuncgraphExit.Type)] = FuncgraphExitRetval.Type
 	}

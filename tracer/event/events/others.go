@@ -3,9 +3,11 @@ package events
 import (
 	"bytes"
 	_ "embed"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -67,31 +69,39 @@ var ext4Types = sync.OnceValue(func() []*event.Type {
 	return types
 })
 
+// formatHead is what the line in front of a format file begins with; SYSTEM/NAME follows.
+const formatHead = "==== events/"
+
+// declaredNames are those of the events that are declared as Go structs, as SYSTEM/NAME.
+var declaredNames = sync.OnceValue(func() map[string]bool {
+	declared := Declared()
+	names := make(map[string]bool, len(declared))
+	for _, t := range declared {
+		names[t.String()] = true
+	}
+	return names
+})
+
 func parseOthers(packed []byte) ([]*event.Type, error) {
 	text, err := unpack(packed)
 	if err != nil {
 		return nil, err
 	}
-	files, err := event.SplitFormats(text)
-	if err != nil {
-		return nil, err
-	}
-	declared, err := event.NewTable(Declared()...)
-	if err != nil {
-		return nil, err
-	}
-	types := make([]*event.Type, 0, len(files)+1)
-	for _, f := range files {
-		if declared.ByName(f.System, f.Name) != nil {
+	declared := declaredNames()
+	types := make([]*event.Type, 0, strings.Count(text, formatHead)+1)
+	for file := range strings.SplitSeq(strings.TrimPrefix(text, formatHead), "\n"+formatHead) {
+		head, format, _ := strings.Cut(file, "\n")
+		if declared[head] {
 			continue
 		}
-		t, err := event.ParseFormat(f.System, f.Text)
+		system, _, _ := strings.Cut(head, "/")
+		t, err := event.ParseFormatText(system, format)
 		if err != nil {
 			return nil, err
 		}
 		types = append(types, t)
 		if t.ID == StackID.ID {
-			moved, err := event.ParseFormat(f.System, withID(f.Text, movedID))
+			moved, err := event.ParseFormatText(system, withID(format, movedID))
 			if err != nil {
 				return nil, err
 			}
@@ -102,19 +112,20 @@ func parseOthers(packed []byte) ([]*event.Type, error) {
 }
 
 // withID gives a format file with another id.
-func withID(format []byte, id int) []byte {
-	before, rest, _ := bytes.Cut(format, []byte("\nID: "))
-	_, after, _ := bytes.Cut(rest, []byte("\n"))
-	return bytes.Join([][]byte{before, []byte(strconv.Itoa(id) + "\n" + string(after))}, []byte("\nID: "))
+func withID(format string, id int) string {
+	before, rest, _ := strings.Cut(format, "\nID: ")
+	_, after, _ := strings.Cut(rest, "\n")
+	return before + "\nID: " + strconv.Itoa(id) + "\n" + after
 }
 
-func unpack(packed []byte) ([]byte, error) {
+// unpack gives the text of a gzip file, whose last four bytes are its size.
+func unpack(packed []byte) (string, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var text bytes.Buffer
-	text.Grow(16 * len(packed)) // such texts become that much smaller
+	var text strings.Builder
+	text.Grow(int(binary.LittleEndian.Uint32(packed[len(packed)-4:])))
 	_, err = io.Copy(&text, z)
-	return text.Bytes(), err
+	return text.String(), err
 }

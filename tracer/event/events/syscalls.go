@@ -32,31 +32,45 @@ const (
 
 var syscallNr = event.Field{Name: "__syscall_nr", Decl: "int __syscall_nr", Offset: syscallNrOffset, Size: 4, Signed: true}
 
+// exitFields are those of every sys_exit event.
+var exitFields = [...]event.Field{
+	syscallNr,
+	{Name: "ret", Decl: "long ret", Offset: syscallArgsOffset, Size: syscallWord, Signed: true},
+}
+
 // enter makes the sys_enter event.
 //
 // Kernel: syscall_enter_define_fields, __set_enter_print_fmt,
 // kernel/trace/trace_syscalls.c.
 func (s *syscall) enter() *event.Type {
-	fields := []event.Field{syscallNr}
-	var format, values []string
+	fields := make([]event.Field, 1+len(s.args))
+	fields[0] = syscallNr
+	var format strings.Builder
+	format.Grow(48 * (1 + len(s.args)))
+	format.WriteByte('"')
 	for i, decl := range s.args {
 		name := decl[strings.LastIndexAny(decl, " *")+1:]
-		fields = append(fields, event.Field{
-			Name: name, Decl: decl, Offset: syscallArgsOffset + syscallWord*i, Size: syscallWord,
-		})
-		format = append(format, name+": 0x%08lx")
-		values = append(values, ", ((unsigned long)(REC->"+name+"))")
+		fields[1+i] = event.Field{Name: name, Decl: decl, Offset: syscallArgsOffset + syscallWord*i, Size: syscallWord}
+		if i > 0 {
+			format.WriteString(", ")
+		}
+		format.WriteString(name)
+		format.WriteString(": 0x%08lx")
 	}
-	printFmt := `"` + strings.Join(format, ", ") + `"` + strings.Join(values, "")
-	return s.define(s.enterID, "sys_enter_", printFmt, fields)
+	format.WriteByte('"')
+	for _, f := range fields[1:] {
+		format.WriteString(", ((unsigned long)(REC->")
+		format.WriteString(f.Name)
+		format.WriteString("))")
+	}
+	return s.define(s.enterID, "sys_enter_", format.String(), fields)
 }
 
 // exit makes the sys_exit event.
 //
 // Kernel: syscall_exit_fields_array, kernel/trace/trace_syscalls.c.
 func (s *syscall) exit() *event.Type {
-	ret := event.Field{Name: "ret", Decl: "long ret", Offset: syscallArgsOffset, Size: syscallWord, Signed: true}
-	return s.define(s.enterID-1, "sys_exit_", `"0x%lx", REC->ret`, []event.Field{syscallNr, ret})
+	return s.define(s.enterID-1, "sys_exit_", `"0x%lx", REC->ret`, exitFields[:])
 }
 
 func (s *syscall) define(id int, prefix, printFmt string, fields []event.Field) *event.Type {
