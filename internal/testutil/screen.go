@@ -1,6 +1,7 @@
 package testutil
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,6 +61,19 @@ func (s *Screen) String() string {
 	var b strings.Builder
 	for i := range s.rows {
 		b.WriteString(s.Row(i) + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// WithCursor is String with a mark where the cursor is.
+func (s *Screen) WithCursor(mark string) string {
+	var b strings.Builder
+	for i, r := range s.rows {
+		cells := r.cells
+		if i == s.y {
+			cells = slices.Insert(slices.Clone(cells), s.x, mark)
+		}
+		b.WriteString(strings.TrimRight(strings.ReplaceAll(strings.Join(cells, ""), nothing, " "), " ") + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

@@ -129,7 +129,6 @@ func (e *Editor) Feed(typed []byte) (n int, state State) {
 		n += size
 		if state := e.press(k); state != Editing {
 			e.done = true
-			e.send(unmarkPaste)
 			return n, state
 		}
 	}
@@ -193,12 +192,13 @@ func (e *Editor) press(k key) State {
 	}
 	switch {
 	case k == '\r' || k == '\n':
-		e.leave("")
+		e.leave(unmarkPaste)
 		return Accepted
 	case k == ctrl('C'):
-		e.leave("^C")
+		e.leave(unmarkPaste + "^C")
 		return Interrupted
 	case k == ctrl('D') && e.text == "":
+		e.send(unmarkPaste)
 		return Ended
 	case k == keyPaste:
 		e.paste = new(strings.Builder)

@@ -195,25 +195,8 @@ func TestScreens(t *testing.T) {
 		s := testutil.NewScreen(c.width, c.height)
 		e.Feed(keys(c.typed))
 		_, _ = s.Write(e.Draw())
-		if got := withCursor(s); got != c.want {
+		if got := s.WithCursor("|"); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
-}
-
-// withCursor is a screen with | where the cursor is.
-func withCursor(s *testutil.Screen) string {
-	x, y := s.Cursor()
-	rows := strings.Split(s.String(), "\n")
-	for len(rows) <= y+1 {
-		rows = append(rows[:len(rows)-1], "", "")
-	}
-	at, column := 0, 0
-	for at < len(rows[y]) && column < x {
-		n := next(rows[y], at)
-		column += Width(rows[y][at:n])
-		at = n
-	}
-	rows[y] = rows[y][:at] + strings.Repeat(" ", x-column) + "|" + rows[y][at:]
-	return strings.Join(rows, "\n")
 }
