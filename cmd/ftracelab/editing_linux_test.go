@@ -112,8 +112,8 @@ func TestEditing(t *testing.T) {
 			x.sees(t, "nothing older", wrapped("(failed reverse-i-search)`in 漢': clear; for x |in 漢 字; do printf $x; done; echo", width))
 			x.types(t, "\x07")
 			x.sees(t, "its end", wrapped(atPrompt+"new|", width))
-			x.types(t, "\x15exit\r")
-			<-x.done
+			x.types(t, ctrlC)
+			x.leave(t)
 		})
 	}
 }
@@ -128,6 +128,34 @@ func TestResized(t *testing.T) {
 		x.resized(t, width, 12)
 		x.sees(t, fmt.Sprint(width), "above\n漢\n"+wrapped(atPrompt+"echo "+strings.Repeat("漢字", 14)+"|漢字", width))
 	}
-	x.types(t, "\x15exit\r")
-	<-x.done
+	x.types(t, ctrlC)
+	x.leave(t)
+}
+
+// TestWideNames: names of files that are wide are completed as far as they are certain, and
+// listed in columns. What the shell would divide or expand is escaped, or left in quotes.
+func TestWideNames(t *testing.T) {
+	x := startTerminalOf(t, unix.Winsize{Col: 40, Row: 12}, []string{"TERM=xterm"}, "shell", "--cpus", "1")
+	x.shows(t, "# ")
+	x.types(t, "cd /tmp; touch 漢字一 漢字二 漢字\u8a9e 'a b$c'\r")
+	x.shows(t, "/tmp # ")
+	for _, c := range []struct{ typed, want string }{
+		{"cat 漢\t", "/tmp # cat 漢字|"},
+		{"cat 漢\t\t", "/tmp # cat 漢字\n漢字一  漢字二  漢字語\n/tmp # cat 漢字|"},
+		{"cat '漢\t一", "/tmp # cat '漢字一|"},
+		{"cat a\t", "/tmp # cat a\\ b\\$c |"},
+		{"cat a\\ \t", "/tmp # cat a\\ b\\$c |"},
+		{"cat 'a\t", "/tmp # cat 'a b$c|"},
+		{"cat \"a \t", "/tmp # cat \"a b\\$c|"},
+		{"cd /sys/kernel/tracing/op\t", "/tmp # cd /sys/kernel/tracing/options/|"},
+		{"x=1; echo $PW\t", "/tmp # x=1; echo $PWD |"},
+		{"if cat /tm\t", "/tmp # if cat /tmp/|"},
+		{"while slee\t", "/tmp # while sleep |"},
+	} {
+		x.types(t, ctrlL+c.typed)
+		x.sees(t, fmt.Sprintf("%q", c.typed), c.want)
+		x.types(t, ctrlC)
+		x.shows(t, "^C\r\n")
+	}
+	x.leave(t)
 }

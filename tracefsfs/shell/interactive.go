@@ -151,6 +151,13 @@ func (s *session) plainLine(ctx context.Context, prompt string) (string, error) 
 	}
 }
 
+// keysHelp says which keys a line knows.
+const keysHelp = `Keys: Tab completes. Up, Down, Ctrl-R find older lines, Alt-. their last word.
+  Ctrl-A, Ctrl-E, Alt-B, Alt-F move; Ctrl-W, Ctrl-U, Ctrl-K, Alt-D cut, Ctrl-Y
+  puts that in again; Ctrl-_ takes back; Ctrl-L clears the screen. Ctrl-C drops
+  the line or ends the command, Ctrl-D in an empty line leaves.
+`
+
 // errInterrupted is for a line that Ctrl-C has ended.
 var errInterrupted = errors.New("interrupted")
 
