@@ -149,7 +149,7 @@ func TestWideNames(t *testing.T) {
 		{"cat \"a \t", "/tmp # cat \"a b\\$c|"},
 		{"cd /sys/kernel/tracing/op\t", "/tmp # cd /sys/kernel/tracing/options/|"},
 		{"x=1; echo $PW\t", "/tmp # x=1; echo $PWD |"},
-		{"if cat /tm\t", "/tmp # if cat /tmp/|"},
+		{"if slee\t", "/tmp # if sleep |"},
 		{"while slee\t", "/tmp # while sleep |"},
 	} {
 		x.types(t, ctrlL+c.typed)
