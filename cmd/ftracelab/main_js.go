@@ -122,7 +122,7 @@ func (s *pageServer) resize(args []string) (any, error) {
 		return nil, err
 	}
 	if s.screen != nil {
-		s.screen.width, s.screen.height = w, h
+		s.screen.resize(w, h)
 	}
 	return nil, nil
 }

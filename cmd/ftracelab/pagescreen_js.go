@@ -22,6 +22,7 @@ type pageScreen struct {
 	line      []byte // what is typed and not yet a line
 	ended     bool   // Ctrl-D at the beginning of a line
 	interrupt context.CancelFunc
+	resized   func()
 }
 
 func newPageScreen() *pageScreen {
@@ -106,7 +107,34 @@ func (s *pageScreen) Raw() (restore func(), err error) {
 }
 
 // Size is of shell.Screen.
-func (s *pageScreen) Size() (width, height int) { return s.width, s.height }
+func (s *pageScreen) Size() (width, height int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.width, s.height
+}
+
+// Resized is of shell.Screen.
+func (s *pageScreen) Resized(tell func()) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resized = tell
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.resized = nil
+	}
+}
+
+// resize is told by the page.
+func (s *pageScreen) resize(width, height int) {
+	s.mu.Lock()
+	s.width, s.height = width, height
+	tell := s.resized
+	s.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
+}
 
 // Interrupt is of shell.Screen.
 func (s *pageScreen) Interrupt(ctx context.Context) (context.Context, context.CancelFunc) {

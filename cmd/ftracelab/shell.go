@@ -26,6 +26,24 @@ func shellCommand() *cobra.Command {
 and runs no program of this computer. Time stands still while you type:
 sleep 1 is one simulated second.
 
+In a terminal, lines are edited with the keys of Emacs, may be as long as you
+like and hold any characters:
+
+  Tab                     completes, or lists what may be meant
+  Up, Down, Alt-<, Alt->  older and newer lines; they are kept between sessions
+  Ctrl-R, Ctrl-S          search them while you type; Ctrl-G gives that up
+  Ctrl-A, Ctrl-E          to the beginning and the end (or Home, End)
+  Alt-B, Alt-F            by a word (or Ctrl with the arrows)
+  Ctrl-W, Ctrl-U, Ctrl-K  cut the word, to the beginning, to the end
+  Ctrl-Y, Alt-Y           put in what was cut, what was cut before
+  Alt-.                   the last word of the line before
+  Ctrl-T, Ctrl-_          swap two characters, take the last change back
+  Ctrl-L                  clears the screen
+  Ctrl-C, Ctrl-D          drop the line; leave, if the line is empty
+
+Several lines that are pasted run when you press Enter. The lines of earlier
+sessions are in $XDG_STATE_HOME/ftracelab/history (or below ~/.local/state).
+
 In a terminal, what commands print shows characters that are not printable as
 escapes (\x1b), a printf of your own too; files and pipes get the bytes.`,
 		Example: `  ftracelab shell

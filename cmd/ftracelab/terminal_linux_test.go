@@ -22,6 +22,7 @@ type terminal struct {
 	mu      sync.Mutex
 	text    strings.Builder
 	whole   *strings.Builder // if not nil, all that was ever written
+	screen  *testutil.Screen // if not nil, what a user sees
 	done    chan error
 }
 
@@ -55,6 +56,9 @@ func startTerminalOf(t *testing.T, size unix.Winsize, env []string, args ...stri
 		t.Fatal(err)
 	}
 	x := &terminal{Cmd: exec.Command("ftracelab", args...), us: us, its: its, done: make(chan error, 1)}
+	if size.Col > 0 {
+		x.screen = testutil.NewScreen(int(size.Col), int(size.Row))
+	}
 	x.Stdin, x.Stdout, x.Stderr = its, its, its
 	x.Env = append([]string{"XDG_STATE_HOME=" + t.TempDir()}, os.Environ()...) // a test that sets it goes before
 	x.Env = append(x.Env, env...)
@@ -75,6 +79,9 @@ func startTerminalOf(t *testing.T, size unix.Winsize, env []string, args ...stri
 			x.text.Write(b[:n])
 			if x.whole != nil {
 				x.whole.Write(b[:n])
+			}
+			if x.screen != nil {
+				_, _ = x.screen.Write(b[:n])
 			}
 			x.mu.Unlock()
 		}

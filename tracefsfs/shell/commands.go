@@ -123,6 +123,9 @@ func help(c *call) int {
 		}
 	}
 	c.Printf("\nThe shell's own: cd pwd test [ read set unset export local trap wait eval . exit …\n")
+	if s := c.sh.session; s != nil && !c.sh.cfg.Plain {
+		c.Printf("\n%s", keysHelp)
+	}
 	return 0
 }
 

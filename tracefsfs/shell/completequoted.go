@@ -23,18 +23,37 @@ var (
 	histKinds = []string{"hex", "sym", "sym-offset", "execname", "syscall", "log2", "buckets=", "usecs", "percent", "graph", "stacktrace"}
 )
 
-// quoted reports whether the end of text is inside of quotes.
-func quoted(text string) bool {
-	in := byte(0)
-	for i := range len(text) {
+// openQuote is the quote that is open at the end of a text; 0 if none is.
+func openQuote(text string) byte {
+	_, quote := scan(text)
+	return quote
+}
+
+// wordStart is where the word at the end of a text begins, as the shell divides words, and
+// whether it is in quotes. Then it begins behind the quote.
+func wordStart(text string) (start int, inQuotes bool) {
+	start, quote := scan(text)
+	return start, quote != 0
+}
+
+func scan(text string) (start int, quote byte) {
+	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case in == 0 && (c == '\'' || c == '"'):
-			in = c
-		case c == in:
-			in = 0
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else if c == '\\' && quote == '"' {
+				i++
+			}
+		case c == '\\':
+			i++
+		case c == '\'' || c == '"':
+			quote, start = c, i+1
+		case strings.IndexByte(" \t\n;|&<>(=", c) >= 0:
+			start = i + 1
 		}
 	}
-	return in != 0
+	return min(start, len(text)), quote
 }
 
 // quotedStart is where the word before the cursor begins.
@@ -42,7 +61,7 @@ func quotedStart(text string) int { return strings.LastIndexAny(text, " \t'\"=:,
 
 // quotedCandidates gives the words that may stand at the end of text, which is in quotes,
 // if the word there begins with word.
-func (e *lineEditor) quotedCandidates(line, text, word string) []string {
+func (e *completer) quotedCandidates(line, text, word string) []string {
 	before := text[:len(text)-len(word)]
 	open := strings.LastIndexAny(before, "'\"")
 	inside := before[open+1:]
@@ -71,7 +90,7 @@ func (e *lineEditor) quotedCandidates(line, text, word string) []string {
 var probeDefinition = regexp.MustCompile(`^[prft]\d*(:[\w/]*)? `)
 
 // triggers are the names that the file trigger of an event lists.
-func (e *lineEditor) triggers() (list []string) {
+func (e *completer) triggers() (list []string) {
 	text, err := e.sh.readFile(context.Background(), path.Join(tracing, "events/sched/sched_switch/trigger"))
 	if err != nil {
 		return nil
@@ -88,7 +107,7 @@ func (e *lineEditor) triggers() (list []string) {
 }
 
 // functions are those that can be traced.
-func (e *lineEditor) functions() []string {
+func (e *completer) functions() []string {
 	text, err := e.sh.readFile(context.Background(), path.Join(tracing, "available_filter_functions"))
 	if err != nil {
 		return nil
@@ -120,7 +139,7 @@ var (
 
 // fields are those of the event whose files the line names, or in whose folder the shell is;
 // of all events if there is no such event and the word has begun.
-func (e *lineEditor) fields(line, word string) (list []string) {
+func (e *completer) fields(line, word string) (list []string) {
 	folder := strings.TrimPrefix(e.dir(), tracing+"/")
 	if m := eventIn.FindStringSubmatch(line); m != nil {
 		folder = "events/" + m[1] + "/" + m[2]
@@ -150,7 +169,7 @@ func (e *lineEditor) fields(line, word string) (list []string) {
 }
 
 // fieldsIn are the fields of the event of a folder; nil if there is none.
-func (e *lineEditor) fieldsIn(folder string) (list []string) {
+func (e *completer) fieldsIn(folder string) (list []string) {
 	text, err := e.sh.readFile(context.Background(), path.Join(tracing, folder, "format"))
 	if err != nil {
 		return nil

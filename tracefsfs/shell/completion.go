@@ -2,116 +2,163 @@ package shell
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ftracelab/internal/explain"
 	"ftracelab/internal/plain"
 )
 
-const (
-	keyTab   = '\t'
-	keyCtrlR = 18
-	// offered is how many names are listed when several are meant.
-	offered = 60
-)
-
-// lineEditor is what Tab and Ctrl-R do to the line.
-type lineEditor struct {
-	sh  *Shell
-	dir func() string
-	say func(string) // prints above the line
-	// The search of Ctrl-R: what was typed, the line that was found and which one it is.
-	sought, found string
-	at            int
+// completer is what Tab does to the line of a session.
+type completer struct {
+	sh   *Shell
+	dir  func() string
+	vars func() []string
 }
 
-// key is called for each key that the terminal does not handle itself.
-func (e *lineEditor) key(line string, pos int, key rune) (newLine string, newPos int, ok bool) {
-	switch key {
-	case keyTab:
-		return e.complete(line, pos)
-	case keyCtrlR:
-		next := e.at + 1
-		if line != e.found || line == "" {
-			e.sought, next = line, 0
-		}
-		if text, at, ok := e.sh.history.before(next, e.sought); ok {
-			e.found, e.at = text, at
-			return text, len(text), true
-		}
-		return line, pos, true
-	}
-	return "", 0, false
+// A guess is what may stand in place of a word.
+type guess struct {
+	text string // as it stands in the line
+	name string // as it is listed: of a file, what follows the last slash
 }
 
 // complete completes the word before the cursor as far as it is certain. If nothing more
 // is certain, it lists what may be meant.
-func (e *lineEditor) complete(line string, pos int) (string, int, bool) {
-	start := strings.LastIndexAny(line[:pos], " \t;|&<>('\"=") + 1
-	inQuotes := quoted(line[:pos])
-	if inQuotes {
-		start = quotedStart(line[:pos])
-	}
+func (e *completer) complete(line string, pos int) (newLine string, newPos int, list []string) {
+	start, inQuotes := wordStart(line[:pos])
 	word := line[start:pos]
-	var list []string
-	if inQuotes {
-		list = e.quotedCandidates(line, line[:pos], word)
-	} else {
-		list = e.candidates(strings.TrimLeft(line[:start], " \t"), word)
+	guesses := e.guesses(line, start, pos, inQuotes)
+	guesses = slices.DeleteFunc(guesses, func(g guess) bool { return !strings.HasPrefix(g.text, word) || plain.String(g.text) != g.text })
+	slices.SortFunc(guesses, func(a, b guess) int { return strings.Compare(a.text, b.text) })
+	guesses = slices.CompactFunc(guesses, func(a, b guess) bool { return a.text == b.text })
+	if len(guesses) == 0 {
+		return line, pos, nil
 	}
-	list = slices.DeleteFunc(list, func(name string) bool { return !strings.HasPrefix(name, word) || plain.String(name) != name })
-	slices.Sort(list)
-	list = slices.Compact(list)
-	if len(list) == 0 {
-		return line, pos, true
-	}
-	certain := list[0]
-	for _, name := range list {
-		for !strings.HasPrefix(name, certain) {
-			certain = certain[:len(certain)-1]
+	certain := guesses[0].text
+	for _, g := range guesses {
+		for !strings.HasPrefix(g.text, certain) {
+			_, n := utf8.DecodeLastRuneInString(certain)
+			certain = certain[:len(certain)-n]
 		}
+		list = append(list, g.name)
 	}
-	if len(list) == 1 && !strings.HasSuffix(certain, "/") && !inQuotes {
+	if len(guesses) == 1 && !strings.HasSuffix(certain, "/") && !inQuotes {
 		certain += " "
 	}
-	if certain == word {
-		more := ""
-		if len(list) > offered {
-			more = fmt.Sprintf(" … and %d more", len(list)-offered)
-		}
-		e.say(strings.Join(list[:min(len(list), offered)], "  ") + more + "\n")
+	rest := line[pos:]
+	if strings.HasSuffix(certain, " ") && strings.HasPrefix(rest, " ") {
+		rest = rest[1:]
 	}
-	return line[:start] + certain + line[pos:], start + len(certain), true
+	return line[:start] + certain + rest, start + len(certain), list
 }
 
-// candidates gives the names that may stand behind what is typed before: a command, a
-// thing to explain, a file, and if no file is meant, a name that files of the tree list.
-func (e *lineEditor) candidates(before, word string) (list []string) {
-	before = strings.TrimRight(before, " \t")
-	first := before == "" || strings.ContainsAny(before[len(before)-1:], ";|&(")
-	switch {
-	case first && !strings.Contains(word, "/"):
-		return append(sortedKeys(e.sh.commands), "cd", "read", "exec", "export", "jobs", "wait")
-	case before == "explain" || before == "man":
-		return explain.Names()
+// guesses is what may stand in place of the word of a line from start to pos.
+func (e *completer) guesses(line string, start, pos int, inQuotes bool) []guess {
+	word, before := line[start:pos], strings.Trim(line[:start], " \t")
+	if inQuotes {
+		open := quotedStart(line[:pos])
+		if names := e.files(word); len(names) > 0 && strings.HasSuffix(line[:start], string(openQuote(line[:pos]))) && word != "" {
+			return e.escaped(names, openQuote(line[:pos]))
+		}
+		var list []guess
+		for _, name := range e.quotedCandidates(line, line[:pos], line[open:pos]) {
+			list = append(list, guess{line[start:open] + name, name})
+		}
+		return list
 	}
+	switch first := before == "" || strings.ContainsAny(before[len(before)-1:], ";|&(") || startsCommand(before); {
+	case strings.HasPrefix(word, "$"):
+		return named(e.vars(), "$")
+	case first && !strings.Contains(word, "/"):
+		return named(append(sortedKeys(e.sh.commands), "cd", "read", "exec", "export", "jobs", "wait"), "")
+	case before == "explain" || before == "man":
+		return named(explain.Names(), "")
+	}
+	names := e.files(unescaped(word))
+	if lastWord(before) == "cd" {
+		names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, "/") })
+	}
+	if len(names) > 0 || word == "" {
+		return e.escaped(names, 0)
+	}
+	return named(e.things(), "")
+}
+
+// named are guesses that are listed as they stand in the line.
+func named(names []string, sign string) (list []guess) {
+	for _, name := range names {
+		list = append(list, guess{sign + name, name})
+	}
+	return list
+}
+
+// startsCommand: does a command follow the last word?
+func startsCommand(before string) bool {
+	return slices.Contains([]string{"do", "then", "else", "elif", "if", "while", "until", "!", "{", "time", "timeout", "watch", "xargs", "type", "command"}, lastWord(before))
+}
+
+func lastWord(text string) string { return text[strings.LastIndexAny(text, " \t;|&(")+1:] }
+
+// files are the names of files that begin with a word; folders end with a slash. Those
+// that begin with a dot have to be asked for.
+func (e *completer) files(word string) (names []string) {
 	folder := word[:strings.LastIndexByte(word, '/')+1]
-	entries, err := e.sh.ns.readDir(absolute(e.dir(), folder))
+	entries, _ := e.sh.ns.readDir(absolute(e.dir(), folder)) // no folder has no files
 	for _, entry := range entries {
 		name := folder + entry.Name()
 		if entry.IsDir() {
 			name += "/"
 		}
-		if strings.HasPrefix(name, word) {
-			list = append(list, name)
+		if strings.HasPrefix(name, word) && plain.String(name) == name && (entry.Name()[0] != '.' || word != folder) {
+			names = append(names, name)
 		}
 	}
-	if len(list) > 0 || err != nil || word == "" {
-		return list
+	return names
+}
+
+// escaped are files as they are written in a line: in quotes, or with a backslash before
+// what the shell would take for something else.
+func (e *completer) escaped(names []string, quote byte) (list []guess) {
+	special := " \t\\'\"`$&|;<>()*?[]#~!{}"
+	switch quote {
+	case '"':
+		special = "\\\"`$"
+	case '\'':
+		special = ""
 	}
+	for _, name := range names {
+		var b strings.Builder
+		for _, r := range name {
+			if strings.ContainsRune(special, r) {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+		}
+		short := path.Base(name)
+		if strings.HasSuffix(name, "/") {
+			short += "/"
+		}
+		list = append(list, guess{b.String(), short})
+	}
+	return list
+}
+
+// unescaped is a word without its backslashes.
+func unescaped(word string) string {
+	var b strings.Builder
+	for i := 0; i < len(word); i++ {
+		if word[i] == '\\' && i+1 < len(word) {
+			i++
+		}
+		b.WriteByte(word[i])
+	}
+	return b.String()
+}
+
+// things are what the files of the tree list: options, tracers, events and functions.
+func (e *completer) things() (list []string) {
 	options, _ := e.sh.ns.readDir(path.Join(tracing, "options")) // none is nothing to offer
 	for _, option := range options {
 		list = append(list, option.Name())

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"ftracelab/internal/plain"
 )
 
 // historyLines is how many lines the history holds.
 const historyLines = 1000
 
-// history is the lines of interactive sessions, the oldest first. It is a term.History.
+// history is the lines of interactive sessions, the oldest first. It is a lineedit.History.
 type history struct {
 	lines []string
 	keep  func(line string) // nil: for this session only
@@ -49,15 +51,25 @@ func (h *history) Len() int { return len(h.lines) }
 // At gives a line; 0 is the newest.
 func (h *history) At(n int) string { return h.lines[len(h.lines)-1-n] }
 
-// before gives the newest line older than the n-th newest in which text occurs, and which
-// one it is.
-func (h *history) before(n int, text string) (line string, at int, ok bool) {
-	for at = n; at < h.Len(); at++ {
-		if strings.Contains(h.At(at), text) {
-			return h.At(at), at, true
-		}
+// inOneLine gives commands that were typed in several lines as one line, as far as that is
+// possible: the text of a here-document has lines of its own.
+func inOneLine(text string) string {
+	text = strings.TrimSuffix(text, "\n")
+	if !strings.Contains(text, "\n") {
+		return text
 	}
-	return "", 0, false
+	program, err := syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return text
+	}
+	var line strings.Builder
+	if err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&line, program); err != nil {
+		return text
+	}
+	if short := strings.TrimSuffix(line.String(), "\n"); !strings.Contains(short, "\n") {
+		return short
+	}
+	return text
 }
 
 // historyCommand lists the lines of the session, the oldest first.

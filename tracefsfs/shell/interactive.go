@@ -2,7 +2,6 @@ package shell
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,12 +10,14 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
 	"ftracelab/internal/plain"
+	"ftracelab/tracefsfs/shell/lineedit"
 )
 
 // Interactive is a session: it prompts with the present folder, edits lines if
@@ -38,44 +39,25 @@ func (sh *Shell) Interactive(ctx context.Context) (status int, err error) {
 	if sh.cfg.Typed != nil {
 		in = sh.cfg.Typed
 	}
+	var last lastByte
+	sh.cfg.Stdout, sh.cfg.Stderr = last.of(sh.cfg.Stdout), last.of(sh.cfg.Stderr)
 	p := process{stdin: in, stdout: sh.cfg.Stdout, stderr: sh.cfg.Stderr, dir: tracing, env: baseEnv()}
 	runner, err := sh.runner(ctx, p, nil)
 	if err != nil {
 		return 1, fmt.Errorf("shell: %w", err)
 	}
 	sh.history = newHistory(sh.cfg.History, sh.cfg.Keep)
-	s := session{sh: sh, runner: runner, in: in, terminal: screen, keys: &keys{in: screen}}
-	s.newLine()
+	s := session{sh: sh, runner: runner, in: in, terminal: screen, last: &last}
+	s.editor = lineedit.New(lineedit.Config{
+		History:  sh.history,
+		Complete: (&completer{sh, func() string { return s.runner.Dir }, func() []string { return sortedKeys(s.runner.Vars) }}).complete,
+	})
 	sh.session = &s
 	defer func() { sh.session = nil }()
 	defer sh.descriptors.closeAll()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return s.run(ctx)
-}
-
-// keys is the terminal's input, and notes Ctrl-C in it, which term.Terminal cannot tell
-// from the end of input.
-type keys struct {
-	in          io.Reader
-	interrupted bool
-}
-
-func (k *keys) Read(p []byte) (int, error) {
-	n, err := k.in.Read(p)
-	k.interrupted = k.interrupted || bytes.IndexByte(p[:n], 3) >= 0
-	return n, err
-}
-
-// newLine begins with an empty line.
-func (s *session) newLine() {
-	s.line = term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{s.keys, s.screen()}, "")
-	s.line.History = s.sh.history
-	e := &lineEditor{sh: s.sh, dir: func() string { return s.runner.Dir }, say: func(text string) { _, _ = io.WriteString(s.line, text) }}
-	s.line.AutoCompleteCallback = e.key
 }
 
 // screen is where the line is drawn.
@@ -96,11 +78,12 @@ type session struct {
 	sh     *Shell
 	runner *interp.Runner
 	in     io.Reader // what commands read
-	keys   *keys
-	line   *term.Terminal
 	status int
 
 	terminal Screen
+	editor   *lineedit.Editor
+	typed    []byte // and not yet acted on
+	last     *lastByte
 }
 
 func (s *session) run(ctx context.Context) (int, error) {
@@ -120,7 +103,7 @@ func (s *session) run(ctx context.Context) (int, error) {
 	return 130, ctx.Err()
 }
 
-// read reads lines until they are whole commands.
+// read reads lines until they are whole commands, which the history keeps.
 func (s *session) read(ctx context.Context) (string, error) {
 	prompt := plain.String(s.runner.Dir) + " # "
 	text := ""
@@ -130,18 +113,13 @@ func (s *session) read(ctx context.Context) (string, error) {
 			s.fail(130)
 			return "", nil
 		}
-		if errors.Is(err, io.EOF) && s.keys.interrupted {
-			fmt.Fprint(s.screen(), "^C\n")
-			s.newLine()
-			s.fail(130)
-			return "", nil
-		}
 		if err != nil {
 			return "", err
 		}
 		text += line + "\n"
 		_, err = syntax.NewParser().Parse(strings.NewReader(text), "")
 		if !syntax.IsIncomplete(err) {
+			s.sh.history.Add(inOneLine(text))
 			return text, nil
 		}
 		prompt = "> "
@@ -162,7 +140,6 @@ func (s *session) plainLine(ctx context.Context, prompt string) (string, error) 
 			fmt.Fprintln(s.sh.cfg.Stdout)
 			return "", errInterrupted
 		case n == 1 && one[0] == '\n':
-			s.sh.history.Add(string(line))
 			return string(line), nil
 		case n == 1 && len(line) < maxScript:
 			line = append(line, one[0])
@@ -173,6 +150,13 @@ func (s *session) plainLine(ctx context.Context, prompt string) (string, error) 
 		}
 	}
 }
+
+// keysHelp says which keys a line knows.
+const keysHelp = `Keys: Tab completes. Up, Down, Ctrl-R find older lines, Alt-. their last word.
+  Ctrl-A, Ctrl-E, Alt-B, Alt-F move; Ctrl-W, Ctrl-U, Ctrl-K, Alt-D cut, Ctrl-Y
+  puts that in again; Ctrl-_ takes back; Ctrl-L clears the screen. Ctrl-C drops
+  the line or ends the command, Ctrl-D in an empty line leaves.
+`
 
 // errInterrupted is for a line that Ctrl-C has ended.
 var errInterrupted = errors.New("interrupted")
@@ -187,12 +171,38 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 		return "", err
 	}
 	defer restore()
-	s.keys.interrupted = false
-	if width, height := s.terminal.Size(); width > 0 {
-		_ = s.line.SetSize(width, height) // or it wraps at 80
+	var mu sync.Mutex // the size of the terminal may change at any time
+	resize := func() { s.editor.Resize(s.terminal.Size()) }
+	resize()
+	s.freshLine()
+	s.editor.Begin(prompt)
+	defer s.terminal.Resized(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		resize()
+		_, _ = s.screen().Write(s.editor.Draw()) // reading notices that the terminal is gone
+	})()
+	for more := make([]byte, 4096); ; {
+		mu.Lock()
+		n, state := s.editor.Feed(s.typed)
+		s.typed = s.typed[n:]
+		_, err := s.screen().Write(s.editor.Draw())
+		mu.Unlock()
+		switch {
+		case err != nil:
+			return "", err
+		case state == lineedit.Accepted:
+			return s.editor.Line(), nil
+		case state == lineedit.Interrupted:
+			return "", errInterrupted
+		case state == lineedit.Ended:
+			return "", io.EOF
+		}
+		if n, err = s.terminal.Read(more); n == 0 && err != nil {
+			return "", err
+		}
+		s.typed = append(s.typed, more[:n]...)
 	}
-	s.line.SetPrompt(prompt)
-	return s.line.ReadLine()
 }
 
 // execute runs the commands of text; true ends the session.

@@ -6,7 +6,9 @@ import (
 	"io"
 	"strings"
 	"syscall"
-	"unicode/utf8"
+
+	"ftracelab/internal/plain"
+	"ftracelab/tracefsfs/shell/lineedit"
 )
 
 // pager is less and more: files, or standard input, a page at a time on the terminal of a
@@ -74,7 +76,7 @@ func (p *pages) fits(text []byte) int {
 	at := 0
 	for at < len(text) && p.left > 0 {
 		line, rest, ended := bytes.Cut(text[at:], []byte("\n"))
-		p.column += utf8.RuneCount(line)
+		p.column = widthFrom(p.column, string(line))
 		at = len(text) - len(rest)
 		if !ended {
 			return len(text)
@@ -83,6 +85,17 @@ func (p *pages) fits(text []byte) int {
 		p.column = 0
 	}
 	return at
+}
+
+// widthFrom is the column behind a text that begins at some column, with its tabs.
+func widthFrom(column int, text string) int {
+	for i, part := range strings.Split(text, "\t") {
+		if i > 0 {
+			column += 8 - column%8
+		}
+		column += lineedit.Width(plain.String(part))
+	}
+	return column
 }
 
 // ask waits for a key: a page, a line or the end.
@@ -109,14 +122,20 @@ func (p *pages) ask() bool {
 
 // key waits for a key of the terminal; 0 if there is none any more.
 func (s *session) key() byte {
-	restore, err := s.terminal.Raw()
-	if err != nil {
-		return 0
+	if len(s.typed) == 0 {
+		restore, err := s.terminal.Raw()
+		if err != nil {
+			return 0
+		}
+		defer restore()
+		more := make([]byte, 64)
+		n, err := s.terminal.Read(more)
+		if n == 0 || err != nil {
+			return 0
+		}
+		s.typed = more[:n]
 	}
-	defer restore()
-	var key [1]byte
-	if n, err := s.keys.Read(key[:]); n == 0 || err != nil {
-		return 0
-	}
-	return key[0]
+	key := s.typed[0]
+	s.typed = s.typed[1:]
+	return key
 }

@@ -17,6 +17,8 @@ type Screen interface {
 	Raw() (restore func(), err error)
 	// Size is how many columns and lines it has; 0 if it does not say.
 	Size() (width, height int)
+	// Resized calls a function whenever the size has changed, until stop is called.
+	Resized(func()) (stop func())
 	// Interrupt ends a context when Ctrl-C is typed and the terminal is not raw.
 	Interrupt(ctx context.Context) (context.Context, context.CancelFunc)
 }

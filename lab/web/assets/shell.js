@@ -60,10 +60,10 @@ function again() {
 }
 
 function build(element) {
-  ui = { terminal: new Terminal({ convertEol: true, cursorBlink: false, fontSize: 14, screenReaderMode: true, theme: themes[scheme.matches ? "dark" : "light"], scrollback: 10000 }), fit: new FitAddon() };
+  ui = { terminal: new Terminal({ convertEol: true, cursorBlink: false, fontSize: 14, screenReaderMode: true, reflowCursorLine: true, theme: themes[scheme.matches ? "dark" : "light"], scrollback: 10000 }), fit: new FitAddon() };
   const box = el("div", { class: "screen" });
   element.append(el("h2", {}, "A shell in the tracefs"),
-    el("p", {}, "A simulated machine with Linux 6.12’s ftrace. ", el("code", {}, "help"), " lists the commands, ", el("code", {}, "explain"), " says what a thing is, Tab completes. Ctrl-C ends a command. What it does not end is stopped with its machine:"),
+    el("p", {}, "A simulated machine with Linux 6.12’s ftrace. ", el("code", {}, "help"), " lists the commands, ", el("code", {}, "explain"), " says what a thing is, Tab completes, Ctrl-R searches older lines. Ctrl-C ends a command. What it does not end is stopped with its machine:"),
     el("p", { class: "bar" }, el("button", { type: "button", onclick: again }, "Start a new machine")), box);
   ui.terminal.loadAddon(ui.fit);
   ui.terminal.open(box);
