@@ -345,12 +345,12 @@ func (r *ring) takePage() (what string, k Kind, say sentence) {
 			}
 		}
 	}
-	r.got = append(r.got, fmt.Sprintf("a page with %d events", n))
+	r.got = append(r.got, "a page with "+counted(n, "event"))
 	say = sayPartly
 	if r.readerPage() != before {
 		k, say = Swap, saySwapped
 	}
-	return fmt.Sprintf("takes a page with %d events", n), k, say
+	return "takes a page with " + counted(n, "event"), k, say
 }
 
 func (r *ring) readerPage() int { return r.b.Outline(0).Pages[0].ID }

@@ -16,6 +16,7 @@ import (
 type bug struct {
 	what, file, from, to string
 	pkg, test            string
+	says                 string // what the test has to say of it
 }
 
 // TestPlanted builds each test with its bug in an overlay of the source, and runs it.
@@ -27,7 +28,7 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range slices.Concat(fgraphBugs, unwindBugs, userWalkBugs) {
+	for _, b := range slices.Concat(fgraphBugs, unwindBugs, userWalkBugs, ringbufBugs) {
 		t.Run(b.what, func(t *testing.T) {
 			file := filepath.Join(root, b.file)
 			text, err := os.ReadFile(file)
@@ -52,7 +53,7 @@ func TestPlanted(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout", "2m", "-overlay", overlay, "-run", "^"+b.test+"$", "./"+b.pkg, "-rapid.shrinktime=0s")
 			cmd.Dir = root
 			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: "+b.test) {
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+b.test) || !strings.Contains(string(out), b.says) {
 				t.Errorf("%s does not find it:\n%.1500s", b.test, out)
 			}
 		})
