@@ -1,26 +1,42 @@
 package planted
 
+import "testing"
+
 // ringbufBugs are about the ring. The view invariants shows the broken rule at the step at
 // which the bug breaks it.
-var ringbufBugs = []bug{
+var ringbufBugs = []struct {
+	bug
+	says string
+}{
 	{
-		what: "a page that the writer has left keeps its old commit", file: "ringbuf/write.go",
-		from: "if s.commit.Load() != commit {", to: "if s.commit.Load() != commit && p == c.tail {",
-		pkg: "lab", test: "TestInvariants", says: "invariant 6 (Whatever is written can be read",
+		bug{"the commit page stays behind", "ringbuf/write.go", "c.commitPage, c.commitSub = p, next", "c.commitSub = next", "lab", "TestInvariants"},
+		"invariant 10 (entries = what the pages hold",
 	},
 	{
-		what: "an event too many counts as finished", file: "ringbuf/write.go",
-		from: "commit := uint64(p.entries)<<32 |", to: "commit := uint64(p.entries+1)<<32 |",
-		pkg: "lab", test: "TestInvariants", says: "invariant 10 (entries = what the pages hold",
+		bug{"every other event is not made readable", "ringbuf/write.go", "\t\t\tc.moveCommit()\n", "\t\t\tif c.commits%2 == 0 {\n\t\t\t\tc.moveCommit()\n\t\t\t}\n", "lab", "TestInvariants"},
+		"invariant 6 (Whatever is written can be read",
 	},
 	{
-		what: "the link to a page that was given up says head again", file: "ringbuf/head.go",
-		from: "linkTo(next, linkUpdate), linkTo(next, linkNormal)) {", to: "linkTo(next, linkUpdate), linkTo(next, linkHead)) {",
-		pkg: "lab", test: "TestInvariants", says: "invariant 1 (Exactly one link",
+		bug{"the time of the last event is not kept", "ringbuf/write.go", "\t\tc.writeStamp = ts\n", "", "lab", "TestInvariants"},
+		"invariant 11 (The two stamps are equal",
 	},
 	{
-		what: "events that are overwritten do not count", file: "ringbuf/head.go",
-		from: "\t\tadd(&c.overrun, uint64(next.entries))\n", to: "",
-		pkg: "lab", test: "TestInvariants", says: "invariant 9 (entries + overrun + read",
+		bug{"an event too many counts as finished", "ringbuf/write.go", "commit := uint64(p.entries)<<32 |", "commit := uint64(p.entries+1)<<32 |", "lab", "TestInvariants"},
+		"invariant 9 (entries + overrun + read",
 	},
+	{
+		bug{"the link to a page that was given up says head again", "ringbuf/head.go", "linkTo(next, linkUpdate), linkTo(next, linkNormal)) {", "linkTo(next, linkUpdate), linkTo(next, linkHead)) {", "lab", "TestInvariants"},
+		"invariant 1 (Exactly one link",
+	},
+	{
+		bug{"events that are overwritten do not count", "ringbuf/head.go", "\t\tadd(&c.overrun, uint64(next.entries))\n", "", "lab", "TestInvariants"},
+		"invariant 10 (entries = what the pages hold",
+	},
+}
+
+// TestPlantedInRing plants bugs in the ring, each of which breaks another rule.
+func TestPlantedInRing(t *testing.T) {
+	for _, b := range ringbufBugs {
+		t.Run(b.what, func(t *testing.T) { b.plant(t, b.says) })
+	}
 }
