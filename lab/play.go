@@ -200,8 +200,8 @@ type player struct {
 	next   int // the choice that comes next
 	made   int // steps so far
 	steps  []Step
-	listed bool  // the steps are known, and need not be listed again
-	ends   []int // the steps with which an outermost event ends; if listed, those that are still to come
+	listed bool   // the steps are known, and need not be listed again
+	ends   []int  // the steps with which an outermost event ends; if listed, those that are still to come
 	marks  []mark // made on the way
 	known  []mark // those of an earlier run, if listed: the way to the step may begin at one
 	moment Moment

@@ -56,9 +56,15 @@ func (c *cpuBuffer) copyTo(b *Buffer) *cpuBuffer {
 	to.head, to.reader = to.table[c.head.id], to.table[c.reader.id]
 	to.control.Store(c.control.Load())
 	for _, counter := range []struct{ to, from *atomic.Uint64 }{
-		{&to.commitAt, &c.commitAt}, {&to.overrun, &c.overrun}, {&to.overrunBytes, &c.overrunBytes}, {&to.keptBytes, &c.keptBytes},
-		{&to.commitOverrun, &c.commitOverrun}, {&to.dropped, &c.dropped}, {&to.pagesTouched, &c.pagesTouched},
-		{&to.pagesLost, &c.pagesLost}, {&to.pagesRead, &c.pagesRead},
+		{&to.commitAt, &c.commitAt},
+		{&to.overrun, &c.overrun},
+		{&to.overrunBytes, &c.overrunBytes},
+		{&to.keptBytes, &c.keptBytes},
+		{&to.commitOverrun, &c.commitOverrun},
+		{&to.dropped, &c.dropped},
+		{&to.pagesTouched, &c.pagesTouched},
+		{&to.pagesLost, &c.pagesLost},
+		{&to.pagesRead, &c.pagesRead},
 	} {
 		counter.to.Store(counter.from.Load())
 	}

@@ -338,8 +338,10 @@ func TestTimeline(t *testing.T) {
 // an event of another, and then chooses one alone. One file is of ftracelab, and one of trace-cmd.
 func TestInstances(t *testing.T) {
 	record := map[string][]string{
-		"run": {"run", "mix", "--out", "run.dat", "--instance", "calls", "--instance", "ticks", "--set", "set_event=sched",
-			"--set", "instances/calls/set_event=irq", "--set", "instances/ticks/set_event=timer", "--duration", "100ms"},
+		"run": {
+			"run", "mix", "--out", "run.dat", "--instance", "calls", "--instance", "ticks", "--set", "set_event=sched",
+			"--set", "instances/calls/set_event=irq", "--set", "instances/ticks/set_event=timer", "--duration", "100ms",
+		},
 		"trace-cmd": {"exec", "--", "trace-cmd", "record", "-o", "trace-cmd.dat", "-e", "sched", "-B", "calls", "-e", "irq", "-B", "ticks", "-e", "timer", "sleep", "0.3"},
 	}
 	for by, l := range map[string]look{"run": {1280, "light"}, "trace-cmd": {400, "dark"}} {
