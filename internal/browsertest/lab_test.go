@@ -48,6 +48,11 @@ var server *exec.Cmd
 // lab opens a part of the lab and waits until it is shown.
 func lab(t *testing.T, part string, l look) *window {
 	t.Helper()
+	if browser != nil { // so that the time of a tab does not go by while the programs are built
+		if _, err := served(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w := tab(t, l)
 	address, err := served()
 	if err != nil {
