@@ -188,10 +188,16 @@ func TestParseCondition(t *testing.T) {
 }
 
 // Whatever was looked at before, and however one came there, a place shows the same: a step
-// back is a run from the beginning.
+// back is a run from the beginning, also where it begins at a mark.
 func TestStepBack(t *testing.T) {
+	defer func(was int) { markEvery = was }(markEvery)
+	resumed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := Place{Scenario: rapid.SampledFrom(Names()).Draw(t, "scenario")}
+		markEvery = rapid.IntRange(1, 4).Draw(t, "every")
+		if p.Scenario == "storm" {
+			markEvery = 500
+		}
 		for range rapid.IntRange(0, 4).Draw(t, "choices") {
 			r, err := Play(Place{Scenario: p.Scenario, Choices: p.Choices})
 			if err != nil {
@@ -223,6 +229,9 @@ func TestStepBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if l, _ := recentLists.get(p); before(l.marks, p.Step) != nil {
+				resumed++
+			}
 			recentLists.last[0].run, recentLists.last[1].run = "", ""
 			slow, err := Play(p)
 			if err != nil {
@@ -233,6 +242,9 @@ func TestStepBack(t *testing.T) {
 			}
 		}
 	})
+	if resumed < 20 {
+		t.Errorf("only %d runs began at a mark", resumed)
+	}
 }
 
 func FuzzParseCondition(f *testing.F) {

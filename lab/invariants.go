@@ -306,5 +306,5 @@ func (m *Moment) forward() finding {
 			break
 		}
 	}
-	return yes("%d events", n)
+	return yes("%s", counted(n, "event"))
 }

@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -179,22 +180,20 @@ const (
 // SVG writes the picture as an SVG image. It needs nothing from outside, follows the
 // reader's choice of dark or light, and names each cell for a screen reader.
 func (p Picture) SVG(w io.Writer) error {
-	var body strings.Builder
+	body := drawing{make([]byte, 0, 64<<10)}
 	y, right := margin+lineHeight, utf8.RuneCountInString(p.Title)*charWidth
-	text := func(x, y int, class, s string) {
-		fmt.Fprintf(&body, `<text x="%d" y="%d" class="%s">%s</text>`, x, y, class, html.EscapeString(clean(s)))
-	}
-	text(margin, y-5, "title", p.Title)
+	body.text(margin, y-5, "title", p.Title)
 	y += lineHeight / 2
 	for _, sec := range p.Sections {
 		y += lineHeight / 2
 		if sec.Title != "" {
 			y += lineHeight
-			text(margin, y-5, "section", sec.Title)
+			body.text(margin, y-5, "section", sec.Title)
 			right = max(right, utf8.RuneCountInString(sec.Title)*charWidth)
 		}
 		rows := folded(sec.Rows)
 		widths := Section{Rows: rows}.widths()
+		lasts := lasts(rows)
 		for _, row := range rows {
 			x := margin
 			for i, c := range row {
@@ -203,23 +202,10 @@ func (p Picture) SVG(w io.Writer) error {
 					n = max(n, widths[i])
 				}
 				if i == len(row)-1 && c.Class != Plain && c.Class != Label {
-					n = max(n, last(rows, i))
+					n = max(n, lasts[i])
 				}
 				wide := n*charWidth + 2*cellPad
-				fmt.Fprintf(&body, `<g class="c %s"`, c.Class)
-				if c.Ref != "" {
-					fmt.Fprintf(&body, ` data-ref="%s"`, html.EscapeString(c.Ref))
-				}
-				if c.At != "" {
-					fmt.Fprintf(&body, ` data-at="%s"`, html.EscapeString(c.At))
-				}
-				body.WriteByte('>')
-				if c.About != "" {
-					fmt.Fprintf(&body, `<title>%s</title>`, html.EscapeString(clean(c.About)))
-				}
-				fmt.Fprintf(&body, `<rect x="%d" y="%d" width="%d" height="%d"/>`, x, y, wide, lineHeight-2)
-				text(x+cellPad, y+lineHeight-7, "t", c.Text)
-				body.WriteString("</g>\n")
+				body.cell(c, x, y, wide)
 				x += wide + 2
 			}
 			right = max(right, x)
@@ -229,8 +215,68 @@ func (p Picture) SVG(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">
 <style>%s</style>
 %s</svg>
-`, right+margin, y+margin, html.EscapeString(clean(p.Title)), style, body.String())
+`, right+margin, y+margin, html.EscapeString(clean(p.Title)), style, body.xml)
 	return err
+}
+
+// drawing is the inside of an SVG image. A picture may have thousands of cells, and is drawn
+// for each step, so its text is put together without package fmt.
+type drawing struct{ xml []byte }
+
+func (d *drawing) str(parts ...string) {
+	for _, s := range parts {
+		d.xml = append(d.xml, s...)
+	}
+}
+
+// attr writes an attribute that is a number.
+func (d *drawing) attr(name string, n int) {
+	d.str(name, `="`)
+	d.xml = append(strconv.AppendInt(d.xml, int64(n), 10), '"')
+}
+
+// escaped writes text that anybody may have chosen.
+func (d *drawing) escaped(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '<' || c == '>' || c == '&' || c == '\'' || c == '"' {
+			d.str(html.EscapeString(clean(s)))
+			return
+		}
+	}
+	d.str(s)
+}
+
+func (d *drawing) text(x, y int, class, s string) {
+	d.str(`<text `)
+	d.attr("x", x)
+	d.attr(" y", y)
+	d.str(` class="`, class, `">`)
+	d.escaped(s)
+	d.str(`</text>`)
+}
+
+func (d *drawing) cell(c Cell, x, y, wide int) {
+	d.str(`<g class="c `, string(c.Class), `"`)
+	if c.Ref != "" {
+		d.str(` data-ref="`, html.EscapeString(c.Ref), `"`)
+	}
+	if c.At != "" {
+		d.str(` data-at="`, html.EscapeString(c.At), `"`)
+	}
+	d.str(">")
+	if c.About != "" {
+		d.str("<title>")
+		d.escaped(c.About)
+		d.str("</title>")
+	}
+	d.str("<rect ")
+	d.attr("x", x)
+	d.attr(" y", y)
+	d.attr(" width", wide)
+	d.attr(" height", lineHeight-2)
+	d.str("/>")
+	d.text(x+cellPad, y+lineHeight-7, "t", c.Text)
+	d.str("</g>\n")
 }
 
 // sentenceWidth is how many characters of a sentence a drawing has in a line.
@@ -257,15 +303,15 @@ func folded(rows [][]Cell) [][]Cell {
 	return all
 }
 
-// last is the width of the last column, which is that number, as far as it is coloured.
-func last(rows [][]Cell, column int) int {
-	width := 0
+// lasts are the widths of the columns as far as they are the last ones of rows and coloured.
+func lasts(rows [][]Cell) map[int]int {
+	widths := map[int]int{}
 	for _, row := range rows {
-		if len(row) == column+1 && len(row) > 1 && row[column].Class != Plain && row[column].Class != Label {
-			width = max(width, utf8.RuneCountInString(row[column].Text))
+		if i := len(row) - 1; i > 0 && row[i].Class != Plain && row[i].Class != Label {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].Text))
 		}
 	}
-	return width
+	return widths
 }
 
 // style is that of all drawings.

@@ -158,10 +158,10 @@ func Play(p Place) (*Run, error) {
 		p.Step = len(r.Steps)
 	}
 	l, known := recentLists.get(p)
-	pl := &player{place: p, listed: known, ends: l.ends}
+	pl := &player{place: p, listed: known, ends: l.ends, known: l.marks}
 	sc.play(pl)
 	if !known {
-		l = list{pl.steps[:len(pl.steps):len(pl.steps)], pl.ends}
+		l = list{pl.steps[:len(pl.steps):len(pl.steps)], pl.ends, pl.marks}
 	}
 	steps := l.steps
 	switch {
@@ -200,8 +200,10 @@ type player struct {
 	next   int // the choice that comes next
 	made   int // steps so far
 	steps  []Step
-	listed bool  // the steps are known, and need not be listed again
-	ends   []int // the steps with which an outermost event ends; if listed, those that are still to come
+	listed bool   // the steps are known, and need not be listed again
+	ends   []int  // the steps with which an outermost event ends; if listed, those that are still to come
+	marks  []mark // made on the way
+	known  []mark // those of an earlier run, if listed: the way to the step may begin at one
 	moment Moment
 	err    error
 	ending bool // what happens now is what nobody has chosen: a reader ends its call

@@ -17,7 +17,8 @@ type lists struct {
 // list is what is known of a run.
 type list struct {
 	steps []Step
-	ends  []int // the numbers of the steps with which an event has ended that interrupted nothing
+	ends  []int  // the numbers of the steps with which an event has ended that interrupted nothing
+	marks []mark // from where a later step is reached sooner
 }
 
 // runOf names what the steps of a place depend on.

@@ -31,6 +31,10 @@ type ring struct {
 	left    Writer   // who has just ended, "" if nobody
 	written uint64   // events that were given to Commit
 	watched bool     // each point of the writer is a step
+
+	told   int  // things that the story has told
+	begun  int  // of these, so many came before the mark at which the run began
+	acting bool // what happens was chosen
 }
 
 // Names of the contexts, as steps show them.
@@ -42,25 +46,42 @@ var interrupts = map[Act]ringbuf.Context{SoftIRQ: ringbuf.SoftIRQ, IRQ: ringbuf.
 
 func (p *player) ring(s story) {
 	r := &ring{player: p, now: 1000, at: []int{0}}
-	cfg := s.cfg
-	cfg.CPUs = 1
-	cfg.Clock = func(int) uint64 { r.now += 10; return r.now }
-	b, err := ringbuf.New(cfg)
-	if err != nil {
-		p.err = err
-		return
-	}
-	r.b, r.page = b, make([]byte, b.SubbufSize())
 	p.copy, p.can, p.do = r.moment, r.acts, r.act
 	p.key, p.values = r.key, r.numbers()
+	if m := before(p.known, p.place.Step); m != nil {
+		r.resume(m)
+		r.page = make([]byte, r.b.SubbufSize())
+		r.watch(true)
+	} else if !r.open(s) {
+		return
+	}
+	s.tell(r)
+	r.finishBeside()
+	r.b.Interrupt(0, nil)
+}
+
+// open makes the buffer, and lets the run begin.
+func (r *ring) open(s story) bool {
+	cfg := s.cfg
+	cfg.CPUs, cfg.Clock = 1, r.clock
+	b, err := ringbuf.New(cfg)
+	if err != nil {
+		r.err = err
+		return false
+	}
+	r.b, r.page = b, make([]byte, b.SubbufSize())
 	for range s.fill {
 		r.fill()
 	}
 	r.watch(true)
-	p.begin(s.begin)
-	s.tell(r)
-	r.finishBeside()
-	b.Interrupt(0, nil)
+	r.begin(s.begin)
+	return true
+}
+
+// clock is that of the buffer: it goes on whenever it is read.
+func (r *ring) clock(int) uint64 {
+	r.now += 10
+	return r.now
 }
 
 // watch lets each point of the writer be a step, or lets it write as fast as it can.
@@ -109,6 +130,8 @@ func (r *ring) acts() []Act {
 }
 
 func (r *ring) act(a Act) {
+	defer func(was bool) { r.acting = was }(r.acting)
+	r.acting = true
 	switch a {
 	case Consume:
 		r.consume()
@@ -147,7 +170,7 @@ func (r *ring) write(ctx ringbuf.Context, text string) { r.writeOr(ctx, text, fa
 func (r *ring) discard(ctx ringbuf.Context, text string) { r.writeOr(ctx, text, true) }
 
 func (r *ring) writeOr(ctx ringbuf.Context, text string, discard bool) {
-	if r.err != nil {
+	if r.err != nil || r.tells() {
 		return
 	}
 	if len(r.who) == 0 {
@@ -263,9 +286,16 @@ func (r *ring) fill() {
 }
 
 // pause lets time pass.
-func (r *ring) pause(ns uint64) { r.now += ns }
+func (r *ring) pause(ns uint64) {
+	if !r.tells() {
+		r.now += ns
+	}
+}
 
 func (r *ring) consume() {
+	if r.tells() {
+		return
+	}
 	r.finishBeside()
 	what, k, say := r.takeEvent()
 	r.side.stage, r.left = taken, Writer{}
@@ -273,6 +303,9 @@ func (r *ring) consume() {
 }
 
 func (r *ring) readPage() {
+	if r.tells() {
+		return
+	}
 	r.finishBeside()
 	what, k, say := r.takePage()
 	r.side.stage, r.left = taken, Writer{}
@@ -312,12 +345,12 @@ func (r *ring) takePage() (what string, k Kind, say sentence) {
 			}
 		}
 	}
-	r.got = append(r.got, fmt.Sprintf("a page with %d events", n))
+	r.got = append(r.got, "a page with "+counted(n, "event"))
 	say = sayPartly
 	if r.readerPage() != before {
 		k, say = Swap, saySwapped
 	}
-	return fmt.Sprintf("takes a page with %d events", n), k, say
+	return "takes a page with " + counted(n, "event"), k, say
 }
 
 func (r *ring) readerPage() int { return r.b.Outline(0).Pages[0].ID }

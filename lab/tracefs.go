@@ -48,9 +48,9 @@ type typed struct {
 
 // shownFiles prints what does not change by being looked at.
 const shownFiles = `for f in tracing_on current_tracer set_event; do for v in $(cat $f); do echo "$f: $v"; done; done
-echo "trace: $(grep -vc '^#' trace) events"
-echo "snapshot: $(grep -vc '^#' snapshot) events"
-for i in $(ls instances); do echo "instances/$i/trace: $(grep -vc '^#' instances/$i/trace) events"; done
+holds() { n=$(grep -vc '^#' $1); if [ $n = 1 ]; then echo "$1: 1 event"; else echo "$1: $n events"; fi; }
+holds trace; holds snapshot
+for i in $(ls instances); do holds instances/$i/trace; done
 `
 
 var commands = []typed{

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,11 @@ var server *exec.Cmd
 // lab opens a part of the lab and waits until it is shown.
 func lab(t *testing.T, part string, l look) *window {
 	t.Helper()
+	if browser != nil { // so that the time of a tab does not go by while the programs are built
+		if _, err := served(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w := tab(t, l)
 	address, err := served()
 	if err != nil {
@@ -332,24 +338,127 @@ func TestTimeline(t *testing.T) {
 	w.quiet()
 }
 
-// TestInstances opens a trace.dat with an instance, and chooses the instance.
+// TestInstances opens a trace.dat with two instances: the events of all buffers are there in
+// the order of time, each with its buffer, as report prints them. It keeps one buffer, finds
+// an event of another, and then chooses one alone. One file is of ftracelab, and one of trace-cmd.
 func TestInstances(t *testing.T) {
+	record := map[string][]string{
+		"run": {
+			"run", "mix", "--out", "run.dat", "--instance", "calls", "--instance", "ticks", "--set", "set_event=sched",
+			"--set", "instances/calls/set_event=irq", "--set", "instances/ticks/set_event=timer", "--duration", "100ms",
+		},
+		"trace-cmd": {"exec", "--", "trace-cmd", "record", "-o", "trace-cmd.dat", "-e", "sched", "-B", "calls", "-e", "irq", "-B", "ticks", "-e", "timer", "sleep", "0.3"},
+	}
+	for by, l := range map[string]look{"run": {1280, "light"}, "trace-cmd": {400, "dark"}} {
+		t.Run(by, func(t *testing.T) {
+			w := lab(t, "timeline", l)
+			if _, err := exec.LookPath("trace-cmd"); by == "trace-cmd" && err != nil && os.Getenv("CI") != "true" {
+				t.Skip(err)
+			}
+			if _, err := ftracelab(record[by]...); err != nil {
+				t.Fatal(err)
+			}
+			w.instances(l, by+".dat")
+		})
+	}
+}
+
+func (w *window) instances(l look, file string) {
+	w.t.Helper()
+	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, file)}))
+	w.until(`document.querySelectorAll(".timeline tbody tr").length === 16`)
+	printed, err := ftracelab("report", file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	counts := map[string]int{}
+	var want [][]string // the buffer and the event of each row
+	for line := range strings.Lines(string(printed)) {
+		where, what, ok := strings.Cut(line, "]")
+		if !ok {
+			continue
+		}
+		buffer := ""
+		if where[0] != ' ' {
+			buffer, _, _ = strings.Cut(where, ":")
+		}
+		counts[buffer]++
+		want = append(want, []string{buffer, strings.TrimSuffix(strings.Fields(what)[1], ":"), strings.Join(strings.Fields(what)[2:], " ")})
+	}
+	summary := w.text(".timeline p")
+	for name, n := range map[string]int{"the top buffer": counts[""], "calls": counts["calls"], "ticks": counts["ticks"]} {
+		if want := name + " " + commas(n); !strings.Contains(summary, "in 3 buffers: ") || !strings.Contains(summary, want) {
+			w.t.Errorf("the page says %q, want %q", summary, want)
+		}
+	}
+	buffers := `[...document.querySelectorAll(".timeline tbody tr")].map(r => r.cells[2].textContent)`
+	rows := func() [][]string {
+		w.t.Helper()
+		return eval[[][]string](w, `[...document.querySelectorAll(".timeline tbody tr")].map(r => [2, 4, 5].map(i => r.cells[i].textContent.trim().replace(/\s+/g, " ")))`)
+	}
+	seen := map[string]bool{}
+	for at := 0; at+16 < len(want); at += len(want) / 5 {
+		eval[any](w, fmt.Sprintf(`(() => { const s = document.querySelector(".timeline input[type=range]"); s.value = %d; s.dispatchEvent(new Event("input")); return true; })()`, at))
+		w.until(fmt.Sprintf(`document.querySelector(".timeline").dataset.first === "%d"`, at))
+		for i, row := range rows() {
+			if seen[row[0]] = true; !slices.Equal(row, want[at+i]) {
+				w.t.Errorf("row %d: %q, and report prints %q", at+i, row, want[at+i])
+			}
+		}
+	}
+	if len(seen) != 3 {
+		w.t.Errorf("the rows are of the buffers %v", seen)
+	}
+	click := func(text string) {
+		w.t.Helper()
+		eval[any](w, fmt.Sprintf(`[...document.querySelectorAll(".timeline button")].find(b => b.textContent === %q).click(); true`, text))
+	}
+	eval[any](w, `document.querySelector(".timeline details").open = true; [...document.querySelector("#tl-buffers").options].forEach(o => o.selected = o.textContent.startsWith("ticks ")); true`)
+	click("Keep only what is chosen")
+	w.until(fmt.Sprintf(`document.querySelector(".timeline [role=status]").textContent.startsWith("%s of ")`, commas(counts["ticks"])))
+	w.until(buffers + `.every(b => b === "ticks")`)
+	click("Keep all")
+	w.until(`new Set(` + buffers + `).size > 1`)
+	eval[any](w, `document.querySelector("#tl-text").value = "irq_handler_entry"; [...document.querySelectorAll(".timeline button")].find(b => b.textContent === "Next").click(); true`)
+	w.until(`document.querySelector(".timeline tr[aria-current]")?.cells[2].textContent === "calls"`)
+	if got := eval[int64](w, "document.scrollingElement.scrollWidth"); got > l.width {
+		w.t.Errorf("the page is %d wide", got)
+	}
+	w.axe()
+	w.picture("timeline-together", l)
+
+	if got := w.text("label[for=buffer]") + eval[string](w, `[...document.querySelector("#buffer").options].map(o => o.textContent).join(", ")`); got != "The events ofall buffers together, the top buffer, calls, ticks" && got != "The events ofall buffers together, the top buffer, ticks, calls" {
+		w.t.Errorf("the choice of a buffer is %q", got)
+	}
+	eval[any](w, `(() => { const s = document.querySelector("#buffer"); s.value = [...s.options].find(o => o.textContent === "calls").value; s.dispatchEvent(new Event("change")); return true; })()`)
+	w.until(`/^(soft)?irq_/.test(document.querySelector(".timeline tbody tr")?.cells[3].textContent)`)
+	eval[any](w, `document.querySelector("#buffer").scrollIntoView(); true`)
+	if got := eval[string](w, `document.querySelector("#buffer").selectedOptions[0].textContent`); got != "calls" {
+		w.t.Errorf("%q is chosen", got)
+	}
+	if got := eval[int](w, `document.querySelectorAll(".timeline th").length`); got != 5 {
+		w.t.Errorf("a buffer alone has %d columns", got)
+	}
+	w.picture("timeline-instance", l)
+	w.quiet()
+}
+
+// TestOtherClock opens a file with an instance that has another clock: a sentence says why
+// its events are not among the others.
+func TestOtherClock(t *testing.T) {
 	w := lab(t, "timeline", look{1280, "light"})
-	if _, err := ftracelab("run", "mix", "--out", "inst.dat", "--instance", "calls", "--set", "set_event=sched", "--set", "instances/calls/set_event=irq", "--duration", "100ms"); err != nil {
+	if _, err := ftracelab("run", "mix", "--out", "clocks.dat", "--instance", "other", "--set", "set_event=sched",
+		"--set", "instances/other/set_event=irq", "--set", "instances/other/trace_clock=global", "--duration", "50ms"); err != nil {
 		t.Fatal(err)
 	}
-	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, "inst.dat")}))
-	first := `document.querySelector(".timeline tbody tr")?.cells[3].textContent`
-	w.until(first + `?.startsWith("sched_")`)
-	if got := w.text("label[for=buffer]") + w.text("#buffer"); !strings.Contains(got, "The events of") || !strings.Contains(got, "calls") {
-		t.Errorf("the choice of a buffer is %q", got)
+	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, "clocks.dat")}))
+	w.until(`document.querySelectorAll(".timeline tbody tr").length === 16`)
+	if got := w.text(".timeline p"); !strings.Contains(got, `the instance "other" has the clock "global", and the top buffer has "local": their times cannot be compared`) {
+		t.Errorf("the page says %q", got)
 	}
-	eval[any](w, `(() => { const s = document.querySelector("#buffer"); s.value = "1"; s.dispatchEvent(new Event("change")); return true; })()`)
-	w.until(first + `?.startsWith("irq_") || ` + first + `?.startsWith("softirq_")`)
-	if got := eval[string](w, `document.querySelector("#buffer").selectedOptions[0].textContent`); got != "calls" {
-		t.Errorf("%q is chosen", got)
+	if got := eval[int](w, `document.querySelectorAll(".timeline th").length`); got != 5 {
+		t.Errorf("one buffer has %d columns", got)
 	}
-	w.picture("timeline-instance", look{1280, "light"})
 	w.quiet()
 }
 
@@ -371,20 +480,41 @@ func TestTimes(t *testing.T) {
 		eval[float64](w, `performance.getEntriesByName("first-contentful-paint")[0].startTime`), eval[float64](w, `performance.getEntriesByName("step")[0].startTime`))
 	w = lab(t, "step/storm?step=last", look{1280, "light"})
 	total := eval[int](w, `Number(document.querySelector("#step").max)`)
-	from := eval[float64](w, `performance.now()`)
-	w.press(kb.ArrowLeft)
-	w.until(fmt.Sprintf(`document.querySelector("#step").value === "%d"`, total-1))
-	t.Logf("a step back from step %d took %.0f ms", total, eval[float64](w, `performance.getEntriesByName("step").at(-1).startTime`)-from)
+	var back []float64
+	for i := range 20 {
+		from := eval[float64](w, `performance.now()`)
+		eval[any](w, `dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" })); true`)
+		w.until(fmt.Sprintf(`document.querySelector("#step").value === "%d"`, total-1-i))
+		back = append(back, eval[float64](w, `performance.getEntriesByName("step").at(-1).startTime`)-from)
+	}
+	slices.Sort(back)
+	t.Logf("a step back from step %d took %.0f ms, half of them %.0f, at most %.0f", total, back[0], back[len(back)/2], back[len(back)-1])
 	if _, err := ftracelab("run", "busy", "--out", "million.dat", "--set", "set_event=sched irq timer syscalls kmem", "--set", "buffer_size_kb=100000", "--duration", "24s"); err != nil {
 		t.Fatal(err)
 	}
 	w = lab(t, "timeline", look{1280, "light"})
+	// The longest that anything else had to wait while the file was read.
+	eval[any](w, `window.longest = 0; let last = performance.now(); window.tick = setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now; }, 5); true`)
 	w.do(chromedp.SetUploadFiles("#trace", []string{filepath.Join(folder, "million.dat")}))
-	w.until(`document.querySelectorAll(".timeline tbody tr").length === 16`)
-	for range 20 {
-		eval[any](w, `document.querySelector(".timeline .bar button").click(); true`)
+	w.until(`performance.getEntriesByName("timeline-all").length > 0`)
+	t.Logf("%s %s", w.text("main p[role=status]"), w.text(".timeline p"))
+	t.Logf("the page stood still for %.0f ms at most", eval[float64](w, `longest`))
+	durations := `performance.getEntriesByName("plots").map(m => m.duration).sort((a, b) => a - b)`
+	drawn := func(what, button string) {
+		t.Helper()
+		eval[any](w, `performance.clearMeasures("plots"); true`)
+		for range 20 {
+			was := eval[int](w, durations+".length")
+			eval[any](w, fmt.Sprintf(`[...document.querySelectorAll(".timeline button")].find(b => b.textContent === %q).click(); true`, button))
+			w.until(fmt.Sprintf(durations+".length > %d", was))
+		}
+		times := eval[[]float64](w, durations)
+		t.Logf("the plots, %s: %.1f ms, half of them %.1f, at most %.1f", what, times[0], times[len(times)/2], times[len(times)-1])
 	}
-	t.Logf("%s %s the plots took %.1f ms at most", w.text("main p[role=status]"), w.text(".timeline p"), eval[float64](w, `Math.max(...performance.getEntriesByName("plots").map(m => m.duration))`))
+	drawn("all of it", "All")
+	drawn("zooming in", "+")
+	rows := eval[[]float64](w, `(async () => { const times = []; const s = document.querySelector(".timeline input[type=range]"); for (let i = 1; i <= 20; i++) { const from = performance.now(); const first = document.querySelector(".timeline tbody tr"); s.value = i * 40000; s.dispatchEvent(new Event("input")); while (document.querySelector(".timeline tbody tr") === first) await new Promise(r => setTimeout(r, 0)); times.push(performance.now() - from); } return times.sort((a, b) => a - b); })()`)
+	t.Logf("another place of the list: %.1f ms, half of them %.1f, at most %.1f", rows[0], rows[len(rows)/2], rows[len(rows)-1])
 }
 
 // parts are parts of the lab and what says that each is shown.

@@ -20,6 +20,13 @@ type bug struct {
 
 // TestPlanted builds each test with its bug in an overlay of the source, and runs it.
 func TestPlanted(t *testing.T) {
+	for _, b := range slices.Concat(fgraphBugs, unwindBugs, userWalkBugs) {
+		t.Run(b.what, func(t *testing.T) { b.plant(t, "") })
+	}
+}
+
+// plant runs the test of a bug, which has to fail and to say something of it.
+func (b bug) plant(t *testing.T, says string) {
 	if testing.Short() {
 		t.Skip("builds tests with bugs in them")
 	}
@@ -27,34 +34,30 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range slices.Concat(fgraphBugs, unwindBugs, userWalkBugs) {
-		t.Run(b.what, func(t *testing.T) {
-			file := filepath.Join(root, b.file)
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := strings.Count(string(text), b.from); n != 1 {
-				t.Fatalf("%s has %d places that read\n%s", b.file, n, b.from)
-			}
-			dir := t.TempDir()
-			changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-			list, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(changed, []byte(strings.Replace(string(text), b.from, b.to, 1)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(overlay, list, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout", "2m", "-overlay", overlay, "-run", "^"+b.test+"$", "./"+b.pkg, "-rapid.shrinktime=0s")
-			cmd.Dir = root
-			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: "+b.test) {
-				t.Errorf("%s does not find it:\n%.1500s", b.test, out)
-			}
-		})
+	file := filepath.Join(root, b.file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), b.from); n != 1 {
+		t.Fatalf("%s has %d places that read\n%s", b.file, n, b.from)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), b.from, b.to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout", "2m", "-overlay", overlay, "-run", "^"+b.test+"$", "./"+b.pkg, "-rapid.shrinktime=0s")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "--- FAIL: "+b.test) || !strings.Contains(string(out), says) {
+		t.Errorf("%s does not find it:\n%.1500s", b.test, out)
 	}
 }

@@ -31,26 +31,37 @@ type Periods struct {
 // that ran on that CPU is only known to have run up to the event before, and a wait is
 // left out if events of any CPU were lost meanwhile, as the task may have run there. The
 // idle task never waits.
+//
+// Of several buffers, the one that has most switches is asked when the task ran, and the
+// one that has most wake-ups when it was woken: what is in two buffers would count twice.
 func (t *Timeline) Periods(pid int32) Periods {
 	p := Periods{Ran: []Period{}, Woken: []Period{}, Preempted: []Period{}}
 	on := map[uint16]uint64{}   // CPU → since when the task runs there
-	seen := map[uint16]uint64{} // CPU → when its last event was
+	seen := map[uint16]uint64{} // CPU → when the last event was in the buffer of the switches
 	var woken, preempted uint64
 	isWoken, isPreempted := false, false
 	fields := newFields(t.types)
-	for i := range t.times {
-		cpu, at := t.cpus[i], t.times[i]
+	asked := t.scheduling(fields)
+	for i := range t.n {
+		e := t.event(i)
+		if int(e.buffer) != asked.switches && int(e.buffer) != asked.wakes {
+			continue
+		}
+		cpu, at := e.cpu, e.time
 		if _, lost := t.gaps[i]; lost {
-			if from, ok := on[cpu]; ok {
+			if from, ok := on[cpu]; ok && int(e.buffer) == asked.switches {
 				p.Ran = append(p.Ran, Period{from, max(from, seen[cpu]), int(cpu), true})
 				delete(on, cpu)
 			}
 			isWoken, isPreempted = false, false
 		}
-		seen[cpu] = at
-		f := fields[t.kinds[i]]
-		data := t.data[t.starts[i]:t.starts[i+1]]
+		if int(e.buffer) == asked.switches {
+			seen[cpu] = at
+		}
+		f := fields[e.kind]
+		data := t.bytes(e)
 		switch {
+		case f.woken != nil && int(e.buffer) != asked.wakes, f.next != nil && int(e.buffer) != asked.switches:
 		case f.woken != nil && int32(f.woken.Int(data)) == pid:
 			// sched_waking comes first, on the CPU that wakes, sched_wakeup on the other.
 			if !isWoken && !isPreempted && len(on) == 0 && pid != 0 {
@@ -77,24 +88,61 @@ func (t *Timeline) Periods(pid int32) Periods {
 		}
 	}
 	for _, cpu := range slices.Sorted(maps.Keys(on)) {
-		p.Ran = append(p.Ran, Period{on[cpu], t.times[len(t.times)-1], int(cpu), true})
+		p.Ran = append(p.Ran, Period{on[cpu], t.event(t.n - 1).time, int(cpu), true})
 	}
-	doubtful := t.losses()
+	doubtful := t.losses(asked)
 	p.Woken = slices.DeleteFunc(p.Woken, doubtful)
 	p.Preempted = slices.DeleteFunc(p.Preempted, doubtful)
 	return p
 }
 
-// losses gives a function that reports whether events of any CPU were lost during a period.
-func (t *Timeline) losses() func(Period) bool {
+// scheduling are the buffers that are asked what tasks do; -1: there is none.
+type scheduling struct{ switches, wakes int }
+
+// scheduling finds the buffers with most switches and with most wake-ups.
+func (t *Timeline) scheduling(fields []fields) scheduling {
+	s := scheduling{-1, -1}
+	if len(t.sources) == 1 {
+		only := t.sources[0].buffer
+		return scheduling{only, only}
+	}
+	switches, wakes := make([]int, len(t.tally.buffers)), make([]int, len(t.tally.buffers))
+	for i := range t.n {
+		e := t.event(i)
+		if fields[e.kind].next != nil {
+			switches[e.buffer]++
+		} else if fields[e.kind].woken != nil {
+			wakes[e.buffer]++
+		}
+	}
+	for i := range switches {
+		if switches[i] > 0 && (s.switches < 0 || switches[i] > switches[s.switches]) {
+			s.switches = i
+		}
+		if wakes[i] > 0 && (s.wakes < 0 || wakes[i] > wakes[s.wakes]) {
+			s.wakes = i
+		}
+	}
+	return s
+}
+
+// losses gives a function that reports whether events of any CPU were lost during a period,
+// in a buffer that is asked.
+func (t *Timeline) losses(asked scheduling) func(Period) bool {
 	type loss struct{ from, to uint64 }
 	var all []loss
-	seen := map[uint16]uint64{} // CPU → when its last event was
-	for i, at := range t.times {
-		if _, lost := t.gaps[i]; lost {
-			all = append(all, loss{seen[t.cpus[i]], at})
+	type ring struct{ buffer, cpu uint16 }
+	seen := map[ring]uint64{} // when its last event was
+	for i := range t.n {
+		e := t.event(i)
+		if int(e.buffer) != asked.switches && int(e.buffer) != asked.wakes {
+			continue
 		}
-		seen[t.cpus[i]] = at
+		of := ring{e.buffer, e.cpu}
+		if _, lost := t.gaps[i]; lost {
+			all = append(all, loss{seen[of], e.time})
+		}
+		seen[of] = e.time
 	}
 	slices.SortFunc(all, func(a, b loss) int { return cmp.Compare(a.from, b.from) })
 	for i := range all[:max(len(all)-1, 0)] { // so that to is that of the last one to end, up to here

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"ftracelab/capture"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/output/tracecmd"
-	"ftracelab/tracer/record"
 	"ftracelab/tracer/tracedat"
 )
 
@@ -21,30 +19,39 @@ import (
 // out, and a note says so.
 const MaxEvents = 4_000_000
 
-// Timeline is a file that was read. Its methods may be called by one goroutine at a time.
+// All is the buffer of Begin that stands for all of them together.
+const All = -1
+
+// Timeline is a file that was read, or of which a part was read. Its methods may be called
+// by one goroutine at a time.
 type Timeline struct {
-	times  []uint64
-	cpus   []uint16
-	pids   []int32
-	kinds  []uint16 // index into types
-	starts []uint32 // where the record begins in data; one more than there are events
-	data   []byte
-	gaps   map[int]int64 // before which events others were lost on their CPU, and how many; -1: not known
+	store
+	gaps  map[int]int64 // before which events others were lost on their CPU, and how many; -1: not known
+	tally tally
 
 	types   []*event.Type
+	known   map[*event.Type]uint16 // index into types
+	named   map[string]uint16      // the same by name: each buffer has types of its own
 	file    *tracedat.File
-	buffer  int // whose events these are
+	path    string
+	memory  *budget.Budget
+	buffer  int       // whose events these are, or All
+	sources []*source // the buffers
+	begun   bool      // the first event of each source was read
+	done    bool      // there are no more events
+	failed  error     // the first damage
 	printer *tracecmd.Printer
 	notes   []string
 }
 
-// Info is what there is to choose from.
+// Info is what there is to choose from, as far as the file was read.
 type Info struct {
-	Events int `json:"events"`
-	// Buffers are those of the file, in its order; Buffer is the one whose events these are.
+	Events int  `json:"events"`
+	Done   bool `json:"done"` // these are all
+	// Buffers are those of the file, in its order; Buffer is the one whose events these are, or All.
 	Buffers []Buffer `json:"buffers"`
 	Buffer  int      `json:"buffer"`
-	// Clock is the trace_clock of the buffer; "" if the file does not say it.
+	// Clock is the trace_clock of the buffers that are shown; "" if the file does not say it.
 	Clock string `json:"clock"`
 	// Begin is the time of the first event with what the file adds to all times, which
 	// trace-cmd report prints: as text, since the numbers of a page are not exact enough.
@@ -65,6 +72,9 @@ type Buffer struct {
 	Name string `json:"name"` // of the instance; "" is the top buffer
 	// Empty means that the file has no pages of it.
 	Empty bool `json:"empty"`
+	// Shown means that its events are among these.
+	Shown  bool `json:"shown"`
+	Events int  `json:"events"` // so many of them
 }
 
 // A Task is one that events belong to.
@@ -80,35 +90,61 @@ type EventKind struct {
 	Events int    `json:"events"`
 }
 
-// Open reads the trace.dat at path: the first of its buffers that has events. Its memory is
+// Open reads the trace.dat at path: all of its buffers together. Its memory is
 // taken from the budget; nil is one of the default size.
 //
 // An error means that nothing can be shown. Damage behind events that can be read is a note.
-func Open(path string, memory *budget.Budget) (*Timeline, error) { return load(path, -1, memory) }
+func Open(path string, memory *budget.Budget) (*Timeline, error) { return whole(path, All, memory) }
 
 // OpenBuffer is Open for one buffer, which is named by its index in Info.Buffers.
 func OpenBuffer(path string, buffer int, memory *budget.Budget) (*Timeline, error) {
 	if buffer < 0 {
 		return nil, fmt.Errorf("%s: there is no buffer %d", path, buffer)
 	}
-	return load(path, buffer, memory)
+	return whole(path, buffer, memory)
 }
 
-// load reads a buffer; -1 is the first one that has events.
-func load(path string, buffer int, memory *budget.Budget) (*Timeline, error) {
+func whole(path string, buffer int, memory *budget.Budget) (*Timeline, error) {
+	t, err := Begin(path, buffer, memory)
+	for done := false; err == nil && !done; {
+		if done, err = t.More(MaxEvents); err != nil {
+			err = errors.Join(err, t.Close())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Begin is Open, or with a buffer other than All OpenBuffer, without reading any event:
+// [Timeline.More] does that.
+func Begin(path string, buffer int, memory *budget.Budget) (_ *Timeline, err error) {
 	memory = budget.OrDefault(memory)
 	file, err := tracedat.Open(path, memory)
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{file: file, gaps: map[int]int64{}}
-	if buffer < 0 {
-		err = t.readFirst(path, memory)
-	} else {
-		err = t.readOnly(path, buffer, memory)
+	t := &Timeline{
+		file: file, path: path, memory: memory, buffer: buffer, gaps: map[int]int64{}, tally: newTally(len(file.Buffers)),
+		known: map[*event.Type]uint16{}, named: map[string]uint16{},
 	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
+	buffers, notes := []int{buffer}, []string(nil)
+	switch {
+	case buffer == All:
+		buffers, notes = together(file)
+	case buffer < 0 || buffer >= len(file.Buffers):
+		return nil, errors.Join(fmt.Errorf("%s: there is no buffer %d", path, buffer), file.Close())
+	}
+	t.notes = notes
+	cache := new(capture.Cache)
+	for _, i := range buffers {
+		in, err := capture.OpenFS(file.Folder(&file.Buffers[i]), ".", capture.Options{Shown: path, StackIDs: true, Memory: memory, Cache: cache})
+		if err != nil {
+			t.fault(i, err)
+			continue
+		}
+		t.sources = append(t.sources, &source{buffer: i, in: in, lost: map[int]int64{}})
 	}
 	t.printer = tracecmd.New(tracecmd.Config{
 		Kallsyms: file.Kallsyms, Printk: file.Printk, Cmdlines: file.Cmdlines,
@@ -118,124 +154,135 @@ func load(path string, buffer int, memory *budget.Budget) (*Timeline, error) {
 }
 
 // Close closes the file.
-func (t *Timeline) Close() error { return t.file.Close() }
-
-// readFirst reads the first buffer that has events.
-func (t *Timeline) readFirst(path string, memory *budget.Budget) error {
-	for i := range t.file.Buffers {
-		if len(t.file.Buffers[i].CPUs) == 0 {
-			continue
-		}
-		if err := t.read(path, i, memory); err != nil {
-			return err
-		}
-		if len(t.times) > 0 {
-			return nil
+func (t *Timeline) Close() error {
+	var errs []error
+	for _, s := range t.sources {
+		if !s.done {
+			errs = append(errs, s.in.Close())
 		}
 	}
-	return fmt.Errorf("%s: there is no event in it", path)
+	return errors.Join(append(errs, t.file.Close())...)
 }
 
-// readOnly reads a buffer that somebody has chosen.
-func (t *Timeline) readOnly(path string, buffer int, memory *budget.Budget) error {
-	if buffer >= len(t.file.Buffers) {
-		return fmt.Errorf("%s: there is no buffer %d", path, buffer)
+// fault makes an error of a buffer a note.
+func (t *Timeline) fault(buffer int, err error) {
+	note := err.Error()
+	if t.buffer == All && len(t.file.Buffers) > 1 {
+		note = called(&t.file.Buffers[buffer]) + ": " + note
 	}
-	if err := t.read(path, buffer, memory); err != nil {
-		return err
+	t.notes = append(t.notes, note)
+	if t.failed == nil {
+		t.failed = err
 	}
-	if len(t.times) == 0 {
-		return fmt.Errorf("%s: there is no event in the buffer %s", path, strconv.Quote(t.file.Buffers[buffer].Name))
-	}
-	return nil
 }
 
-// read reads a buffer. An error behind events becomes a note.
-func (t *Timeline) read(path string, buffer int, memory *budget.Budget) error {
-	t.buffer = buffer
-	c, err := capture.OpenFS(t.file.Folder(&t.file.Buffers[buffer]), ".", capture.Options{Shown: path, StackIDs: true, Memory: memory})
-	if err != nil {
-		return err
+// More reads up to n events more, those of all buffers in the order of time. It reports
+// whether there are no others. An error means that there is no event at all.
+func (t *Timeline) More(n int) (done bool, err error) {
+	if !t.begun {
+		t.begun = true
+		for _, s := range t.sources {
+			t.advance(s)
+		}
 	}
-	err = errors.Join(t.records(c, memory), c.Close())
-	if err != nil && len(t.times) == 0 {
-		return err
+	for ; n > 0 && !t.done; n-- {
+		s := t.earliest()
+		if s == nil {
+			t.done = true
+			break
+		}
+		t.take(s)
 	}
-	if err != nil {
-		t.notes = append(t.notes, err.Error())
+	if !t.done && t.earliest() == nil {
+		t.done = true
 	}
-	return nil
+	switch {
+	case t.n > 0 || !t.done:
+		return t.done, nil
+	case t.failed != nil:
+		return true, t.failed
+	case t.buffer != All:
+		return true, fmt.Errorf("%s: there is no event in the buffer %s", t.path, strconv.Quote(t.file.Buffers[t.buffer].Name))
+	}
+	return true, fmt.Errorf("%s: there is no event in it", t.path)
 }
 
-// The memory that an event takes besides its record, with what a growing slice holds more.
-const eventCost = 2 * (8 + 2 + 4 + 2 + 4)
+func (t *Timeline) advance(s *source) {
+	if err := s.advance(); err != nil {
+		t.fault(s.buffer, err)
+	}
+}
 
-// records takes the records of a capture, which come in the order of time.
-func (t *Timeline) records(c *capture.Capture, memory *budget.Budget) error {
-	types := map[*event.Type]uint16{}
-	lost := map[int]int64{} // by CPU: events that were lost since its last one
-	var r record.Record
-	for {
-		switch err := c.Next(&r); {
-		case errors.Is(err, io.EOF):
-			t.starts = append(t.starts, uint32(len(t.data)))
-			return nil
-		case err != nil:
-			t.starts = append(t.starts, uint32(len(t.data)))
-			return err
+// earliest is the buffer with the earliest event; of two at the same time, the first one.
+func (t *Timeline) earliest() *source {
+	var first *source
+	for _, s := range t.sources {
+		if !s.done && (first == nil || s.next.Time < first.next.Time) {
+			first = s
 		}
-		if r.Kind == record.Lost {
-			const most = 1 << 60 // what a damaged file claims beyond that is no count
-			if n := r.Count; n == 0 || n > most || lost[r.CPU] < 0 || lost[r.CPU] > most {
-				lost[r.CPU] = -1
-			} else {
-				lost[r.CPU] += int64(n)
-			}
-			continue
+	}
+	return first
+}
+
+// take keeps the event of a buffer, and goes to its next one. Where there is no room for
+// more events, a note says so, and these are all.
+func (t *Timeline) take(s *source) {
+	r := &s.next
+	if t.n == MaxEvents || len(t.chunks) == 1<<(32-chunkShift) {
+		t.notes = append(t.notes, fmt.Sprintf("only the first %d events are shown", t.n))
+		t.done = true
+		return
+	}
+	if err := t.add(stored{time: r.Time, pid: r.Common.PID, cpu: uint16(r.CPU), kind: t.kind(r.Type), buffer: uint16(s.buffer)}, r.Data, t.memory); err != nil {
+		t.fault(s.buffer, err)
+		t.done = true
+		return
+	}
+	t.tally.count(t.event(t.n - 1))
+	if len(s.lost) > 0 {
+		if lost, ok := s.lost[r.CPU]; ok {
+			t.gaps[t.n-1] = lost
+			delete(s.lost, r.CPU)
 		}
-		if r.Type == nil {
-			continue
-		}
-		if len(t.times) == MaxEvents || len(t.data)+len(r.Data) > 1<<31 {
-			t.notes = append(t.notes, fmt.Sprintf("only the first %d events are shown", len(t.times)))
-			t.starts = append(t.starts, uint32(len(t.data)))
-			return nil
-		}
-		if err := memory.Take(eventCost+2*int64(len(r.Data)), "the events of the time line"); err != nil {
-			t.starts = append(t.starts, uint32(len(t.data)))
-			return err
-		}
-		kind, ok := types[r.Type]
-		if !ok {
+	}
+	t.advance(s)
+}
+
+// kind is the number of a type.
+func (t *Timeline) kind(e *event.Type) uint16 {
+	kind, ok := t.known[e]
+	if !ok {
+		name := e.String()
+		if kind, ok = t.named[name]; !ok {
 			kind = uint16(len(t.types))
-			types[r.Type], t.types = kind, append(t.types, r.Type)
+			t.named[name], t.types, t.tally.kinds = kind, append(t.types, e), append(t.tally.kinds, 0)
 		}
-		if n := lost[r.CPU]; n != 0 {
-			t.gaps[len(t.times)] = n
-			lost[r.CPU] = 0
-		}
-		t.times, t.cpus, t.kinds = append(t.times, r.Time), append(t.cpus, uint16(r.CPU)), append(t.kinds, kind)
-		t.pids = append(t.pids, event.ParseCommon(r.Data).PID)
-		t.starts, t.data = append(t.starts, uint32(len(t.data))), append(t.data, r.Data...)
+		t.known[e] = kind
 	}
+	return kind
 }
 
 // entry is an event as the printer takes it.
 func (t *Timeline) entry(i int) tracecmd.Entry {
-	return tracecmd.Entry{CPU: int(t.cpus[i]), Time: t.times[i], Type: t.types[t.kinds[i]], Data: t.data[t.starts[i]:t.starts[i+1]]}
+	e := t.event(i)
+	return tracecmd.Entry{CPU: int(e.cpu), Time: e.time, Type: t.types[e.kind], Data: t.bytes(e)}
 }
 
-// Info counts what there is.
+// Info counts what there is; some event must have been read.
 func (t *Timeline) Info() Info {
+	first := t.event(0).time
 	in := Info{
-		Events: len(t.times), Counter: t.file.CounterClock(), First: t.times[0], Last: t.times[len(t.times)-1], Notes: t.notes,
-		Buffer: t.buffer, Begin: strconv.FormatUint(t.times[0]+uint64(t.file.TimeOffset()), 10),
+		Events: t.n, Done: t.done, Counter: t.file.CounterClock(), First: first, Last: t.event(t.n - 1).time, Notes: t.notes,
+		Buffer: t.buffer, Begin: strconv.FormatUint(first+uint64(t.file.TimeOffset()), 10), Tasks: t.tally.pids(),
 	}
 	for i := range t.file.Buffers {
 		b := &t.file.Buffers[i]
-		in.Buffers = append(in.Buffers, Buffer{b.Name, len(b.CPUs) == 0})
+		in.Buffers = append(in.Buffers, Buffer{Name: b.Name, Empty: len(b.CPUs) == 0, Events: t.tally.buffers[i]})
 	}
-	in.Clock = t.file.Buffers[t.buffer].Clock
+	for _, s := range t.sources {
+		in.Buffers[s.buffer].Shown = true
+		in.Clock = cmp.Or(in.Clock, t.file.Buffers[s.buffer].Clock)
+	}
 	if in.Notes == nil {
 		in.Notes = []string{}
 	}
@@ -244,22 +291,14 @@ func (t *Timeline) Info() Info {
 	if n := len(t.gaps); n > 0 {
 		in.Notes = append(in.Notes[:len(in.Notes):len(in.Notes)], fmt.Sprintf("events were lost in %d places", n))
 	}
-	for _, e := range t.types {
-		in.Kinds = append(in.Kinds, EventKind{Name: e.String()})
+	for i, e := range t.types {
+		in.Kinds = append(in.Kinds, EventKind{e.String(), t.tally.kinds[i]})
 	}
-	cpus, tasks := map[uint16]bool{}, map[int32]int{}
-	for i := range t.times {
-		cpus[t.cpus[i]] = true
-		tasks[t.pids[i]]++
-		in.Kinds[t.kinds[i]].Events++
-	}
-	for cpu := range cpus {
+	for _, cpu := range slices.Sorted(maps.Keys(t.tally.cpus)) {
 		in.CPUs = append(in.CPUs, int(cpu))
 	}
-	slices.Sort(in.CPUs)
-	for pid, n := range tasks {
-		in.Tasks = append(in.Tasks, Task{pid, t.printer.Comm(pid), n})
+	for i := range in.Tasks {
+		in.Tasks[i].Comm = t.printer.Comm(in.Tasks[i].PID)
 	}
-	slices.SortFunc(in.Tasks, func(a, b Task) int { return cmp.Or(b.Events-a.Events, int(a.PID)-int(b.PID)) })
 	return in
 }

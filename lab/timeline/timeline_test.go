@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -156,7 +157,7 @@ func TestLostEvents(t *testing.T) {
 	line := open(t, recorded(t, "--set", "set_event=sched", "--duration", "300ms"))
 	pid := line.Info().Tasks[0].PID
 	whole := line.Periods(pid)
-	for i := range line.times {
+	for i := range line.n {
 		line.gaps[i] = -1
 	}
 	for _, b := range line.Periods(pid).Ran {
@@ -187,11 +188,11 @@ func TestFindAndFilter(t *testing.T) {
 	for _, text := range []string{"SOFTIRQ", "swapper/1", "nowhere", "prev_prio"} {
 		var want []uint32
 		for i, r := range rows {
-			if strings.Contains(strings.ToLower(fmt.Sprintf("%s-%d %s %s", r.Task, r.PID, line.types[line.kinds[i]], r.Info)), strings.ToLower(text)) {
+			if strings.Contains(strings.ToLower(fmt.Sprintf("%s-%d %s %s", r.Task, r.PID, line.types[line.event(i).kind], r.Info)), strings.ToLower(text)) {
 				want = append(want, uint32(i))
 			}
 		}
-		got, err := line.Filter(Filter{Text: text})
+		got, err := line.Filter(Filter{Text: text}, 0, n)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %d events, want %d, %v", text, len(got), len(want), err)
 		}
@@ -204,8 +205,8 @@ func TestFindAndFilter(t *testing.T) {
 			t.Errorf("%q is found backwards at %d, %v", text, last, err)
 		}
 	}
-	cpu := int(line.cpus[0])
-	kept, err := line.Filter(Filter{CPUs: []int{cpu}, PIDs: []int32{0}})
+	cpu := int(line.event(0).cpu)
+	kept, err := line.Filter(Filter{CPUs: []int{cpu}, PIDs: []int32{0}}, 0, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestFindAndFilter(t *testing.T) {
 	if at, err := line.Find("", 0, false, Filter{CPUs: []int{cpu}, PIDs: []int32{0}}); err != nil || at != int(kept[0]) {
 		t.Errorf("the first that is kept is found at %d, %v", at, err)
 	}
-	if got := len(line.Columns()); got != 16*n {
+	if got := len(line.Columns(0)); got != 18*n {
 		t.Errorf("%d bytes of columns for %d events", got, n)
 	}
 }
@@ -254,6 +255,113 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestTogether reads a file with two instances: all events are there in the order of time,
+// each with its buffer, and those of a buffer are those that it has alone. Read in pieces,
+// it is the same.
+func TestTogether(t *testing.T) {
+	name := recorded(t, "--instance", "irqs", "--instance", "calls", "--set", "set_event=sched", "--set", "instances/irqs/set_event=irq",
+		"--set", "instances/calls/set_event=syscalls", "--duration", "100ms")
+	line := open(t, name)
+	in := line.Info()
+	if in.Buffer != All || len(in.Buffers) != 3 || !in.Done || len(in.Notes) > 0 {
+		t.Fatalf("%+v", in)
+	}
+	rows := every(t, line)
+	if !slices.IsSortedFunc(rows, func(a, b Row) int { return cmp.Compare(a.Time, b.Time) }) {
+		t.Error("the events are not in the order of time")
+	}
+	sum := 0
+	for i, b := range in.Buffers {
+		alone, err := OpenBuffer(name, i, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var of []Row
+		for _, r := range rows {
+			if r.Buffer == b.Name {
+				r.Index = len(of)
+				of = append(of, r)
+			}
+		}
+		if want := every(t, alone); !b.Shown || len(of) == 0 || b.Events != len(of) || !slices.Equal(of, want) {
+			t.Errorf("buffer %q: %d of its events are among all, and it has %d; Info says %+v", b.Name, len(of), len(want), b)
+		}
+		kept, err := line.Filter(Filter{Buffers: []int{i}}, 0, in.Events)
+		if err != nil || len(kept) != b.Events {
+			t.Errorf("buffer %q: %d are kept, %v", b.Name, len(kept), err)
+		}
+		sum += b.Events
+		_ = alone.Close()
+	}
+	if sum != in.Events {
+		t.Errorf("the buffers have %d events, all of them %d", sum, in.Events)
+	}
+
+	pieces, err := Begin(name, All, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pieces.Close() })
+	var columns []byte
+	for n := 1; ; n = 3*n + 1 {
+		done, err := pieces.More(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := pieces.Info().Events; !done && got <= len(columns)/8 {
+			t.Fatalf("%d events, and it goes on", got)
+		}
+		for i := len(columns) / 8; i < pieces.Info().Events; i++ {
+			columns = append(columns, pieces.Columns(i)[:8]...) // its time is the first of the rest
+		}
+		if done {
+			break
+		}
+	}
+	if whole := line.Columns(0); !bytes.Equal(columns, whole[:8*in.Events]) || !slices.Equal(every(t, pieces), rows) {
+		t.Error("read in pieces, it is something else")
+	}
+}
+
+// every is all rows of a time line.
+func every(t *testing.T, line *Timeline) []Row {
+	t.Helper()
+	var rows []Row
+	for {
+		more, err := line.Rows(len(rows), MaxRows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows = append(rows, more...); len(more) < MaxRows {
+			return rows
+		}
+	}
+}
+
+// TestOtherClock: a buffer with another clock is not among the others, which a note says,
+// and can be opened alone.
+func TestOtherClock(t *testing.T) {
+	name := recorded(t, "--instance", "other", "--set", "set_event=sched", "--set", "instances/other/set_event=irq",
+		"--set", "instances/other/trace_clock=global", "--duration", "50ms")
+	in := open(t, name).Info()
+	if want := `the instance "other" has the clock "global", and the top buffer has "local"`; len(in.Notes) != 1 || !strings.HasPrefix(in.Notes[0], want) || in.Buffers[1].Shown || in.Buffers[1].Events > 0 {
+		t.Errorf("%+v", in)
+	}
+	for _, k := range in.Kinds {
+		if !strings.HasPrefix(k.Name, "sched/") {
+			t.Errorf("%s is of the other buffer", k.Name)
+		}
+	}
+	other, err := OpenBuffer(name, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if in := other.Info(); in.Clock != "global" || in.Events == 0 || len(in.Notes) > 0 {
+		t.Errorf("%+v", in)
+	}
+}
+
 // FuzzOpen changes bytes of a trace.dat. Whatever can be opened can be looked at.
 func FuzzOpen(f *testing.F) {
 	text, err := os.ReadFile(recorded(f, "--set", "set_event=sched:sched_switch", "--duration", "5ms", "--compression", "none"))
@@ -278,7 +386,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		defer line.Close()
 		in := line.Info()
-		if len(line.Columns()) != 16*in.Events {
+		if len(line.Columns(0)) != 18*in.Events {
 			t.Fatal("the columns are not as long as there are events")
 		}
 		if _, err := line.Rows(0, 50); err != nil {

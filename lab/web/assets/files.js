@@ -87,8 +87,23 @@ function of(fd) {
   return d;
 }
 
-const blocks = { file: null, from: 0, bytes: new Uint8Array(0) }; // the last one that was read of a dropped file
-const blockSize = 1 << 20;
+// What was read of dropped files last: the pages of the CPUs lie far from each other, and
+// are read in turns. The one that was asked for longest ago comes first.
+const blocks = new Map();
+const blockSize = 1 << 18;
+const mostBlocks = 64;
+
+// block is the block of a dropped file in which a place is.
+function block(n, at) {
+  const from = at - at % blockSize;
+  const key = `${n.ino ??= nextIno++} ${from}`;
+  let bytes = blocks.get(key);
+  blocks.delete(key);
+  bytes ??= new Uint8Array(new FileReaderSync().readAsArrayBuffer(n.file.slice(from, from + blockSize)));
+  blocks.set(key, bytes);
+  if (blocks.size > mostBlocks) blocks.delete(blocks.keys().next().value);
+  return bytes.subarray(at - from);
+}
 
 function read(fd, buffer, offset, length, position) {
   if (fd === 0) return 0;
@@ -101,17 +116,14 @@ function read(fd, buffer, offset, length, position) {
     let done = 0;
     while (done < n) {
       const at = from + done;
-      if (blocks.file !== d.n.file || at < blocks.from || at >= blocks.from + blocks.bytes.length) {
-        blocks.file = d.n.file;
-        blocks.from = at - at % blockSize;
-        try {
-          blocks.bytes = new Uint8Array(new FileReaderSync().readAsArrayBuffer(d.n.file.slice(blocks.from, blocks.from + blockSize)));
-        } catch {
-          throw fault("EIO", d.path);
-        }
-        if (blocks.bytes.length === 0) throw fault("EIO", d.path);
+      let part;
+      try {
+        part = block(d.n, at);
+      } catch {
+        throw fault("EIO", d.path);
       }
-      const part = blocks.bytes.subarray(at - blocks.from, at - blocks.from + n - done);
+      if (part.length === 0) throw fault("EIO", d.path);
+      part = part.subarray(0, n - done);
       buffer.set(part, offset + done);
       done += part.length;
     }

@@ -1,25 +1,54 @@
-// A time line: a plot for each CPU and for each chosen task, and the list of events below.
-// The source is asked for the columns of all events once; what is drawn is found in them.
+// A time line: a plot for each CPU of each buffer and for each chosen task, and the list of
+// events below. The source reads the file piece by piece, and each piece is drawn when it has
+// come. It is asked for the columns of each event once; what is drawn is found in them.
 import { el, visible } from "./program.js";
 
 const rowHeight = 34;
 const lines = 16; // of the list
 const left = 96; // where the plots begin
 
-// mount shows what the source has: info() and columns() once, rows(from, n), search(text,
-// from, back, filter), filter({cpus, pids, kinds, text}) and periods(pid) when they are needed.
-export async function mount(element, source) {
-  const [info, bytes] = await Promise.all([source.info(), source.columns()]);
-  const n = info.events;
-  counter = info.counter;
-  begin = BigInt(info.begin);
-  absolute = false;
-  const d = {
-    n, info, source,
-    time: new Float64Array(bytes, 0, n), pid: new Int32Array(bytes, 8 * n, n),
-    cpu: new Uint16Array(bytes, 12 * n, n), kind: new Uint16Array(bytes, 14 * n, n),
-  };
-  new Timeline(element, d);
+// mount shows what the source has: more() reads on and columns(from) gives what is new, until
+// info says that all is done; rows(from, n), search(text, from, back, filter), filter({buffers,
+// cpus, pids, kinds, text}, from, to) and periods(pid) are asked when they are needed. It
+// returns when the first events are drawn, with what reads the others.
+export async function mount(element, source, info) {
+  const line = new Timeline(element, source, info, await source.columns(0));
+  return () => line.readOn();
+}
+
+// A List grows at its end. What it holds is in places, which is as long as there are any.
+class List {
+  constructor(type = Uint32Array) {
+    this.memory = new type(1024);
+    this.clear();
+  }
+
+  clear() {
+    this.n = 0;
+    this.places = this.memory.subarray(0, 0);
+  }
+
+  room(n) {
+    if (n <= this.memory.length) return;
+    const more = new this.memory.constructor(Math.max(n, 2 * this.memory.length));
+    more.set(this.memory.subarray(0, this.n));
+    this.memory = more;
+  }
+
+  push(value) {
+    if (this.n === this.memory.length) this.room(this.n + 1);
+    this.memory[this.n++] = value;
+  }
+
+  append(values) {
+    this.room(this.n + values.length);
+    this.memory.set(values, this.n);
+    this.n += values.length;
+  }
+
+  end() {
+    this.places = this.memory.subarray(0, this.n);
+  }
 }
 
 // lower is the first place in a sorted list whose value is not below.
@@ -89,49 +118,127 @@ function after(time, list, value, from) {
   return from;
 }
 
+// sifted is how many events a filter looks at before others can ask the source something.
+const sifted = 200000;
+
 class Timeline {
-  constructor(element, d) {
-    Object.assign(this, d);
-    this.length = Math.max(this.time[this.n - 1], 1);
+  constructor(element, source, info, bytes) {
+    this.source = source;
+    counter = info.counter;
+    begin = BigInt(info.begin);
+    absolute = false;
+    this.columns = { time: new List(Float64Array), pid: new List(Int32Array), cpu: new List(Uint16Array), kind: new List(Uint16Array), buffer: new List(Uint16Array) };
+    this.n = 0;
+    this.length = 1;
     this.from = 0;
     this.to = this.length;
     this.spec = {}; // what the filter keeps
-    this.kept = null; // indices that the filter keeps; null: all
+    this.kept = null; // the events that the filter keeps; null: all
     this.selected = 0;
     this.top = 0;
     this.marks = { A: null, B: null };
-    this.tasks = []; // {pid, name, list, periods}
+    this.cpus = []; // a plot for each CPU of each buffer: {name, cpu, buffer, events}
+    this.plotOf = new Map(); // buffer and CPU → plot
+    this.tasks = []; // {pid, name, events, periods}
+    this.several = info.buffers.filter((b) => b.shown).length > 1;
     this.dark = matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.draw());
+    this.info = info;
     this.build(element);
-    this.index();
+    this.take(info, bytes);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.select(0);
   }
 
-  // index makes the list of events of each plot.
-  index() {
-    const lists = new Map();
-    const count = this.kept ? this.kept.length : this.n;
-    for (let k = 0; k < count; k++) {
-      const i = this.kept ? this.kept[k] : k;
-      const cpu = this.cpu[i];
-      let l = lists.get(cpu);
-      if (!l) lists.set(cpu, l = []);
-      l.push(i);
+  // readOn reads the rest of the file.
+  async readOn() {
+    while (!this.info.done) {
+      const info = await this.source.more();
+      this.take(info, await this.source.columns(this.n));
     }
-    this.cpus = this.info.cpus.map((cpu) => ({ name: `CPU ${cpu}`, cpu, list: Uint32Array.from(lists.get(cpu) ?? []) }));
-    for (const t of this.tasks) t.list = this.ofTask(t.pid);
+    await Promise.all(this.tasks.map(async (t) => { t.periods = await this.source.periods(t.pid); }));
+    this.draw();
   }
 
-  ofTask(pid) {
-    const list = [];
-    const count = this.kept ? this.kept.length : this.n;
-    for (let k = 0; k < count; k++) {
-      const i = this.kept ? this.kept[k] : k;
-      if (this.pid[i] === pid) list.push(i);
+  // take adds the events that were read last. Who looks at all of them goes on to do so.
+  take(info, bytes) {
+    const from = this.n;
+    const m = info.events - from;
+    const { time, pid, cpu, kind, buffer } = this.columns;
+    time.append(new Float64Array(bytes, 0, m));
+    pid.append(new Int32Array(bytes, 8 * m, m));
+    cpu.append(new Uint16Array(bytes, 12 * m, m));
+    kind.append(new Uint16Array(bytes, 14 * m, m));
+    buffer.append(new Uint16Array(bytes, 16 * m, m));
+    for (const [name, c] of Object.entries(this.columns)) {
+      c.end();
+      this[name] = c.places;
     }
-    return Uint32Array.from(list);
+    this.n = info.events;
+    this.info = info;
+    const all = this.from === 0 && this.to === this.length;
+    this.length = Math.max(this.time[this.n - 1], 1);
+    if (all) this.to = this.length;
+    if (this.kept) this.sift().catch((err) => { this.said.textContent = visible(err.message); });
+    else this.index(from, this.n, (k) => k);
+    this.choices();
+    this.grown();
+  }
+
+  // grown shows that there are more events than before. The list stays as it is, and with it
+  // the place of the keyboard, unless it had room for more.
+  grown() {
+    this.slider.max = Math.max(this.count - 1, 0);
+    if (this.body.children.length < Math.min(lines, this.count - this.top)) this.list();
+    this.draw();
+  }
+
+  // index adds events to the plots that they belong to: those that at gives for the numbers
+  // between two.
+  index(from, to, at) {
+    const tasks = new Map(this.tasks.map((t) => [t.pid, t.events]));
+    const known = this.cpus.length;
+    for (let k = from; k < to; k++) {
+      const i = at(k);
+      const key = this.buffer[i] * 65536 + this.cpu[i];
+      let plot = this.plotOf.get(key);
+      if (!plot) {
+        const name = this.several ? visible(this.info.buffers[this.buffer[i]].name) : "";
+        plot = { name: `CPU ${this.cpu[i]} ${name}`, cpu: this.cpu[i], buffer: this.buffer[i], events: new List() };
+        this.plotOf.set(key, plot);
+        this.cpus.push(plot);
+      }
+      plot.events.push(i);
+      if (tasks.size) tasks.get(this.pid[i])?.push(i);
+    }
+    if (this.cpus.length > known) this.cpus.sort((a, b) => a.buffer - b.buffer || a.cpu - b.cpu);
+    for (const p of [...this.cpus, ...this.tasks]) p.events.end();
+  }
+
+  // anew empties the plots, for another filter.
+  anew() {
+    for (const p of [...this.cpus, ...this.tasks]) p.events.clear();
+  }
+
+  // sift asks which of the events that have come meanwhile the filter keeps.
+  async sift() {
+    if (this.sifting) return;
+    this.sifting = true;
+    try {
+      while (this.kept && this.seen < this.n) {
+        const { spec, kept } = this;
+        const to = Math.min(this.n, this.seen + sifted);
+        const more = new Uint32Array(await this.source.filter(spec, this.seen, to));
+        if (spec !== this.spec) continue; // somebody has chosen another one meanwhile
+        this.seen = to;
+        kept.append(more);
+        kept.end();
+        this.index(0, more.length, (k) => more[k]);
+        this.grown();
+      }
+    } finally {
+      this.sifting = false;
+    }
   }
 
   build(element) {
@@ -146,22 +253,24 @@ class Timeline {
       el("option", { value: "first" }, "since the first event"), el("option", { value: "clock" }, clock));
     this.head = el("th", { scope: "col" }, "Since the first");
     this.text = el("input", { type: "search", id: "tl-text", spellcheck: "false", onkeydown: (e) => { if (e.key === "Enter") this.search(e.shiftKey); } });
-    const choose = (id, rows) => el("select", { id, multiple: true, size: 4 }, ...rows.map(([value, text]) => el("option", { value }, visible(text))));
-    this.cpuBox = choose("tl-cpus", this.info.cpus.map((c) => [c, `CPU ${c}`]));
-    this.pidBox = choose("tl-tasks", this.info.tasks.slice(0, 2000).map((t) => [t.pid, `${t.comm}-${t.pid} (${t.events})`]));
-    this.kindBox = choose("tl-kinds", this.info.kinds.map((k, i) => [i, `${k.name} (${k.events})`]));
+    const choose = (id) => el("select", { id, multiple: true, size: 4 });
+    this.bufferBox = choose("tl-buffers");
+    this.cpuBox = choose("tl-cpus");
+    this.pidBox = choose("tl-tasks");
+    this.kindBox = choose("tl-kinds");
+    this.summary = el("p");
     const labelled = (id, text, box) => el("div", {}, el("label", { for: id }, text), box);
     element.replaceChildren(el("div", { class: "timeline" },
-      el("p", {}, `${this.n.toLocaleString("en")} events in ${span(this.length)} on ${this.info.cpus.length} CPUs, ${this.info.tasks.length} tasks. ${visible(this.info.notes.join("; "))}`),
+      this.summary,
       el("div", { class: "bar" }, button("+", () => this.zoom(0.5), "Zoom in"), button("−", () => this.zoom(2), "Zoom out"), button("All", () => this.view(0, this.length)), button("To the event", () => this.toEvent()),
         button("Mark A", () => this.mark("A")), button("Mark B", () => this.mark("B")), button("A to B", () => this.between()),
         el("label", { for: "tl-times" }, "Times "), this.times),
       this.canvas, this.markers,
       el("div", { class: "bar" }, el("label", { for: "tl-text" }, "Search "), this.text, button("Next", () => this.search(false)), button("Previous", () => this.search(true))),
       this.said,
-      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, this.head, ...["CPU", "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
+      el("div", { class: "list" }, el("table", {}, el("thead", {}, el("tr", {}, this.head, ...["CPU", ...(this.several ? ["Buffer"] : []), "Task", "Event", "Info"].map((t) => el("th", { scope: "col" }, t)))), this.body)), this.slider,
       el("details", {}, el("summary", {}, "Filters, and plots of tasks"),
-        el("div", { class: "bar filters" }, labelled("tl-cpus", "CPUs", this.cpuBox), labelled("tl-tasks", "Tasks", this.pidBox), labelled("tl-kinds", "Events", this.kindBox)),
+        el("div", { class: "bar filters" }, this.several ? labelled("tl-buffers", "Buffers", this.bufferBox) : null, labelled("tl-cpus", "CPUs", this.cpuBox), labelled("tl-tasks", "Tasks", this.pidBox), labelled("tl-kinds", "Events", this.kindBox)),
         el("div", { class: "bar" }, button("Keep only what is chosen", () => this.filter(false)), button("… and holds the text of the search", () => this.filter(true)), button("Keep all", () => this.filter(null)),
           button("Plot the chosen tasks", () => this.plot([...this.pidBox.selectedOptions].map((o) => Number(o.value))))))));
     this.canvas.addEventListener("wheel", (e) => {
@@ -198,10 +307,28 @@ class Timeline {
     this.body.addEventListener("wheel", (e) => { e.preventDefault(); this.top = this.bound(this.top + (e.deltaY > 0 ? 3 : -3)); this.list(); }, { passive: false });
   }
 
-  get count() { return this.kept ? this.kept.length : this.n; }
-  event(k) { return this.kept ? this.kept[k] : k; }
+  // choices offers what there is to filter by, and says how much that is. What is chosen stays.
+  choices() {
+    const { info } = this;
+    const shown = info.buffers.filter((b) => b.shown);
+    const count = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+    this.summary.textContent = [`${count(this.n, "event")} in ${span(this.length)} on ${count(info.cpus.length, "CPU")}, ${count(info.tasks.length, "task")}${this.several ? `, in ${shown.length} buffers: ${shown.map((b) => `${visible(b.name || "the top buffer")} ${b.events.toLocaleString("en")}`).join(", ")}` : ""}.`,
+      info.done ? "" : "The file is still being read.", visible(info.notes.map((t) => t + (t.endsWith(".") ? "" : ".")).join(" "))].filter(Boolean).join(" ");
+    const offer = (box, rows) => {
+      if (box === document.activeElement && !info.done) return; // somebody is choosing
+      const chosen = new Set([...box.selectedOptions].map((o) => o.value));
+      box.replaceChildren(...rows.map(([value, text]) => el("option", { value, selected: chosen.has(String(value)) }, visible(text))));
+    };
+    offer(this.bufferBox, info.buffers.map((b, i) => [i, `${b.name || "the top buffer"} (${b.events})`]).filter(([i]) => info.buffers[i].shown));
+    offer(this.cpuBox, info.cpus.map((c) => [c, `CPU ${c}`]));
+    offer(this.pidBox, info.tasks.slice(0, 2000).map((t) => [t.pid, `${t.comm}-${t.pid} (${t.events})`]));
+    offer(this.kindBox, info.kinds.map((k, i) => [i, `${k.name} (${k.events})`]));
+  }
+
+  get count() { return this.kept ? this.kept.n : this.n; }
+  event(k) { return this.kept ? this.kept.places[k] : k; }
   // row is the place in the list of an event, or of the first one that is kept behind it.
-  row(i) { return this.kept ? lower(this.kept, i) : i; }
+  row(i) { return this.kept ? lower(this.kept.places, i) : i; }
   bound(k) { return Math.min(Math.max(k, 0), Math.max(this.count - 1, 0)); }
   get width() { return Math.max(this.canvas.clientWidth - left - 8, 50); }
   at(x) { return this.from + (x - left) / this.width * (this.to - this.from); }
@@ -273,11 +400,12 @@ class Timeline {
   // pick selects the event of the plot under the pointer that is nearest in time.
   pick(x, y) {
     const plot = [...this.cpus, ...this.tasks][Math.floor((y - 20) / rowHeight)];
-    if (!plot?.list.length) return;
+    const list = plot?.events.places;
+    if (!list?.length) return;
     const time = this.at(x);
-    let k = lower(plot.list, time, (i) => this.time[plot.list[i]]);
-    if (k === plot.list.length || (k > 0 && time - this.time[plot.list[k - 1]] < this.time[plot.list[k]] - time)) k--;
-    this.select(plot.list[k]);
+    let k = lower(list, time, (i) => this.time[list[i]]);
+    if (k === list.length || (k > 0 && time - this.time[list[k - 1]] < this.time[list[k]] - time)) k--;
+    this.select(list[k]);
   }
 
   async list(focus = false) {
@@ -296,8 +424,9 @@ class Timeline {
     }
     if (this.asked !== asked) return; // the list has gone on meanwhile
     this.body.replaceChildren(...rows.map((r) => el("tr", { tabindex: r.index === this.selected ? "0" : "-1", "aria-current": r.index === this.selected ? "true" : null, onclick: () => this.select(r.index), ondblclick: () => this.toEvent() },
-      el("td", {}, seconds(this.time[r.index])), el("td", {}, r.cpu), el("td", {}, visible(`${r.task}-${r.pid}`)), el("td", {}, visible(r.event)),
+      el("td", {}, seconds(this.time[r.index])), el("td", {}, r.cpu), this.several ? el("td", {}, visible(r.buffer)) : null, el("td", {}, visible(`${r.task}-${r.pid}`)), el("td", {}, visible(r.event)),
       el("td", {}, r.lost ? el("strong", {}, r.lost > 0 ? `${r.lost} events were lost. ` : "Events were lost. ") : null, visible(r.info)))));
+    this.body.closest(".timeline").dataset.first = wanted[0] ?? "";
     if (focus) this.body.querySelector("[aria-current]")?.focus();
   }
 
@@ -307,6 +436,7 @@ class Timeline {
     this.said.textContent = "Searching …";
     try {
       const i = await this.source.search(text, this.selected + (back ? -1 : 1), back, this.spec);
+      while (i >= this.n) await new Promise((go) => { setTimeout(go, 20); }); // it was read, and has not come yet
       this.said.textContent = i < 0 ? `There is no “${visible(text)}” ${back ? "before" : "after"} this event.` : "";
       if (i >= 0) this.select(i);
     } catch (err) {
@@ -317,26 +447,36 @@ class Timeline {
   async filter(withText) {
     const numbers = (box) => [...box.selectedOptions].map((o) => Number(o.value));
     this.said.textContent = "Filtering …";
+    this.spec = withText === null ? {} : { buffers: numbers(this.bufferBox), cpus: numbers(this.cpuBox), pids: numbers(this.pidBox), kinds: numbers(this.kindBox), text: withText ? this.text.value : "" };
+    this.kept = withText === null ? null : new List();
+    this.seen = 0;
+    this.top = 0;
+    this.anew();
+    if (!this.kept) this.index(0, this.n, (k) => k);
+    const { spec } = this;
     try {
-      const spec = withText === null ? {} : { cpus: numbers(this.cpuBox), pids: numbers(this.pidBox), kinds: numbers(this.kindBox), text: withText ? this.text.value : "" };
-      this.kept = withText === null ? null : new Uint32Array(await this.source.filter(spec));
-      this.spec = spec;
+      await this.sift();
+      while (this.sifting) await new Promise((go) => { setTimeout(go, 20); });
     } catch (err) {
+      this.filter(null);
       this.said.textContent = visible(err.message);
       return;
     }
-    this.said.textContent = this.kept ? `${this.kept.length.toLocaleString("en")} of ${this.n.toLocaleString("en")} events are kept.` : "All events are kept.";
-    this.index();
-    this.top = 0;
+    if (spec !== this.spec) return; // somebody has chosen another one meanwhile
+    this.said.textContent = this.kept ? `${this.count.toLocaleString("en")} of ${this.n.toLocaleString("en")} events are kept.` : "All events are kept.";
     if (this.count) this.select(this.event(this.bound(this.row(this.selected))));
     else { this.list(); this.draw(); }
   }
 
   async plot(pids) {
-    this.tasks = await Promise.all(pids.slice(0, 20).map(async (pid) => {
+    const tasks = await Promise.all(pids.slice(0, 20).map(async (pid) => {
       const t = this.info.tasks.find((x) => x.pid === pid);
-      return { pid, name: visible(`${t?.comm ?? ""}-${pid}`), list: this.ofTask(pid), periods: await this.source.periods(pid) };
+      return { pid, name: visible(`${t?.comm ?? ""}-${pid}`), events: new List(), periods: await this.source.periods(pid) };
     }));
+    const of = new Map(tasks.map((t) => [t.pid, t.events]));
+    for (let k = 0; k < this.count; k++) of.get(this.pid[this.event(k)])?.push(this.event(k));
+    for (const t of tasks) t.events.end();
+    this.tasks = tasks;
     this.draw();
   }
 
@@ -350,7 +490,7 @@ class Timeline {
 
   paint() {
     performance.mark("draw");
-    const plots = [...this.cpus ?? [], ...this.tasks];
+    const plots = [...this.cpus, ...this.tasks];
     const height = 24 + plots.length * rowHeight;
     const scale = devicePixelRatio || 1;
     const wide = Math.round(this.canvas.clientWidth * scale);
@@ -423,22 +563,23 @@ class Timeline {
       boxes(p.periods.preempted, color("--wrong"), y + 10, "hollow");
     }
     for (const i of p.cpu === undefined ? [] : this.info.lost) {
-      if (this.cpu[i] !== p.cpu || this.time[i] < this.from || this.time[i] > this.to) continue;
+      if (this.cpu[i] !== p.cpu || this.buffer[i] !== p.buffer || this.time[i] < this.from || this.time[i] > this.to) continue;
       const x = this.x(this.time[i]); // a flag where events were lost
       c.fillStyle = color("--wrong");
       c.fillRect(x, y + 2, 1, rowHeight - 7);
       c.fillRect(x, y + 2, 7, 5);
     }
     // One bar for each column of pixels that has events: as high as there are many of them.
-    const times = (i) => this.time[p.list[i]];
-    let k = lower(p.list, this.from, times);
+    const list = p.events.places;
+    const times = (i) => this.time[list[i]];
+    let k = lower(list, this.from, times);
     const width = this.width; // which asks for the layout
-    for (let x = 0; x < width && k < p.list.length; x++) {
-      const next = after(this.time, p.list, this.from + (x + 1) / width * (this.to - this.from), k);
+    for (let x = 0; x < width && k < list.length; x++) {
+      const next = after(this.time, list, this.from + (x + 1) / width * (this.to - this.from), k);
       if (next > k) {
         const many = Math.min(1, 0.35 + Math.log2(next - k) / 10);
         const h = (rowHeight - 8) * many;
-        c.fillStyle = barColor(this.pid[p.list[k]], this.dark.matches);
+        c.fillStyle = barColor(this.pid[list[k]], this.dark.matches);
         c.fillRect(left + x, y + rowHeight - 5 - h, 1, h);
         k = next;
       } else {

@@ -24,7 +24,11 @@ function build(element) {
     el("p", { class: "bar" }, el("button", { type: "button", onclick: () => open(null) }, "Or a second of the simulated machine")), ui.said, ui.buffer, ui.plot);
 }
 
-// open reads a buffer of a file; -1 is the first one that has events. null stands for the
+// How many events are read before the first picture, and at once later.
+const first = 20000;
+const piece = 150000;
+
+// open reads a buffer of a file; -1 stands for all of them together. null stands for the
 // file of the simulated machine that comes with the page.
 async function open(file, buffer = -1) {
   program?.end();
@@ -38,15 +42,23 @@ async function open(file, buffer = -1) {
     const path = "/dropped/trace.dat";
     await mine.give(path, file);
     ui.said.textContent = "Reading …";
-    const info = await mine.call("timeline", path, buffer);
+    const info = await mine.call("timeline", path, buffer, first);
     if (program !== mine) return;
-    ui.said.textContent = `${visible(file.name)}: opened in ${((performance.now() - from) / 1000).toFixed(1)} s.`;
-    const source = { info: () => Promise.resolve(info) };
+    const source = { more: () => mine.call("more", piece) };
     for (const name of ["columns", "rows", "periods"]) source[name] = (...args) => mine.call(name, ...args);
     source.search = (text, at, back, f) => mine.call("search", text, at, back, JSON.stringify(f));
-    source.filter = (f) => mine.call("filter", JSON.stringify(f));
+    source.filter = (f, from, to) => mine.call("filter", JSON.stringify(f), from, to);
     choice(file, info);
-    await mount(ui.plot, source);
+    const readOn = await mount(ui.plot, source, info);
+    if (program !== mine) return;
+    const seconds = () => `${((performance.now() - from) / 1000).toFixed(1)} s`;
+    const shown = `${visible(file.name)}: shown after ${seconds()}`;
+    performance.mark("timeline-first");
+    ui.said.textContent = `${shown}, and read on …`;
+    await readOn();
+    if (program !== mine) return;
+    performance.mark("timeline-all");
+    ui.said.textContent = info.done ? `${shown}.` : `${shown}, and read to the end after ${seconds()}.`;
   } catch (err) {
     if (program === mine) ui.said.textContent = visible(err.message);
   }
@@ -55,7 +67,9 @@ async function open(file, buffer = -1) {
 // choice offers the buffers of a file that has more than one.
 function choice(file, info) {
   if (info.buffers.length < 2) return;
+  const together = info.buffers.filter((b) => !b.empty).length > 1;
   const select = el("select", { id: "buffer", onchange: () => open(file, select.value) },
+    together ? el("option", { value: -1, selected: info.buffer === -1 }, "all buffers together") : null,
     ...info.buffers.map((b, i) => el("option", { value: i, selected: i === info.buffer, disabled: b.empty }, visible(b.name || "the top buffer") + (b.empty ? " (empty)" : ""))));
   ui.buffer.append(el("label", { for: "buffer" }, "The events of "), select);
 }
