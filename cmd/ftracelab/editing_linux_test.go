@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"syscall"
@@ -126,7 +127,13 @@ func TestResized(t *testing.T) {
 	x.types(t, "clear; echo above; echo 漢\r"+"echo "+strings.Repeat("漢字", 15)+"\x02\x02")
 	for _, width := range []int{80, 20, 40, 21, 100} {
 		x.resized(t, width, 12)
-		x.sees(t, fmt.Sprint(width), "above\n漢\n"+wrapped(atPrompt+"echo "+strings.Repeat("漢字", 14)+"|漢字", width))
+		// A terminal wraps its lines by itself, so what is seen now need not be drawn by the
+		// shell. What is typed shows that it has noticed: else the next size would come
+		// while it draws for this one.
+		for _, typed := range []string{"z", ""} {
+			x.types(t, cmp.Or(typed, "\x7f"))
+			x.sees(t, fmt.Sprint(width, " ", typed), "above\n漢\n"+wrapped(atPrompt+"echo "+strings.Repeat("漢字", 14)+typed+"|漢字", width))
+		}
 	}
 	x.types(t, ctrlC)
 	x.leave(t)

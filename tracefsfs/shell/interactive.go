@@ -184,6 +184,7 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 	})()
 	for more := make([]byte, 4096); ; {
 		mu.Lock()
+		resize() // what tells of a new size may come later than what is typed
 		n, state := s.editor.Feed(s.typed)
 		s.typed = s.typed[n:]
 		_, err := s.screen().Write(s.editor.Draw())
