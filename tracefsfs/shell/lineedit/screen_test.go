@@ -132,6 +132,9 @@ func FuzzFeed(f *testing.F) {
 			n, state := e.Feed(typed)
 			if state != Editing {
 				_, _ = s.Write(e.Draw())
+				if state == Ended { // the cursor is still behind the prompt
+					fmt.Fprint(s, "\r\n")
+				}
 				e.Begin("漢# ")
 			} else if n == 0 {
 				break
