@@ -54,7 +54,9 @@ func (b bug) plant(t *testing.T, says string) {
 	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout", "2m", "-overlay", overlay, "-run", "^"+b.test+"$", "./"+b.pkg, "-rapid.shrinktime=0s")
+	// A property is tried more often than usual, as the usual number may miss the bug.
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout", "2m", "-overlay", overlay, "-run", "^"+b.test+"$", "./"+b.pkg,
+		"-rapid.shrinktime=0s", "-rapid.checks=400")
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--- FAIL: "+b.test) || !strings.Contains(string(out), says) {
