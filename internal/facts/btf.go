@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -64,6 +67,23 @@ type part struct {
 type btfData struct {
 	types []btfType
 	names []byte
+}
+
+// parseELF reads the section .BTF of an ELF file.
+func (d *btfData) parseELF(program []byte) error {
+	f, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		return err
+	}
+	section := f.Section(".BTF")
+	if section == nil {
+		return errors.New("there is no section .BTF")
+	}
+	data, err := section.Data()
+	if err != nil {
+		return err
+	}
+	return d.parse(data)
 }
 
 // parse reads the section .BTF of a little-endian kernel, or of a module after that of

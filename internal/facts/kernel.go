@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
+	"ftracelab/internal/vmlinux"
 	"ftracelab/machine"
 	"ftracelab/workload"
 )
@@ -99,31 +99,23 @@ func kernelTypes(dir string) (files map[string][]byte, err error) {
 
 // readBTF reads the kernel's types and those of prototypeModules.
 func readBTF(dir string) (*btfData, error) {
-	image, err := one(filepath.Join(dir, "boot", "vmlinuz-*"))
-	if err != nil {
-		return nil, err
-	}
-	kernel, err := kernelBTF(image)
+	kernel, err := vmlinux.Kernel(dir)
 	if err != nil {
 		return nil, err
 	}
 	d := new(btfData)
-	if err := d.parse(kernel); err != nil {
-		return nil, fmt.Errorf("%s: %w", image, err)
+	if err := d.parseELF(kernel); err != nil {
+		return nil, fmt.Errorf("the kernel in %s: %w", dir, err)
 	}
 	base := *d
 	for _, name := range prototypeModules {
-		path, err := one(filepath.Join(dir, "lib", "modules", "*", "kernel", "*", "*", name+".ko.xz"))
-		if err != nil {
-			return nil, err
-		}
-		text, err := moduleBTF(path)
+		program, err := vmlinux.Module(dir, name)
 		if err != nil {
 			return nil, err
 		}
 		module := btfData{base.types[:len(base.types):len(base.types)], base.names[:len(base.names):len(base.names)]}
-		if err := module.parse(text); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if err := module.parseELF(program); err != nil {
+			return nil, fmt.Errorf("the module %s in %s: %w", name, dir, err)
 		}
 		d.append(module, len(base.types))
 	}
@@ -148,18 +140,6 @@ func (d *btfData) append(module btfData, first int) {
 		}
 		d.types = append(d.types, t)
 	}
-}
-
-// one gives the file that a pattern matches. There must be exactly one.
-func one(pattern string) (string, error) {
-	names, err := filepath.Glob(pattern)
-	if err != nil {
-		return "", err
-	}
-	if len(names) != 1 {
-		return "", fmt.Errorf("%s: %d files, want one", pattern, len(names))
-	}
-	return names[0], nil
 }
 
 // called gives the names of the functions that the workload's model calls.

@@ -60,7 +60,7 @@ var sources = []source{
 
 // learnActivities makes the embedded activities from captures in dir. o has the captures
 // that show who calls whom.
-func learnActivities(o oracle, dir oracle, out, formats string) error {
+func learnActivities(o oracle, dir oracle, kernel, out, formats string) error {
 	if formats != "" {
 		if err := writeFormats(dir, formats); err != nil {
 			return err
@@ -74,7 +74,7 @@ func learnActivities(o oracle, dir oracle, out, formats string) error {
 	if err != nil {
 		return err
 	}
-	cs, err := learnCallers(o, ks, ids)
+	cs, err := learnCallers(o, kernel, ks, ids)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,6 @@ func learnActivity(src *source, dir oracle, em *emitter, ids map[string]int) err
 			delete(l.ev.byID, t.ID)
 		}
 	}
-	l.cs.learnOrder(records, l.ev)
 	l.processes(records)
 	a := workload.Activity{Name: src.name, Doc: src.doc}
 	roles := l.roles(src, records)

@@ -24,7 +24,7 @@ import (
 // prints what only ours say.
 //
 // With about, it prints all facts of that function instead, and who has them.
-func check(w io.Writer, oracleDir, subsystems, about string) error {
+func check(w io.Writer, oracleDir, subsystems, kernel, about string) error {
 	real, err := realFacts(oracleDir, subsystems)
 	if err != nil {
 		return err
@@ -37,6 +37,9 @@ func check(w io.Writer, oracleDir, subsystems, about string) error {
 		return explain(w, real, ours, about)
 	}
 	diffs, unknown := ours.compare(real)
+	if diffs, err = withoutCoded(diffs, kernel); err != nil {
+		return err
+	}
 	return report(w, real, ours, diffs, unknown)
 }
 

@@ -124,9 +124,7 @@ func (em *emitter) base(names []string) {
 		}
 		at := machine.Site{Func: s.Addr, Hidden: true}
 		if n := len(em.stack); n > 0 {
-			if at.Ret = em.cs.within(em.stack[n-1].Func, s.Addr); at.Ret == 0 {
-				at.Ret = machine.CallSite(em.cs.ks, em.stack[n-1].Func, s.Addr)
-			}
+			at.Ret = em.cs.place(em.stack[n-1].Func, s.Addr)
 		}
 		em.push(frame{at, at.Ret})
 	}
@@ -196,11 +194,7 @@ func (em *emitter) halt() {
 	em.pop(depth)
 	for _, name := range []string{"default_idle_call", "default_idle", "pv_native_safe_halt"} {
 		if s, ok := em.cs.ks.ByName(name); ok {
-			caller := em.stack[len(em.stack)-1].Func
-			ret := em.cs.within(caller, s.Addr)
-			if ret == 0 {
-				ret = machine.CallSite(em.cs.ks, caller, s.Addr)
-			}
+			ret := em.cs.place(em.stack[len(em.stack)-1].Func, s.Addr)
 			em.push(frame{machine.Site{Func: s.Addr, Ret: ret, Hidden: true}, ret})
 		}
 	}

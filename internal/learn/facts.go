@@ -244,8 +244,8 @@ func (t *trace) kind(pid int) string {
 	return "process"
 }
 
-// enough is how often a kind of trace has to show a function in real captures, so that
-// what they do not say about it counts as a difference.
+// enough is how often real captures have to show a function, so that what they do not say
+// about it does not happen.
 const enough = 10
 
 // difference is a fact of our machine that no real capture has.

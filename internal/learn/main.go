@@ -1,7 +1,8 @@
 // Command learn makes the embedded data of workload and machine from
-// captures of a real kernel: the symbol table and the model of its call trees.
+// captures of a real kernel and its code: the symbol table and the model of its call
+// trees.
 //
-//	go run ./internal/learn -oracle DIR -subsystems DIR -kallsyms FILE -o FILE
+//	go run ./internal/learn -oracle DIR -subsystems DIR -kernel DIR -kallsyms FILE -o FILE
 //
 // With -trails it makes the trails of recorded stacks.
 //
@@ -36,6 +37,7 @@ import (
 )
 
 func main() {
+	kernel := flag.String("kernel", os.Getenv("FTRACELAB_KERNEL"), "folder into which the kernel's package was unpacked")
 	dir := flag.String("oracle", os.Getenv("FTRACELAB_ORACLE"), "folder of the captures")
 	symsOut := flag.String("kallsyms", "", "write the symbol table to this file")
 	modelOut := flag.String("o", "", "write the model to this file")
@@ -71,7 +73,7 @@ func main() {
 		return
 	}
 	if *only {
-		if err := check(os.Stdout, *dir, *subsystems, *about); err != nil {
+		if err := check(os.Stdout, *dir, *subsystems, *kernel, *about); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 			os.Exit(1)
 		}
@@ -82,19 +84,19 @@ func main() {
 			fmt.Fprintln(os.Stderr, "learn: FTRACELAB_ACTIVITIES is not set, the activities stay as they are")
 			return
 		}
-		if err := learnActivities(oracle(filepath.Join(*dir, "debian")), oracle(*captured), *activitiesOut, *formatsOut); err != nil {
+		if err := learnActivities(oracle(filepath.Join(*dir, "debian")), oracle(*captured), *kernel, *activitiesOut, *formatsOut); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 			os.Exit(1)
 		}
 		return
 	}
-	if err := run(oracle(filepath.Join(*dir, "debian")), oracle(filepath.Join(*dir, "full")), *subsystems, *symsOut, *modelOut); err != nil {
+	if err := run(oracle(filepath.Join(*dir, "debian")), oracle(filepath.Join(*dir, "full")), *subsystems, *kernel, *symsOut, *modelOut); err != nil {
 		fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(o, full oracle, subsystems, symsOut, modelOut string) error {
+func run(o, full oracle, subsystems, kernel, symsOut, modelOut string) error {
 	syms, err := readSymbols(o)
 	if err != nil {
 		return err
@@ -107,7 +109,7 @@ func run(o, full oracle, subsystems, symsOut, modelOut string) error {
 	if modelOut == "" {
 		return nil
 	}
-	return learn(o, full, subsystems, modelOut)
+	return learn(o, full, subsystems, kernel, modelOut)
 }
 
 // oracle is the folder with the captures of one kernel.

@@ -18,7 +18,7 @@ var callgraphs = []string{"callgraphs/big_mix", "callgraphs/big_files"}
 
 // learn makes the model from the captures and writes it to out. full has the captures
 // of the kernel that records what functions return.
-func learn(o, full oracle, subsystems, out string) error {
+func learn(o, full oracle, subsystems, kernel, out string) error {
 	ks, err := machine.LoadKallsyms()
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func learn(o, full oracle, subsystems, out string) error {
 	if err != nil {
 		return err
 	}
-	cs, err := learnCallers(o, ks, ids)
+	cs, err := learnCallers(o, kernel, ks, ids)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,6 @@ func learn(o, full oracle, subsystems, out string) error {
 			return err
 		}
 		l.count(records)
-		l.cs.learnOrder(records, l.ev)
 		l.processes(records)
 	}
 	l.choose()

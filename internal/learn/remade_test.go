@@ -25,7 +25,7 @@ func TestActivitiesAreCurrent(t *testing.T) {
 	dir := t.TempDir()
 	activities, formats := filepath.Join(dir, "activities"), filepath.Join(dir, "formats")
 	o := oracle(filepath.Join(testutil.Oracle(t), "debian"))
-	if err := learnActivities(o, oracle(captured), activities, formats); err != nil {
+	if err := learnActivities(o, oracle(captured), kernel(t), activities, formats); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(decoded(t, activities), shipped) {

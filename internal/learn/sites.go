@@ -11,12 +11,13 @@ import (
 type callers struct {
 	ks     *machine.Kallsyms
 	from   map[uint64]map[uint64]int // callee → return address → how often it was seen
-	calls  map[uint64]int            // how many of its calls were seen, by caller
-	goesOn map[[2]uint64]bool        // caller, callee: the caller does something after that call, so it is no jump
+	calls  map[uint64]int            // how many calls by a function captures show
 	points map[machine.Point]uint64  // where tracepoints are
 	slabs  map[uint64]machine.Slab   // what is allocated, by call site
 	sites  map[siteKey][]machine.Site
 	asm    *machine.Assembler
+	users  map[uint64][]uint64 // return address → the functions that are known to return to it
+	text   *text
 	known  int // how many sites have a real address
 	made   int // how many sites have a made-up address
 }
@@ -53,11 +54,16 @@ func (cs *callers) learnMixed(subsystems string, ids map[string]int) error {
 // isModule recognizes addresses of modules, which differ from boot to boot.
 func isModule(addr uint64) bool { return addr >= 0xffffffffc0000000 }
 
-func learnCallers(o oracle, ks *machine.Kallsyms, ids map[string]int) (*callers, error) {
+func learnCallers(o oracle, kernel string, ks *machine.Kallsyms, ids map[string]int) (*callers, error) {
+	code, err := readText(ks, kernel)
+	if err != nil {
+		return nil, err
+	}
 	cs := &callers{
-		ks: ks, from: map[uint64]map[uint64]int{}, goesOn: map[[2]uint64]bool{}, calls: map[uint64]int{}, points: map[machine.Point]uint64{},
+		text: code,
+		ks:   ks, from: map[uint64]map[uint64]int{}, calls: map[uint64]int{}, points: map[machine.Point]uint64{},
 		slabs: map[uint64]machine.Slab{}, sites: map[siteKey][]machine.Site{},
-		asm: machine.NewAssembler(ks, 0),
+		asm: machine.NewAssembler(ks, 0), users: map[uint64][]uint64{},
 	}
 	for _, dir := range functionCaptures {
 		records, err := readCapture(o, dir)
@@ -113,6 +119,9 @@ func (cs *callers) add(callee, ret uint64, n int) {
 	if cs.from[callee] == nil {
 		cs.from[callee] = map[uint64]int{}
 	}
+	if cs.from[callee][ret] == 0 {
+		cs.users[ret] = append(cs.users[ret], callee)
+	}
 	cs.from[callee][ret] += n
 	cs.calls[cs.entry(ret)] += n
 }
@@ -154,6 +163,14 @@ func (cs *callers) within(caller, callee uint64) (ret uint64) {
 	return ret
 }
 
+// place returns the address to which callee returns when caller has called it.
+func (cs *callers) place(caller, callee uint64) uint64 {
+	if s := cs.link(caller, callee); s.Ret != 0 {
+		return s.Ret
+	}
+	return machine.CallSite(cs.ks, caller, callee)
+}
+
 // hidden returns the functions, invisible to ftrace, through which caller reaches
 // callee. The outermost comes first, and callee last; nil if no such path is known.
 func (cs *callers) hidden(caller, callee uint64, depth int) []machine.Site {
@@ -186,34 +203,12 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	if p, ok := cs.sites[k]; ok {
 		return p
 	}
-	p := cs.hidden(caller, callee, maxHidden)
-	switch {
-	case p != nil:
-		cs.known++
-	case cs.jumps(grand, caller, callee):
-		p = []machine.Site{{Func: callee, Tail: true}}
-		cs.known++
-	case cs.name(caller) == "x64_sys_call": // its calls are jumps out of a switch
-		p = []machine.Site{{Func: callee, Tail: true}}
-		cs.known++
-	case grand != 0 && !cs.goesOn[[2]uint64{caller, callee}] && cs.hidden(grand, callee, maxHidden) != nil:
-		p = cs.hidden(grand, callee, maxHidden)
-		p[0].Ret, p[0].Tail = 0, true
-		cs.known++
-	case cs.faults(callee) != nil:
-		asm := cs.faults(callee)
-		cs.known++
-		p = append([]machine.Site{asm[0]}, asm[1:]...)
-		p[0].Ret = machine.CallSite(cs.ks, caller, p[0].Func)
-	default:
+	p := cs.find(grand, caller, callee)
+	if p == nil {
 		cs.made++
 		p = []machine.Site{{Func: callee, Ret: machine.CallSite(cs.ks, caller, callee)}}
-		if via, ret := cs.onlyHidden(callee, !cs.traceable(caller) || cs.calls[caller] >= enough); via != 0 {
-			p = []machine.Site{{Func: via, Ret: machine.CallSite(cs.ks, caller, via), Hidden: true}, {Func: callee, Ret: ret}}
-			if cs.jumps(grand, caller, via) {
-				p[0].Ret, p[0].Tail = 0, true
-			}
-		}
+	} else {
+		cs.known++
 	}
 	for i := range p {
 		p[i].Probe = cs.name(p[i].Func) == "syscall_trace_enter"
@@ -222,84 +217,45 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 	return p
 }
 
-// jumps reports whether caller reaches callee by a jump. Then callee returns to an address
-// to which caller returns, too: no two calls have the same.
-func (cs *callers) jumps(grand, caller, callee uint64) bool {
-	if cs.goesOn[[2]uint64{caller, callee}] {
-		return false
-	}
-	for ret := range cs.from[callee] {
-		if cs.from[caller][ret] > 0 {
-			return true
+// find returns the path, or nil if neither the code nor a capture has it.
+func (cs *callers) find(grand, caller, callee uint64) []machine.Site {
+	if ofInterrupt(cs.name(callee)) {
+		if p := cs.through("asm_sysvec_apic_timer_interrupt", "sysvec_apic_timer_interrupt", caller, callee); p != nil {
+			return p
 		}
 	}
-	return len(cs.from[caller]) == 0 && grand != 0 && cs.within(grand, callee) != 0
+	if p := cs.route(caller, callee, false); p != nil {
+		return p
+	}
+	if p := cs.hidden(caller, callee, maxHidden); p != nil {
+		return p
+	}
+	if p := cs.through("asm_exc_page_fault", "do_user_addr_fault", caller, callee); p != nil {
+		return p
+	}
+	if cs.name(grand) == "kthread" { // which was in that function when the capture began
+		if p := cs.route(caller, callee, true); p != nil {
+			return p
+		}
+	}
+	return cs.pointer(caller, callee)
 }
 
-// onlyHidden returns the invisible function from which callee is called most often, and
-// the return address. It is 0 if a visible one calls callee more often, unless anyway is
-// set: the caller's calls are known, and callee is not among them.
-func (cs *callers) onlyHidden(callee uint64, anyway bool) (via, ret uint64) {
-	best, visible := 0, 0
-	for _, a := range sortedKeys(cs.from[callee]) {
-		switch n := cs.from[callee][a]; {
-		case cs.traceable(cs.entry(a)):
-			visible = max(visible, n)
-		case n > best:
-			via, ret, best = cs.entry(a), a, n
-		}
-	}
-	if visible > best && !anyway {
-		return 0, 0
-	}
-	return via, ret
-}
-
-// learnOrder notes after which calls a function goes on. Interrupts, which come at any
-// place, do not count.
-func (cs *callers) learnOrder(records []record, ev *eventTypes) {
-	type call struct{ fn, last uint64 }
-	stacks := map[int][]call{}
-	for i := range records {
-		r := &records[i]
-		if r.typ != ev.entry && r.typ != ev.exit {
-			continue
-		}
-		key := r.pid
-		if key == 0 {
-			key = -1 - r.cpu
-		}
-		depth := int(int32(r.u32(16)))
-		s := stacks[key]
-		s = s[:min(len(s), max(depth, 0))]
-		if r.typ == ev.entry {
-			fn := cs.entry(r.u64(8))
-			if n := len(s) - 1; n >= 0 && n == depth-1 && !ofInterrupt(cs.name(fn)) {
-				if s[n].last != 0 {
-					cs.goesOn[[2]uint64{s[n].fn, s[n].last}] = true
-				}
-				s[n].last = fn
-			}
-			for len(s) < depth {
-				s = append(s, call{})
-			}
-			s = append(s, call{fn: fn})
-		}
-		stacks[key] = s
-	}
-}
-
-// faults returns the path from the page fault entry to callee; nil if there is none.
-func (cs *callers) faults(callee uint64) []machine.Site {
-	entry, ok := cs.ks.ByName("asm_exc_page_fault")
-	if n := cs.name(callee); !ok || n != "lock_vma_under_rcu" && n != "lock_mm_and_find_vma" && n != "handle_mm_fault" {
+// through returns the path to callee through the entry of an interrupt or an exception,
+// which came while caller ran; nil if the function inner, which handles it, has no such
+// path.
+func (cs *callers) through(entry, inner string, caller, callee uint64) []machine.Site {
+	from, ok := cs.ks.ByName(entry)
+	handler, found := cs.ks.ByName(inner)
+	if !ok || !found || from.Addr == caller || cs.link(handler.Addr, callee).Func == 0 {
 		return nil
 	}
-	path := cs.hidden(entry.Addr, callee, maxHidden)
+	path := cs.route(from.Addr, callee, false)
 	if path == nil {
 		return nil
 	}
-	return append([]machine.Site{{Func: entry.Addr, Hidden: true}}, path...)
+	came := machine.Site{Func: from.Addr, Ret: machine.CallSite(cs.ks, caller, from.Addr), Hidden: true}
+	return append([]machine.Site{came}, path...)
 }
 
 func sortedKeys[V any](m map[uint64]V) []uint64 {

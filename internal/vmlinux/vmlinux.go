@@ -1,13 +1,14 @@
-package main
+// Package vmlinux unpacks the kernel of a distribution's package, from which facts are read.
+package vmlinux
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -26,8 +27,13 @@ const (
 // maxVmlinux is the largest size to which an image may unpack.
 const maxVmlinux = 1 << 29
 
-// kernelBTF gives the section .BTF of an x86 kernel image that is packed with zstd.
-func kernelBTF(path string) ([]byte, error) {
+// Kernel gives the ELF file in the kernel image (vmlinuz) of a package that was unpacked
+// into dir. The image is one for x86 and packed with zstd.
+func Kernel(dir string) ([]byte, error) {
+	path, err := one(filepath.Join(dir, "boot", "vmlinuz-*"))
+	if err != nil {
+		return nil, err
+	}
 	image, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -45,28 +51,20 @@ func kernelBTF(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the packed kernel: %w", path, err)
 	}
-	return elfBTF(path, vmlinux)
+	return vmlinux, nil
 }
 
-// moduleBTF gives the section .BTF of a module that is packed with xz.
-func moduleBTF(path string) ([]byte, error) {
+// Module gives the ELF file of a module of that package. The module is packed with xz.
+func Module(dir, name string) ([]byte, error) {
+	path, err := one(filepath.Join(dir, "lib", "modules", "*", "kernel", "*", "*", name+".ko.xz"))
+	if err != nil {
+		return nil, err
+	}
 	module, err := exec.Command("xz", "-dc", path).Output()
 	if err != nil {
 		return nil, fmt.Errorf("xz -dc %s: %w", path, err)
 	}
-	return elfBTF(path, module)
-}
-
-func elfBTF(path string, program []byte) ([]byte, error) {
-	f, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	section := f.Section(".BTF")
-	if section == nil {
-		return nil, fmt.Errorf("%s: there is no section .BTF", path)
-	}
-	return section.Data()
+	return module, nil
 }
 
 // payload gives the packed vmlinux in an image, without the size behind it.
@@ -81,4 +79,16 @@ func payload(image []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the packed kernel is from byte %d to %d of %d", start, end, len(image))
 	}
 	return image[start : end-4], nil
+}
+
+// one gives the file that a pattern matches. There must be exactly one.
+func one(pattern string) (string, error) {
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		return "", err
+	}
+	if len(names) != 1 {
+		return "", fmt.Errorf("%s: %d files, want one", pattern, len(names))
+	}
+	return names[0], nil
 }
