@@ -5,8 +5,8 @@ import "fmt"
 // Assembler makes kernel code from the names of functions. Its Sites become those of
 // the kernel.
 //
-// If the place of a call is not known, its address is made up. It lies inside the
-// caller, and is always the same for the same caller and callee.
+// Calls are where the kernel's code has them, as [CallSite] says. If the code has a jump, and
+// nothing comes after it in the assembled function, it is a jump.
 type Assembler struct {
 	Sites   []Site
 	Printks []Printk
@@ -15,6 +15,7 @@ type Assembler struct {
 	index map[Site]int32
 	code  Code
 	stack []uint64
+	jumps map[int]uint64 // the operations that are jumps of the kernel's code; the function that jumps
 	cost  uint32
 	wait  uint32
 	state Op
@@ -23,7 +24,7 @@ type Assembler struct {
 
 // NewAssembler makes an assembler whose steps take cost nanoseconds each.
 func NewAssembler(ks *Kallsyms, cost uint32) *Assembler {
-	return &Assembler{ks: ks, index: map[Site]int32{}, cost: cost}
+	return &Assembler{ks: ks, index: map[Site]int32{}, jumps: map[int]uint64{}, cost: cost}
 }
 
 // Site returns the index of s in Sites, adding it if it is new.
@@ -64,7 +65,9 @@ func (a *Assembler) enter(name string, site Site) *Assembler {
 	}
 	site.Func = s.Addr
 	if n := len(a.stack); n > 0 && !site.Tail {
-		site.Ret = CallSite(a.ks, a.stack[n-1], s.Addr)
+		if site.Ret, site.Tail = callSite(a.ks, a.stack[n-1], s.Addr); site.Tail {
+			a.jumps[len(a.code)] = a.stack[n-1]
+		}
 	}
 	a.stack = append(a.stack, s.Addr)
 	return a.add(Op{Kind: OpCall, Arg: a.Site(site)})
@@ -137,47 +140,38 @@ func (a *Assembler) add(op Op) *Assembler {
 // The error names a function that does not exist, or says that calls and
 // returns do not match.
 func (a *Assembler) Code() (Code, error) {
+	a.makeCalls()
 	code, err := a.code, a.err
 	if err == nil && len(a.stack) != 0 {
 		err = fmt.Errorf("machine: %d calls without a return", len(a.stack))
 	}
 	a.code, a.stack, a.err, a.state = nil, nil, nil, Op{}
+	clear(a.jumps)
 	return code, err
 }
 
-// CallSite makes up a return address inside the function at caller for a call
-// of callee.
-//
-// Departure: real addresses are known only for the calls that appear in captures
-// (function traces and stacks). This one is inside the right function but does not
-// follow a call instruction.
-func CallSite(ks *Kallsyms, caller, callee uint64) uint64 {
-	s, ok := ks.At(caller)
-	size := uint64(64)
-	if ok && s.Size > 0 {
-		size = s.Size
-	}
-	first := uint64(endbrSize + 2*callSize)
-	if size <= first {
-		return caller + size - 1
-	}
-	h := (callee>>4*0x9e3779b97f4a7c15 ^ caller) * 0xbf58476d1ce4e5b9
-	return caller + first + (h>>17)%(size-first)
-}
-
-// ReturnAddress is the address to which callee returns when caller has called it. It is
-// the one in the code of the running kernel; if that has no such call, CallSite makes
-// it up. It is 0 if there are no such functions.
-func (m *Machine) ReturnAddress(caller, callee string) uint64 {
-	from, ok := m.kallsyms.ByName(caller)
-	to, found := m.kallsyms.ByName(callee)
-	if !ok || !found {
-		return 0
-	}
-	for i := range m.kernel.Sites {
-		if s := &m.kernel.Sites[i]; s.Func == to.Addr && s.Ret-from.Addr < from.Size {
-			return s.Ret
+// makeCalls makes calls of those jumps of the kernel's code that are not the last thing that
+// the assembled function does.
+func (a *Assembler) makeCalls() {
+	var open []int // the calls that have no return yet
+	for at, op := range a.code {
+		switch op.Kind {
+		case OpCall:
+			open = append(open, at)
+		case OpUnwind:
+			open = open[:max(len(open)-int(op.Arg), 0)]
+		case OpReturn:
+			if len(open) == 0 {
+				continue
+			}
+			call := open[len(open)-1]
+			open = open[:len(open)-1]
+			caller, jump := a.jumps[call]
+			if jump && (at+1 == len(a.code) || a.code[at+1].Kind != OpReturn) {
+				site := a.Sites[a.code[call].Arg]
+				site.Tail, site.Ret = false, CallSite(a.ks, caller, site.Func)
+				a.code[call].Arg = a.Site(site)
+			}
 		}
 	}
-	return CallSite(m.kallsyms, from.Addr, to.Addr)
 }

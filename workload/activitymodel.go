@@ -87,14 +87,27 @@ type activityHead struct {
 
 // loadActivityHead reads the beginning of the image.
 var loadActivityHead = sync.OnceValues(func() (h activityHead, err error) {
-	_, err = openActivities(&h)
+	z, err := gzip.NewReader(bytes.NewReader(activityImage))
+	if err != nil {
+		return h, fmt.Errorf("activities: %w", err)
+	}
+	_, err = h.read(z)
 	return h, err
 })
 
 // loadActivities unpacks the image.
 var loadActivities = sync.OnceValues(func() (*Activities, error) {
+	z, err := gzip.NewReader(bytes.NewReader(activityImage))
+	if err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
+	}
+	return DecodeActivities(z)
+})
+
+// DecodeActivities reads what Encode has written.
+func DecodeActivities(r io.Reader) (*Activities, error) {
 	var head activityHead
-	d, err := openActivities(&head)
+	d, err := head.read(r)
 	if err != nil {
 		return nil, err
 	}
@@ -104,16 +117,11 @@ var loadActivities = sync.OnceValues(func() (*Activities, error) {
 	}
 	a.Modules = head.modules
 	return a, nil
-})
+}
 
-// openActivities reads the beginning and returns the decoder, which stands before the
-// Activities.
-func openActivities(h *activityHead) (*gob.Decoder, error) {
-	z, err := gzip.NewReader(bytes.NewReader(activityImage))
-	if err != nil {
-		return nil, fmt.Errorf("activities: %w", err)
-	}
-	d := gob.NewDecoder(z)
+// read reads the beginning and returns the decoder, which stands before the Activities.
+func (h *activityHead) read(r io.Reader) (*gob.Decoder, error) {
+	d := gob.NewDecoder(r)
 	if err := d.Decode(&h.offers); err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}

@@ -86,11 +86,7 @@ func learnActivities(o oracle, dir oracle, kernel, out, formats string) error {
 		}
 	}
 	made.Sites, made.Slabs = cs.asm.Sites, em.slabs.list
-	var b bytes.Buffer
-	if err := made.Encode(&b); err != nil {
-		return err
-	}
-	return writeGzip(out, b.Bytes())
+	return writeActivities(made, cs, out)
 }
 
 // readModules reads the modules' functions of the boot in which files were used, and

@@ -79,6 +79,14 @@ func base(key string) []string {
 	return []string{"ret_from_fork_asm", "ret_from_fork", "kthread", thread}
 }
 
+// below is base in an activity, where devices have interrupts.
+func below(key string) []string {
+	if ofDevice(key) {
+		return []string{"asm_common_interrupt", "common_interrupt"}
+	}
+	return base(key)
+}
+
 // under gives the function inside which the code of a context switch runs; "" for other
 // segments.
 func under(key string) string {
@@ -97,11 +105,11 @@ func (em *emitter) emit(g *segment) workload.Template {
 	if len(g.items) > 0 {
 		em.state = g.items[0]
 	}
-	below := base(g.key)
-	if em.said != nil && ofDevice(g.key) {
-		below = []string{"asm_common_interrupt", "common_interrupt"}
+	if em.said != nil {
+		em.base(below(g.key))
+	} else {
+		em.base(base(g.key))
 	}
-	em.base(below)
 	low := 0
 	if under(g.key) != "" {
 		low, em.ops = len(em.stack), workload.Columns{} // the code that switches has called it
@@ -162,7 +170,7 @@ func (em *emitter) item(g *segment, i int) {
 	em.state = *it
 	switch it.kind {
 	case enter:
-		em.enter(it)
+		em.enter(it, isLast(g.items[i:]))
 	case exit:
 		em.exit(it)
 	case event:
@@ -207,7 +215,7 @@ func (em *emitter) schedule(it *item) {
 	em.pop(top + 1)
 	caller := em.stack[top]
 	if fn, ok := em.cs.ks.ByName("__schedule"); ok {
-		for _, s := range em.cs.path(em.cs.entry(caller.ret), caller.Func, fn.Addr) {
+		for _, s := range em.cs.path(em.cs.entry(caller.ret), caller.Func, fn.Addr, false) {
 			s.Hidden = true
 			em.push(frame{s, s.Ret})
 		}
@@ -231,10 +239,10 @@ func wokenLater(items []item) bool {
 
 // enter pushes a function and the hidden ones that lead to it. Hidden functions
 // of the path before it stay on the stack as far as the two paths agree.
-func (em *emitter) enter(it *item) {
+func (em *emitter) enter(it *item, last bool) {
 	top := em.real[len(em.real)-1]
 	caller := em.stack[top]
-	path := em.cs.path(em.cs.entry(caller.ret), caller.Func, it.fn)
+	path := em.cs.path(em.cs.entry(caller.ret), caller.Func, it.fn, last)
 	keep := 0
 	for keep < len(path)-1 && top+1+keep < len(em.stack) && em.stack[top+1+keep].Site == path[keep] {
 		keep++
@@ -261,6 +269,29 @@ func (em *emitter) enter(it *item) {
 	}
 }
 
+// isLast reports whether nothing happens in the function around the first item, which enters
+// another one, after that.
+func isLast(items []item) bool {
+	depth := 0
+	for i := range items {
+		switch items[i].kind {
+		case enter:
+			if depth++; i > 0 && depth == 1 {
+				return false
+			}
+		case exit:
+			if depth--; depth < 0 {
+				return true
+			}
+		default:
+			if depth == 0 {
+				return false
+			}
+		}
+	}
+	return false
+}
+
 // exit leaves the function that it returns from.
 func (em *emitter) exit(it *item) {
 	n := len(em.real) - 1
@@ -273,9 +304,15 @@ func (em *emitter) exit(it *item) {
 			em.implied(e.event, it.fn)
 		}
 	}
+	left := em.stack[em.real[n]]
 	em.pop(em.real[n])
 	em.ops.Delta[len(em.ops.Delta)-1] = scaled(it.delta)
 	em.real = em.real[:n]
+	// What has jumped there has ended as well.
+	for low := em.real[n-1] + 1; left.Tail && len(em.stack) > low; {
+		left = em.stack[len(em.stack)-1]
+		em.pop(len(em.stack) - 1)
+	}
 }
 
 // implied adds an event of fn that the captures did not record.

@@ -12,6 +12,14 @@
 //
 //	go run ./internal/learn -oracle DIR -subsystems DIR -users FILE
 //
+// With -calls it makes the places of calls for code of the kernel that is written by hand.
+//
+//	go run ./internal/learn -kernel DIR -calls FILE
+//
+// With -place it finds anew where the functions of learned activities call each other.
+//
+//	go run ./internal/learn -oracle DIR -kernel DIR -place FILE
+//
 // With -check it compares the traces of the machine that these make with the captures,
 // and prints what is only in the machine's.
 //
@@ -49,8 +57,24 @@ func main() {
 	about := flag.String("about", "", "with -check: print what is known of this function")
 	table := flag.String("stacks", "", "measure the stacks of the captures and of the machine, and write the table to this file")
 	trails := flag.String("trails", "", "write the trails to this file")
+	sites := flag.String("calls", "", "write where functions that the sources beside this file name call each other")
+	again := flag.String("place", "", "find the places of the calls in this file of activities anew")
 	users := flag.String("users", "", "write the processes with user stacks to this file")
 	flag.Parse()
+	if *sites != "" {
+		if err := learnCallSites(*kernel, *sites); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *again != "" {
+		if err := placeAgain(oracle(filepath.Join(*dir, "debian")), *kernel, *again); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *users != "" {
 		if err := learnUsers(*dir, *subsystems, *users); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)

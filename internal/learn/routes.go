@@ -11,47 +11,71 @@ import (
 const maxCoded = 5
 
 // route returns how the code of caller reaches callee: the functions on the way that ftrace
-// cannot see, the outermost first, and callee last; nil if there is no way. With visible, it
-// may lead through a function that ftrace can see.
+// cannot see, the outermost first, and callee last; nil if there is no way. last says that
+// caller does nothing after it: only then may it jump. With visible, the way may lead through
+// a function that ftrace can see.
 //
-// It is the shortest way, but for one case: if captures show many calls of caller, the last
+// It is the shortest way, but for two cases. If captures show many calls of caller, the last
 // step of the shortest way not among them, and that of a longer way, it is the longer one.
-func (cs *callers) route(caller, callee uint64, visible bool) (way []machine.Site) {
+// And what caller jumps to may be on the way to several functions, of which callee is not the
+// last one: such a way is taken if there is no other.
+func (cs *callers) route(caller, callee uint64, last, visible bool) []machine.Site {
+	w := walk{last: last, jump: last, visible: visible}
+	if way := cs.walk(caller, callee, w); way != nil || last {
+		return way
+	}
+	w.jump = true
+	if way := cs.walk(caller, callee, w); len(way) > 1 {
+		return way
+	}
+	return nil
+}
+
+func (cs *callers) walk(caller, callee uint64, w walk) (way []machine.Site) {
 	most := maxCoded
-	if visible {
+	if w.visible {
 		most = 1
 	}
-	linked := func(via uint64) bool { return cs.link(via, callee).Func != 0 }
+	linked := func(via uint64) bool { return cs.link(via, callee, w.last).Func != 0 }
 	seen := func(via uint64) bool { return cs.within(via, callee) != 0 || cs.jumped(via, callee) }
 	for hidden := range most + 1 {
 		if way == nil {
-			way = cs.routeOf(caller, callee, hidden, visible, linked)
+			way = cs.routeOf(caller, callee, hidden, w, linked)
 		}
 		if way != nil && (hidden > maxHidden || cs.calls[caller] < enough) {
 			return way
 		}
-		if p := cs.routeOf(caller, callee, hidden, visible, seen); p != nil {
+		if p := cs.routeOf(caller, callee, hidden, w, seen); p != nil {
 			return p
 		}
 	}
 	return way
 }
 
-// routeOf returns a way with as many functions in between, whose last step is one that last
+// walk says which ways a search may go.
+type walk struct {
+	last    bool // the function that is looked for is the last one
+	jump    bool // the first step may be a jump
+	visible bool // the way may lead through functions that ftrace can see
+}
+
+// routeOf returns a way with as many functions in between, whose last step is one that ends
 // accepts.
-func (cs *callers) routeOf(caller, callee uint64, between int, visible bool, last func(via uint64) bool) []machine.Site {
+func (cs *callers) routeOf(caller, callee uint64, between int, w walk, ends func(via uint64) bool) []machine.Site {
 	if between == 0 {
-		if last(caller) {
-			return []machine.Site{cs.link(caller, callee)}
+		if s := cs.link(caller, callee, w.last); ends(caller) && (w.jump || !s.Tail) {
+			return []machine.Site{s}
 		}
 		return nil
 	}
+	inner := w
+	inner.jump = true
 	for _, via := range cs.text.branchesOf(caller).targets() {
-		if via == caller || via == callee || cs.traceable(via) && !visible {
+		s := cs.link(caller, via, w.last)
+		if via == caller || via == callee || cs.traceable(via) && !w.visible || s.Tail && !w.jump {
 			continue
 		}
-		if p := cs.routeOf(via, callee, between-1, visible, last); p != nil {
-			s := cs.link(caller, via)
+		if p := cs.routeOf(via, callee, between-1, inner, ends); p != nil {
 			s.Hidden = true
 			return append([]machine.Site{s}, p...)
 		}
@@ -73,14 +97,15 @@ func (cs *callers) jumped(caller, callee uint64) bool {
 }
 
 // link returns the call or the jump by which caller reaches callee, without other
-// functions in between. Of several calls it is the one that captures show most often, and
+// functions in between. If it can do both, it is a call, unless captures show the jump and
+// callee is the last one. Of several calls it is the one that captures show most often, and
 // otherwise the first one. Func is 0 if there is none.
-func (cs *callers) link(caller, callee uint64) machine.Site {
+func (cs *callers) link(caller, callee uint64, last bool) machine.Site {
+	if last && cs.jumped(caller, callee) {
+		return machine.Site{Func: callee, Tail: true}
+	}
 	if ret := cs.within(caller, callee); ret != 0 {
 		return machine.Site{Func: callee, Ret: ret}
-	}
-	if cs.jumped(caller, callee) {
-		return machine.Site{Func: callee, Tail: true}
 	}
 	b := cs.text.branchesOf(caller)
 	for _, c := range b.calls {
@@ -96,10 +121,10 @@ func (cs *callers) link(caller, callee uint64) machine.Site {
 
 // pointer returns the call or the jump by which caller may reach a function that its code
 // does not name; nil if there is none.
-func (cs *callers) pointer(caller, callee uint64) []machine.Site {
+func (cs *callers) pointer(caller, callee uint64, last bool) []machine.Site {
 	b := cs.text.branchesOf(caller)
 	if len(b.pointers) == 0 {
-		if b.leaves {
+		if b.leaves && last {
 			return []machine.Site{{Func: callee, Tail: true}}
 		}
 		return nil

@@ -22,7 +22,10 @@ type callers struct {
 	made   int // how many sites have a made-up address
 }
 
-type siteKey struct{ grand, caller, callee uint64 }
+type siteKey struct {
+	grand, caller, callee uint64
+	last                  bool
+}
 
 // The captures with function records, and those with kernel stacks.
 var (
@@ -165,7 +168,7 @@ func (cs *callers) within(caller, callee uint64) (ret uint64) {
 
 // place returns the address to which callee returns when caller has called it.
 func (cs *callers) place(caller, callee uint64) uint64 {
-	if s := cs.link(caller, callee); s.Ret != 0 {
+	if s := cs.link(caller, callee, false); s.Ret != 0 {
 		return s.Ret
 	}
 	return machine.CallSite(cs.ks, caller, callee)
@@ -197,13 +200,14 @@ func (cs *callers) hidden(caller, callee uint64, depth int) []machine.Site {
 // sees.
 const maxHidden = 3
 
-// path returns how caller calls callee, where grand has called caller.
-func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
-	k := siteKey{grand, caller, callee}
+// path returns how caller calls callee, where grand has called caller. last says that caller
+// does nothing after that.
+func (cs *callers) path(grand, caller, callee uint64, last bool) []machine.Site {
+	k := siteKey{grand, caller, callee, last}
 	if p, ok := cs.sites[k]; ok {
 		return p
 	}
-	p := cs.find(grand, caller, callee)
+	p := cs.find(grand, caller, callee, last)
 	if p == nil {
 		cs.made++
 		p = []machine.Site{{Func: callee, Ret: machine.CallSite(cs.ks, caller, callee)}}
@@ -218,14 +222,14 @@ func (cs *callers) path(grand, caller, callee uint64) []machine.Site {
 }
 
 // find returns the path, or nil if neither the code nor a capture has it.
-func (cs *callers) find(grand, caller, callee uint64) []machine.Site {
+func (cs *callers) find(grand, caller, callee uint64, last bool) []machine.Site {
+	if p := cs.route(caller, callee, last, false); p != nil {
+		return p
+	}
 	if ofInterrupt(cs.name(callee)) {
 		if p := cs.through("asm_sysvec_apic_timer_interrupt", "sysvec_apic_timer_interrupt", caller, callee); p != nil {
 			return p
 		}
-	}
-	if p := cs.route(caller, callee, false); p != nil {
-		return p
 	}
 	if p := cs.hidden(caller, callee, maxHidden); p != nil {
 		return p
@@ -234,11 +238,11 @@ func (cs *callers) find(grand, caller, callee uint64) []machine.Site {
 		return p
 	}
 	if cs.name(grand) == "kthread" { // which was in that function when the capture began
-		if p := cs.route(caller, callee, true); p != nil {
+		if p := cs.route(caller, callee, last, true); p != nil {
 			return p
 		}
 	}
-	return cs.pointer(caller, callee)
+	return cs.pointer(caller, callee, last)
 }
 
 // through returns the path to callee through the entry of an interrupt or an exception,
@@ -247,10 +251,10 @@ func (cs *callers) find(grand, caller, callee uint64) []machine.Site {
 func (cs *callers) through(entry, inner string, caller, callee uint64) []machine.Site {
 	from, ok := cs.ks.ByName(entry)
 	handler, found := cs.ks.ByName(inner)
-	if !ok || !found || from.Addr == caller || cs.link(handler.Addr, callee).Func == 0 {
+	if !ok || !found || from.Addr == caller || cs.link(handler.Addr, callee, false).Func == 0 {
 		return nil
 	}
-	path := cs.route(from.Addr, callee, false)
+	path := cs.route(from.Addr, callee, false, false)
 	if path == nil {
 		return nil
 	}

@@ -76,6 +76,8 @@ func readText(ks *machine.Kallsyms, dir string) (*text, error) {
 	return t, nil
 }
 
+func (t *text) name(addr uint64) string { return name(t.ks, addr) }
+
 // bytes gives size bytes of code at addr, or none if they are not in the image.
 func (t *text) bytes(addr, size uint64) []byte {
 	for _, p := range t.parts {
@@ -191,22 +193,23 @@ func conditional(in x86asm.Inst) bool {
 }
 
 // returnsTo reports whether a function that caller calls is callee, or jumps to it, or to
-// one that does: then parent_ip of callee is in caller. Calls through
-// pointers do not count.
-func (t *text) returnsTo(caller, callee uint64) bool {
-	b := t.branchesOf(caller)
-	done := map[uint64]bool{}
-	next := make([]uint64, 0, len(b.calls))
-	for _, c := range b.calls {
-		next = append(next, c.to)
+// one that does: then callee returns into caller. With ret, the call is the one in front of
+// that address. Calls through pointers do not count.
+func (t *text) returnsTo(caller, callee, ret uint64) bool {
+	var next []uint64
+	for _, c := range t.branchesOf(caller).calls {
+		if ret == 0 || ret == c.ret {
+			next = append(next, c.to)
+		}
 	}
+	done := map[uint64]bool{}
 	for len(next) > 0 {
 		fn := next[0]
 		next = next[1:]
-		switch {
-		case fn == callee:
+		if fn == callee {
 			return true
-		case !done[fn]:
+		}
+		if !done[fn] {
 			done[fn] = true
 			next = append(next, t.branchesOf(fn).jumps...)
 		}
@@ -228,6 +231,6 @@ func withoutCoded(diffs []difference, kernel string) ([]difference, error) {
 	return slices.DeleteFunc(diffs, func(d difference) bool {
 		callee, ok := ks.ByName(d.Func)
 		caller, found := ks.ByName(d.Says)
-		return d.What == functionParent && ok && found && code.returnsTo(caller.Addr, callee.Addr)
+		return d.What == functionParent && ok && found && code.returnsTo(caller.Addr, callee.Addr, 0)
 	}), nil
 }
