@@ -21,8 +21,10 @@ const unavailable = "unavailable"
 // sums are the SHA-256 sums of the files that are made from that package. Without the
 // package, nothing else shows that a file was changed by hand.
 var sums = map[string]string{
-	"machine/btf/functions.txt": "45b0ac1188444f08c6292b92c737af4e8a9b04221efdd789bb7548f3bb2abea3",
-	"machine/btf/types.txt":     "b816b5e02792843bb966271ea3b449f38f9e7a778b4268f6ac7a93ddcf236747",
+	"machine/btf/functions.txt": "8db340b7d91c0bfa104900327168d9ef76921c269e031e39749bbe6600550109",
+	"machine/btf/types.txt":     "97b233f23b63ea77961e640e268580f760089e0460c1ac1a037f8ba76e261b91",
+	"machine/callsites.txt":     "db57a9c75fb21f7b2acc1d3060bae4c5e34f44e01e3d464e69a28bf36604ee1f",
+	"workload/model.bin":        "b0912227b59c04753a78922abbfb05cdc4a2b595500e3a64d851584cafff3308",
 }
 
 // TestEmbeddedFilesAreCurrent: the embedded files are what their sources give, byte for

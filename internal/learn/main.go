@@ -62,7 +62,7 @@ func main() {
 	users := flag.String("users", "", "write the processes with user stacks to this file")
 	flag.Parse()
 	if *sites != "" {
-		if err := learnCallSites(*kernel, *sites); err != nil {
+		if err := learnCallSites(*kernel, filepath.Join(filepath.Dir(*sites), ".."), *sites); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 			os.Exit(1)
 		}

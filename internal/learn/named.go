@@ -17,7 +17,7 @@ import (
 )
 
 // namedIn are the packages that have code of the kernel that is written by hand.
-var namedIn = []string{"machine", "workload", "tracer"}
+var namedIn = []string{"machine", "workload"}
 
 // named gives the functions that the sources of those packages name. root is the folder of
 // the module.
@@ -68,7 +68,7 @@ func callSites(ks *machine.Kallsyms, kernel, root string) ([]byte, error) {
 	}
 	slices.SortFunc(fns, func(a, b uint64) int { return cmp.Compare(name(ks, a), name(ks, b)) })
 	var b bytes.Buffer
-	b.WriteString(`# Where functions of Linux 6.12.117 that the code of machine, workload and tracer names call
+	b.WriteString(`# Where functions of Linux 6.12.117 that the code of machine and workload names call
 # each other, in Debian's kernel image: CALLER CALLEE OFFSET, the offset in the caller to
 # which the callee returns, or "jump". The callee * is whatever the caller's only pointer
 # points to. Made by internal/learn; see docs/provenance.md.
@@ -95,12 +95,13 @@ func name(ks *machine.Kallsyms, addr uint64) string {
 	return s.Name
 }
 
-func learnCallSites(kernel, out string) error {
+// learnCallSites writes the table for the module in the folder root.
+func learnCallSites(kernel, root, out string) error {
 	ks, err := machine.LoadKallsyms()
 	if err != nil {
 		return err
 	}
-	b, err := callSites(ks, kernel, filepath.Join(filepath.Dir(out), ".."))
+	b, err := callSites(ks, kernel, root)
 	if err != nil {
 		return err
 	}
