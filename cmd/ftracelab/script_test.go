@@ -56,6 +56,7 @@ func TestSessions(t *testing.T) {
 		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       *updateSessions,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"damage": damage, "status": status},
 	})
 }

@@ -22,7 +22,7 @@ import (
 
 // The pages docs/sessions/NAME.md are the sessions for readers: what is typed, what it
 // prints, and why. They are made from the sessions when these run.
-var updateSessions = flag.Bool("update-sessions", false, "write the pages of docs/sessions")
+var updateSessions = flag.Bool("update-sessions", false, "write the pages of docs/sessions, and the files in the sessions with which output is compared")
 
 // transcriptEnv names the file to which ftracelab's runs in a session are written, behind
 // the process of the test and a colon: what a shell of the session starts is not written.
