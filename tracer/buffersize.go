@@ -264,7 +264,7 @@ func (tr *Instance) showTimestampMode() string {
 // Kernel: tracing_free_buffer_release, kernel/trace/trace.c.
 func (tr *Instance) freeBuffer() tracefile.Node {
 	file := tracefile.Marker("free_buffer", 0o200, func(_ context.Context, p []byte) (int, error) { return len(p), nil })
-	return &tracefile.File{Name: file.Name, Mode: file.Mode, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+	return &tracefile.File{Name: file.Name, Mode: file.Mode, Traits: file.Traits, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		h, err := file.Open(ctx, flags)
 		if err != nil {
 			return nil, err

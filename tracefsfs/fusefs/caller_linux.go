@@ -62,3 +62,30 @@ func parseStat(text []byte) (comm string, cpu int) {
 	}
 	return string(text[begin+1 : end]), cpu
 }
+
+// maxPath is how long a path can be.
+//
+// Kernel: PATH_MAX, include/uapi/linux/limits.h.
+const maxPath = 4096
+
+// TextAt is the text at an address of a thread's memory, such as the path that it gives to a
+// system call; "" if it cannot be read.
+func TextAt(tid int, addr uint64) string {
+	var buf [maxPath]byte
+	n := 0
+	for n < len(buf) {
+		// Not beyond a page: the next one may not be there.
+		size := min(len(buf)-n, maxPath-int((addr+uint64(n))%maxPath))
+		local := []unix.Iovec{{Base: &buf[n]}}
+		local[0].SetLen(size)
+		got, err := unix.ProcessVMReadv(tid, local, []unix.RemoteIovec{{Base: uintptr(addr) + uintptr(n), Len: size}}, 0)
+		if err != nil || got <= 0 {
+			break
+		}
+		if end := bytes.IndexByte(buf[n:n+got], 0); end >= 0 {
+			return string(buf[:n+end])
+		}
+		n += got
+	}
+	return string(buf[:n])
+}

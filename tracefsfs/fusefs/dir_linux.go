@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -15,6 +16,9 @@ func (m *Mount) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fus
 	parent, status := m.nodeOf(in.NodeId)
 	if !status.Ok() {
 		return status
+	}
+	if tooLong(parent, name) {
+		return fuse.Status(syscall.ENAMETOOLONG)
 	}
 	m.before(&in.InHeader, OpMkdir, parent, 0)
 	if !m.allowed(&in.InHeader, parent, 3) {

@@ -32,9 +32,9 @@
 //
 // Departure: errno 524 (ENOTSUPP), which no FUSE server can send, is EOPNOTSUPP.
 //
-// Departure: the type of the mounted file system is fuse.tracefs, and statfs says
-// FUSE; splice on regular files answers as FUSE does. A client that tells
-// tracefs by these must be given the path, or be started by package cell.
+// Departure: the type of the mounted file system is fuse.tracefs, statfs says FUSE, and
+// splice, sendfile and copy_file_range find each file empty, as FUSE does of files without a
+// size. Package cell answers these calls of its programs.
 //
 // Departure: without Config.Polls, poll(2) says of each file at once that it can be read and
 // written, and a read of trace_pipe waits, while tracing is on, although O_NONBLOCK is
@@ -46,6 +46,9 @@
 // a reader that does not wait must find them; what was not read when it is closed stays
 // there for the next reader. Where it is not known whether a lookup is for an open
 // (Config.Opens), each lookup does so while tracing is off, and none while it is on.
+//
+// Departure: inotify tells of what programs do with a file, but not of a new tracing_max_latency,
+// which the machine sets.
 //
 // Left out: mmap of trace_pipe_raw where the kernel does not ask this process before (see
 // Map): it is ENODEV, and clients do without. Systems other than Linux.

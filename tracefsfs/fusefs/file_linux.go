@@ -32,7 +32,9 @@ type file struct {
 	closed  bool
 }
 
-// Open implements fuse.RawFileSystem.
+// Open implements fuse.RawFileSystem. O_DIRECT is EINVAL, as no file is of a disk.
+//
+// Kernel: do_dentry_open, fs/open.c.
 func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	n, status := m.nodeOf(in.NodeId)
 	if !status.Ok() {
@@ -41,6 +43,9 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	flags := openFlags(in.Flags)
 	if !m.allowed(&in.InHeader, n, accessOf(flags)) {
 		return fuse.EACCES
+	}
+	if in.Flags&syscall.O_DIRECT != 0 {
+		return fuse.EINVAL
 	}
 	if n.mapping == nil { // which is the helper's
 		m.before(&in.InHeader, OpOpen, n, 0)
@@ -79,7 +84,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	if flags&tracefile.Write == 0 && !f.holds {
 		out.OpenFlags |= fuse.FOPEN_NOFLUSH // a request less
 	}
-	if entry.Consumes {
+	if entry.Consumes || entry.Stream {
 		out.OpenFlags |= fuse.FOPEN_NONSEEKABLE
 	}
 	return fuse.OK
@@ -282,8 +287,10 @@ func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 // Release implements fuse.RawFileSystem: nobody has the file open any more.
 func (m *Mount) Release(_ <-chan struct{}, in *fuse.ReleaseIn) { m.dropFile(in.Fh) }
 
-// Fsync implements fuse.RawFileSystem.
-func (m *Mount) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.OK }
+// Fsync implements fuse.RawFileSystem: no file of tracefs has the operation.
+//
+// Kernel: vfs_fsync_range, fs/sync.c.
+func (m *Mount) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status { return fuse.EINVAL }
 
 func (m *Mount) addFile(f *file) uint64 {
 	m.mu.Lock()

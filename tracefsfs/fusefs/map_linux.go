@@ -96,6 +96,22 @@ func (m *Mount) nodeBehind(thread, fd int) (n *node, ours bool) {
 	return m.nodes[st.Ino], true
 }
 
+// Unspliced says whether a thread's descriptor is of a file of the tree from which splice(2)
+// moves nothing: any but a FIFO.
+func (m *Mount) Unspliced(thread, fd int) bool {
+	n, ours := m.nodeBehind(thread, fd)
+	return ours && (n == nil || n.ring == nil || n.mapping != nil)
+}
+
+// Device is the number of the device that the tree's files are on.
+func (m *Mount) Device() (major, minor uint32) { return m.major, m.minor }
+
+// Has says whether a path from the root of the tree is there: if not, why.
+func (m *Mount) Has(name string) error {
+	_, err := m.cfg.FS.Lookup(name)
+	return err
+}
+
 // flagsOf are the flags of a descriptor, as open(2) has them.
 func flagsOf(call Mmap) (int, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", call.Thread, call.FD))

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"ftracelab/tracefsfs/tracefile"
 )
@@ -129,6 +130,9 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 	if !status.Ok() {
 		return status
 	}
+	if tooLong(parent, name) {
+		return fuse.Status(syscall.ENAMETOOLONG)
+	}
 	p := path.Join(parent.path, name)
 	if strings.HasPrefix(p, hidden) {
 		return m.lookupHidden(h, p, out)
@@ -151,6 +155,34 @@ func (m *Mount) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fu
 	}
 	m.fillEntry(n, out)
 	return fuse.OK
+}
+
+// tooLong says that no file can have that name. Where events are, there just is none.
+//
+// Kernel: simple_lookup, fs/libfs.c; eventfs_root_lookup, fs/tracefs/event_inode.c.
+func tooLong(parent *node, name string) bool {
+	return len(name) > unix.NAME_MAX && !ofEvents(parent.path)
+}
+
+// ofEvents says that a path is the folder of the events of an instance, or below it.
+func ofEvents(p string) bool {
+	words := strings.SplitN(p, "/", 4)
+	if words[0] == "instances" && len(words) > 2 {
+		words = words[2:]
+	}
+	return words[0] == "events"
+}
+
+// links is how many links a file has: a folder of events has one.
+//
+// Departure: another folder has two, however many folders are in it.
+//
+// Kernel: tracefs_create_dir, fs/tracefs/inode.c; eventfs_get_inode, fs/tracefs/event_inode.c.
+func links(n *node) uint32 {
+	if !n.entry.NodeMode().IsDir() || ofEvents(n.path) {
+		return 1
+	}
+	return 2
 }
 
 // resolve finds name below parent: where entries stay, in the folder that was
@@ -281,11 +313,8 @@ func (m *Mount) fillAttr(n *node, out *fuse.Attr) {
 	if owner.hasMode {
 		mode = owner.mode
 	}
-	out.Ino, out.Nlink = n.id, 1
+	out.Ino, out.Nlink = n.id, links(n)
 	out.Mode = mode | fileType(n)
-	if n.entry.NodeMode().IsDir() {
-		out.Nlink = 2
-	}
 	out.Uid, out.Gid = owner.uid, owner.gid
 	out.Blksize = 4096
 	if n.mapping != nil {
@@ -360,6 +389,11 @@ func (m *Mount) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut
 func (m *Mount) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
 	out.Bsize, out.NameLen = 4096, 255
 	return fuse.OK
+}
+
+// ListXAttr implements fuse.RawFileSystem: there are none.
+func (m *Mount) ListXAttr(<-chan struct{}, *fuse.InHeader, []byte) (uint32, fuse.Status) {
+	return 0, fuse.OK
 }
 
 // String names the server in messages.

@@ -120,13 +120,15 @@ func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(
 
 // Marker is a file that is only written, and each write(2) is one record.
 // write answers with the count it took: a longer write is finished by another.
-// A read is EINVAL.
+// A read is EINVAL, and it has no position.
 //
-// Kernel: tracing_mark_write, kernel/trace/trace.c.
+// Kernel: tracing_mark_write and tracing_mark_open, kernel/trace/trace.c.
 func Marker(name string, mode fs.FileMode, write func(ctx context.Context, p []byte) (int, error)) *File {
-	return open(name, mode, func(h *handle) {
+	file := open(name, mode, func(h *handle) {
 		h.write = write
 	})
+	file.Stream = true
+	return file
 }
 
 // OnWrite returns the file with store called for each write(2).

@@ -37,6 +37,9 @@ type File struct {
 type Traits struct {
 	// Consumes says that a read takes away what it gives: there is no position.
 	Consumes bool
+	// Stream says that a descriptor of the file has no position: lseek(2) and pwrite(2) are
+	// ESPIPE.
+	Stream bool
 	// Defines says that a write may make folders come and go.
 	Defines bool
 	// Holds, unless it is nil, reports whether an open of the file now keeps others from

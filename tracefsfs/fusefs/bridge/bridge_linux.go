@@ -50,11 +50,13 @@ type Bridge struct {
 	pids      pids
 	observed  []uint32     // see Observed
 	observing atomic.Bool  // see Observe
+	used      atomic.Bool  // a process has used the tree: there may be something to be seen
 	undone    atomic.Int32 // calls of Config.Observe since the guests had done all
 
 	ear       sync.Mutex               // of what follows, and of reading news; taken inside mu
 	heard     []heard                  // not brought into the simulation yet
 	executing map[int]workload.Syscall // by process: the latest call of execve that was observed
+	asked     map[int]bool             // processes whose calls were observed since the tree was used
 }
 
 // heard is news with what /proc says of a new program: that is asked at once, because
@@ -67,6 +69,8 @@ type heard struct {
 	call    workload.Syscall // of called
 	cpu     int              // of called: see onlyCPU
 	extra   bool             // of called: it is one of Config.Observe
+	comm    string           // of the first called of a process: its name
+	parent  int              // and its parent
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -88,7 +92,7 @@ const sweepTime = time.Second
 // New makes a bridge. Close ends it.
 func New(cfg Config) *Bridge {
 	b := &Bridge{
-		cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, made: map[int]bool{}, executing: map[int]workload.Syscall{},
+		cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, made: map[int]bool{}, executing: map[int]workload.Syscall{}, asked: map[int]bool{},
 		more: make(chan struct{}, 1), stop: make(chan struct{}), observed: observed(cfg.Guests, cfg.Observe),
 	}
 	if !cfg.NoConnector {
@@ -189,6 +193,7 @@ func (b *Bridge) read() (full bool) {
 			h.program = b.begun(n.pid)
 		case exited:
 			b.pids.ended(n.pid)
+			delete(b.asked, n.pid)
 		}
 		b.heard = append(b.heard, h)
 	})
@@ -227,6 +232,7 @@ func (b *Bridge) Before(r fusefs.Request) {
 		pid := b.pids.of(host)
 		b.drain()
 		all = looks(r) || b.made[pid]
+		b.used.Store(true)
 		b.welcome(pid, host)
 		b.cfg.Guests.Allow(pid, onlyCPU(r.PID))
 		b.sweep()
@@ -273,8 +279,8 @@ func (b *Bridge) drain() {
 	b.heard = nil
 	b.ear.Unlock()
 	for _, n := range all {
-		if n.what == called && b.news == nil {
-			b.meet(n.guest, n.pid)
+		if n.what == called {
+			b.meet(n)
 		}
 		if !b.cfg.Guests.Known(n.guest) {
 			continue
@@ -298,11 +304,14 @@ func (b *Bridge) drain() {
 	}
 }
 
-// meet notices by /proc what the kernel did not tell of a process that was observed: that it
-// is the child of a guest, and which program it runs.
-func (b *Bridge) meet(pid, host int) {
-	if b.cfg.Guests.Known(pid) || b.cfg.Guests.Known(b.pids.of(parentOf(host))) {
-		b.welcome(pid, host)
+// meet makes a process that was observed a guest, and notices by /proc what the kernel did not
+// tell. Its parent may not have been a guest when it began, which is then told of nothing.
+func (b *Bridge) meet(n heard) {
+	switch known := b.cfg.Guests.Known(n.guest); {
+	case b.news == nil && (known || b.cfg.Guests.Known(b.pids.of(parentOf(n.pid)))):
+		b.welcome(n.guest, n.pid)
+	case !known && n.comm != "":
+		b.cfg.Guests.Add(n.guest, n.comm, b.pids.of(n.parent))
 	}
 }
 

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"runtime"
@@ -190,7 +189,16 @@ func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 		return false
 	}
 	extra := slices.Contains(b.cfg.Observe, nr)
-	b.heard = append(b.heard, heard{news: news{what: called, pid: process}, guest: guest, call: call, cpu: onlyCPU(tid), extra: extra})
+	h := heard{news: news{what: called, pid: process}, guest: guest, call: call, cpu: onlyCPU(tid), extra: extra}
+	if b.used.Load() && !b.asked[process] {
+		// It waits: later it may have ended.
+		if len(b.asked) >= maxExecs {
+			clear(b.asked)
+		}
+		b.asked[process] = true
+		h.comm, h.parent = commOf(process), parentOf(process)
+	}
+	b.heard = append(b.heard, h)
 	if len(b.heard) == 1 {
 		b.tell()
 	}
@@ -242,39 +250,13 @@ func readCall(tid int, c pathCall, args [6]uint64) workload.Syscall {
 	}
 	if c.path >= 0 {
 		call.PathAt = args[c.path]
-		call.Path = textAt(tid, call.PathAt)
+		call.Path = fusefs.TextAt(tid, call.PathAt)
 	}
 	if c.two {
 		call.TargetAt = args[0]
-		call.Target = textAt(tid, call.TargetAt)
+		call.Target = fusefs.TextAt(tid, call.TargetAt)
 	}
 	return call
-}
-
-// maxPath is how long a path can be.
-//
-// Kernel: PATH_MAX, include/uapi/linux/limits.h.
-const maxPath = 4096
-
-// textAt is the text at an address of a process's memory; "" if it cannot be read.
-func textAt(tid int, addr uint64) string {
-	var buf [maxPath]byte
-	n := 0
-	for n < len(buf) {
-		// Not beyond a page: the next one may not be there.
-		size := min(len(buf)-n, maxPath-int((addr+uint64(n))%maxPath))
-		local := []unix.Iovec{{Base: &buf[n]}}
-		local[0].SetLen(size)
-		got, err := unix.ProcessVMReadv(tid, local, []unix.RemoteIovec{{Base: uintptr(addr) + uintptr(n), Len: size}}, 0)
-		if err != nil || got <= 0 {
-			break
-		}
-		if end := bytes.IndexByte(buf[n:n+got], 0); end >= 0 {
-			return string(buf[:n+end])
-		}
-		n += got
-	}
-	return string(buf[:n])
 }
 
 // waiting is the system call in which a thread waits; not ok if it runs, has ended, or may

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/fusefs"
 )
 
 func TestParseSyscall(t *testing.T) {
@@ -57,13 +59,13 @@ func TestTextAt(t *testing.T) {
 		{at(3 * page), ""},
 		{0, ""},
 		{^uint64(0), ""},
-		{at(page + 10), long[:maxPath]},
+		{at(page + 10), long[:4096]},
 	} {
-		if got := textAt(os.Getpid(), c.addr); got != c.want {
+		if got := fusefs.TextAt(os.Getpid(), c.addr); got != c.want {
 			t.Errorf("%#x: %.20q (%d bytes), want %.20q (%d)", c.addr, got, len(got), c.want, len(c.want))
 		}
 	}
-	if got := textAt(-1, at(0)); got != "" {
+	if got := fusefs.TextAt(-1, at(0)); got != "" {
 		t.Errorf("of nobody: %q", got)
 	}
 }

@@ -63,6 +63,7 @@ type Cell struct {
 	plan    plan
 
 	release, version string
+	plainSource      bool
 }
 
 // A program comes into a cell by three runs of this program, told apart by the variable
@@ -198,7 +199,7 @@ func New(cfg Config) (*Cell, error) {
 	cfg.Tracing.Mappable = true  // see mmap
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
-	c.release, c.version = cfg.Release, cfg.Version
+	c.release, c.version, c.plainSource = cfg.Release, cfg.Version, cfg.PlainSource
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -270,25 +271,32 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close())
 	}
-	calls := p.Calls
+	calls := slices.Clone(p.Calls)
 	if c.release != "" {
-		calls = append(slices.Clone(calls), unix.SYS_UNAME)
+		calls = append(calls, unix.SYS_UNAME)
+	}
+	for _, nr := range c.answered() {
+		if !slices.Contains(calls, nr) {
+			calls = append(calls, nr)
+		}
 	}
 	theirs, err := observed.ask(calls)
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
 	}
 	cmd.ExtraFiles = []*os.File{r, theirs} // at planFD and observerFD
-	go observed.follow(func(call Call) (answered bool) {
+	go observed.follow(func(call Call) (answered bool, err error) {
 		if call.NR == unix.SYS_UNAME && c.release != "" {
-			return c.uname(call)
+			return c.uname(call), nil
 		}
 		p.Observe(call)
-		switch call.NR {
-		case unix.SYS_READ, unix.SYS_READV, unix.SYS_SPLICE:
-			c.tracing.Reads(call.TID, int(int32(call.Args[0])))
+		if slices.Contains(p.Calls, uint32(call.NR)) {
+			switch call.NR {
+			case unix.SYS_READ, unix.SYS_READV, unix.SYS_SPLICE:
+				c.tracing.Reads(call.TID, fd(call.Args[0]))
+			}
 		}
-		return false
+		return c.answer(call)
 	}, c.mmap)
 	status, err = run(cmd, func() {
 		r.Close()

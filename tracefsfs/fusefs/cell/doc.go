@@ -43,6 +43,10 @@
 // server is told of these calls before they happen (Program.Observe). That restricts
 // nothing: what a program must not do is forbidden as above.
 //
+// What FUSE cannot say of a mount, the server says when a program asks (answer_linux.go): what
+// is mounted, of which type it is, and that files without a size cannot be copied within the
+// kernel.
+//
 // A program that maps trace_pipe_raw would fail, as FUSE and a FIFO cannot do both splice
 // and mmap. The server is told of shared mappings as well, and gives the program another file
 // before it goes on (mmap_linux.go).

@@ -58,6 +58,10 @@ func replace(listener int, call Call, id uint64, mmap func(Call) (file, flags in
 	return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&put))
 }
 
+// addFDSend makes a call return the descriptor that it is given. Before Linux 5.14 there is
+// no such flag.
+const addFDSend = 1 << 1
+
 // addFD is struct seccomp_notif_addfd of the kernel.
 //
 // Kernel: include/uapi/linux/seccomp.h.

@@ -22,6 +22,9 @@ type Call struct {
 	// Waits reports whether the thread still waits. If not, it was killed, and another
 	// thread may have its number: what was read of its memory by then means nothing.
 	Waits func() bool
+	// Give makes the call return a new descriptor of a file, as open(2) does, with these
+	// flags; then the call is answered.
+	Give func(file, flags int) error
 }
 
 // observerFD is where the first process finds its end of a socket: see letObserve.
@@ -99,12 +102,12 @@ func (o observed) ask(numbers []uint32) (*os.File, error) {
 }
 
 // follow tells of each call until nobody is left who makes one. Before Linux 6.11, it then
-// waits for ever. Without a listener it returns at once. A call that tell has answered
-// returns 0 and does not reach the kernel. A call of mmap goes to mmap, which says how it
-// ends.
+// waits for ever. Without a listener it returns at once. A call that tell has answered does
+// not reach the kernel: it returns 0, what Give gave, or the error. A call of mmap goes to
+// mmap, which says how it ends.
 //
 // Kernel: seccomp_notify_recv, kernel/seccomp.c.
-func (o observed) follow(tell func(Call) (answered bool), mmap func(Call) (file, flags int, err error)) {
+func (o observed) follow(tell func(Call) (answered bool, err error), mmap func(Call) (file, flags int, err error)) {
 	listener, err := o.listener()
 	unix.Close(o.ours)
 	if err != nil {
@@ -130,13 +133,26 @@ func (o observed) follow(tell func(Call) (answered bool), mmap func(Call) (file,
 		call := Call{TID: int(n.PID), NR: int64(n.NR), Args: n.Args, Waits: func() bool {
 			return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
 		}}
+		given := false
+		call.Give = func(file, flags int) error {
+			put := addFD{ID: id, Flags: addFDSend, Src: uint32(file), NewFlags: uint32(flags & unix.O_CLOEXEC)}
+			err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&put))
+			given = err == nil
+			return err
+		}
 		answer := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		if call.NR == unix.SYS_MMAP {
 			if err := replace(listener, call, id, mmap); err != nil {
 				answer.Error, answer.Flags = -int32(tracefile.Errno(err)), 0
 			}
-		} else if tell(call) {
+		} else if answered, err := tell(call); answered {
 			answer.Flags = 0
+			if err != nil {
+				answer.Error = -int32(tracefile.Errno(err))
+			}
+		}
+		if given {
+			continue
 		}
 		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answer)) // if it was killed nobody waits
 	}

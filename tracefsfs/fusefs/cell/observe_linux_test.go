@@ -36,10 +36,10 @@ func TestObserve(t *testing.T) {
 	unix.Close(second.ours)
 
 	told, result := make(chan string, 4), make(chan string, 1)
-	go o.follow(func(c Call) bool {
+	go o.follow(func(c Call) (bool, error) {
 		waits := c.Waits()
 		told <- fmt.Sprintf("%d (%d, %d), waits: %v", c.NR, c.Args[0], c.Args[1], waits)
-		return false
+		return false, nil
 	}, nothingMapped)
 	go func() {
 		runtime.LockOSThread() // the thread ends with its filter
@@ -83,7 +83,7 @@ func TestReplaceMapped(t *testing.T) {
 	}
 	defer theirs.Close()
 	var asked atomic.Int32
-	go o.follow(func(Call) bool { return false }, func(c Call) (file, flags int, err error) {
+	go o.follow(func(Call) (bool, error) { return false, nil }, func(c Call) (file, flags int, err error) {
 		if asked.Add(1); c.Args[argLen] != 4096 {
 			return -1, 0, unix.EBUSY
 		}
@@ -144,7 +144,7 @@ func TestObserveNothing(t *testing.T) {
 		t.Errorf("nothing was asked: %v", err)
 	}
 	theirs.Close()
-	o.follow(func(Call) bool { t.Error("told of a call"); return false }, nothingMapped) // returns: nobody is there
+	o.follow(func(Call) (bool, error) { t.Error("told of a call"); return false, nil }, nothingMapped) // returns: nobody is there
 }
 
 // Who is observed gets the machine's release and version from uname, cut to what fits, and
@@ -160,7 +160,7 @@ func TestUname(t *testing.T) {
 	}
 	defer theirs.Close()
 	c := &Cell{release: "6.12.0-test", version: strings.Repeat("v", 100)}
-	go o.follow(c.uname, nothingMapped)
+	go o.follow(func(call Call) (bool, error) { return c.uname(call), nil }, nothingMapped)
 	result := make(chan string, 1)
 	go func() {
 		runtime.LockOSThread() // the thread ends with its filter
