@@ -316,6 +316,10 @@ func (c *CPU) enter(t *Task) {
 	if t.stay.Kind != KernelWork {
 		c.crossIn(t)
 	}
-	t.acts = append(t.acts, activation{code: t.stay.Code, kind: actStay})
+	a := activation{code: t.stay.Code, kind: actStay}
+	if t.program != nil {
+		a.pace = exact // a sampler measures its own steps
+	}
+	t.acts = append(t.acts, a)
 	c.advance()
 }

@@ -212,7 +212,7 @@ func (m *Machine) Step(end Time) bool {
 	if c == nil {
 		return false
 	}
-	m.do(c, due)
+	m.do(c, due, due)
 	return true
 }
 
@@ -223,11 +223,11 @@ func (m *Machine) turn(end Time) bool {
 	if c == nil {
 		return false
 	}
-	limit := min(m.order.rival(), m.smi.at)
+	limit := min(m.order.rival(), m.smi.at, end+1)
 	m.order.moved = false
 	for {
-		m.do(c, due)
-		if due = c.due(); due >= limit || due > end || m.order.moved {
+		m.do(c, due, limit)
+		if due = c.due(); due >= limit || m.order.moved {
 			break
 		}
 	}
@@ -254,9 +254,9 @@ func (m *Machine) next(end Time) (*CPU, Time) {
 	}
 }
 
-// do executes a step of c that is due.
-func (m *Machine) do(c *CPU, due Time) {
+// do executes a step of c that is due, and those behind it that are due before limit.
+func (m *Machine) do(c *CPU, due, limit Time) {
 	m.now, c.Time = due, due
 	m.steps++
-	c.step()
+	c.run(limit)
 }
