@@ -21,7 +21,7 @@ type CPU struct {
 	InSoftIRQ, InHardIRQ, InNMI bool
 
 	m        *Machine
-	seen     uint64 // the value from which setState made the flags; 0: they come from elsewhere
+	seen     uint64 // the Op.state from which setState made the flags; 0: they come from elsewhere
 	idle     *Task
 	opDue    Time // when the next step of Current is due
 	presence presence
@@ -112,10 +112,11 @@ func (c *CPU) run(limit Time) {
 		limit = min(limit, c.irqs[0].At)
 	}
 	m, a := c.m, &t.acts[len(t.acts)-1]
-	for {
-		op := &a.code[a.pc]
+	for op := &a.code[a.pc]; ; {
 		a.pc++
-		c.setState(op, a)
+		if op.state(a) != c.seen {
+			c.setState(op, a)
+		}
 		switch op.Kind {
 		case OpCall:
 			c.call(t, &m.kernel.Sites[op.Arg], m.ips[op.Arg])
@@ -129,11 +130,12 @@ func (c *CPU) run(limit Time) {
 			c.leave(t)
 			return
 		}
-		c.opDue = c.Time + c.pace.takes(a, &a.code[a.pc])
-		if c.opDue >= limit || m.order.moved {
+		op = &a.code[a.pc]
+		due := c.Time + c.pace.takes(a, op)
+		if c.opDue = due; due >= limit || m.order.moved {
 			return
 		}
-		m.now, c.Time = c.opDue, c.opDue
+		m.now, c.Time = due, due
 		m.steps++
 	}
 }
@@ -189,10 +191,6 @@ func (c *CPU) setState(op *Op, a *activation) {
 	if a.kind == actNMI && op.Flags&FlagNMI == 0 {
 		return
 	}
-	seen := 1<<32 | uint64(op.Flags) | uint64(op.Preempt)<<8 | uint64(a.base.Flags)<<16 | uint64(a.base.Preempt)<<24
-	if seen == c.seen {
-		return
-	}
 	if a.kind == actInterrupt && a.pc == 1 {
 		c.crossing = intoInterrupt
 	}
@@ -205,7 +203,12 @@ func (c *CPU) setState(op *Op, a *activation) {
 		preempt: int(op.Preempt&0xf) + int(a.base.Preempt&0xf),
 		migrate: int(op.Preempt>>4) + int(a.base.Preempt>>4),
 	})
-	c.seen, c.crossing = seen, ""
+	c.seen, c.crossing = op.state(a), ""
+}
+
+// state is the state of the processor after op in a, as one word that is not 0.
+func (op *Op) state(a *activation) uint64 {
+	return 1<<32 | uint64(op.Flags) | uint64(op.Preempt)<<8 | uint64(a.base.Flags)<<16 | uint64(a.base.Preempt)<<24
 }
 
 // state packs the processor's flags in the form that an Op has.

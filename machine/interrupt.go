@@ -316,10 +316,7 @@ func (c *CPU) enter(t *Task) {
 	if t.stay.Kind != KernelWork {
 		c.crossIn(t)
 	}
-	a := activation{code: t.stay.Code, kind: actStay}
-	if t.program != nil {
-		a.pace = exact // a sampler measures its own steps
-	}
-	t.acts = append(t.acts, a)
+	// A sampler measures its own steps.
+	t.acts = append(t.acts, activation{code: t.stay.Code, kind: actStay, exact: t.program != nil})
 	c.advance()
 }

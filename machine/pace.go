@@ -39,34 +39,34 @@ func (p *pace) rearm() { p.until = p.rng.Uint64N(2*p.Every) + 1 }
 const usual = 256
 
 // draw gives the speed at which a piece of code runs this time, as a share of usual: from
-// a quarter to one and three quarters, most often near 1. Without a Pace it is exact.
+// a quarter to one and three quarters, most often near 1.
 func (p *pace) draw() uint16 {
-	if p.Pace == nil {
-		return exact
-	}
 	r := p.rng.Uint64()
 	return uint16(64 + (r&0xff+r>>8&0xff+r>>16&0xff)/2)
 }
 
-// exact is the pace of code whose steps take exactly their Deltas, without stalls.
-const exact = 1<<16 - 1
-
 // takes is how long the step op of a takes.
 func (p *pace) takes(a *activation, op *Op) Time {
-	if op.Kind == OpHalt { // its Delta is not a time
+	d := Time(op.Delta) * Time(a.pace) / usual
+	if a.pace == 0 || d >= p.until || op.Kind == OpHalt {
+		return p.special(a, op)
+	}
+	p.until -= d
+	return d
+}
+
+// special is takes where there is more to do than to multiply.
+func (p *pace) special(a *activation, op *Op) Time {
+	switch {
+	case op.Kind == OpHalt: // its Delta is not a time
 		return 0
-	}
-	if a.pace == 0 {
-		a.pace = p.draw()
-	}
-	if a.pace == exact {
+	case a.exact, p.Pace == nil:
 		return Time(op.Delta)
+	case a.pace == 0:
+		a.pace = p.draw()
+		return p.takes(a, op)
 	}
 	d := Time(op.Delta) * Time(a.pace) / usual
-	if d < p.until {
-		p.until -= d
-		return d
-	}
 	p.rearm()
 	return d + p.stall()
 }
