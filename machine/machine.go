@@ -41,7 +41,7 @@ const never = Time(math.MaxUint64)
 type Config struct {
 	CPUs int    // number of CPUs, 1…MaxCPUs; 0 means 4
 	Seed uint64 // seed of all random streams; 0 means 1
-	Boot Time   // simulated time at which the machine starts
+	Boot Time   // simulated time at which the machine starts, in the first two years
 	// Foreign are the pids that tasks with TaskConfig.Foreign can have. No other task gets
 	// one of them: one that would have the pid First or more gets Limit more than that. The
 	// zero value is a machine without such tasks.
@@ -98,6 +98,9 @@ func New(cfg Config) (*Machine, error) {
 	}
 	if cfg.CPUs < 0 || cfg.CPUs > MaxCPUs {
 		return nil, fmt.Errorf("machine: Config.CPUs %d: want 1 to %d", cfg.CPUs, MaxCPUs)
+	}
+	if cfg.Boot >= latest {
+		return nil, fmt.Errorf("machine: Config.Boot %d: want less than %d", cfg.Boot, latest)
 	}
 	if f := cfg.Foreign; f.First < 0 || f.Limit < f.First {
 		return nil, fmt.Errorf("machine: Config.Foreign %d to below %d: want a range", f.First, f.Limit)
