@@ -119,7 +119,7 @@ func (c *CPU) run(limit Time) {
 		}
 		switch op.Kind {
 		case OpCall:
-			c.call(t, &m.kernel.Sites[op.Arg], m.ips[op.Arg])
+			c.call(t, &m.callees[op.Arg])
 		case OpReturn:
 			c.ret(t, op.Arg)
 		default:

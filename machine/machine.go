@@ -67,7 +67,7 @@ type Machine struct {
 	modules     []*Module // the modules that were loaded since the start, in this order
 	streams     map[string]*rand.Rand
 	kernel      Kernel
-	ips         []uint64 // addresses of the patched calls, by site
+	callees     []callee // by site
 	tracepoints *[NumTracepoints]tracepoint
 	enabled     [NumTracepoints]bool
 	learned     map[string]bool           // which events of learned activities are enabled
@@ -181,10 +181,8 @@ func (m *Machine) Tasks() []*Task {
 func (m *Machine) Boot(k Kernel) {
 	m.kernel = k
 	m.kernel.Sites = slices.Clip(k.Sites) // others may have more behind them
-	m.ips = make([]uint64, len(k.Sites))
-	for i, s := range k.Sites {
-		m.ips[i] = m.ipOf(s)
-	}
+	m.callees = make([]callee, 0, len(k.Sites))
+	m.addCallees(k.Sites)
 	for _, c := range m.cpus {
 		c.Time = m.now
 		c.opDue = m.now
