@@ -64,7 +64,11 @@ func (o *order) rival() Time {
 // set notes that the next step of a CPU is due at that time.
 func (o *order) set(id int, due Time) {
 	keys, key := o.keys, min(due, latest)<<numberBits|uint64(id)
-	for n := o.leaf(id); n > 0; n /= 2 {
+	n := o.leaf(id)
+	if keys[n] == key {
+		return
+	}
+	for ; n > 0; n /= 2 {
 		keys[n] = key
 		key = min(key, keys[n^1])
 	}

@@ -77,8 +77,7 @@ func (c *CPU) call(t *Task, s *callee) {
 	t.frames = t.frames[:n+1]
 	f := &t.frames[n]
 	fn := uint64(s.fn)
-	ip := fn + uint64(s.entry)
-	f.Func, f.IP, f.Value = fn, ip, 0
+	f.Func, f.IP, f.Value = fn, fn+uint64(s.entry), 0
 	f.tail, f.seen, f.skip = false, s.seen, false
 	f.at = uint64(n) + 1
 	ret := uint64(s.ret)
@@ -98,7 +97,7 @@ func (c *CPU) call(t *Task, s *callee) {
 		f.seen, f.skip = false, true
 	}
 	if f.seen && c.m.Hooks.Call != nil {
-		c.site = ip + callSize
+		c.site = f.IP + callSize
 		c.m.Hooks.Call(c, f)
 		c.site = 0
 	}
