@@ -60,9 +60,7 @@ func (m *Machine) AddLearned(l Learned) {
 	k := &m.kernel
 	site, slab, happening, piece := int32(len(k.Sites)), int32(len(k.Slabs)), int32(len(k.Happenings)), int32(len(k.Pieces))
 	k.Sites = append(slices.Clip(k.Sites), l.Sites...)
-	for _, s := range l.Sites {
-		m.ips = append(m.ips, m.ipOf(s))
-	}
+	m.addCallees(l.Sites)
 	for _, s := range l.Slabs {
 		s.Kind += uint16(slab)
 		k.Slabs = append(slices.Clip(k.Slabs), s)

@@ -21,7 +21,7 @@ type CPU struct {
 	InSoftIRQ, InHardIRQ, InNMI bool
 
 	m        *Machine
-	seen     uint64 // the value from which setState made the flags; 0: they come from elsewhere
+	seen     uint64 // the Op.state from which setState made the flags; 0: they come from elsewhere
 	idle     *Task
 	opDue    Time // when the next step of Current is due
 	presence presence
@@ -85,8 +85,9 @@ func (c *CPU) irqDue() Time {
 	return max(at, c.Time)
 }
 
-// step executes what is due at c.Time.
-func (c *CPU) step() {
+// run executes what is due at c.Time. Steps of the same code that follow it are executed,
+// too, for as long as they are due before limit and nothing else comes between them.
+func (c *CPU) run(limit Time) {
 	if c.Time < c.opDue {
 		if c.nmiAt <= c.Time {
 			c.takeNMI()
@@ -98,23 +99,50 @@ func (c *CPU) step() {
 		}
 	}
 	t := c.Current
-	if c.presence == leaving && t != c.idle && len(t.acts) == 0 && !t.bound {
-		c.pushAway()
-		return
-	}
 	if len(t.acts) == 0 {
+		if c.presence == leaving && t != c.idle && !t.bound {
+			c.pushAway()
+			return
+		}
 		c.enter(t)
 		return
 	}
-	a := &t.acts[len(t.acts)-1]
-	op := &a.code[a.pc]
-	a.pc++
-	c.setState(op, a)
+	limit = min(limit, c.nmiAt)
+	if len(c.irqs) > 0 {
+		limit = min(limit, c.irqs[0].At)
+	}
+	m, a := c.m, &t.acts[len(t.acts)-1]
+	for op := &a.code[a.pc]; ; {
+		a.pc++
+		if op.state(a) != c.seen {
+			c.setState(op, a)
+		}
+		switch op.Kind {
+		case OpCall:
+			c.call(t, &m.callees[op.Arg])
+		case OpReturn:
+			c.ret(t, op.Arg)
+		default:
+			c.do(t, a, op)
+			return
+		}
+		if a.pc == len(a.code) {
+			c.leave(t)
+			return
+		}
+		op = &a.code[a.pc]
+		due := c.Time + c.pace.takes(a, op)
+		if c.opDue = due; due >= limit || m.order.moved {
+			return
+		}
+		m.now, c.Time = due, due
+		m.steps++
+	}
+}
+
+// do executes a step that may change which code runs.
+func (c *CPU) do(t *Task, a *activation, op *Op) {
 	switch op.Kind {
-	case OpCall:
-		c.call(t, &c.m.kernel.Sites[op.Arg], c.m.ips[op.Arg])
-	case OpReturn:
-		c.ret(t, op.Arg)
 	case OpUnwind:
 		c.unwind(t, int(op.Arg))
 	case OpTrace:
@@ -150,14 +178,7 @@ func (c *CPU) advance() {
 		return
 	}
 	if a := &t.acts[n-1]; a.pc < len(a.code) {
-		c.opDue = c.Time
-		switch op := &a.code[a.pc]; {
-		case op.Kind == OpHalt:
-		case a.kind == actNMI || t.program != nil && a.kind == actStay: // a sampler measures its own steps
-			c.opDue += Time(op.Delta)
-		default:
-			c.opDue += c.pace.takes(a, op.Delta)
-		}
+		c.opDue = c.Time + c.pace.takes(a, &a.code[a.pc])
 		return
 	}
 	c.leave(t)
@@ -168,10 +189,6 @@ func (c *CPU) advance() {
 // irqentry_nmi_enter has run.
 func (c *CPU) setState(op *Op, a *activation) {
 	if a.kind == actNMI && op.Flags&FlagNMI == 0 {
-		return
-	}
-	seen := 1<<32 | uint64(op.Flags)<<24 | uint64(op.Preempt)<<16 | uint64(a.base.Flags)<<8 | uint64(a.base.Preempt)
-	if seen == c.seen {
 		return
 	}
 	if a.kind == actInterrupt && a.pc == 1 {
@@ -186,7 +203,12 @@ func (c *CPU) setState(op *Op, a *activation) {
 		preempt: int(op.Preempt&0xf) + int(a.base.Preempt&0xf),
 		migrate: int(op.Preempt>>4) + int(a.base.Preempt>>4),
 	})
-	c.seen, c.crossing = seen, ""
+	c.seen, c.crossing = op.state(a), ""
+}
+
+// state is the state of the processor after op in a, as one word that is not 0.
+func (op *Op) state(a *activation) uint64 {
+	return 1<<32 | uint64(op.Flags) | uint64(op.Preempt)<<8 | uint64(a.base.Flags)<<16 | uint64(a.base.Preempt)<<24
 }
 
 // state packs the processor's flags in the form that an Op has.

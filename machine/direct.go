@@ -33,7 +33,7 @@ func (d *Direct) To() Symbol { return d.trampoline }
 // CallDirect calls d.Func at the entry of a function. A Call hook may call it.
 func (c *CPU) CallDirect(d *Direct) {
 	const callAt = 0x1c // somewhere in the function
-	c.call(c.Current, &Site{Func: d.fn.Addr, Ret: pointIn(d.trampoline.Addr)}, d.fn.IP())
+	c.call(c.Current, c.m.callee(Site{Func: d.fn.Addr, Ret: pointIn(d.trampoline.Addr)}))
 	if p, ok := d.Say(c); ok && c.m.Hooks.Printk != nil {
 		p.IP = d.fn.Addr + callAt
 		c.m.Hooks.Printk(c, &p)
@@ -54,7 +54,7 @@ func (c *CPU) CallWith(caller, callee, text string) {
 	}
 	c.Time = max(c.Time, c.m.now)
 	c.passed = passed{fn: s.Addr, text: text}
-	c.call(c.Current, &Site{Func: s.Addr, Ret: c.m.ReturnAddress(caller, callee)}, s.IP())
+	c.call(c.Current, c.m.callee(Site{Func: s.Addr, Ret: c.m.ReturnAddress(caller, callee)}))
 	c.ret(c.Current, 0)
 	c.passed = passed{}
 }

@@ -9,7 +9,7 @@ func (m *Machine) CheckOrder() error {
 	}
 	best := m.cpus[0]
 	for _, c := range m.cpus {
-		if got, want := m.order.due[c.ID], c.due(); got != want {
+		if got, want := m.order.time(m.order.keys[m.order.leaf(c.ID)]), c.due(); got != want {
 			return fmt.Errorf("at %d the next step of cpu%d is due at %d, not at %d", m.now, c.ID, want, got)
 		}
 		if c.due() < best.due() {

@@ -316,6 +316,7 @@ func (c *CPU) enter(t *Task) {
 	if t.stay.Kind != KernelWork {
 		c.crossIn(t)
 	}
-	t.acts = append(t.acts, activation{code: t.stay.Code, kind: actStay})
+	// A sampler measures its own steps.
+	t.acts = append(t.acts, activation{code: t.stay.Code, kind: actStay, exact: t.program != nil})
 	c.advance()
 }

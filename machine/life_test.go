@@ -100,6 +100,9 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%d CPUs: no error", n)
 		}
 	}
+	if _, err := New(Config{Boot: 1 << 56}); err == nil {
+		t.Error("a machine starts at a time that is too late")
+	}
 	m, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ const never = Time(math.MaxUint64)
 type Config struct {
 	CPUs int    // number of CPUs, 1…MaxCPUs; 0 means 4
 	Seed uint64 // seed of all random streams; 0 means 1
-	Boot Time   // simulated time at which the machine starts
+	Boot Time   // simulated time at which the machine starts, in the first two years
 	// Foreign are the pids that tasks with TaskConfig.Foreign can have. No other task gets
 	// one of them: one that would have the pid First or more gets Limit more than that. The
 	// zero value is a machine without such tasks.
@@ -67,7 +67,7 @@ type Machine struct {
 	modules     []*Module // the modules that were loaded since the start, in this order
 	streams     map[string]*rand.Rand
 	kernel      Kernel
-	ips         []uint64 // addresses of the patched calls, by site
+	callees     []callee // by site
 	tracepoints *[NumTracepoints]tracepoint
 	enabled     [NumTracepoints]bool
 	learned     map[string]bool           // which events of learned activities are enabled
@@ -98,6 +98,9 @@ func New(cfg Config) (*Machine, error) {
 	}
 	if cfg.CPUs < 0 || cfg.CPUs > MaxCPUs {
 		return nil, fmt.Errorf("machine: Config.CPUs %d: want 1 to %d", cfg.CPUs, MaxCPUs)
+	}
+	if cfg.Boot >= latest {
+		return nil, fmt.Errorf("machine: Config.Boot %d: want less than %d", cfg.Boot, latest)
 	}
 	if f := cfg.Foreign; f.First < 0 || f.Limit < f.First {
 		return nil, fmt.Errorf("machine: Config.Foreign %d to below %d: want a range", f.First, f.Limit)
@@ -178,10 +181,8 @@ func (m *Machine) Tasks() []*Task {
 func (m *Machine) Boot(k Kernel) {
 	m.kernel = k
 	m.kernel.Sites = slices.Clip(k.Sites) // others may have more behind them
-	m.ips = make([]uint64, len(k.Sites))
-	for i, s := range k.Sites {
-		m.ips[i] = m.ipOf(s)
-	}
+	m.callees = make([]callee, 0, len(k.Sites))
+	m.addCallees(k.Sites)
 	for _, c := range m.cpus {
 		c.Time = m.now
 		c.opDue = m.now
@@ -212,7 +213,7 @@ func (m *Machine) Step(end Time) bool {
 	if c == nil {
 		return false
 	}
-	m.do(c, due)
+	m.do(c, due, due)
 	return true
 }
 
@@ -223,11 +224,11 @@ func (m *Machine) turn(end Time) bool {
 	if c == nil {
 		return false
 	}
-	limit := min(m.order.rival(), m.smi.at)
+	limit := min(m.order.rival(), m.smi.at, end+1)
 	m.order.moved = false
 	for {
-		m.do(c, due)
-		if due = c.due(); due >= limit || due > end || m.order.moved {
+		m.do(c, due, limit)
+		if due = c.due(); due >= limit || m.order.moved {
 			break
 		}
 	}
@@ -254,9 +255,9 @@ func (m *Machine) next(end Time) (*CPU, Time) {
 	}
 }
 
-// do executes a step of c that is due.
-func (m *Machine) do(c *CPU, due Time) {
+// do executes a step of c that is due, and those behind it that are due before limit.
+func (m *Machine) do(c *CPU, due, limit Time) {
 	m.now, c.Time = due, due
 	m.steps++
-	c.step()
+	c.run(limit)
 }

@@ -139,9 +139,7 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	}
 	first := int32(len(m.kernel.Sites))
 	m.kernel.Sites = append(m.kernel.Sites, a.Sites...)
-	for _, s := range a.Sites {
-		m.ips = append(m.ips, m.ipOf(s))
-	}
+	m.addCallees(a.Sites)
 	said := int32(len(m.kernel.Printks))
 	m.kernel.Printks = append(slices.Clip(m.kernel.Printks), a.Printks...)
 	for i := range code {
@@ -154,12 +152,4 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	}
 	m.kernel.Values.Assign(code, m.kernel.Sites)
 	return code, nil
-}
-
-// ipOf gives the address of the patched call in the function that s calls.
-func (m *Machine) ipOf(s Site) uint64 {
-	if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
-		return sym.IP()
-	}
-	return s.Func + endbrSize
 }

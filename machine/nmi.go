@@ -145,7 +145,7 @@ func (c *CPU) takeNMI() {
 	if irq.From == InUser {
 		c.crossIn(c.Current)
 	}
-	c.push(activation{code: code, kind: actNMI, irq: irq, base: c.state()})
+	c.push(activation{code: code, exact: true, kind: actNMI, irq: irq, base: c.state()})
 }
 
 // leaveNMI goes back to what an NMI has interrupted.

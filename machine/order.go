@@ -2,67 +2,75 @@ package machine
 
 import "math/bits"
 
-// order knows which CPU has the next step. It is a tournament: its leaves are the times
-// at which the CPUs' next steps are due, and every node above them knows the CPU that wins
-// below it. That is the one with the earlier time or, of two with the same time, the one
-// with the lower number.
+// order knows which CPU has the next step. It is a tournament: its leaves are the keys of
+// the CPUs, and every node above them has the lower one of the two keys below it. The
+// lowest key of all belongs to the CPU whose step is due first or, of two with the same
+// time, to the one with the lower number.
 //
 // A step changes the time of the CPU that makes it. For another CPU it seldom does, and
 // then calls touch. So the next CPU is found with one comparison for each level.
 type order struct {
-	due   []Time // by CPU; never for those beyond the last CPU
-	win   []int  // node n is above nodes 2n and 2n+1, node 1 above all; leaves have no node
-	moved bool   // touch or touchAll has been called
-	stale bool   // the times have to be asked again
+	keys  []uint64 // node n is above nodes 2n and 2n+1, node 1 above all; the second half are the leaves
+	moved bool     // touch or touchAll has been called
+	stale bool     // the times have to be asked again
 }
+
+// A key is the time at which the next step of a CPU is due, and behind it the number of
+// the CPU. Times from latest on, and never, are kept as latest.
+const (
+	numberBits = 8
+	latest     = never >> numberBits
+)
+
+// numberBits is enough for every CPU.
+const _ = uint(1<<numberBits - MaxCPUs)
 
 func newOrder(cpus int) order {
 	leaves := max(2, 1<<bits.Len(uint(cpus-1)))
-	o := order{due: make([]Time, leaves), win: make([]int, leaves), stale: true}
-	for i := range o.due {
-		o.due[i] = never
-	}
-	for n := leaves - 1; n > 0; n-- {
-		if o.win[n] = 2*n - leaves; 2*n < leaves {
-			o.win[n] = o.win[2*n]
-		}
+	o := order{keys: make([]uint64, 2*leaves), stale: true}
+	for n := range o.keys {
+		o.keys[n] = never // higher than the key of any CPU
 	}
 	return o
 }
 
+// leaf is the node of a CPU.
+func (o *order) leaf(id int) uint { return uint(len(o.keys)/2 + id) }
+
+// time is the time in a key.
+func (o *order) time(key uint64) Time {
+	if at := key >> numberBits; at < latest {
+		return at
+	}
+	return never
+}
+
 // first gives the CPU that has the next step, and when that is due.
 func (o *order) first() (id int, due Time) {
-	id = o.win[1]
-	return id, o.due[id]
+	key := o.keys[1]
+	return int(key & (1<<numberBits - 1)), o.time(key)
 }
 
 // rival is when the earliest step of the other CPUs is due.
 func (o *order) rival() Time {
-	id := o.win[1]
-	due := o.due[id^1]
-	for n := (id + len(o.due)) / 2; n > 1; n /= 2 {
-		due = min(due, o.due[o.win[n^1]])
+	id, _ := o.first()
+	keys, lowest := o.keys, never
+	for n := o.leaf(id); n > 1; n /= 2 {
+		lowest = min(lowest, keys[n^1])
 	}
-	return due
+	return o.time(lowest)
 }
 
 // set notes that the next step of a CPU is due at that time.
 func (o *order) set(id int, due Time) {
-	if o.due[id] == due {
+	keys, key := o.keys, min(due, latest)<<numberBits|uint64(id)
+	n := o.leaf(id)
+	if keys[n] == key {
 		return
 	}
-	o.due[id] = due
-	left, right := id&^1, id|1
-	for n := (id + len(o.due)) / 2; ; n /= 2 {
-		// Nobody can predict who wins, so this must not become a branch.
-		l, r, winner := o.due[left], o.due[right], left
-		if r < l {
-			winner = right
-		}
-		if o.win[n] = winner; n == 1 {
-			return
-		}
-		left, right = o.win[n&^1], o.win[n|1]
+	for ; n > 0; n /= 2 {
+		keys[n] = key
+		key = min(key, keys[n^1])
 	}
 }
 

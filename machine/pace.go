@@ -45,19 +45,28 @@ func (p *pace) draw() uint16 {
 	return uint16(64 + (r&0xff+r>>8&0xff+r>>16&0xff)/2)
 }
 
-// takes is how long a step of a takes.
-func (p *pace) takes(a *activation, delta uint32) Time {
-	if p.Pace == nil {
-		return Time(delta)
+// takes is how long the step op of a takes.
+func (p *pace) takes(a *activation, op *Op) Time {
+	d := Time(op.Delta) * Time(a.pace) / usual
+	if a.pace == 0 || d >= p.until || op.Kind == OpHalt {
+		return p.special(a, op)
 	}
-	if a.pace == 0 {
+	p.until -= d
+	return d
+}
+
+// special is takes where there is more to do than to multiply.
+func (p *pace) special(a *activation, op *Op) Time {
+	switch {
+	case op.Kind == OpHalt: // its Delta is not a time
+		return 0
+	case a.exact, p.Pace == nil:
+		return Time(op.Delta)
+	case a.pace == 0:
 		a.pace = p.draw()
+		return p.takes(a, op)
 	}
-	d := Time(delta) * Time(a.pace) / usual
-	if d < p.until {
-		p.until -= d
-		return d
-	}
+	d := Time(op.Delta) * Time(a.pace) / usual
 	p.rearm()
 	return d + p.stall()
 }

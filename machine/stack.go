@@ -38,22 +38,53 @@ const (
 	callSize  = 5 // the patched call itself
 )
 
-// call enters the function of s, whose patched call is at ip.
-func (c *CPU) call(t *Task, s *Site, ip uint64) {
+// callee is a Site as a call needs it. Code comes to most sites in no order that a
+// processor could foresee, so a callee is small: the addresses of a kernel's functions
+// differ only in their lower halves.
+type callee struct {
+	fn, ret int32 // addresses, of which the upper half repeats the sign
+	entry   uint8 // how far the patched call is behind fn
+	tail    bool
+	seen    bool // not Hidden
+	probe   bool
+}
+
+// callee gives s as a call needs it.
+func (m *Machine) callee(s Site) *callee {
+	e := &callee{fn: int32(s.Func), ret: int32(s.Ret), entry: endbrSize, tail: s.Tail, seen: !s.Hidden, probe: s.Probe}
+	if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
+		e.entry = uint8(sym.IP() - s.Func)
+	}
+	if uint64(e.fn) != s.Func || uint64(e.ret) != s.Ret {
+		panic("machine: invariant: a site outside of the kernel's text")
+	}
+	return e
+}
+
+// addCallees is for sites that were added to the kernel.
+func (m *Machine) addCallees(sites []Site) {
+	for _, s := range sites {
+		m.callees = append(m.callees, *m.callee(s))
+	}
+}
+
+// call enters the function of s.
+func (c *CPU) call(t *Task, s *callee) {
 	n := len(t.frames)
 	if n == cap(t.frames) {
 		t.frames = slices.Grow(t.frames, 1)
 	}
 	t.frames = t.frames[:n+1]
 	f := &t.frames[n]
-	f.Func, f.IP, f.Value = s.Func, ip, 0
-	f.tail, f.seen, f.skip = false, !s.Hidden, false
+	fn := uint64(s.fn)
+	f.Func, f.IP, f.Value = fn, fn+uint64(s.entry), 0
+	f.tail, f.seen, f.skip = false, s.seen, false
 	f.at = uint64(n) + 1
-	ret := s.Ret
+	ret := uint64(s.ret)
 	f.orig = ret
 	if n > 0 {
 		caller := &t.frames[n-1]
-		if s.Tail {
+		if s.tail {
 			ret, f.orig, f.tail, f.at = caller.Ret, caller.orig, true, caller.at
 		}
 		if f.orig == 0 {
@@ -62,11 +93,11 @@ func (c *CPU) call(t *Task, s *Site, ip uint64) {
 		}
 	}
 	f.Ret, f.was = ret, ret
-	if s.Probe && !c.m.syscallsTraced() {
+	if s.probe && !c.m.syscallsTraced() {
 		f.seen, f.skip = false, true
 	}
 	if f.seen && c.m.Hooks.Call != nil {
-		c.site = ip + callSize
+		c.site = f.IP + callSize
 		c.m.Hooks.Call(c, f)
 		c.site = 0
 	}

@@ -184,7 +184,8 @@ type Place struct {
 type activation struct {
 	code  Code
 	pc    int
-	pace  uint16 // how fast the code runs this time, see pace.draw; 0: not drawn yet
+	pace  uint16 // how fast the code runs this time, see pace.draw; 0: not drawn yet, or exact
+	exact bool   // its steps take exactly their Deltas, without stalls
 	base  Op     // the processor's state in the activation below
 	left  Time   // how much time was left until the next step of the interrupted code
 	kind  actKind

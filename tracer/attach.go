@@ -14,8 +14,8 @@ import (
 // nobody wants stays nil and costs the machine only a comparison.
 func (ft *Ftrace) setHooks() {
 	h := &ft.machine.Hooks
-	h.Call = nil
-	if ft.users.Any() || ft.dyn.Armed() {
+	h.Call = ft.users.Hook()
+	if ft.dyn.Armed() {
 		h.Call = ft.call
 	}
 	h.Switch = nil
@@ -41,12 +41,10 @@ func (ft *Ftrace) setHooks() {
 	}
 }
 
-// call runs at a function's entry.
+// call runs at a function's entry while probes inside of functions are armed.
 func (ft *Ftrace) call(c *machine.CPU, f *machine.Frame) {
 	ft.users.Call(c, f)
-	if ft.dyn.Armed() {
-		ft.dyn.Call(c, f)
-	}
+	ft.dyn.Call(c, f)
 }
 
 // leave runs when a function returns to a replaced address. The hook that was set

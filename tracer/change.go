@@ -10,7 +10,7 @@ import (
 // everything that follows from it again, always in the same order, so that no caller
 // has to know what depends on what:
 //
-//	changed ─► settle: functions that are traced ─► hooks ─► tracepoints ─► stacks
+//	changed ─► settle: functions and tasks that are traced ─► hooks ─► tracepoints ─► stacks
 //
 // That happens once for each write to a file, after the write, however much the write
 // changes. Where there is no write, it happens at once: for example when a trigger
@@ -49,6 +49,9 @@ func (ft *Ftrace) settle() {
 	}
 	ft.changes.due = false
 	ft.users.Settle()
+	for tr := range ft.all {
+		tr.setFollows()
+	}
 	ft.setHooks()
 	ft.listen()
 	ft.cmdlines.Names, ft.cmdlines.TGIDs = ft.top.opts.Has(option.RecordCmd), false

@@ -18,7 +18,7 @@ import (
 // Kernel: function_trace_init, kernel/trace/trace_functions.c.
 func (tr *Instance) functionInit() error {
 	tr.ops = functions.Ops{
-		Hash: &tr.functions, Follows: tr.followsTask, Handler: "function_trace_call",
+		Hash: &tr.functions, Handler: "function_trace_call",
 		Call: func(c *machine.CPU, f *machine.Frame) { functionCall(tr, c, f) },
 	}
 	tr.ft.users.Register(&tr.ops)
@@ -41,14 +41,14 @@ func functionCall(tr *Instance, c *machine.CPU, f *machine.Frame) {
 		return
 	}
 	parent := f.Parent()
-	if tr.opts.Has(option.FuncNoRepeats) && tr.repeated(c.ID, f.IP, parent) {
-		return
+	if tr.opts.Has(option.FuncNoRepeats) {
+		if tr.repeated(c.ID, f.IP, parent) {
+			return
+		}
+		tr.recordRepeats(c.ID, contextOf(c), common(c), f.IP, parent)
 	}
 	h, ctx := common(c), contextOf(c)
-	if tr.opts.Has(option.FuncNoRepeats) {
-		tr.recordRepeats(c.ID, ctx, h, f.IP, parent)
-	}
-	if record.WriteWords(tr.rec, c.ID, ctx, events.Function, h, f.IP, parent) == nil { // the buffer counts what it refuses
+	if tr.rec.WriteFunction(c.ID, ctx, h, f.IP, parent) == nil { // the buffer counts what it refuses
 		tr.ft.cmdlines.Recorded(c)
 	}
 	if stacks {
@@ -73,7 +73,7 @@ func (tr *Instance) traceFunctions(handler string, graph bool, measured func(*ma
 		return nil
 	}
 	if !graph {
-		tr.ops = functions.Ops{Hash: &tr.functions, Follows: tr.followsTask, Handler: handler, Call: func(c *machine.CPU, f *machine.Frame) {
+		tr.ops = functions.Ops{Hash: &tr.functions, Handler: handler, Call: func(c *machine.CPU, f *machine.Frame) {
 			if measured(c) && tr.records(c) {
 				tr.recordFunction(c, f.IP, f.Parent())
 			}
@@ -102,7 +102,7 @@ func (tr *Instance) traceFunctions(handler string, graph bool, measured func(*ma
 func (tr *Instance) recordFunction(c *machine.CPU, ip, parent uint64) {
 	tr.ft.cmdlines.Remember(c.Current)
 	// The buffer counts what it refuses.
-	_ = record.WriteWords(tr.rec, c.ID, contextOf(c), events.Function, common(c), ip, parent)
+	_ = tr.rec.WriteFunction(c.ID, contextOf(c), common(c), ip, parent)
 }
 
 // functionStacks reports whether the function tracer records stacks. On a real 6.12

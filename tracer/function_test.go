@@ -46,10 +46,15 @@ func TestFunctionFilter(t *testing.T) {
 		l.append("set_ftrace_filter", "!*unlock*")
 		l.write("set_ftrace_notrace", "_raw_spin_lock")
 	})
+	excluded := run(func(l *lab) { l.write("set_ftrace_notrace", "*lock*") })
 	for name, count := range all {
-		wanted := (strings.Contains(name, "lock") && !strings.Contains(name, "unlock") || name == "schedule") && name != "_raw_spin_lock"
+		lock := strings.Contains(name, "lock")
+		wanted := (lock && !strings.Contains(name, "unlock") || name == "schedule") && name != "_raw_spin_lock"
 		if wanted && filtered[name] != count || !wanted && filtered[name] != 0 {
 			t.Errorf("%s: %d of %d calls were recorded", name, filtered[name], count)
+		}
+		if lock && excluded[name] != 0 || !lock && excluded[name] != count {
+			t.Errorf("%s, without locks: %d of %d calls were recorded", name, excluded[name], count)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (tr *Instance) returnInit() error {
 	table := tr.ft.slots
 	table.Return = tr.functionReturned
 	tr.ops = functions.Ops{
-		Hash: &tr.functions, Follows: tr.followsTask, Handler: "prepare_ftrace_return",
+		Hash: &tr.functions, Handler: "prepare_ftrace_return",
 		Call: func(c *machine.CPU, f *machine.Frame) { table.Enter(c, f) },
 	}
 	tr.ft.users.Register(&tr.ops)

@@ -78,15 +78,17 @@ func (d *Def[T]) Append(dst []byte, c Common, v *T) []byte {
 	return dst
 }
 
-// PutWords encodes a record whose fields are all words into data, which has as many bytes
-// as Append makes. It is Append without reflection, for records of which there are very
-// many; words has the fields in their order.
-func (d *Def[T]) PutWords(data []byte, c Common, words ...uint64) {
+// PairSize is how many bytes a record of two words has.
+const PairSize = CommonSize + 16
+
+// PutPair encodes a record whose fields are two words, a and b, into data, which has
+// PairSize bytes. It is Append without reflection, for records of which there are very
+// many.
+func (d *Def[T]) PutPair(data []byte, c Common, a, b uint64) {
 	c.Type = uint16(d.ID)
 	c.Put(data)
-	for i, w := range words {
-		binary.LittleEndian.PutUint64(data[d.plan.fixed[i].offset:], w)
-	}
+	binary.LittleEndian.PutUint64(data[CommonSize:], a)
+	binary.LittleEndian.PutUint64(data[CommonSize+8:], b)
 }
 
 func (p *plan) appendDynamic(dst []byte, start int, sv reflect.Value) []byte {

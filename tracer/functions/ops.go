@@ -26,6 +26,11 @@ type Ops struct {
 	Trampoline uint64 // a made-up address while registered
 }
 
+// wantsAll reports whether o is called for every function, whichever task enters it.
+func (o *Ops) wantsAll() bool {
+	return (o.Hash == nil || o.Hash.Filter.Empty() && o.Hash.Notrace.Count == 0) && o.Follows == nil
+}
+
 // Traces reports whether o wants a function.
 func (o *Ops) Traces(ip uint64) bool {
 	if o.Wants != nil {

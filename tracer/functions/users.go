@@ -93,6 +93,21 @@ func (u *Users) UnregisterGraph(o *fgraph.Ops) {
 // Any reports whether there is a user to call.
 func (u *Users) Any() bool { return u.Enabled != 0 && len(u.ops) > 0 }
 
+// Hook is what has to be called when a function is entered: nothing without a user, the
+// user itself if it is the only one and wants every function of every task, and otherwise
+// Call.
+//
+// Kernel: update_ftrace_function, kernel/trace/ftrace.c.
+func (u *Users) Hook() func(c *machine.CPU, f *machine.Frame) {
+	switch {
+	case !u.Any():
+		return nil
+	case len(u.ops) == 1 && u.ops[0].wantsAll():
+		return u.ops[0].Call
+	}
+	return u.Call
+}
+
 // Call calls the users of a function that is entered.
 //
 // Kernel: arch_ftrace_ops_list_func, kernel/trace/ftrace.c.

@@ -73,14 +73,14 @@ func Write[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h 
 	return r.Event(cpu, ctx, r.scratch)
 }
 
-// WriteWords is Write for a record whose fields are all words. It encodes the record in
-// the buffer.
-func WriteWords[T any](r *Recorder, cpu int, ctx ringbuf.Context, d *event.Def[T], h event.Common, words ...uint64) error {
-	e, err := r.ring.Reserve(cpu, ctx, event.CommonSize+8*len(words))
+// WriteFunction is Write for the function tracer's record, of which there are very many. It
+// encodes the record in the buffer.
+func (r *Recorder) WriteFunction(cpu int, ctx ringbuf.Context, h event.Common, ip, parent uint64) error {
+	e, err := r.ring.Reserve(cpu, ctx, event.PairSize)
 	if err != nil {
 		return err
 	}
-	d.PutWords(e.Data, h, words...)
+	events.Function.PutPair(e.Data, h, ip, parent)
 	r.ring.Commit(cpu, e)
 	return nil
 }
