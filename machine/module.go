@@ -156,6 +156,15 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	return code, nil
 }
 
+// Sites are the call sites of the kernel. They must not be changed.
+func (m *Machine) Sites() []Site { return m.kernel.Sites }
+
+// AddSite adds a call site to the running kernel and returns its index.
+func (m *Machine) AddSite(s Site) int32 {
+	m.kernel.Sites, m.ips = append(m.kernel.Sites, s), append(m.ips, m.ipOf(s))
+	return int32(len(m.kernel.Sites) - 1)
+}
+
 // ipOf gives the address of the patched call in the function that s calls.
 func (m *Machine) ipOf(s Site) uint64 {
 	if sym, ok := m.kallsyms.At(s.Func); ok && sym.Traceable {
