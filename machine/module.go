@@ -153,3 +153,13 @@ func (m *Machine) Assemble(cost uint32, build func(*Assembler)) (Code, error) {
 	m.kernel.Values.Assign(code, m.kernel.Sites)
 	return code, nil
 }
+
+// Sites are the call sites of the kernel. They must not be changed.
+func (m *Machine) Sites() []Site { return m.kernel.Sites }
+
+// AddSite adds a call site to the running kernel and returns its index.
+func (m *Machine) AddSite(s Site) int32 {
+	m.kernel.Sites = append(m.kernel.Sites, s)
+	m.addCallees([]Site{s})
+	return int32(len(m.kernel.Sites) - 1)
+}

@@ -59,7 +59,7 @@ func (tg *trailing) fork(c *machine.CPU, t *machine.Task) {
 
 // executes reports whether the process executes a program.
 func (tg *trailing) executes(life *TrailLife) bool {
-	return slices.ContainsFunc(life.Stay, func(at int32) bool { return tg.code.at(at).exec })
+	return slices.ContainsFunc(life.Stay, func(at int32) bool { return tg.code.through(tg.code.tr.Stays[at], executing) })
 }
 
 // event carries out what a process on a trail does to itself or to others.
@@ -81,29 +81,8 @@ var births = []struct {
 	event       machine.Event
 }{
 	{"copy_process", "kernel_clone", machine.EvSchedFork},
-	{"load_elf_binary", "bprm_execve", machine.EvSchedExec},
+	{executing, "bprm_execve", machine.EvSchedExec},
 }
 
-// bear adds the events of births to the code of a stay, and reports whether the process
-// executes a program there.
-func (b *trailBuilder) bear(paths []int32) (executes bool) {
-	for _, at := range births {
-		name := func(s int32) string { return b.tr.Names[b.tr.Sites[s].Func] }
-		if !slices.ContainsFunc(paths, func(p int32) bool {
-			return slices.ContainsFunc(b.tr.Paths[p].Sites, func(s int32) bool { return name(s) == at.through })
-		}) {
-			continue
-		}
-		depth := slices.IndexFunc(b.open, func(s int32) bool { return name(s) == at.in })
-		if depth < 0 {
-			continue
-		}
-		b.pop(depth + 1)
-		b.trace(at.event, 0)
-		if at.event == machine.EvSchedFork {
-			b.trace(machine.EvSchedWakeupNew, 0)
-		}
-		executes = at.event == machine.EvSchedExec
-	}
-	return executes
-}
+// executing is the function through which a process comes that executes a program.
+const executing = "load_elf_binary"

@@ -75,6 +75,7 @@ func (tr *Trails) blend(name string, parts []string) (*Load, error) {
 			lives[p] = append(lives[p], life)
 		}
 	}
+	tr.number()
 	called := map[string]bool{}
 	for i := range tr.Paths {
 		if p := &tr.Paths[i]; p.End == CallEnd {
@@ -204,10 +205,22 @@ func (tr *Trails) continues(a, b []int32) bool {
 	for n < len(last.Sites) && n < len(first.Sites) && last.Sites[n] == first.Sites[n] {
 		n++
 	}
-	if last.NR == sysClone {
+	switch last.NR {
+	case sysClone:
 		return n > 3 && !slices.Contains(b, a[0])
+	case sysExecve:
+		return !slices.ContainsFunc(b, tr.names)
+	case sysExitGroup:
+		return true
 	}
 	return n > 3 && !slices.ContainsFunc(b, func(p int32) bool { return slices.Contains(a, p) })
+}
+
+// names reports whether a path is that of an execve to the name of the program, which it takes
+// first.
+func (tr *Trails) names(path int32) bool {
+	sites := tr.Paths[path].Sites
+	return len(sites) > 3 && strings.HasPrefix(tr.Names[tr.Sites[sites[3]].Func], "getname")
 }
 
 // merge makes one life of several. A stay comes after the same part of the computing time
@@ -216,14 +229,8 @@ func (tr *Trails) continues(a, b []int32) bool {
 // comes to them on its way to an allocation or a switch: that is another record of the same
 // call.
 func (tr *Trails) merge(lives []*TrailLife, called map[string]bool, without []bool) TrailLife {
-	type event struct {
-		at         float64 // the part of the computing time
-		stay       int32
-		away       uint32
-		last, dies bool
-	}
 	main := lives[len(lives)-1]
-	var events []event
+	var events []visit
 	var total uint64
 	times := map[string]int{}
 	whole := make([]TrailLife, len(lives))
@@ -243,7 +250,7 @@ func (tr *Trails) merge(lives []*TrailLife, called map[string]bool, without []bo
 			if tr.covered(stay, times) {
 				continue
 			}
-			e := event{at: float64(at) / float64(total), stay: stay, last: i == len(lives)-1}
+			e := visit{at: float64(at) / float64(total), stay: stay, last: i == len(lives)-1}
 			if paths := tr.Stays[stay]; tr.Paths[paths[len(paths)-1]].End == SwitchEnd {
 				e.dies = endOf(int64(tr.Paths[paths[len(paths)-1]].Arg)) == dies
 			}
@@ -253,12 +260,13 @@ func (tr *Trails) merge(lives []*TrailLife, called map[string]bool, without []bo
 			events = append(events, e)
 		}
 	}
-	slices.SortStableFunc(events, func(a, b event) int {
+	slices.SortStableFunc(events, func(a, b visit) int {
 		if a.dies != b.dies {
 			return map[bool]int{true: 1, false: -1}[a.dies]
 		}
 		return cmp.Compare(a.at, b.at)
 	})
+	events = tr.gather(events)
 	made := TrailLife{Comm: main.Comm, Kernel: main.Kernel, Start: main.Start / mixedPace}
 	at := 0.0
 	for _, e := range events {

@@ -57,9 +57,10 @@
 // shells, a daemon and kernel threads run as they do in "busy", only slower. After
 // a tenth of a second, processes begin that follow trails of allocations, functions and
 // context switches at once. Beside these, the others have later a small share of the
-// allocations and the switches, but most of the calls: a system call of a process on a
-// trail has no functions but those of its ways. docs/calibration.md compares mix
-// and the scenarios of trails with captures, also with such from which nothing was learned.
+// allocations and the switches. What happens in a stay of a process on a trail beside its
+// ways is the learned code of the same functions. docs/calibration.md compares mix
+// and the scenarios of trails with captures, also with such from which nothing was learned,
+// and counts the functions of a stay and its events.
 //
 // Departure: a scenario with trails shows one kind of stacks: of allocations (tools, desk),
 // of functions (vfs, calls) or of context switches (talk, switches). Only mix has them all.

@@ -79,8 +79,12 @@ const (
 	sysClose          = 3
 	sysNanosleep      = 35
 	sysGetPID         = 39
+	sysMmap           = 9
+	sysRtSigprocmask  = 14
+	sysAccess         = 21
 	sysClone          = 56
 	sysWait4          = 61
+	sysFtruncate      = 77
 	sysGetPPID        = 110
 	sysGetTID         = 186
 	sysSetTIDAddress  = 218

@@ -14,6 +14,9 @@ type trail struct {
 	late  []int32      // stays that give the CPU to another task, and wait for there to be one
 	tries int          // how often the first of them has waited
 	done  bool
+	// faulted says that the page fault in front of the next stay has been, which took cost.
+	faulted bool
+	cost    machine.Time
 }
 
 // trailing is what the processes of a load have in common.
@@ -107,7 +110,14 @@ func (w *mix) nextTrail(c *machine.CPU, t *machine.Task, d *trail) machine.Stay 
 			Kind: machine.Syscall, After: 1000, NR: sysExitGroup, Code: w.pick(sleeps(sysExitGroup)), User: w.userAt(t, 0, sysExitGroup),
 		}
 	}
+	if stay, ok := d.fault(t); ok {
+		return stay
+	}
 	at, busy, away := d.life.Stay[d.pos], machine.Time(d.life.Busy[d.pos]), machine.Time(d.life.Away[d.pos])
+	if d.faulted {
+		busy -= min(busy/2+d.cost, busy)
+		d.faulted = false
+	}
 	d.pos++
 	next := tg.code.at(at)
 	if next.yield {

@@ -13,7 +13,6 @@ type trailStay struct {
 	sleep bool         // the task sleeps in the stay
 	yield bool         // the stay is about giving the CPU to another task
 	dies  bool         // the process ends in the stay
-	exec  bool         // the process executes a program in the stay
 }
 
 // trailBuilder makes the code of trails, that of each stay when it is first needed.
@@ -23,29 +22,14 @@ type trailBuilder struct {
 	tr   *Trails
 	made []*trailStay // by number
 	code machine.Code
-	open []int32 // the sites of the functions that are open
-	off  bool    // __schedule runs
+	loom *loom // nil: the stays have nothing beside their ways
+	// wakesNew is the function that wakes a process for the first time.
+	wakesNew uint64
+	faulting []machine.Code         // page faults that no trail shows
+	added    map[machine.Site]int32 // call sites that the kernel had not when it was booted
 }
 
-func (b *trailBuilder) op(kind machine.OpKind, arg int32) {
-	op := machine.Op{Kind: kind, Arg: arg, Delta: trailCost}
-	if b.off {
-		op.Flags, op.Preempt = machine.FlagIRQsOff, 1
-	}
-	b.code = append(b.code, op)
-}
-
-func (b *trailBuilder) trace(e machine.Event, arg int32) {
-	b.op(machine.OpTrace, arg)
-	b.code[len(b.code)-1].Event = e
-}
-
-func (b *trailBuilder) pop(depth int) {
-	for len(b.open) > depth {
-		b.op(machine.OpReturn, 0)
-		b.open = b.open[:len(b.open)-1]
-	}
-}
+func (b *trailBuilder) sites() []machine.Site { return b.w.m.Sites() }
 
 // at gives the stay with that number.
 func (b *trailBuilder) at(i int32) *trailStay {
@@ -54,28 +38,25 @@ func (b *trailBuilder) at(i int32) *trailStay {
 	}
 	paths := b.tr.Stays[i]
 	s := new(trailStay)
-	s.Stay, s.exec = b.stay(paths)
+	s.Stay = b.stay(i)
 	s.cost = costOf(s.Code)
-	b.w.model.vals.Assign(s.Code, b.sites)
-	if last := &b.tr.Paths[paths[len(paths)-1]]; last.End == SwitchEnd {
-		how := endOf(int64(last.Arg))
-		s.sleep, s.yield, s.dies = how == sleepsNow, how == goesOn, how == dies
+	b.w.model.vals.Assign(s.Code, b.sites())
+	for n, at := range paths {
+		p := &b.tr.Paths[at]
+		if p.End != SwitchEnd {
+			continue
+		}
+		how, last := endOf(int64(p.Arg)), n == len(paths)-1
+		s.sleep, s.yield, s.dies = s.sleep || how == sleepsNow, s.yield || last && how == goesOn, s.dies || how == dies
 	}
 	b.made[i] = s
 	return s
 }
 
-// stay makes the stay with these paths, and reports whether the process executes a program.
-func (b *trailBuilder) stay(paths []int32) (s machine.Stay, executes bool) {
-	b.code = nil
-	for _, at := range paths {
-		b.path(&b.tr.Paths[at])
-	}
-	if b.blended {
-		executes = b.bear(paths)
-	}
-	b.pop(0)
-	s = machine.Stay{Kind: machine.KernelWork, NR: -1, Code: b.code}
+// stay makes the stay with that number.
+func (b *trailBuilder) stay(at int32) machine.Stay {
+	paths := b.tr.Stays[at]
+	s := machine.Stay{Kind: machine.KernelWork, NR: -1}
 	switch name := b.tr.Names[b.tr.Sites[b.tr.Paths[paths[0]].Sites[0]].Func]; name {
 	case "entry_SYSCALL_64_after_hwframe":
 		s.Kind = machine.Syscall
@@ -83,11 +64,22 @@ func (b *trailBuilder) stay(paths []int32) (s machine.Stay, executes bool) {
 		if s.NR < 0 && b.blended {
 			s.NR = b.likelyCall(paths[0])
 		}
-		s.Code = b.w.crossing(s.Code)
 	case "asm_exc_page_fault":
 		s.Kind, s.Address, s.ErrorCode = machine.PageFault, 0x7f3be8000000, 6
 	}
-	return s, executes
+	s.Code = b.woven(paths, s.Kind, s.NR, int(at))
+	if s.Kind == machine.Syscall {
+		s.Code = b.w.crossing(s.Code)
+	}
+	return s
+}
+
+func (b *trailBuilder) trace(e machine.Event, arg int32) {
+	op := machine.Op{Kind: machine.OpTrace, Event: e, Arg: arg, Delta: trailCost}
+	if n := len(b.code) - 1; n >= 0 {
+		op.Flags, op.Preempt = b.code[n].Flags, b.code[n].Preempt
+	}
+	b.code = append(b.code, op)
 }
 
 // likelyCall is the number of a system call whose stack does not show which it is, because
@@ -96,38 +88,7 @@ func (b *trailBuilder) likelyCall(path int32) int64 {
 	if slices.ContainsFunc(b.tr.Paths[path].Sites, func(s int32) bool { return b.tr.Names[b.tr.Sites[s].Func] == "__fput" }) {
 		return sysClose
 	}
-	return sysRead
-}
-
-// path goes from where the code is to the end of p.
-func (b *trailBuilder) path(p *TrailPath) {
-	n := 0
-	for n < len(p.Sites)-1 && n < len(b.open) && b.open[n] == p.Sites[n] {
-		n++
-	}
-	b.pop(n)
-	for i, at := range p.Sites[n:] {
-		last := n+i == len(p.Sites)-1
-		b.off = last && p.End == SwitchEnd
-		b.op(machine.OpCall, b.site+at)
-		b.open = append(b.open, at)
-		switch name := b.tr.Names[b.tr.Sites[at].Func]; {
-		case name == "do_task_dead":
-			b.code[len(b.code)-1].Preempt = 1 // do_exit has disabled preemption
-		case name == "exc_page_fault" && n+i == 1:
-			b.trace(machine.EvPageFaultUser, 0)
-		case name == "do_exit" && p.End == SwitchEnd && endOf(int64(p.Arg)) == dies:
-			b.trace(machine.EvSchedExit, 0)
-		}
-	}
-	switch p.End {
-	case AllocEnd:
-		b.trace(machine.EvKmemCacheAlloc, b.slab+p.Arg)
-	case SwitchEnd:
-		b.op(machine.OpSwitch, p.Arg)
-		b.pop(len(b.open) - 1)
-		b.off = false
-	}
+	return sysRtSigprocmask
 }
 
 // costOf is how long code takes, without what is executed in between.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"ftracelab/machine"
 )
@@ -12,9 +13,8 @@ import (
 // are read when their processes begin.
 type followed struct {
 	names      []string
-	blended    bool           // it is the blended load
-	site, slab int32          // where the sites and slabs of the trails begin among the kernel's
-	sites      []machine.Site // all that the kernel has when it is booted
+	blended    bool  // it is the blended load
+	site, slab int32 // where the sites and slabs of the trails begin among the kernel's
 }
 
 // follows makes the functions on the trails of loads known, and adds the sites and slabs of
@@ -44,7 +44,6 @@ func (w *mix) follows(k *machine.Kernel, names []string) (f followed, err error)
 		s.Kind = uint16(len(k.Slabs))
 		k.Slabs = append(k.Slabs, s)
 	}
-	f.sites = k.Sites
 	return f, nil
 }
 
@@ -135,7 +134,17 @@ func (w *mix) trails(f followed) ([]*trailing, error) {
 		}
 		list = append(list, &trailing{w: w, load: load, forks: f.blended})
 	}
-	code := &trailBuilder{w: w, tr: tr, followed: f, made: make([]*trailStay, len(tr.Stays))}
+	code := &trailBuilder{w: w, tr: tr, followed: f, made: make([]*trailStay, len(tr.Stays)), added: map[machine.Site]int32{}}
+	if f.blended {
+		ks := w.m.Kallsyms()
+		code.loom = newLoom(w.model, func(fn uint64) bool {
+			s, _ := ks.At(fn)
+			return strings.HasPrefix(s.Name, "vfs_")
+		})
+		if s, ok := ks.ByName("wake_up_new_task"); ok {
+			code.wakesNew = s.Addr
+		}
+	}
 	for _, tg := range list {
 		tg.code = code
 	}

@@ -20,8 +20,12 @@ var trailsImage []byte
 // Trails are the ways that real kernels took to an allocation, to a context switch or to
 // a function, as recorded stacks show them, and the processes that took them.
 //
-// Departure: a stack shows only the functions that were not done yet. So beside those and
-// the way into the kernel and out of it, no function runs in a stay that follows a trail.
+// Departure: a stack shows only the functions that were not done yet. In the scenario mix and
+// those with it, what a stay does beside its ways is the learned code of the same functions,
+// which went the same way for another process. Only where the trail does, it allocates an
+// object of a cache, switches to another task or calls a vfs function, and it wakes nobody. A
+// function of which there is no learned code has nothing beside the ways, and neither has a
+// stay in the other scenarios.
 type Trails struct {
 	TrailTables
 	Paths []TrailPath

@@ -29,6 +29,11 @@
 // captures, and writes the table to docs/calibration.md.
 //
 //	go run ./internal/learn -oracle DIR -subsystems DIR -stacks docs/calibration.md
+//
+// With -stays it counts the functions and the events of their stays in the kernel, and writes
+// the tables to docs/calibration.md.
+//
+//	go run ./internal/learn -oracle DIR -stays docs/calibration.md
 package main
 
 import (
@@ -56,6 +61,7 @@ func main() {
 	only := flag.Bool("check", false, "compare the machine's traces with the captures, and write nothing")
 	about := flag.String("about", "", "with -check: print what is known of this function")
 	table := flag.String("stacks", "", "measure the stacks of the captures and of the machine, and write the table to this file")
+	stays := flag.String("stays", "", "count what happens in the stays of captures and of the machine, and write the tables to this file")
 	trails := flag.String("trails", "", "write the trails to this file")
 	sites := flag.String("calls", "", "write where functions that the sources beside this file name call each other")
 	again := flag.String("place", "", "find the places of the calls in this file of activities anew")
@@ -91,6 +97,13 @@ func main() {
 	}
 	if *table != "" {
 		if err := updateTable(*table, *dir, *subsystems); err != nil {
+			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *stays != "" {
+		if err := updateWhole(*stays, *dir); err != nil {
 			fmt.Fprintf(os.Stderr, "learn: %v\n", err)
 			os.Exit(1)
 		}

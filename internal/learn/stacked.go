@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 
 	"ftracelab/machine"
 )
@@ -58,6 +59,9 @@ func (f *facts) addStackOf(r *record, name func(uint64) string, hidden map[strin
 			f.stacked[fact{functionParent, inner, fn}] = true
 		}
 		inner = fn
+		if call, ok := strings.CutPrefix(fn, "__do_sys_"); ok && hidden[fn] && child != "" {
+			f.stacked[fact{graphParent, child, "__x64_sys_" + call}] = true // which has jumped there
+		}
 		if fn == "" || hidden[fn] {
 			continue
 		}
