@@ -13,7 +13,7 @@ import (
 // mmioTest does the work of the module testmmiotrace: it maps the memory at an address,
 // writes to it and reads it back, and then maps it a few more times.
 //
-// Departure: the messages in the kernel's log are left out, and so is a wait for RCU.
+// Departure: a wait for RCU is left out.
 // The task that loads the module is a kernel thread.
 //
 // Kernel: arch/x86/mm/testmmiotrace.c.

@@ -77,8 +77,8 @@ const showStack = uint32(20 * machine.Microsecond)
 // is the level of the console. Only the first key counts, but if that is _, all keys after it
 // do.
 //
-// Departure: other keys do nothing. With l, the kernel's log says of which CPUs it would show
-// the stacks, but does not show them.
+// Departure: other keys do nothing, not even say which keys there are. With l, the kernel's log
+// does not show the stacks.
 //
 // Kernel: write_sysrq_trigger, __handle_sysrq and sysrq_handle_loglevel,
 // drivers/tty/sysrq.c.
