@@ -100,20 +100,9 @@ func attrOf(s shell.Scheduling) machine.SchedAttr {
 	}
 }
 
-// Kernel: do_syslog, kernel/printk/printk.c.
 func (g guest) Syslog(action, level int) error {
-	log := g.machine.Log()
-	switch action {
-	case shell.SyslogClear:
-		log.Clear()
-	case shell.SyslogConsoleOff, shell.SyslogConsoleOn:
-		log.SetConsole(action == shell.SyslogConsoleOn)
-	case shell.SyslogConsoleLevel:
-		return log.SetConsoleLevel(level)
-	default:
-		return syscall.EINVAL
-	}
-	return nil
+	_, _, err := g.machine.Log().Syslog(action, level)
+	return err
 }
 
 // hotplugFiles are /sys/devices/system/cpu/cpuN/online of every CPU except the first

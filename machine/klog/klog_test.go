@@ -217,3 +217,46 @@ func TestDropsTheOldest(t *testing.T) {
 		}
 	}
 }
+
+// syslog(2) gives the last records that have room.
+func TestSyslog(t *testing.T) {
+	l := klog.New()
+	for _, text := range []string{"one\n", "two\nlines\n", "three\n"} {
+		l.Print(klog.Source{}, 1e9, klog.User, klog.Err, text)
+	}
+	const (
+		one   = "<11>[    1.000000] one\n"
+		two   = "<11>[    1.000000] two\n<11>[    1.000000] lines\n"
+		three = "<11>[    1.000000] three\n"
+	)
+	for _, c := range []struct {
+		action, size int
+		text         string
+		n            int
+		err          error
+	}{
+		{3, 1000, one + two + three, len(one + two + three), nil},
+		{3, len(one+two+three) - 1, two + three, len(two + three), nil},
+		{3, len(two + three), two + three, len(two + three), nil},
+		{3, len(three), three, len(three), nil},
+		{3, 5, "", 0, nil},
+		{3, -1, "", 0, syscall.EINVAL},
+		{4, 0, "", 0, nil},
+		{10, 0, "", 1 << 17, nil},
+		{0, 0, "", 0, nil}, {1, 0, "", 0, nil}, {6, 0, "", 0, nil}, {7, 0, "", 0, nil}, {8, 5, "", 0, nil},
+		{8, 9, "", 0, syscall.EINVAL}, {11, 0, "", 0, syscall.EINVAL}, {-1, 0, "", 0, syscall.EINVAL}, {2, 100, "", 0, syscall.EPERM},
+		{4, len(three), three, len(three), nil},
+		{3, 1000, "", 0, nil},
+	} {
+		text, n, err := l.Syslog(c.action, c.size)
+		if string(text) != c.text || n != c.n || !errors.Is(err, c.err) {
+			t.Errorf("syslog(%d, %d): %q, %d, %v; want %q, %d, %v", c.action, c.size, text, n, err, c.text, c.n, c.err)
+		}
+	}
+	if l.Levels()[0] != 5 || l.First() != 0 {
+		t.Errorf("level %d, the oldest record is %d", l.Levels()[0], l.First())
+	}
+	if _, _, err := l.Syslog(5, 0); err != nil || l.Cleared() != l.End() {
+		t.Errorf("clear: %v", err)
+	}
+}

@@ -45,6 +45,10 @@ type Config struct {
 	// Release and Version are what uname(2) says of the kernel. Where the program's calls
 	// cannot be observed, or if Release is empty, it says what the host's kernel is.
 	Release, Version string
+	// Syslog is syslog(2): the text is written to the memory of who has called. nil: there is
+	// no right to call it, which is so as well where calls cannot be observed. Nobody gets
+	// the host's log.
+	Syslog func(action, size int) (text []byte, n int, err error)
 }
 
 // Overlay is a file or folder in the place of the host's.
@@ -63,6 +67,7 @@ type Cell struct {
 	plan    plan
 
 	release, version string
+	syslog           func(action, size int) (text []byte, n int, err error)
 }
 
 // A program comes into a cell by three runs of this program, told apart by the variable
@@ -199,6 +204,7 @@ func New(cfg Config) (*Cell, error) {
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
 	c.release, c.version = cfg.Release, cfg.Version
+	c.syslog, c.plan.Syslog = cfg.Syslog, cfg.Syslog != nil
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -274,6 +280,9 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	if c.release != "" {
 		calls = append(slices.Clone(calls), unix.SYS_UNAME)
 	}
+	if c.syslog != nil {
+		calls = append(slices.Clone(calls), unix.SYS_SYSLOG)
+	}
 	theirs, err := observed.ask(calls)
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
@@ -282,6 +291,10 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	go observed.follow(func(call Call) (answered bool) {
 		if call.NR == unix.SYS_UNAME && c.release != "" {
 			return c.uname(call)
+		}
+		if call.NR == unix.SYS_SYSLOG {
+			c.readLog(call)
+			return true
 		}
 		p.Observe(call)
 		switch call.NR {

@@ -22,6 +22,8 @@ type Call struct {
 	// Waits reports whether the thread still waits. If not, it was killed, and another
 	// thread may have its number: what was read of its memory by then means nothing.
 	Waits func() bool
+
+	result *answer // how the call ends, if it is answered
 }
 
 // observerFD is where the first process finds its end of a socket: see letObserve.
@@ -100,7 +102,7 @@ func (o observed) ask(numbers []uint32) (*os.File, error) {
 
 // follow tells of each call until nobody is left who makes one. Before Linux 6.11, it then
 // waits for ever. Without a listener it returns at once. A call that tell has answered
-// returns 0 and does not reach the kernel. A call of mmap goes to mmap, which says how it
+// returns its result, or 0, and does not reach the kernel. A call of mmap goes to mmap, which says how it
 // ends.
 //
 // Kernel: seccomp_notify_recv, kernel/seccomp.c.
@@ -131,6 +133,7 @@ func (o observed) follow(tell func(Call) (answered bool), mmap func(Call) (file,
 			return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
 		}}
 		answer := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		call.result = &answer
 		if call.NR == unix.SYS_MMAP {
 			if err := replace(listener, call, id, mmap); err != nil {
 				answer.Error, answer.Flags = -int32(tracefile.Errno(err)), 0
