@@ -198,6 +198,15 @@ func TestTracepointPrintk(t *testing.T) {
 		t.Errorf("without tp_printk: %q", got)
 	}
 	l = newLab(t, tracer.Config{TracepointPrintk: true})
+	l.modprobe("trace_printk")
+	l.modprobe("trace_printk")
+	l.write("trace_marker", "no event of a tracepoint")
+	for _, m := range l.messages(0) {
+		if strings.Contains(m, "This is a") && !strings.Contains(m, "DEBUG") || strings.Contains(m, "no event") {
+			t.Errorf("what is no tracepoint is printed: %q", m)
+		}
+	}
+	l.write("trace", "")
 	printed := events(l)
 	var recorded []string
 	for _, line := range body(l.read("trace")) {
