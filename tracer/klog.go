@@ -87,8 +87,11 @@ func (ft *Ftrace) warnOfPrintk() {
 	ft.say(klog.Warning, "")
 	ft.say(klog.Warning, stars)
 	for _, text := range []string{
-		"  " + notice, "", "trace_printk() being used. Allocating extra memory.", "", "This means that this is a DEBUG kernel and it is",
-		"unsafe for production use.", "", "If you see this message and you are not debugging", "the kernel, report this immediately to your vendor!", "", "  " + notice,
+		"  " + notice, "",
+		"trace_printk() being used. Allocating extra memory.", "",
+		"This means that this is a DEBUG kernel and it is", "unsafe for production use.", "",
+		"If you see this message and you are not debugging", "the kernel, report this immediately to your vendor!", "",
+		"  " + notice,
 	} {
 		row(text)
 	}

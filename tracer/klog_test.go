@@ -70,7 +70,10 @@ func TestMessages(t *testing.T) {
 	l.logged(refused("kprobe_events", "p:x notrace_nonexist"))
 	l.logged(func() { l.write("kprobe_events", "p:x nomod:foo") },
 		"<4>trace_kprobe: This probe might be able to register after target module is loaded. Continue.")
-	for _, file := range []string{"set_ftrace_filter", "set_graph_function", "trace_clock", "current_tracer", "events/sched/sched_switch/filter", "events/sched/sched_switch/trigger"} {
+	for _, file := range []string{
+		"set_ftrace_filter", "set_graph_function", "trace_clock", "current_tracer", "events/sched/sched_switch/filter",
+		"events/sched/sched_switch/trigger",
+	} {
 		l.logged(refused(file, "garbage"))
 	}
 	l.logged(func() { l.modprobe("trace_printk") }, strings.Split(strings.Trim(`
@@ -279,7 +282,9 @@ func TestConsoleEvent(t *testing.T) {
 	for _, line := range lines[2:] {
 		stack = append(stack, strings.TrimPrefix(line, " => "))
 	}
-	if got, want := strings.Join(stack, " "), "trace_event_raw_event_console printk_sprint vprintk_store vprintk_emit devkmsg_emit.constprop.0 devkmsg_write vfs_write ksys_write do_syscall_64 entry_SYSCALL_64_after_hwframe"; got != want {
+	want := "trace_event_raw_event_console printk_sprint vprintk_store vprintk_emit devkmsg_emit.constprop.0 devkmsg_write " +
+		"vfs_write ksys_write do_syscall_64 entry_SYSCALL_64_after_hwframe"
+	if got := strings.Join(stack, " "); got != want {
 		t.Errorf("its stack is\n%s, a kernel's\n%s", got, want)
 	}
 	l.write("options/stacktrace", "0")

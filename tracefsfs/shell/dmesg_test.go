@@ -80,7 +80,8 @@ func runDmesg(t *testing.T, log *fakeLog, line string) (out, stderr string) {
 // The texts of the left options are those that util-linux 2.38.1 printed of such records.
 func TestDmesg(t *testing.T) {
 	lines := []string{
-		`5,0,0,-;Linux version`, "dropped", `4,2,1234567,-;`, `12,3,2000000,-;one\x0atwo\x09\x5c`, `30,4,2500000,-;esc\x1b[0m \xc3\xa9 \xff`, `3,5,2600000,-,caller=T1;bad\x`,
+		`5,0,0,-;Linux version`, "dropped", `4,2,1234567,-;`, `12,3,2000000,-;one\x0atwo\x09\x5c`,
+		`30,4,2500000,-;esc\x1b[0m \xc3\xa9 \xff`, `3,5,2600000,-,caller=T1;bad\x`,
 	}
 	for _, c := range []struct{ options, want string }{
 		{"", "[    0.000000] Linux version\n\n[    2.000000] one\n               two\t\\\n[    2.500000] esc\\x1b[0m é \\xff\n[    2.600000] bad\\x\n"},
