@@ -88,7 +88,7 @@ func TestDmesg(t *testing.T) {
 		{"-t", "Linux version\n\none\ntwo\t\\\nesc\\x1b[0m é \\xff\nbad\\x\n"},
 		{"-x -u", "user  :warn  : [    2.000000] one\n                              two\t\\\ndaemon:info  : [    2.500000] esc\\x1b[0m é \\xff\n"},
 		{"--decode --level=err", "kern  :err   : [    2.600000] bad\\x\n"},
-		{"-l +err", "[    2.600000] bad\\x\n"},
+		{"-l +notice -k", "[    0.000000] Linux version\n\n[    2.600000] bad\\x\n"},
 		{"-k -l notice,err", "[    0.000000] Linux version\n[    2.600000] bad\\x\n"},
 		{"-l notice+ -f kern", "[    0.000000] Linux version\n"},
 		{"-r -l err,info", "<30>[    2.500000] esc\\x1b[0m é \\xff\n<3>[    2.600000] bad\\x\n"},
