@@ -66,6 +66,10 @@ type Hooks struct {
 	NMI func(c *CPU, enter bool)
 	// Printk runs where code calls trace_printk; p belongs to the machine.
 	Printk func(c *CPU, p *Printk)
+	// Dump writes what the tracer has recorded to the kernel's log.
+	//
+	// Kernel: ftrace_dump, kernel/trace/trace.c.
+	Dump func()
 	// Exiting runs when the current task exits, after sched_process_exit. It still has
 	// its address space.
 	//

@@ -3,6 +3,8 @@ package machine
 import (
 	"fmt"
 	"syscall"
+
+	"ftracelab/machine/klog"
 )
 
 // presence says how far a CPU is on its way offline.
@@ -65,6 +67,7 @@ func (m *Machine) SetOnline(id int, on bool) error {
 	case on && c.presence == absent:
 		c.presence = present
 		c.Time = m.now
+		m.Printk(klog.Info, "smpboot: Booting Node 0 Processor %d APIC 0x%x", c.ID, c.ID)
 		if w, ok := m.kernel.Workload.(HotplugWorkload); ok {
 			w.CPUOnline(c)
 		}
@@ -120,6 +123,7 @@ func (c *CPU) pushAway() {
 // them.
 func (c *CPU) vanish() {
 	c.presence = absent
+	c.m.Printk(klog.Info, "smpboot: CPU %d is now offline", c.ID)
 	irqs := c.irqs
 	c.irqs, c.kicked = nil, false
 	for _, irq := range irqs {

@@ -147,6 +147,14 @@ func (k *Kallsyms) All() iter.Seq2[int, Symbol] {
 	}
 }
 
+// Traceable counts the functions of the kernel itself that ftrace can trace.
+func (k *Kallsyms) Traceable() (n int) {
+	for i := range k.kernel.rows {
+		n += int(k.kernel.rows[i].flag & symTraceable / symTraceable)
+	}
+	return n
+}
+
 // WriteTo writes the table as /proc/kallsyms shows it to root.
 func (k *Kallsyms) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer

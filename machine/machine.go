@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
+
+	"ftracelab/machine/klog"
 )
 
 // Time is simulated time in nanoseconds since boot.
@@ -46,6 +48,10 @@ type Config struct {
 	// one of them: one that would have the pid First or more gets Limit more than that. The
 	// zero value is a machine without such tasks.
 	Foreign PIDs
+	// Cmdline is the kernel's command line. Malformed are the names of those of its
+	// parameters whose values the kernel cannot read.
+	Cmdline   string
+	Malformed []string
 }
 
 // PIDs is a range of pids: from First to below Limit.
@@ -83,6 +89,7 @@ type Machine struct {
 	smi         smi
 	io          ioSpace
 	watchPeriod Time // the period of the NMI watchdog; 0: it is off
+	log         *klog.Log
 }
 
 // New builds a machine whose CPUs are idle. It runs nothing until Boot gives it
@@ -114,6 +121,7 @@ func New(cfg Config) (*Machine, error) {
 		cfg:         cfg, now: cfg.Boot, kallsyms: ks,
 		learned: map[string]bool{}, subsystems: map[string][]func() error{},
 		streams: map[string]*rand.Rand{}, tasks: map[int]*Task{}, nextPID: 1, smi: smi{at: never},
+		log: klog.New(),
 	}
 	for id := range cfg.CPUs {
 		c := &CPU{ID: id, Time: cfg.Boot, m: m, opDue: never, watchdog: watchdog{at: never}, nmiAt: never}
@@ -122,6 +130,7 @@ func New(cfg Config) (*Machine, error) {
 		m.cpus = append(m.cpus, c)
 	}
 	m.order = newOrder(cfg.CPUs)
+	m.logBoot()
 	return m, nil
 }
 

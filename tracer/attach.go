@@ -25,7 +25,7 @@ func (ft *Ftrace) setHooks() {
 	h.Learned = ft.said
 	h.Return, h.Recover, h.Trace, h.Exit = ft.leave, ft.recover, ft.tracepoint, ft.taskExit
 	h.Module, h.ModuleRefs, h.Printk = ft.moduleChanged, ft.moduleRefs, ft.tracePrintk
-	h.NMI, h.Hotplug = ft.nmi, ft.hotplug
+	h.NMI, h.Hotplug, h.Dump = ft.nmi, ft.hotplug, func() { ft.dump(ft.say, -1) }
 	h.Critical, h.Idle, h.MMIO = nil, nil, nil
 	for n := range ft.tracers {
 		if hook := ft.tracers[n].Hook; hook != nil {

@@ -7,6 +7,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/rethook"
 	"ftracelab/machine"
+	"ftracelab/machine/klog"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
@@ -90,6 +91,8 @@ func (h *dynHost) Match(set *functions.Hash, pattern string) int {
 }
 
 func (h *dynHost) ForgetModule(name string, set *functions.Hash) { h.ftrace().forgetModule(name, set) }
+
+func (h *dynHost) Warn(text string) { h.ftrace().say(klog.Warning, text) }
 
 func (h *dynHost) LogError(location, message, command string, pos int) {
 	h.top.errors.add(errorEntry{ns: h.machine.Now(), location: location, message: message, command: command, pos: pos})

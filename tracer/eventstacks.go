@@ -43,6 +43,9 @@ func (ft *Ftrace) eventStack(dst []uint64, e *happening) []uint64 {
 	if probe := ft.probes[e.t.ID]; probe != 0 {
 		dst = append(dst, probe)
 	}
+	if dst = append(dst, e.callers...); e.Outside && e.callers != nil {
+		return dst
+	}
 	return e.cpu.AppendKernelStack(dst)
 }
 

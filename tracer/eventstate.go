@@ -3,6 +3,7 @@ package tracer
 import (
 	"syscall"
 
+	"ftracelab/machine/klog"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/dynevent"
 	"ftracelab/tracer/event"
@@ -66,6 +67,7 @@ func (tr *Instance) turnOn(t *event.Type) error {
 		return nil
 	}
 	if err := tr.ft.switching(tr, t, true); err != nil {
+		tr.ft.say(klog.Info, "event trace: Could not enable event "+t.Name)
 		return err
 	}
 	s.enabled, s.wasEnabled = true, true

@@ -3,7 +3,6 @@ package tracer
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"syscall"
@@ -56,9 +55,6 @@ type Config struct {
 	// Files is where uprobes find their files. If it is nil, only the files that a
 	// simulated task has mapped exist.
 	Files dynevent.UserFiles
-	// Console is where the kernel's console writes, for the function command dump. If
-	// it is nil, there is no console.
-	Console io.Writer
 	// FunctionProfiler builds a kernel with the function profiler
 	// (CONFIG_FUNCTION_PROFILER), which Debian's kernel does not have.
 	FunctionProfiler bool
@@ -78,6 +74,9 @@ type Config struct {
 	// while the kernel boots: until InitcallTime there is no stack map, and stacks
 	// are recorded in full whatever options/stackmap says.
 	BootOptions string
+	// TracepointPrintk is the boot parameter tp_printk: events are printed to the kernel's
+	// log when they are recorded, until tracepoint_printk says otherwise.
+	TracepointPrintk bool
 	// InitcallTime is when the kernel makes the stack map, in ns after the
 	// start; 0 means 5 ms. It counts only with BootOptions.
 	InitcallTime machine.Time
@@ -128,6 +127,8 @@ type Ftrace struct {
 	learned      map[string]*event.Type             // by name, see learnedType
 	changes      changes
 	scratch      []byte
+	printkBanner bool // the kernel has warned of trace_printk
+	tpPrintk     tpPrintk
 }
 
 // New attaches tracing to m. The machine's hooks belong to it from then on.
@@ -186,6 +187,11 @@ func New(m *machine.Machine, cfg Config) (*Ftrace, error) {
 	ft.ptrKey = printk.Key{secret.Uint64(), secret.Uint64()}
 	ft.graphFilters.ft, ft.profiler = ft, profiler.New((*host)(ft))
 	ft.stackTracer.init(ft)
+	ft.logBoot()
+	m.Log().Trace = ft.console
+	if cfg.TracepointPrintk {
+		ft.tpPrintk.on = 1
+	}
 	ft.changed()
 	ft.boot()
 	return ft, nil

@@ -1,11 +1,8 @@
 package tracer
 
 import (
-	"fmt"
-	"strings"
-
 	"ftracelab/machine"
-	"ftracelab/tracer/option"
+	"ftracelab/machine/klog"
 )
 
 // functionCommands are the commands of set_ftrace_filter except mod.
@@ -80,48 +77,13 @@ func snapshotCommand(tr *Instance, c *machine.CPU, d *probeData) {
 	}
 }
 
-// dumpCommand writes the trace of the top instance to the console, of one CPU or,
-// with cpu < 0, of all. That empties the buffer and leaves tracing off.
+// dumpCommand writes the trace of the top instance to the kernel's log, of one CPU or,
+// with cpu < 0, of all.
 //
-// Kernel: ftrace_dump_probe, kernel/trace/trace_functions.c, and
-// ftrace_dump_one, kernel/trace/trace.c.
+// Kernel: ftrace_dump_probe, kernel/trace/trace_functions.c.
 func (ft *Ftrace) dumpCommand(c *machine.CPU, d *probeData, cpu int) {
 	if !d.fires() {
 		return
 	}
-	tr := ft.top
-	tr.buf.SetRecording(false)
-	opts := tr.opts
-	tr.opts.Set(option.LatencyFormat, true)
-	p := &pipe{tr: tr, cpu: cpu}
-	p.open()
-	tr.opts = opts
-	const rule = "---------------------------------"
-	ft.printk(c.Time, "Dumping ftrace buffer:")
-	entries := 0
-	for more := true; more; entries++ {
-		p.text, more = p.printer.AppendNext(p.text[:0], p.merge)
-		if entries == 0 && more {
-			ft.printk(c.Time, rule)
-		}
-		for line := range strings.Lines(string(p.text)) {
-			ft.printk(c.Time, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	if entries == 1 {
-		ft.printk(c.Time, "   (ftrace buffer empty)")
-	} else {
-		ft.printk(c.Time, rule)
-	}
-}
-
-// printk writes a line with the time to the console, if there is one.
-//
-// Kernel: kernel/printk/printk.c.
-func (ft *Ftrace) printk(now machine.Time, line string) {
-	if ft.cfg.Console == nil {
-		return
-	}
-	// Nobody is left to hear that the console is gone.
-	_, _ = fmt.Fprintf(ft.cfg.Console, "[%5d.%06d] %s\n", now/machine.Second, now%machine.Second/machine.Microsecond, line)
+	ft.dump(func(level klog.Level, text string) { c.Printk(level, "%s", text) }, cpu)
 }

@@ -380,7 +380,8 @@ func TestEventCommands(t *testing.T) {
 func TestDumpCommand(t *testing.T) {
 	for command, listed := range map[string]string{"dump": "count=0", "cpudump": "unlimited"} {
 		var console strings.Builder
-		l := newLab(t, tracer.Config{Console: &console})
+		l := newLab(t, tracer.Config{})
+		l.m.Log().Console = &console
 		l.write("current_tracer", "function")
 		l.write("set_ftrace_filter", "*lock*")
 		l.ft.Run(machine.Millisecond)

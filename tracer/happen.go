@@ -24,6 +24,9 @@ type happening struct {
 	t    *event.Type
 	h    event.Common
 	data []byte // the record
+	// callers are return addresses of the kernel stack, innermost first, of functions that
+	// the machine does not run; see kernelMessage.
+	callers []uint64
 }
 
 // emitAs records v, an event of d that happens on c now, in every instance that has
@@ -193,8 +196,10 @@ func (tr *Instance) record(w *record.Recorder, e *happening) {
 	}
 }
 
-// afterRecord notes the task's name and records the stacks that belong to an event.
+// afterRecord prints an event to the kernel's log if that is wanted, notes the task's name
+// and records the stacks that belong to the event.
 func (tr *Instance) afterRecord(w *record.Recorder, e *happening) {
+	tr.printEvent(e)
 	tr.ft.cmdlines.Recorded(e.cpu)
 	tr.stacks(w, e)
 }

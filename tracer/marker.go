@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"ftracelab/machine/klog"
 	"ftracelab/ringbuf"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/dynevent"
@@ -25,7 +26,7 @@ type writer struct {
 
 // outsider stands for whoever writes to the tracefs from outside the simulated
 // machine: a shell.
-var outsider = writer{1000, "sh", writerCPU}
+var outsider = writer{klog.Shell.PID, klog.Shell.Comm, writerCPU}
 
 // writerCPU is the CPU of whoever writes to the tracefs, unless it is known where that
 // process runs.

@@ -23,6 +23,7 @@ func (ft *Ftrace) hold(mod *machine.Module) {
 		ft.formats.Address(text)
 	}
 	if len(mod.Formats) > 0 {
+		ft.warnOfPrintk()
 		_ = ft.top.expand() // without room for it the buffer stays small, as in the kernel
 	}
 }

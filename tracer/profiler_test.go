@@ -156,8 +156,8 @@ func (l *lab) sysctl(name, text string) {
 func TestSysctlNumbers(t *testing.T) {
 	l := newLab(t, tracer.Config{})
 	for name, f := range l.sysctls() {
-		if f.Name == "ftrace_dump_on_oops" || f.Name == "tracepoint_printk" {
-			continue // see TestSysctlsWithoutUse
+		if f.Name == "ftrace_dump_on_oops" || f.Name == "tracepoint_printk" || f.Name == "printk" {
+			continue // see TestSysctlsWithoutUse and TestPrintkSysctl
 		}
 		for _, write := range []struct {
 			text, after string

@@ -22,13 +22,14 @@ func (ft *Ftrace) Sysctls() []*tracefile.File {
 		ft.dumpOnOops(),
 		ft.traceoffOnWarning(),
 		ft.tracepointPrintk(),
+		ft.printkSysctl(),
 	}
 }
 
 // unusedSysctls are the values of sysctls that nothing looks at.
 type unusedSysctls struct {
-	dumpOnOops                          string // empty: "0"
-	traceoffOnWarning, tracepointPrintk int32
+	dumpOnOops        string // empty: "0"
+	traceoffOnWarning int32
 }
 
 // dumpOnOops says whether the buffers go to the console if the kernel oopses: 0 and 1, 2
@@ -55,15 +56,6 @@ func (ft *Ftrace) dumpOnOops() *tracefile.File {
 // Kernel: disable_trace_on_warning, kernel/trace/trace.c.
 func (ft *Ftrace) traceoffOnWarning() *tracefile.File {
 	return ft.sysctl("traceoff_on_warning", &ft.unused.traceoffOnWarning, anyInt, func() {})
-}
-
-// tracepointPrintk takes any number and stays 0, as on a kernel that was booted without
-// tp_printk.
-//
-// Kernel: tracepoint_printk_sysctl, kernel/trace/trace.c.
-func (ft *Ftrace) tracepointPrintk() *tracefile.File {
-	value := &ft.unused.tracepointPrintk
-	return ft.sysctl("tracepoint_printk", value, anyInt, func() { *value = 0 })
 }
 
 // DebugSysctls are the files of /proc/sys/debug that belong to tracing.

@@ -3,15 +3,17 @@ package workload
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"ftracelab/machine"
+	"ftracelab/machine/klog"
 )
 
 // mmioTest does the work of the module testmmiotrace: it maps the memory at an address,
 // writes to it and reads it back, and then maps it a few more times.
 //
-// Departure: the messages in the kernel's log are left out, and so is a wait for RCU.
+// Departure: a wait for RCU is left out.
 // The task that loads the module is a kernel thread.
 //
 // Kernel: arch/x86/mm/testmmiotrace.c.
@@ -44,9 +46,16 @@ func startMMIOTest(m *machine.Machine, params map[string]string) (done func() bo
 		return nil, err
 	}
 	if address == 0 {
+		m.Printk(klog.Err, "testmmiotrace: you have to use the module argument mmio_address.")
+		m.Printk(klog.Err, "testmmiotrace: DO NOT LOAD THIS MODULE UNLESS YOU REALLY KNOW WHAT YOU ARE DOING!")
 		return nil, fmt.Errorf("testmmiotrace without mmio_address: %w", syscall.ENXIO)
 	}
 	t := &mmioTest{address: address}
+	size := mmioTestNear
+	if far != 0 {
+		size = mmioTestFar
+	}
+	m.Printk(klog.Warning, "testmmiotrace: WARNING: mapping %d kB @ 0x%08x in PCI address space, and writing 16 kB of rubbish in there.", size>>10, address)
 	code, err := m.Assemble(50, func(a *machine.Assembler) { t.init(a, far) })
 	if err != nil {
 		return nil, err
@@ -89,6 +98,12 @@ func (t *mmioTest) init(a *machine.Assembler, far uint64) {
 		t.remap(4096)
 		t.unmap()
 	}
+	last := &t.do[len(t.do)-1]
+	unmap := *last
+	*last = func(c *machine.CPU) {
+		unmap(c)
+		c.Printk(klog.Info, "testmmiotrace: All done.")
+	}
 	a.Return(2).Call("do_exit").Trace(machine.EvSchedExit, 0)
 	a.Call("do_task_dead").State(machine.FlagIRQsOff, 1, 0).Hide("__schedule").Switch(machine.StateDead).Return(5)
 }
@@ -127,10 +142,14 @@ func (t *mmioTest) unmap() {
 	t.a.Return(1).Call("memtype_free").Return(1).Call("remove_vm_area").Return(2)
 }
 
-// say adds a remark in the trace. args is called when the remark is made.
+// say adds a remark in the trace. args is called when the remark is made. That a part of the
+// test begins stands in the kernel's log, too.
 func (t *mmioTest) say(text string, args func() []any) {
 	t.a.Call("mmiotrace_printk")
 	t.probe("trace_vprintk", func(c *machine.CPU) {
+		if part, ok := strings.CutSuffix(text, " test.\n"); ok {
+			c.Printk(klog.Info, "testmmiotrace: %s test.", strings.ToLower(part))
+		}
 		if args == nil {
 			c.MMIOPrintk(text)
 		} else {

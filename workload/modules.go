@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"ftracelab/machine"
+	"ftracelab/machine/klog"
 )
 
 // module is a kernel module that can be loaded: the driver of a device, or one of the
@@ -76,19 +77,27 @@ type Lab interface {
 // until its init function has returned. In the name, a dash means the same as an
 // underscore. If the module is loaded already, Modprobe does nothing.
 //
-// Errors: ENOENT if there is no such module, EINVAL for wrong parameters.
+// Errors: ENOENT if there is no such module, EINVAL for wrong parameters. A parameter that a
+// module does not have is ignored, and the kernel's log says so.
 //
-// Departure: only a few modules exist. A parameter that a module does not have is an
-// error; a kernel only prints a message.
+// Departure: only a few modules exist. They came with the kernel and taint nothing.
+//
+// Kernel: unknown_module_param_cb, kernel/module/main.c.
 func Modprobe(lab Lab, name string, params []string) error {
 	name = ModuleName(name)
 	mod := findModule(name)
 	if mod == nil {
 		return fmt.Errorf("module %s: %w", name, syscall.ENOENT)
 	}
+	var unknown []string
 	for _, param := range params {
 		key, value, ok := strings.Cut(param, "=")
-		if _, known := mod.params[key]; !known || !ok {
+		_, known := mod.params[key]
+		if !known {
+			unknown = append(unknown, key)
+			continue
+		}
+		if !ok {
 			return fmt.Errorf("module %s: parameter %q: %w", name, param, syscall.EINVAL)
 		}
 		mod.params[key] = value
@@ -104,6 +113,9 @@ func Modprobe(lab Lab, name string, params []string) error {
 		}
 		if !loaded && err == nil {
 			err = m.LoadModule(mod.Module)
+		}
+		for _, key := range unknown {
+			m.Printk(klog.Warning, "%s: unknown parameter '%s' ignored", name, key)
 		}
 		if err != nil || mod.start == nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"ftracelab/machine"
+	"ftracelab/machine/klog"
 )
 
 // nmiCode is the handler of an NMI. It comes from the watchdog's counter, or from a CPU
@@ -71,40 +72,80 @@ func assembleNMI(a *machine.Assembler, overflow, counts bool) {
 // not wait.
 const showStack = uint32(20 * machine.Microsecond)
 
-// SysRq does what a write of text to sysrq-trigger does, as far as tracing can show it:
-// the key l makes every other CPU take an NMI and show its stack. Only the first key
-// counts, but if that is _, all keys after it do.
+// SysRq does what a write of text to sysrq-trigger does: the key l makes every other CPU
+// take an NMI and show its stack, z dumps the ring buffer into the kernel's log, and a digit
+// is the level of the console. Only the first key counts, but if that is _, all keys after it
+// do.
 //
-// Departure: other keys do nothing, not even z, which dumps the ring buffer. What the
-// kernel would log is not kept anywhere.
+// Departure: other keys do nothing, not even say which keys there are. With l, the kernel's log
+// does not show the stacks.
 //
-// Kernel: write_sysrq_trigger, drivers/tty/sysrq.c.
+// Kernel: write_sysrq_trigger, __handle_sysrq and sysrq_handle_loglevel,
+// drivers/tty/sysrq.c.
 func SysRq(lab Lab, text string) error {
 	keys, bulk := strings.CutPrefix(text, "_")
 	if !bulk {
 		keys = text[:min(len(text), 1)]
 	}
 	for _, key := range keys {
-		if key != 'l' {
-			continue
-		}
-		var done func() bool
-		err := lab.Do(func(m *machine.Machine) error {
-			w, ok := m.Workload().(*mix)
-			if !ok {
-				return fmt.Errorf("sysrq-trigger: the machine runs no scenario: %w", syscall.ENODEV)
-			}
-			done = w.backtrace()
-			return nil
-		})
-		if err == nil {
-			err = await(lab, "sysrq l", moduleTimeout, done)
+		var err error
+		switch {
+		case key == 'l':
+			err = showBacktraces(lab)
+		case key == 'z':
+			err = lab.Do(func(m *machine.Machine) error {
+				shout(m, "sysrq: Dump ftrace buffer")
+				if m.Hooks.Dump != nil {
+					m.Hooks.Dump()
+				}
+				return nil
+			})
+		case key >= '0' && key <= '9':
+			err = lab.Do(func(m *machine.Machine) error { setLogLevel(m, key-'0'); return nil })
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shout writes a message that appears on the console, whatever its level.
+func shout(m *machine.Machine, text string) {
+	log := m.Log()
+	levels := log.Levels()
+	raised := levels
+	raised[0] = int32(klog.Debug)
+	log.SetLevels(raised)
+	m.Printk(klog.Info, "%s", text)
+	log.SetLevels(levels)
+}
+
+// setLogLevel sets the level of the console.
+func setLogLevel(m *machine.Machine, level int32) {
+	shout(m, "sysrq: Changing Loglevel")
+	shout(m, fmt.Sprintf("sysrq: Loglevel set to %d", level))
+	levels := m.Log().Levels()
+	levels[0] = level
+	m.Log().SetLevels(levels)
+}
+
+// showBacktraces makes the CPUs show their stacks, and waits until they have.
+func showBacktraces(lab Lab) error {
+	var done func() bool
+	err := lab.Do(func(m *machine.Machine) error {
+		w, ok := m.Workload().(*mix)
+		if !ok {
+			return fmt.Errorf("sysrq-trigger: the machine runs no scenario: %w", syscall.ENODEV)
+		}
+		shout(m, "sysrq: Show backtrace of all active CPUs")
+		done = w.backtrace()
+		return nil
+	})
+	if err == nil {
+		err = await(lab, "sysrq l", moduleTimeout, done)
+	}
+	return err
 }
 
 // backtrace starts a task that asks all other CPUs for their stacks.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ftracelab/machine"
+	"ftracelab/machine/klog"
 )
 
 // The module trace_events_sample has two threads. Each sleeps for a second and then passes
@@ -82,10 +83,12 @@ func sampleRegistered(m *machine.Machine, e machine.Event, on bool) {
 	switch {
 	case m.Enabled(other):
 	case on:
+		m.Printk(klog.Info, "Starting thread for foo_bar_fn")
 		if err := startSample(m, sampleFnName); err != nil {
 			panic("workload: invariant: " + err.Error()) // the same code could be assembled before
 		}
 	default:
+		m.Printk(klog.Info, "Killing thread for foo_bar_fn")
 		stopSample(m, sampleFnName)
 	}
 }

@@ -69,6 +69,7 @@ func (f *execFlags) run(argv []string) (err error) {
 		PerfEvents:  f.perfEvents,
 		Release:     machine.Release,
 		Version:     machine.Version,
+		Syslog:      l.machine.Log().Syslog,
 	})
 	if err != nil {
 		return err

@@ -100,6 +100,11 @@ func attrOf(s shell.Scheduling) machine.SchedAttr {
 	}
 }
 
+func (g guest) Syslog(action, level int) error {
+	_, _, err := g.machine.Log().Syslog(action, level)
+	return err
+}
+
 // hotplugFiles are /sys/devices/system/cpu/cpuN/online of every CPU except the first
 // one, which cannot go offline.
 func (l *lab) hotplugFiles() map[string]*tracefile.File {

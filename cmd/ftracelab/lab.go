@@ -26,6 +26,7 @@ type labFlags struct {
 	preset   string
 	bits     string
 	options  string
+	tpPrintk bool
 	deferred bool
 	unwind   string
 	fprobe   string
@@ -36,7 +37,7 @@ type labFlags struct {
 	program  programFlags
 
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
-	console io.Writer                   // tracer.Config.Console
+	console io.Writer                   // klog.Log.Console
 	files   dynevent.UserFiles          // tracer.Config.Files
 	foreign machine.PIDs                // machine.Config.Foreign
 }
@@ -54,6 +55,7 @@ func (f *labFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.preset, "stackmap", "documented", "stackmap of the kernel: documented, v2, v4 or none; :KEY=VALUE,… changes a field, as in documented:per-instance=yes")
 	fl.StringVar(&f.bits, "ftrace_stackmap.bits", "", "boot parameter: the map holds 2^bits stacks (10…18, default 14)")
 	fl.StringVar(&f.options, "trace_options", "", "boot parameter: options to begin with, as stackmap,stacktrace; the stack map comes 5 ms later")
+	fl.BoolVar(&f.tpPrintk, "tp_printk", false, "boot parameter: print events to the kernel's log, too, where dmesg shows them")
 	fl.BoolVar(&f.deferred, "unwind-deferred", false, "a kernel with options/userstacktrace_delay")
 	fl.StringVar(&f.unwind, unwindFlag, "", unwindUsage)
 	fl.StringVar(&f.fprobe, "fprobe", "6.12", "how fprobes see functions: 6.12 (a pool of nodes each), 6.14 (the shadow stack), or entry-only (as 6.14, but without it where no return is wanted)")
@@ -93,8 +95,8 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	collectLater()
 	cfg := tracer.Config{
-		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Console: f.console, Files: f.files,
-		ReturnSlots: f.slots, OwnFiles: f.own, FunctionProfiler: true, FunctionGraphRetval: true,
+		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Files: f.files,
+		ReturnSlots: f.slots, OwnFiles: f.own, FunctionProfiler: true, FunctionGraphRetval: true, TracepointPrintk: f.tpPrintk,
 	}
 	if f.fprobe != "" { // the zero value of the flags is 6.12
 		var err error
@@ -112,10 +114,16 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 			return nil, usageError{fmt.Errorf("--stackmap: %w (or none)", err)}
 		}
 	}
+	var malformed []string
 	if f.bits != "" {
 		bits, err := stackmap.ParseBits(f.bits)
+		if err != nil {
+			malformed = append(malformed, "ftrace_stackmap.bits")
+		}
 		if err != nil && f.console != nil {
-			fmt.Fprintln(f.console, "Malformed early option 'ftrace_stackmap.bits'") // and the kernel boots with the default
+			// The kernel boots with the default. Its console does not show the message, but who
+			// typed the flag wants to know.
+			fmt.Fprintln(f.console, "Malformed early option 'ftrace_stackmap.bits'")
 		}
 		cfg.Stackmap.Bits = bits
 	}
@@ -126,10 +134,11 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	m, err := machine.New(machine.Config{CPUs: f.cpus, Seed: f.seed, Foreign: f.foreign})
+	m, err := machine.New(machine.Config{CPUs: f.cpus, Seed: f.seed, Foreign: f.foreign, Cmdline: f.cmdline(), Malformed: malformed})
 	if err != nil {
 		return nil, usageError{err}
 	}
+	m.Log().Console = f.console
 	if err := s.Start(m); err != nil {
 		return nil, err
 	}
@@ -143,7 +152,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	if err := ft.Ignored(); err != nil { // a kernel would log it, but nobody reads the log of a simulated boot
 		return nil, usageError{fmt.Errorf("--%w", err)}
 	}
-	l := &lab{m, ft, tracefsfs.New(ft.Root()), f.cmdline()}
+	l := &lab{m, ft, tracefsfs.New(ft.Root()), f.cmdline() + "\n"}
 	for _, name := range f.instance {
 		if err := l.fs.Mkdir("instances/" + name); err != nil {
 			return nil, fmt.Errorf("--instance %s: %w", name, err)
@@ -163,14 +172,17 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 
 // cmdline is the kernel's command line: the boot parameters among the flags.
 func (f *labFlags) cmdline() string {
-	words := []string{"BOOT_IMAGE=/boot/vmlinuz-" + machine.Release}
+	words := []string{"BOOT_IMAGE=/boot/vmlinuz-" + machine.Release, "quiet"}
 	if f.bits != "" {
 		words = append(words, "ftrace_stackmap.bits="+f.bits)
 	}
 	if f.options != "" {
 		words = append(words, "trace_options="+f.options)
 	}
-	return strings.Join(words, " ") + "\n"
+	if f.tpPrintk {
+		words = append(words, "tp_printk")
+	}
+	return strings.Join(words, " ")
 }
 
 // runStep is the simulated time after which a long run checks again whether it was

@@ -62,6 +62,7 @@ func (l *lab) hostFiles() map[string]tracefile.Node {
 			return tracefile.Errorf(syscall.EIO, "interrupts has no write operation")
 		}),
 		"/sys/kernel/debug/kprobes": l.ft.KprobesDir(),
+		"/dev/kmsg":                 l.ft.Kmsg(),
 		"/proc/sysrq-trigger":       l.sysrqTrigger(), "/sys/block": l.blockDir(), "/dev/" + workload.DiskName: l.diskNode(),
 	}
 	for name, f := range l.hotplugFiles() {

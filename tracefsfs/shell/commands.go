@@ -28,6 +28,7 @@ func commands() []command {
 		{"descriptor", "", newDescriptor},
 		{"diff", "diff [-q] file file", program(coreutils.Diff)},
 		{"dirname", "dirname path", dirname},
+		{"dmesg", "dmesg [-CcDEdkrtTuwWx] [-l levels] [-f facilities] [-n level]: the machine's kernel log", dmesg},
 		{"echo", "echo [-n] [-e] [word…]: one write(2)", program(coreutils.Echo)},
 		{"egrep", "grep -E", program(grep.Egrep)},
 		{"env", "env: the environment", envCommand},

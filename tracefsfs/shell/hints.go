@@ -48,7 +48,6 @@ var otherPrograms = map[string]string{
 	"trace-cmd": host, "perf": host, "rtla": host, "cyclictest": host, "uftrace": host, "kernelshark": "record with it in ftracelab exec, then open the trace.dat",
 	"bpftrace": "the lab has no BPF", "gdb": "the lab has nothing to debug",
 	"gcc": compiler, "cc": compiler, "make": compiler,
-	"dmesg":     "the machine keeps no log: what its kernel prints comes on standard error",
 	"strace":    "the machine's system calls are events: echo 1 > events/raw_syscalls/enable",
 	"systemctl": "the lab has no services", "service": "the lab has no services",
 	"apt": packages, "apt-get": packages, "yum": packages, "dnf": packages,

@@ -30,6 +30,8 @@ type Machine interface {
 	// Scheduling and SetScheduling are about any task of the machine, by its pid.
 	Scheduling(pid int) (Scheduling, error)
 	SetScheduling(pid int, s Scheduling) error
+	// Syslog does something to the kernel's log, as syslog(2) does: SyslogClear and so on.
+	Syslog(action, level int) error
 	// Ring draws the ring buffer of a CPU; instance "" is the top one. An instance or a
 	// CPU that is not there is ENOENT.
 	Ring(instance string, cpu int) (string, error)

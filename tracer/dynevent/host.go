@@ -72,6 +72,8 @@ type Host interface {
 	FilterEnv() filter.Env
 	LogFilter(*filter.Error)
 	LogError(location, message, command string, pos int)
+	// Warn writes a message of the kernel to its log.
+	Warn(text string)
 
 	// Value and Seq make files that take tracing's lock. Locked is for everything else
 	// that a file does.

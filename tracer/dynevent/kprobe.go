@@ -70,6 +70,7 @@ func (d *Events) writeKprobeEvent(command string) error {
 func (k *traceKprobe) register() error {
 	err := k.tryRegister()
 	if errors.Is(err, syscall.ENOENT) && !k.moduleThere() {
+		k.d.host.Warn("trace_kprobe: This probe might be able to register after target module is loaded. Continue.")
 		return nil
 	}
 	return err
@@ -84,6 +85,8 @@ func (k *traceKprobe) tryRegister() error {
 		}
 	}
 	if addr != 0 && d.notrace(addr) {
+		s, _ := d.machine.Kallsyms().At(addr) // which notrace has found
+		d.host.Warn("trace_kprobe: Could not probe notrace function " + s.Name)
 		return fmt.Errorf("%s cannot be traced: %w", def.Symbol, syscall.EINVAL)
 	}
 	if err := def.Resolve(probeEnv{d}); err != nil {

@@ -62,6 +62,7 @@ func (d *Events) createUprobe(command string) error {
 	}
 	for u := range d.uprobes {
 		if u.def.File.ID == def.File.ID && u.def.Offset == def.Offset && u.def.RefCtr != def.RefCtr {
+			d.host.Warn("trace_uprobe: Reference counter offset mismatch.")
 			return def.Failed(syscall.EINVAL)
 		}
 	}

@@ -17,6 +17,26 @@ const recordsPerPage = 4096 / 16
 // 45925 functions, of which 42862 are left.
 const initFunctions = 45925 - 42862
 
+// weakFunctions is how many of these are none: the linker has dropped them.
+//
+// Kernel: "ftrace: allocating 45261 entries" of the same kernel.
+const weakFunctions = 45925 - 45261
+
+// BootMessages is what the kernel prints when it makes its table of functions.
+//
+// Kernel: ftrace_process_locs and ftrace_init.
+func (u *Users) BootMessages() [2]string {
+	n := u.machine.Kallsyms().Traceable() + initFunctions
+	pages, groups := 0, recordGroups(n)
+	for _, g := range groups {
+		pages += g.pages
+	}
+	return [2]string{
+		fmt.Sprintf("ftrace: allocating %d entries in %d pages", n-weakFunctions, pages),
+		fmt.Sprintf("ftrace: allocated %d pages with %d groups", pages, len(groups)),
+	}
+}
+
 // recordGroup is memory for records of functions. Its number of pages is a power of two.
 type recordGroup struct{ pages, records int }
 

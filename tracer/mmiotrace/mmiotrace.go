@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"ftracelab/machine"
+	"ftracelab/machine/klog"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/events"
 	"ftracelab/tracer/plugin"
@@ -47,12 +48,14 @@ func Tracer(ft plugin.Ftrace) plugin.Tracer {
 		Init: func(tr plugin.Trace) error {
 			s.resetData(tr)
 			s.enterUniprocessor()
+			ft.Machine().Printk(klog.Info, "mmiotrace: enabled.")
 			s.of = tr
 			return nil
 		},
 		Reset: func(tr plugin.Trace) {
 			s.of, s.maps = nil, nil
 			s.leaveUniprocessor()
+			ft.Machine().Printk(klog.Info, "mmiotrace: disabled.")
 			s.resetData(tr)
 		},
 		Hook: func(h *machine.Hooks) {
@@ -79,9 +82,14 @@ const maxHotplug = 10 * machine.Second
 // enterUniprocessor takes all CPUs offline except the first, and lets simulated time
 // pass until that is done.
 //
+// Departure: the CPUs go offline together, and the messages that say so follow after that.
+//
 // Kernel: enter_uniprocessor, arch/x86/mm/mmio-mod.c.
 func (s *state) enterUniprocessor() {
 	m := s.ft.Machine()
+	if m.OnlineCPUs() > 1 {
+		m.Printk(klog.Notice, "mmiotrace: Disabling non-boot CPUs...")
+	}
 	for _, c := range m.CPUs()[1:] {
 		if c.Online() && m.SetOnline(c.ID, false) == nil {
 			s.downed = append(s.downed, c)
@@ -90,12 +98,20 @@ func (s *state) enterUniprocessor() {
 	for end := m.Now() + maxHotplug; m.OnlineCPUs() > 1 && m.Now() < end; {
 		s.ft.Advance(machine.Millisecond)
 	}
+	for _, c := range s.downed {
+		m.Printk(klog.Info, "mmiotrace: CPU%d is down.", c.ID)
+	}
 }
 
 // Kernel: leave_uniprocessor.
 func (s *state) leaveUniprocessor() {
+	m := s.ft.Machine()
+	if len(s.downed) > 0 {
+		m.Printk(klog.Notice, "mmiotrace: Re-enabling CPUs...")
+	}
 	for _, c := range s.downed {
-		_ = s.ft.Machine().SetOnline(c.ID, true) // cannot fail: it was online before
+		_ = m.SetOnline(c.ID, true) // cannot fail: it was online before
+		m.Printk(klog.Info, "mmiotrace: enabled CPU%d.", c.ID)
 	}
 	s.downed = nil
 }

@@ -45,6 +45,10 @@ type Config struct {
 	// Release and Version are what uname(2) says of the kernel. Where the program's calls
 	// cannot be observed, or if Release is empty, it says what the host's kernel is.
 	Release, Version string
+	// Syslog is syslog(2): the text is written to the memory of who has called. nil: there is
+	// no right to call it, which is so as well where calls cannot be observed. Nobody gets
+	// the host's log.
+	Syslog func(action, size int) (text []byte, n int, err error)
 }
 
 // Overlay is a file or folder in the place of the host's.
@@ -64,6 +68,7 @@ type Cell struct {
 
 	release, version string
 	plainSource      bool
+	syslog           func(action, size int) (text []byte, n int, err error)
 }
 
 // A program comes into a cell by three runs of this program, told apart by the variable
@@ -200,6 +205,7 @@ func New(cfg Config) (*Cell, error) {
 	cfg.Tracing.AskAccess = true // who is in the cell is one user, and chdir is told
 	c := &Cell{plan: plan{Programs: cfg.Programs, Network: cfg.Network, PerfEvents: cfg.PerfEvents, DebugSource: "debugfs"}}
 	c.release, c.version, c.plainSource = cfg.Release, cfg.Version, cfg.PlainSource
+	c.syslog, c.plan.Syslog = cfg.Syslog, cfg.Syslog != nil
 	if err := c.mount(cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -280,6 +286,9 @@ func (c *Cell) Run(p Program) (status int, err error) {
 			calls = append(calls, nr)
 		}
 	}
+	if c.syslog != nil {
+		calls = append(calls, unix.SYS_SYSLOG)
+	}
 	theirs, err := observed.ask(calls)
 	if err != nil {
 		return 1, errors.Join(err, r.Close(), w.Close(), unix.Close(observed.ours))
@@ -288,6 +297,9 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	go observed.follow(func(call Call) (answered bool, err error) {
 		if call.NR == unix.SYS_UNAME && c.release != "" {
 			return c.uname(call), nil
+		}
+		if call.NR == unix.SYS_SYSLOG {
+			return true, c.readLog(call)
 		}
 		p.Observe(call)
 		if slices.Contains(p.Calls, uint32(call.NR)) {

@@ -40,14 +40,23 @@ func takeDevices() (fds []int, err error) {
 
 func (d device) path() string { return filepath.Join("/dev", d.name) }
 
-// mountDev mounts a /dev with devices of the cell's own.
-func mountDev(host []int) error {
+// mountDev mounts a /dev with devices of the cell's own, and with a place for each overlay
+// there.
+func mountDev(host []int, overlays []string) error {
 	if err := unix.Mount("ftracelab", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("a /dev of its own: %w", err)
 	}
 	for i, d := range devices {
 		if err := d.add(host[i]); err != nil {
 			return fmt.Errorf("%s: %w", d.path(), err)
+		}
+	}
+	for _, path := range overlays {
+		if filepath.Dir(path) != "/dev" {
+			continue
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			return err
 		}
 	}
 	for name, target := range devLinks {

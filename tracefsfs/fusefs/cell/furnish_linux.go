@@ -37,7 +37,7 @@ func furnish(p plan) error {
 	if err := mountSys(p.Network); err != nil {
 		return err
 	}
-	if err := mountDev(dev); err != nil {
+	if err := mountDev(dev, p.Overlays); err != nil {
 		return err
 	}
 	if err := mountDebug(p); err != nil {

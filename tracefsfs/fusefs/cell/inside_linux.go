@@ -19,6 +19,7 @@ type plan struct {
 	Overlays            []string // by number, where they stand
 	Programs            map[string]string
 	Network, PerfEvents bool
+	Syslog              bool   // syslog(2) is observed
 	DebugSource         string // of the mount on Debug
 }
 
@@ -87,7 +88,7 @@ func prepare() error {
 	if err := dropRights(); err != nil {
 		return err
 	}
-	f, err := filter(p.PerfEvents, p.Network)
+	f, err := filter(p.PerfEvents, p.Network, p.Syslog)
 	if err != nil {
 		return err
 	}
@@ -123,6 +124,9 @@ func watch(argv []string) (status int, err error) {
 	runtime.LockOSThread() // what this thread starts is observed, the other threads are not
 	if err := letObserve(observerFD); err != nil {
 		fmt.Fprintf(os.Stderr, "ftracelab: system calls beside the tracefs will not be shown: %v\n", err)
+		if err := refuseSyslog(); err != nil { // which nobody answers
+			return 1, err
+		}
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP)

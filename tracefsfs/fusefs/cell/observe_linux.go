@@ -25,6 +25,8 @@ type Call struct {
 	// Give makes the call return a new descriptor of a file, as open(2) does, with these
 	// flags; then the call is answered.
 	Give func(file, flags int) error
+
+	value *int64 // what the call returns, if it is answered without an error
 }
 
 // observerFD is where the first process finds its end of a socket: see letObserve.
@@ -103,8 +105,8 @@ func (o observed) ask(numbers []uint32) (*os.File, error) {
 
 // follow tells of each call until nobody is left who makes one. Before Linux 6.11, it then
 // waits for ever. Without a listener it returns at once. A call that tell has answered does
-// not reach the kernel: it returns 0, what Give gave, or the error. A call of mmap goes to
-// mmap, which says how it ends.
+// not reach the kernel: it returns the value, 0 at first, what Give gave, or the error. A
+// call of mmap goes to mmap, which says how it ends.
 //
 // Kernel: seccomp_notify_recv, kernel/seccomp.c.
 func (o observed) follow(tell func(Call) (answered bool, err error), mmap func(Call) (file, flags int, err error)) {
@@ -141,6 +143,7 @@ func (o observed) follow(tell func(Call) (answered bool, err error), mmap func(C
 			return err
 		}
 		answer := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		call.value = &answer.Val
 		if call.NR == unix.SYS_MMAP {
 			if err := replace(listener, call, id, mmap); err != nil {
 				answer.Error, answer.Flags = -int32(tracefile.Errno(err)), 0

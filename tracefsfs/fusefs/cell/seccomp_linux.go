@@ -22,9 +22,10 @@ var forbidden = []uint32{
 	unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT,
 	// Other namespaces; unshare and clone are looked at more closely.
 	unix.SYS_SETNS,
-	// The kernel: another one, modules, programs in it, its log, its keys.
+	// The kernel: another one, modules, programs in it, its keys. syslog is
+	// forbidden, too, where nobody answers it.
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
-	unix.SYS_DELETE_MODULE, unix.SYS_BPF, unix.SYS_SYSLOG, unix.SYS_ACCT,
+	unix.SYS_DELETE_MODULE, unix.SYS_BPF, unix.SYS_ACCT,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	// The clock and the name of the computer.
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
@@ -51,7 +52,8 @@ const (
 )
 
 // filter is the seccomp program of a cell, in which perf_event_open and sockets between
-// virtual machines are there or not.
+// virtual machines are there or not. syslog says that somebody answers calls of syslog, so
+// that they need not be forbidden.
 //
 // A call of another architecture ends the process, because its numbers mean other calls.
 // One of x32, which amd64 has beside its own, is ENOSYS as on most kernels. clone3 is
@@ -59,7 +61,7 @@ const (
 // clone.
 //
 // Kernel: include/uapi/linux/seccomp.h; the words are those of a classic BPF.
-func filter(perfEvents, network bool) ([]unix.SockFilter, error) {
+func filter(perfEvents, network, syslog bool) ([]unix.SockFilter, error) {
 	arch, ok := auditArch[runtime.GOARCH]
 	if !ok {
 		return nil, fmt.Errorf("a cell on %s: %w", runtime.GOARCH, errors.ErrUnsupported)
@@ -90,6 +92,9 @@ func filter(perfEvents, network bool) ([]unix.SockFilter, error) {
 	numbers := slices.Concat(forbidden, forbiddenHere)
 	if !perfEvents {
 		numbers = append(numbers, unix.SYS_PERF_EVENT_OPEN)
+	}
+	if !syslog {
+		numbers = append(numbers, unix.SYS_SYSLOG)
 	}
 	for _, nr := range numbers {
 		f = append(f, unless(unix.BPF_JEQ, nr, 1), eperm)
