@@ -27,8 +27,7 @@ var ownDrivers = []string{"virtio_blk"}
 // The code of trails knows no such state, so ways through them are left out of the blended
 // load. That of a vfork is left out because captures show its function under another name.
 var elsewhere = []string{
-	"handle_softirqs", "__send_signal_locked", "do_notify_parent", "__dentry_kill", "__es_insert_extent", "__es_remove_extent",
-	"wait_consider_task", "do_wp_page", "__do_sys_vfork",
+	"handle_softirqs", "__send_signal_locked", "do_notify_parent", "__es_insert_extent", "__es_remove_extent", "__do_sys_vfork",
 }
 
 // load finds or makes the load with that name.

@@ -23,7 +23,7 @@ const unavailable = "unavailable"
 var sums = map[string]string{
 	"machine/btf/functions.txt": "8db340b7d91c0bfa104900327168d9ef76921c269e031e39749bbe6600550109",
 	"machine/btf/types.txt":     "97b233f23b63ea77961e640e268580f760089e0460c1ac1a037f8ba76e261b91",
-	"machine/callsites.txt":     "db57a9c75fb21f7b2acc1d3060bae4c5e34f44e01e3d464e69a28bf36604ee1f",
+	"machine/callsites.txt":     "ed26de184d2991434f65360f20cdb546a46679a612db10f32efeeed5e17f0ad9",
 	"workload/model.bin":        "b0912227b59c04753a78922abbfb05cdc4a2b595500e3a64d851584cafff3308",
 }
 

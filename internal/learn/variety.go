@@ -46,9 +46,9 @@ var (
 var comparisons = []comparison{
 	{name: "stacks/kmem_stack", folder: "debian/stacks/kmem_stack", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "tools"},
 	{name: "stacks/sched_stack", folder: "debian/stacks/sched_stack", learned: true, what: "sched_switch", settings: switchStacks, scenario: "talk"},
-	{name: "subsystems/stacks_kmem", folder: "stacks_kmem", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "mix"},
-	{name: "subsystems/stacks_sched", folder: "stacks_sched", learned: true, what: "sched_switch", settings: switchStacks, scenario: "mix"},
-	{name: "subsystems/stacks_function", folder: "stacks_function", learned: true, what: "functions", settings: vfsStacks, scenario: "mix"},
+	{name: "subsystems/stacks_kmem", folder: "stacks_kmem", learned: true, what: "kmem_cache_alloc", settings: allocStacks, scenario: "mix", seeds: 3},
+	{name: "subsystems/stacks_sched", folder: "stacks_sched", learned: true, what: "sched_switch", settings: switchStacks, scenario: "mix", seeds: 3},
+	{name: "subsystems/stacks_function", folder: "stacks_function", learned: true, what: "functions", settings: vfsStacks, scenario: "mix", seeds: 3},
 	{name: "subsystems/growth_kmem", folder: "growth_kmem", what: "kmem_cache_alloc", settings: allocStacks, scenario: "mix"},
 	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", what: "sys_enter, user stacks", settings: userStacks, scenario: "mix"},
 	{name: "stacks/user_stack", folder: "debian/stacks/user_stack", learned: true, what: "sys_enter, user stacks", settings: userStacks, scenario: "users", seeds: 4},

@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-
 )
 
 // readLog answers a call of syslog(2), which never reaches the host's kernel.
