@@ -2,13 +2,12 @@ package workload
 
 import (
 	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"encoding/gob"
 	"fmt"
 	"io"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )

@@ -2,12 +2,11 @@ package workload
 
 import (
 	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"encoding/gob"
 	"fmt"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 
 	"ftracelab/machine"
 )

@@ -27,9 +27,9 @@ const machineSlice = 100_000
 // machineStep is how much simulated time passes before the calls are counted again.
 const machineStep = 50 * machine.Microsecond
 
-// machineWarm is how much simulated time passes first. By then the default scenario has read
-// all that it does.
-const machineWarm = 200 * machine.Millisecond
+// machineWarm is how much simulated time passes first. By then the default scenario has made
+// the code of nearly all that it does.
+const machineWarm = 5 * machine.Second
 
 // untraced runs the default scenario and counts the calls of functions that a tracer
 // could see. The count is all that the hook does.

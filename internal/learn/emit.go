@@ -215,7 +215,7 @@ func (em *emitter) schedule(it *item) {
 	em.pop(top + 1)
 	caller := em.stack[top]
 	if fn, ok := em.cs.ks.ByName("__schedule"); ok {
-		for _, s := range em.cs.path(em.cs.entry(caller.ret), caller.Func, fn.Addr, false) {
+		for _, s := range em.cs.path(em.cs.entry(caller.ret), caller.Func, fn.Addr, false, nil) {
 			s.Hidden = true
 			em.push(frame{s, s.Ret})
 		}
@@ -242,7 +242,7 @@ func wokenLater(items []item) bool {
 func (em *emitter) enter(it *item, last bool) {
 	top := em.real[len(em.real)-1]
 	caller := em.stack[top]
-	path := em.cs.path(em.cs.entry(caller.ret), caller.Func, it.fn, last)
+	path := em.cs.path(em.cs.entry(caller.ret), caller.Func, it.fn, last, em.stack[top+1:])
 	keep := 0
 	for keep < len(path)-1 && top+1+keep < len(em.stack) && em.stack[top+1+keep].Site == path[keep] {
 		keep++

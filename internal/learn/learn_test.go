@@ -144,7 +144,7 @@ func TestCallPathsAreThoseOfStacks(t *testing.T) {
 			grand = addr(c.grand)
 		}
 		var got []string
-		for _, s := range cs.path(grand, addr(c.caller), addr(c.callee), strings.HasSuffix(c.want, "tail")) {
+		for _, s := range cs.path(grand, addr(c.caller), addr(c.callee), strings.HasSuffix(c.want, "tail"), nil) {
 			word := cs.name(s.Func)
 			if s.Hidden {
 				word += " hidden"

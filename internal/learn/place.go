@@ -119,7 +119,7 @@ func (p *placer) enter(c *call, top int, last bool) {
 		way[0].Ret = p.cs.place(p.stack[top-1].Func, c.site.Func)
 	default:
 		caller := p.stack[top-1]
-		way = p.cs.path(p.cs.entry(caller.ret), caller.Func, c.site.Func, last)
+		way = p.cs.path(p.cs.entry(caller.ret), caller.Func, c.site.Func, last, p.stack[top:])
 	}
 	keep := 0
 	for keep < len(way)-1 && top+keep < len(p.stack) && p.stack[top+keep].Site == way[keep] {

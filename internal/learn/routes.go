@@ -11,7 +11,9 @@ import (
 const maxCoded = 5
 
 // route returns how the code of caller reaches callee: the functions on the way that ftrace
-// cannot see, the outermost first, and callee last; nil if there is no way. last says that
+// cannot see, the outermost first, and callee last; nil if there is no way. open are those
+// that are entered already, the outermost first: of ways as short, one through them is
+// taken. last says that
 // caller does nothing after it: only then may it jump. With visible, the way may lead through
 // a function that ftrace can see.
 //
@@ -19,8 +21,8 @@ const maxCoded = 5
 // step of the shortest way not among them, and that of a longer way, it is the longer one.
 // And what caller jumps to may be on the way to several functions, of which callee is not the
 // last one: such a way is taken if there is no other.
-func (cs *callers) route(caller, callee uint64, last, visible bool) []machine.Site {
-	w := walk{last: last, jump: last, visible: visible}
+func (cs *callers) route(caller, callee uint64, last, visible bool, open ...uint64) []machine.Site {
+	w := walk{last: last, jump: last, visible: visible, open: open}
 	if way := cs.walk(caller, callee, w); way != nil || last {
 		return way
 	}
@@ -54,9 +56,10 @@ func (cs *callers) walk(caller, callee uint64, w walk) (way []machine.Site) {
 
 // walk says which ways a search may go.
 type walk struct {
-	last    bool // the function that is looked for is the last one
-	jump    bool // the first step may be a jump
-	visible bool // the way may lead through functions that ftrace can see
+	last    bool     // the function that is looked for is the last one
+	jump    bool     // the first step may be a jump
+	visible bool     // the way may lead through functions that ftrace can see
+	open    []uint64 // the functions on the way to the call before, which may go on: of ways as short, one through them is better
 }
 
 // routeOf returns a way with as many functions in between, whose last step is one that ends
@@ -70,10 +73,17 @@ func (cs *callers) routeOf(caller, callee uint64, between int, w walk, ends func
 	}
 	inner := w
 	inner.jump = true
-	for _, via := range cs.text.branchesOf(caller).targets() {
+	next := cs.text.branchesOf(caller).targets()
+	if len(w.open) > 0 && slices.Contains(next, w.open[0]) {
+		next = append([]uint64{w.open[0]}, next...)
+	}
+	for _, via := range next {
 		s := cs.link(caller, via, w.last)
 		if via == caller || via == callee || cs.traceable(via) && !w.visible || s.Tail && !w.jump {
 			continue
+		}
+		if inner.open = nil; len(w.open) > 0 && via == w.open[0] {
+			inner.open = w.open[1:]
 		}
 		if p := cs.routeOf(via, callee, between-1, inner, ends); p != nil {
 			s.Hidden = true

@@ -25,6 +25,7 @@ type callers struct {
 type siteKey struct {
 	grand, caller, callee uint64
 	last                  bool
+	open                  [maxCoded]uint64
 }
 
 // The captures with function records, and those with kernel stacks.
@@ -201,13 +202,18 @@ func (cs *callers) hidden(caller, callee uint64, depth int) []machine.Site {
 const maxHidden = 3
 
 // path returns how caller calls callee, where grand has called caller. last says that caller
-// does nothing after that.
-func (cs *callers) path(grand, caller, callee uint64, last bool) []machine.Site {
-	k := siteKey{grand, caller, callee, last}
+// does nothing after that, and open are the hidden functions that caller has entered.
+func (cs *callers) path(grand, caller, callee uint64, last bool, open []frame) []machine.Site {
+	k := siteKey{grand: grand, caller: caller, callee: callee, last: last}
+	n := 0
+	for n < min(len(open), maxCoded) {
+		k.open[n] = open[n].Func
+		n++
+	}
 	if p, ok := cs.sites[k]; ok {
 		return p
 	}
-	p := cs.find(grand, caller, callee, last)
+	p := cs.find(grand, caller, callee, last, k.open[:n])
 	if p == nil {
 		cs.made++
 		p = []machine.Site{{Func: callee, Ret: machine.CallSite(cs.ks, caller, callee)}}
@@ -222,8 +228,8 @@ func (cs *callers) path(grand, caller, callee uint64, last bool) []machine.Site 
 }
 
 // find returns the path, or nil if neither the code nor a capture has it.
-func (cs *callers) find(grand, caller, callee uint64, last bool) []machine.Site {
-	if p := cs.route(caller, callee, last, false); p != nil {
+func (cs *callers) find(grand, caller, callee uint64, last bool, open []uint64) []machine.Site {
+	if p := cs.route(caller, callee, last, false, open...); p != nil {
 		return p
 	}
 	if ofInterrupt(cs.name(callee)) {
