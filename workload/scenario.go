@@ -23,7 +23,7 @@ func Scenarios() []Scenario {
 	mixed := start(func(cpus int) Config {
 		n := machine.Time(cpus) // with more shells, each does less
 		return Config{
-			Shells: cpus, Pause: n * 100 * ms, Rest: n * 1600 * ms, Calm: 2, Compute: 100 * us, Daemon: 30 * ms,
+			Shells: cpus, Pause: n * 100 * ms, Rest: n * 2000 * ms, Calm: 2, Compute: 100 * us, Daemon: 30 * ms,
 			Loads: []string{mixedLoad}, Lively: 1000 * ms,
 		}
 	})
