@@ -51,7 +51,10 @@ func TestCallSites(t *testing.T) {
 		}
 	}
 	want := []site{
-		{"_raw_spin_lock", 0x1f, false}, {"_raw_spin_unlock", 0, false}, {"handle_irq_event", 0x8b, false}, {"_raw_spin_unlock", 0, true},
+		{"_raw_spin_lock", 0x1f, false},
+		{"_raw_spin_unlock", 0, false},
+		{"handle_irq_event", 0x8b, false},
+		{"_raw_spin_unlock", 0, true},
 		{"irq_thread", 0xcf, false},
 	}
 	if len(got) != len(want) {
