@@ -11,11 +11,10 @@ import (
 const maxCoded = 5
 
 // route returns how the code of caller reaches callee: the functions on the way that ftrace
-// cannot see, the outermost first, and callee last; nil if there is no way. open are those
-// that are entered already, the outermost first: of ways as short, one through them is
-// taken. last says that
+// cannot see, the outermost first, and callee last; nil if there is no way. last says that
 // caller does nothing after it: only then may it jump. With visible, the way may lead through
-// a function that ftrace can see.
+// a function that ftrace can see. open are functions that are entered already, the outermost
+// first: of ways that are equally short, one through them is taken.
 //
 // It is the shortest way, but for two cases. If captures show many calls of caller, the last
 // step of the shortest way not among them, and that of a longer way, it is the longer one.
@@ -59,7 +58,7 @@ type walk struct {
 	last    bool     // the function that is looked for is the last one
 	jump    bool     // the first step may be a jump
 	visible bool     // the way may lead through functions that ftrace can see
-	open    []uint64 // the functions on the way to the call before, which may go on: of ways as short, one through them is better
+	open    []uint64 // functions that are entered already and may go on
 }
 
 // routeOf returns a way with as many functions in between, whose last step is one that ends
