@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -60,28 +59,6 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		{Path: "/sys/devices/system/cpu", Node: l.cpuDir()},
 		{Path: "/sys/block", Node: l.blockDir()},
 	}, nil
-}
-
-// modules is /proc/modules: the youngest module first.
-//
-// Departure: each module has the same size.
-//
-// Kernel: m_show, kernel/module/procfs.c.
-func (l *lab) modules() ([]byte, error) {
-	var b bytes.Buffer
-	err := l.ft.Do(func(m *machine.Machine) error {
-		base := map[string]uint64{}
-		for _, s := range m.Kallsyms().All() { // in the order of addresses
-			if _, known := base[s.Module]; !known {
-				base[s.Module] = s.Addr
-			}
-		}
-		for _, name := range slices.Backward(m.LoadedModules()) {
-			fmt.Fprintf(&b, "%s 16384 %d - Live 0x%016x\n", name, m.ModuleRefs(name), base[name])
-		}
-		return nil
-	})
-	return b.Bytes(), err
 }
 
 // cpuDir is /sys/devices/system/cpu, with the machine's CPUs, which can be taken

@@ -61,6 +61,7 @@ func (l *lab) hostFiles() map[string]tracefile.Node {
 			}
 			return tracefile.Errorf(syscall.EIO, "interrupts has no write operation")
 		}),
+		"/proc/modules":             tracefile.Seq("modules", 0o444, l.modules),
 		"/sys/kernel/debug/kprobes": l.ft.KprobesDir(),
 		"/dev/kmsg":                 l.ft.Kmsg(),
 		"/proc/sysrq-trigger":       l.sysrqTrigger(), "/sys/block": l.blockDir(), "/dev/" + workload.DiskName: l.diskNode(),
