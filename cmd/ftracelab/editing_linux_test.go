@@ -100,6 +100,7 @@ func TestEditing(t *testing.T) {
 				x.sees(t, fmt.Sprintf("%q", c.typed), wrapped(atPrompt+c.want, width))
 				x.types(t, ctrlC)
 				x.shows(t, "^C\r\n")
+				x.shows(t, "# ") // from now on, the terminal keeps no key for itself
 			}
 			x.types(t, ctrlL+"clear; printf '%s.' 漢字x e\u0301 a\x1bb\x1bb\x02\x7f\r")
 			x.sees(t, "a line without an end", "漢字.e\u0301.a.%\n"+wrapped(atPrompt+"|", width))

@@ -79,7 +79,9 @@ func TestMigratedStays(t *testing.T) {
 				continue
 			}
 			migrated++
-			if why != join.Joined || len(stack) == 0 || delivered[s] != list[len(list)-1] {
+			// On its way out of the kernel, a task may be preempted after the stack was delivered.
+			// Then the last events of the stay are on another CPU.
+			if why != join.Joined || len(stack) == 0 || !slices.Contains(list, delivered[s]) {
 				t.Errorf("%s: cookie %x of task %d, on CPUs %v: %v, %d addresses from CPU %d", c.name, uint64(s.id), s.task, list, why, len(stack), delivered[s])
 			}
 		}
