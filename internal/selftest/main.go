@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fl.StringVar(&f.without, "without", "", "a part of ftracelab that is taken out; the tests that notice are printed")
 	fl.BoolVar(&f.strict, "strict", false, "every line \"! command\" of a test is an assertion")
 	fl.BoolVar(&f.json, "json", false, "results as JSON")
-	fl.DurationVar(&f.stall, "stall", 5*time.Minute, "how long one test may take before the run counts as hung")
+	fl.DurationVar(&f.stall, "stall", 10*time.Minute, "how long one test may take before the run counts as hung")
 	if err := fl.Parse(args); err != nil {
 		return err
 	}
