@@ -264,7 +264,8 @@ func (tr *Instance) showTimestampMode() string {
 // Kernel: tracing_free_buffer_release, kernel/trace/trace.c.
 func (tr *Instance) freeBuffer() tracefile.Node {
 	file := tracefile.Marker("free_buffer", 0o200, func(_ context.Context, p []byte) (int, error) { return len(p), nil })
-	return &tracefile.File{Name: file.Name, Mode: file.Mode, Traits: file.Traits, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
+	free := *file
+	free.Open = func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		h, err := file.Open(ctx, flags)
 		if err != nil {
 			return nil, err
@@ -277,5 +278,6 @@ func (tr *Instance) freeBuffer() tracefile.Node {
 				return tr.resizeBuffer(-1, 0)
 			})
 		}}, nil
-	}}
+	}
+	return &free
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"ftracelab/machine"
@@ -34,8 +35,12 @@ func newLoom(m *Model, kept func(fn uint64) bool) *loom {
 	}
 	for i := range m.Templates {
 		key := m.Templates[i].Key
-		if nr, ok := strings.CutPrefix(key, "sys "); ok {
-			l.byCall[numberOf(nr)] = append(l.byCall[numberOf(nr)], i)
+		if text, ok := strings.CutPrefix(key, "sys "); ok {
+			nr, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				panic("workload: invariant: the template " + key) // it is embedded
+			}
+			l.byCall[nr] = append(l.byCall[nr], i)
 		} else if key == "fault" {
 			l.faults = append(l.faults, i)
 		} else {
@@ -44,13 +49,6 @@ func newLoom(m *Model, kept func(fn uint64) bool) *loom {
 		l.add(int32(i), m.code(i), kept)
 	}
 	return l
-}
-
-func numberOf(s string) (n int64) {
-	for _, c := range s {
-		n = 10*n + int64(c-'0')
-	}
-	return n
 }
 
 // onlyOnWays reports whether an operation changes what other tasks do or what the process

@@ -107,6 +107,18 @@ func TestKallsymsAgreeWithReports(t *testing.T) {
 	}
 }
 
+// addressOf gives the addresses of functions by their names.
+func addressOf(t *testing.T, ks *machine.Kallsyms) func(name string) uint64 {
+	return func(name string) uint64 {
+		t.Helper()
+		s, ok := ks.ByName(name)
+		if !ok {
+			t.Fatalf("no %s", name)
+		}
+		return s.Addr
+	}
+}
+
 func TestCallPathsAreThoseOfStacks(t *testing.T) {
 	o := captures(t)
 	ks, err := machine.LoadKallsyms()
@@ -125,13 +137,7 @@ func TestCallPathsAreThoseOfStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := func(name string) uint64 {
-		s, ok := ks.ByName(name)
-		if !ok {
-			t.Fatalf("no %s", name)
-		}
-		return s.Addr
-	}
+	addr := addressOf(t, ks)
 	for _, c := range []struct{ grand, caller, callee, want string }{
 		{"", "do_syscall_64", "x64_sys_call", "x64_sys_call"},
 		{"do_syscall_64", "x64_sys_call", "__x64_sys_dup2", "__x64_sys_dup2 tail"},

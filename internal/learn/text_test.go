@@ -15,13 +15,7 @@ func TestBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := func(name string) uint64 {
-		s, ok := ks.ByName(name)
-		if !ok {
-			t.Fatalf("no %s", name)
-		}
-		return s.Addr
-	}
+	addr := addressOf(t, ks)
 	fn := addr("vfs_read")
 	var code []byte
 	to := func(opcode []byte, target uint64) {
