@@ -14,10 +14,14 @@ import (
 // heap of closures, ordered by the time at which they run.
 func machineRows() []comparison {
 	return []comparison{
-		{id: "D1", what: "a call, not traced", peer: "heap of closures", goal: 0.35,
-			rounds: pairRounds, events: machineSlice, ours: untraced(4), theirs: closures(4, false)},
-		{id: "D2", what: "a call, function tracer", peer: "heap of closures, bounded copy", goal: 0.5,
-			rounds: pairRounds, events: machineSlice, ours: traced, theirs: closures(4, true)},
+		{
+			id: "D1", what: "a call, not traced", peer: "heap of closures", goal: 0.35,
+			rounds: pairRounds, events: machineSlice, ours: untraced(4), theirs: closures(4, false),
+		},
+		{
+			id: "D2", what: "a call, function tracer", peer: "heap of closures, bounded copy", goal: 0.5,
+			rounds: pairRounds, events: machineSlice, ours: traced, theirs: closures(4, true),
+		},
 		{id: "D3", what: "a call on 64 CPUs, not traced", peer: "the same on 4 CPUs", rounds: pairRounds, events: machineSlice, ours: untraced(64), theirs: untraced(4)},
 	}
 }
