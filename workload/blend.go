@@ -7,17 +7,22 @@ import (
 	"strings"
 )
 
-// mixedLoad is the name of the load that blend makes for the default scenario.
-const mixedLoad = "mixed"
+// The loads that blend makes: for the default scenario, and for a machine on which programs
+// of this computer run as well.
+const (
+	mixedLoad  = "mixed"
+	besideLoad = "mixed, as captured"
+)
 
 // mixedParts are the loads of which it is made. The same programs ran in all three: in one
 // capture they show their allocations, in the others their functions and their switches.
 var mixedParts = []string{"desk", "desk calls", "desk switches"}
 
-// mixedPace is how many times as fast as captured the processes of the blended load are.
+// blendPaces says how many times as fast as captured the processes of each blended load are.
 // The captures are of an emulated PC, which takes longer for everything: the times of the
-// model were divided as well (see slowness in internal/learn).
-const mixedPace = 3
+// model were divided as well (see slowness in internal/learn). A machine that has to keep up
+// with the clock on the wall, and does what guests want beside, has less to do.
+var blendPaces = map[string]uint32{mixedLoad: 3, besideLoad: 1}
 
 // ownDrivers are modules with a driver that this machine loads on request. Ways through
 // them are left out of the blended load.
@@ -32,7 +37,7 @@ var elsewhere = []string{
 
 // load finds or makes the load with that name.
 func (tr *Trails) load(name string) (*Load, error) {
-	if name == mixedLoad {
+	if blendPaces[name] > 0 {
 		return tr.blend(name, mixedParts)
 	}
 	at := slices.IndexFunc(tr.Loads, func(l Load) bool { return l.Name == name })
@@ -82,10 +87,11 @@ func (tr *Trails) blend(name string, parts []string) (*Load, error) {
 		}
 	}
 	drivers := tr.through(ownDrivers)
+	pace := blendPaces[name]
 	for _, p := range order {
-		made.Lives = append(made.Lives, tr.merge(lives[p], called, drivers))
+		made.Lives = append(made.Lives, tr.merge(lives[p], called, drivers, pace))
 	}
-	made.Span /= mixedPace
+	made.Span /= uint64(pace)
 	slices.SortStableFunc(made.Lives, func(a, b TrailLife) int { return cmp.Compare(a.Start, b.Start) })
 	return made, nil
 }
@@ -226,8 +232,8 @@ func (tr *Trails) names(path int32) bool {
 // as in its own life. The last of the lives says how long this time is, when it begins and
 // when the process is away. A stay in which functions are called is left out if the process
 // comes to them on its way to an allocation or a switch: that is another record of the same
-// call.
-func (tr *Trails) merge(lives []*TrailLife, called map[string]bool, without []bool) TrailLife {
+// call. The life that is made is pace times as fast.
+func (tr *Trails) merge(lives []*TrailLife, called map[string]bool, without []bool, pace uint32) TrailLife {
 	main := lives[len(lives)-1]
 	var events []visit
 	var total uint64
@@ -266,12 +272,12 @@ func (tr *Trails) merge(lives []*TrailLife, called map[string]bool, without []bo
 		return cmp.Compare(a.at, b.at)
 	})
 	events = tr.gather(events)
-	made := TrailLife{Comm: main.Comm, Kernel: main.Kernel, Start: main.Start / mixedPace}
+	made := TrailLife{Comm: main.Comm, Kernel: main.Kernel, Start: main.Start / uint64(pace)}
 	at := 0.0
 	for _, e := range events {
 		made.Stay = append(made.Stay, e.stay)
-		made.Busy = append(made.Busy, uint32(max(e.at-at, 0)*float64(total/mixedPace)))
-		made.Away = append(made.Away, e.away/mixedPace)
+		made.Busy = append(made.Busy, uint32(max(e.at-at, 0)*float64(total/uint64(pace))))
+		made.Away = append(made.Away, e.away/pace)
 		at = max(at, e.at)
 	}
 	return made

@@ -16,17 +16,24 @@ type Scenario struct {
 	Start func(m *machine.Machine) error
 }
 
+// Beside is the scenario of a machine in which programs of this computer run: they are most
+// of what happens, and the machine has to keep up with them.
+const Beside = "beside"
+
 // Scenarios lists all scenarios, the default first. Those of userScenarios are not in the
 // programs of a web page.
 func Scenarios() []Scenario {
 	const us, ms = machine.Microsecond, machine.Millisecond
-	mixed := start(func(cpus int) Config {
-		n := machine.Time(cpus) // with more shells, each does less
-		return Config{
-			Shells: cpus, Pause: n * 100 * ms, Rest: n * 2000 * ms, Calm: 2, Compute: 100 * us, Daemon: 30 * ms,
-			Loads: []string{mixedLoad}, Lively: 1000 * ms,
-		}
-	})
+	mix := func(load string) func(*machine.Machine) error {
+		return start(func(cpus int) Config {
+			n := machine.Time(cpus) // with more shells, each does less
+			return Config{
+				Shells: cpus, Pause: n * 100 * ms, Rest: n * 2000 * ms, Calm: 2, Compute: 100 * us, Daemon: 30 * ms,
+				Loads: []string{load}, Lively: 1000 * ms,
+			}
+		})
+	}
+	mixed := mix(mixedLoad)
 	return slices.Concat([]Scenario{
 		{"mix", "shells that fork, exec, read, write, pipe, poll and sleep, and later mostly the programs of desk, which follow their stacks", mixed},
 		{"busy", "four shells on every CPU that hardly leave the kernel", start(func(cpus int) Config {
@@ -35,6 +42,7 @@ func Scenarios() []Scenario {
 		{"quiet", "one shell that seldom does something", start(func(int) Config {
 			return Config{Shells: 1, Pause: 200 * ms, Compute: 500 * us}
 		})},
+		{Beside, "mix with programs of desk at a third of the pace, for a machine on which programs of this computer run, too", mix(besideLoad)},
 		{"firmware", "mix, and a firmware that now and then takes the whole machine for itself", func(m *machine.Machine) error {
 			m.SetSMI(150*ms, 80*us)
 			return mixed(m)

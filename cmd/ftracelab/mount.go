@@ -2,7 +2,11 @@
 
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"ftracelab/workload"
+)
 
 type mountFlags struct {
 	lab      labFlags
@@ -34,7 +38,7 @@ tracing.`,
 	}
 	fl := cmd.Flags()
 	f.lab.register(fl)
-	fl.StringVar(&f.scenario, "scenario", "", "what the machine does (default mix)")
+	fl.StringVar(&f.scenario, "scenario", workload.Beside, "what the machine does")
 	fl.BoolVar(&f.spoof, "spoof-mounts", false, "a source that makes libtracefs take the mount for tracefs (see fusefs.SpoofedSource)")
 	return cmd
 }

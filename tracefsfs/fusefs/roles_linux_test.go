@@ -2,6 +2,7 @@ package fusefs_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,8 @@ func serveLab(dir string) error {
 	if err != nil {
 		return err
 	}
-	sim, ft, err := newLab(tracer.Config{Wait: clock.Wait, Files: userFiles{helper}})
+	changes := new(fusefs.Changes)
+	sim, ft, err := newLab(tracer.Config{Wait: clock.Wait, Changed: changes.Add, Files: userFiles{helper}})
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func serveLab(dir string) error {
 	defer b.Close()
 	m, err := fusefs.New(dir, fusefs.Config{
 		FS: tracefsfs.New(ft.Root()), Clock: clock, Run: run, Before: b.Before, Helper: helper, NotSelf: true,
-		Control: []tracefile.Node{usage()},
+		Control: []tracefile.Node{usage()}, Changes: changes,
 	})
 	if err != nil {
 		return err
@@ -130,8 +132,8 @@ func superviseLab(dir string) error {
 	return nil
 }
 
-// scenarioEnv names what the machine of a server does, if that is not the default. Who weighs
-// a server takes another one than mix, which makes the code of its processes as they go on.
+// scenarioEnv names what the machine of a server does, if that is not what one in a cell does.
+// Who weighs a server takes one that does not make the code of its processes as they go on.
 const scenarioEnv = "FTRACELAB_TEST_SCENARIO"
 
 // newLab makes a simulated machine.
@@ -140,7 +142,7 @@ func newLab(cfg tracer.Config) (*machine.Machine, *tracer.Ftrace, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := workload.Find(os.Getenv(scenarioEnv))
+	s, err := workload.Find(cmp.Or(os.Getenv(scenarioEnv), workload.Beside))
 	if err != nil {
 		return nil, nil, err
 	}

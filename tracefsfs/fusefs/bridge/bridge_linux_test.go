@@ -31,11 +31,11 @@ func mount(t *testing.T, noConnector bool) (string, *bridge.Bridge) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mix, err := workload.Find("")
+	beside, err := workload.Find(workload.Beside)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mix.Start(sim); err != nil {
+	if err := beside.Start(sim); err != nil {
 		t.Fatal(err)
 	}
 	clock := new(fusefs.Clock)
