@@ -84,6 +84,10 @@ type Config struct {
 	// worth looking again, otherwise an errno (EINTR if ctx is done). If Wait is nil,
 	// the reader moves simulated time on, and nobody else needs to.
 	Wait func(ctx context.Context) error
+	// Changed is called when the machine itself, and no user, gives a file another value:
+	// tracing_max_latency of the tree or of an instance, by its path in the tree. It runs
+	// inside Run and must not use the Ftrace.
+	Changed func(file string)
 }
 
 const defaultInitcallTime = 5 * machine.Millisecond

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"io/fs"
+	"path"
 
 	"ftracelab/fgraph"
 	"ftracelab/machine"
@@ -70,6 +71,17 @@ func (t *trace) Follows(cpu int) bool     { return t.cpumask[cpu] }
 func (t *trace) Has(o option.Option) bool { return t.opts.Has(o) }
 func (t *trace) MaxLatency() *uint64      { return &t.maxLatency }
 func (t *trace) ResetBuffer()             { t.instance().resetBuffer() }
+
+func (t *trace) NewMaxLatency(ns uint64) {
+	t.maxLatency = ns
+	if changed := t.instance().ft.cfg.Changed; changed != nil {
+		file := "tracing_max_latency"
+		if t.name != "" {
+			file = path.Join("instances", t.name, file)
+		}
+		changed(file)
+	}
+}
 
 func (t *trace) Overrun() (n uint64) {
 	for cpu := range t.buf.CPUs() {

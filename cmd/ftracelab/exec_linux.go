@@ -34,7 +34,7 @@ func (f *execFlags) run(argv []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, helper.Close()) }()
 	clock := new(fusefs.Clock)
-	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
+	changes := f.lab.alive(clock, helper)
 	if f.lab.foreign.First, f.lab.foreign.Limit, err = cell.PIDs(); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (f *execFlags) run(argv []string) (err error) {
 	if err != nil {
 		return err
 	}
-	tracing, bridge, err := l.fuse(cell.Tracing, clock, helper, observe)
+	tracing, bridge, err := l.fuse(cell.Tracing, clock, helper, changes, observe)
 	if err != nil {
 		return err
 	}

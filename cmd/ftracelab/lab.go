@@ -37,6 +37,7 @@ type labFlags struct {
 	program  programFlags
 
 	wait    func(context.Context) error // tracer.Config.Wait, for a lab whose time is live
+	changed func(file string)           // tracer.Config.Changed, likewise
 	console io.Writer                   // klog.Log.Console
 	files   dynevent.UserFiles          // tracer.Config.Files
 	foreign machine.PIDs                // machine.Config.Foreign
@@ -95,7 +96,7 @@ func (f *labFlags) build(scenario string) (*lab, error) {
 	}
 	collectLater()
 	cfg := tracer.Config{
-		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Files: f.files,
+		DeferredUnwind: f.deferred, NoStackmap: f.preset == "none", BootOptions: f.options, Wait: f.wait, Changed: f.changed, Files: f.files,
 		ReturnSlots: f.slots, OwnFiles: f.own, FunctionProfiler: true, FunctionGraphRetval: true, TracepointPrintk: f.tpPrintk,
 	}
 	if f.fprobe != "" { // the zero value of the flags is 6.12

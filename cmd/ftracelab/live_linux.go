@@ -27,9 +27,17 @@ type live struct {
 	helper *fusefs.Helper
 }
 
+// alive makes f the flags of a lab whose time goes by clock, and returns what will tell of
+// the files that its machine changes.
+func (f *labFlags) alive(clock *fusefs.Clock, helper *fusefs.Helper) *fusefs.Changes {
+	changes := new(fusefs.Changes)
+	f.wait, f.files, f.changed = clock.Wait, userFiles{helper}, changes.Add
+	return changes
+}
+
 // fuse gives the configuration for mounting the lab's tree on dir, and a bridge that
 // has to be closed after the mount. The bridge is told of the calls in observe, too.
-func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper, observe []observedCall) (fusefs.Config, *bridge.Bridge, error) {
+func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper, changes *fusefs.Changes, observe []observedCall) (fusefs.Config, *bridge.Bridge, error) {
 	guests, err := workload.NewGuests(l.machine)
 	if err != nil {
 		return fusefs.Config{}, nil, err
@@ -45,12 +53,15 @@ func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper, obser
 	run := func(ns uint64) { l.ft.Run(machine.Time(ns)) }
 	do := func(f func()) { _ = l.ft.Do(func(*machine.Machine) error { f(); return nil }) }
 	b := bridge.New(bridge.Config{Guests: guests, Do: do, Run: run, Clock: clock, Root: dir, Observe: more})
-	return fusefs.Config{FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID, Opens: b.Opens, Helper: helper, NotSelf: true, Polls: true}, b, nil
+	return fusefs.Config{
+		FS: l.fs, Clock: clock, Run: run, Before: b.Before, PID: b.PID, Opens: b.Opens, Helper: helper, NotSelf: true, Polls: true,
+		Changes: changes,
+	}, b, nil
 }
 
 // mount mounts the lab's tree on dir.
-func (l *lab) mount(dir, source string, clock *fusefs.Clock, helper *fusefs.Helper) (*live, error) {
-	cfg, b, err := l.fuse(dir, clock, helper, nil)
+func (l *lab) mount(dir, source string, clock *fusefs.Clock, helper *fusefs.Helper, changes *fusefs.Changes) (*live, error) {
+	cfg, b, err := l.fuse(dir, clock, helper, changes, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +122,7 @@ func (f *mountFlags) run(cmd *cobra.Command, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, helper.Close()) }()
 	clock := new(fusefs.Clock)
-	f.lab.wait, f.lab.files = clock.Wait, userFiles{helper}
+	changes := f.lab.alive(clock, helper)
 	f.lab.console = cmd.ErrOrStderr()
 	if f.lab.foreign.First, f.lab.foreign.Limit, err = cell.HostPIDs(); err != nil {
 		return err
@@ -124,7 +135,7 @@ func (f *mountFlags) run(cmd *cobra.Command, dir string) (err error) {
 	if f.spoof {
 		source = fusefs.SpoofedSource(dir, "tracefs")
 	}
-	served, err := l.mount(dir, source, clock, helper)
+	served, err := l.mount(dir, source, clock, helper, changes)
 	if err != nil {
 		return err
 	}

@@ -47,9 +47,6 @@
 // there for the next reader. Where it is not known whether a lookup is for an open
 // (Config.Opens), each lookup does so while tracing is off, and none while it is on.
 //
-// Departure: inotify tells of what programs do with a file, but not of a new tracing_max_latency,
-// which the machine sets.
-//
 // Left out: mmap of trace_pipe_raw where the kernel does not ask this process before (see
 // Map): it is ENODEV, and clients do without. Systems other than Linux.
 //

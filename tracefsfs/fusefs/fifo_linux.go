@@ -161,6 +161,7 @@ func (m *Mount) pump() {
 	due := m.ticks%pumpEvery == 0
 	m.mu.Unlock()
 	m.wakePollers()
+	m.tellChanges()
 	if due {
 		m.eachFIFO(m.serve)
 		m.sweepPassing()

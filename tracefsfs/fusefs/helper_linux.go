@@ -67,6 +67,7 @@ const (
 	opStat
 	opLook
 	opPoll
+	opTouch
 	opMount
 	opForget
 )

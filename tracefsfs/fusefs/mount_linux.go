@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -55,6 +56,8 @@ type Config struct {
 	// runtime waits in epoll_ctl(2) for an answer that it then cannot give. Without it, poll
 	// says of each file at once that it can be read and written.
 	Polls bool
+	// Changes are files of which the kernel is to be told; nil: there are none.
+	Changes *Changes
 }
 
 // Mount is a mounted tree.
@@ -87,6 +90,8 @@ type Mount struct {
 
 	aliases   map[string]*node // names by which the helper finds FIFOs, each once
 	nextAlias uint64
+
+	telling atomic.Bool // somebody tells the kernel of changes
 
 	stale    bool // folders of dynamic events may have gone, see sweepPassing
 	sweeping bool // somebody finds out

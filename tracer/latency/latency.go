@@ -121,7 +121,7 @@ func (m *measurement) reports(delta uint64) bool {
 // Kernel: update_max_tr, update_max_tr_single and __update_max_tr,
 // kernel/trace/trace.c.
 func (m *measurement) keepLongest(cpu int, delta uint64, t *machine.Task, at int) {
-	*m.of.MaxLatency() = delta
+	m.of.NewMaxLatency(delta)
 	s := &m.sections[at]
 	err := m.of.KeepLongest(cpu, s.began, output.Latency{
 		Microseconds: Microseconds(delta), CPU: at, Comm: t.Comm, PID: int32(t.PID), UID: uint32(t.UID),

@@ -88,6 +88,11 @@ type Trace interface {
 	Has(option.Option) bool
 	// MaxLatency is tracing_max_latency, in ns.
 	MaxLatency() *uint64
+	// NewMaxLatency sets tracing_max_latency as the machine does it, and not a user, and
+	// tells who watches the file.
+	//
+	// Kernel: latency_fsnotify, kernel/trace/trace.c.
+	NewMaxLatency(ns uint64)
 	// Overrun tells how many events were overwritten in the buffers of all CPUs.
 	Overrun() uint64
 	// ResetBuffer empties the buffer.

@@ -230,8 +230,9 @@ func (w *hwlatThread) look(c *machine.CPU) {
 	s.scratch = events.Hwlat.Append(s.scratch[:0], s.ft.Common(c), &w.rec)
 	_ = w.tr.Write(c, s.scratch) // the buffer counts what it refuses
 	// The value is in µs although tracing_max_latency is in ns, as in the kernel.
-	longest := w.tr.MaxLatency()
-	*longest = max(*longest, w.rec.Duration, w.rec.OuterDuration)
+	if longest := max(w.rec.Duration, w.rec.OuterDuration); longest > *w.tr.MaxLatency() {
+		w.tr.NewMaxLatency(longest)
+	}
 }
 
 // nmi counts an NMI while a thread samples. Each CPU's thread has a count of its own.

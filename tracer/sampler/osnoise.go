@@ -192,9 +192,8 @@ func (s *osnoise) recording() bool {
 // Kernel: notify_new_max_latency.
 func (s *osnoise) longest(ns machine.Time) {
 	for _, tr := range s.instances {
-		if tr.Recording() {
-			longest := tr.MaxLatency()
-			*longest = max(*longest, ns)
+		if tr.Recording() && ns > *tr.MaxLatency() {
+			tr.NewMaxLatency(ns)
 		}
 	}
 }
