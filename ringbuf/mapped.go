@@ -20,9 +20,10 @@ const MapMetaSize = 80
 //
 // A Mapping is for one goroutine.
 //
-// Departure: in the kernel the meta page and the sub-buffers that a process
-// sees change at any time; here they change by GetReader. Only the reader's
-// sub-buffer is shown: the others are the writer's.
+// Departure: in the kernel the sub-buffers that a process sees change at any
+// time; here what has been written to the reader's sub-buffer is shown by
+// GetReader and by Refresh. Only the reader's sub-buffer is shown: the others are
+// the writer's.
 //
 // Kernel: ring_buffer_map, Documentation/trace/ring-buffer-map.rst.
 type Mapping struct {
@@ -32,6 +33,10 @@ type Mapping struct {
 	meta []byte
 	page []byte
 	open int
+	// fresh: meta and page have changed since they were last shown.
+	fresh bool
+	queue [][]byte // from Unread, the oldest first
+	lent  bool     // page is one of those that were in queue
 }
 
 // Map maps the ring of cpu. While it is mapped, Resize, SetSubbufSize and
@@ -55,6 +60,7 @@ func (b *Buffer) Map(cpu int) (*Mapping, error) {
 		}
 		c.mapping = m
 		c.pinned++
+		m.show(c, 0)
 		m.update(c)
 	}
 	m.open++
@@ -83,8 +89,8 @@ func (m *Mapping) Meta() []byte { return m.meta[:min(MapMetaSize, len(m.meta))] 
 // ReaderID is the number of the reader's sub-buffer, as the meta page says it.
 func (m *Mapping) ReaderID() int { return int(binary.LittleEndian.Uint32(m.meta[24:])) }
 
-// Reader is the reader's sub-buffer with its header, as GetReader left it; its
-// number is in the meta page. New events may have been written to the
+// Reader is the reader's sub-buffer with its header, as GetReader or Refresh left
+// it; its number is in the meta page. New events may have been written to the
 // sub-buffer since.
 func (m *Mapping) Reader() []byte { return m.page }
 
@@ -98,6 +104,9 @@ func (m *Mapping) Reader() []byte { return m.page }
 func (m *Mapping) GetReader() {
 	c := m.buf.readers(m.cpu)
 	defer c.lock.Unlock()
+	if m.next(c) {
+		return
+	}
 	var lost uint64
 	for !c.empty() {
 		if size := c.reader.committed(); c.read < size {
@@ -111,13 +120,36 @@ func (m *Mapping) GetReader() {
 		}
 		lost, c.lost = c.lost, 0
 	}
+	if m.lent {
+		m.endLending(c)
+	}
 	m.show(c, lost)
 	m.update(c)
+}
+
+// Refresh brings Reader up to date: the writer may still write to the sub-buffer
+// that GetReader has shown. It reports whether Reader or Meta have changed since the
+// last time: a Reset changes both at once. What is new does not count as read.
+func (m *Mapping) Refresh() bool {
+	c := m.buf.readers(m.cpu)
+	defer c.lock.Unlock()
+	sub := c.reader.sub.Load()
+	fresh := m.fresh
+	m.fresh = false
+	if sub == nil || m.lent || m.ids[c.reader.id] != m.ReaderID() {
+		return fresh // somebody else has read on, or it is one from Unread
+	}
+	if shown := binary.LittleEndian.Uint64(m.page[8:]); shown < uint64(sub.committed()) {
+		m.show(c, 0)
+		return true
+	}
+	return fresh
 }
 
 // show copies the reader page.
 func (m *Mapping) show(c *cpuBuffer, lost uint64) {
 	clear(m.page)
+	m.lent = false
 	sub := c.reader.sub.Load()
 	if sub == nil {
 		return

@@ -69,6 +69,15 @@ func (r *mapped) ReadAt(p []byte, offset int64) {
 	})
 }
 
+// Refresh implements tracefile.Mapping.
+func (r *mapped) Refresh() (changed bool) {
+	_ = r.tr.locked(func() error {
+		changed = r.m != nil && r.m.Refresh()
+		return nil
+	})
+	return changed
+}
+
 // GetReader implements tracefile.Mapping.
 func (r *mapped) GetReader(ctx context.Context, wait bool) error {
 	p := pipe{tr: r.tr, cpu: r.cpu}
@@ -78,7 +87,7 @@ func (r *mapped) GetReader(ctx context.Context, wait bool) error {
 			if r.m == nil {
 				return syscall.EBADF
 			}
-			if got = !wait || !r.tr.buf.Empty(r.cpu) && r.tr.ready(r.cpu); got {
+			if got = !wait || r.m.Pending() || !r.tr.buf.Empty(r.cpu) && r.tr.ready(r.cpu); got {
 				r.m.GetReader()
 			}
 			return nil
@@ -90,6 +99,36 @@ func (r *mapped) GetReader(ctx context.Context, wait bool) error {
 			return err
 		}
 	}
+}
+
+// Unread implements tracefile.Mapping.
+func (r *mapped) Unread(subbufs []byte) {
+	_ = r.tr.locked(func() error {
+		if r.m != nil {
+			r.m.Unread(subbufs)
+		}
+		return nil
+	})
+}
+
+// Pending implements tracefile.Mapping.
+func (r *mapped) Pending() (pending bool) {
+	_ = r.tr.locked(func() error {
+		pending = r.m != nil && r.m.Pending()
+		return nil
+	})
+	return pending
+}
+
+// Take implements tracefile.Mapping.
+func (r *mapped) Take(p []byte) (n int, ok bool) {
+	_ = r.tr.locked(func() error {
+		if r.m != nil {
+			n, ok = r.m.Take(p)
+		}
+		return nil
+	})
+	return n, ok
 }
 
 // Close implements tracefile.Mapping.

@@ -77,6 +77,7 @@ func (f *execFlags) run(argv []string) (err error) {
 	status, err := c.Run(cell.Program{
 		Argv: argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Started: bridge.Enter,
 		Calls:   bridge.Observed(),
+		CatchUp: bridge.CatchUp,
 		Observe: func(c cell.Call) { bridge.Observe(c.TID, c.NR, c.Args, c.Waits) },
 	})
 	if err = errors.Join(err, c.Close()); err != nil {

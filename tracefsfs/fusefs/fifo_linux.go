@@ -30,6 +30,8 @@ type fifo struct {
 	full   bool             // a goroutine waits for room
 	dead   bool             // given up: there may be another one for the node
 
+	still time.Time // until when nothing goes into the pipe, see takeBack
+
 	emptied   uint64 // see look
 	recording bool
 }
@@ -162,6 +164,7 @@ func (m *Mount) pump() {
 	m.mu.Unlock()
 	m.wakePollers()
 	m.tellChanges()
+	m.ShowMapped()
 	if due {
 		m.eachFIFO(m.serve)
 		m.sweepPassing()
@@ -186,6 +189,9 @@ func (m *Mount) serve(f *fifo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.w < 0 {
+		return
+	}
+	if time.Now().Before(f.still) {
 		return
 	}
 	if f.read() {
@@ -339,25 +345,47 @@ func (m *Mount) drain(f *fifo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rest = nil
+	_ = m.emptied(f, func([]byte) {})
+}
+
+// emptied reads what is in a pipe, which is locked. It fails, and the pipe may be given up, if
+// there is no descriptor for it.
+func (m *Mount) emptied(f *fifo, see func([]byte)) error {
 	if f.w < 0 {
-		return
+		return nil
 	}
 	r, err := m.ends(f.node, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		if !f.read() {
 			m.giveUp(f) // what is in it goes with it
 		}
-		return
+		return err
 	}
 	defer closeAll(r)
 	buf := make([]byte, maxSubbuf)
 	for {
 		n, err := unix.Read(r[0], buf)
 		if n <= 0 && !errors.Is(err, unix.EINTR) {
-			return
+			return nil
 		}
+		see(buf[:max(n, 0)])
 	}
 }
+
+// takeBack takes the sub-buffers out of a pipe that nobody has read, for the mapping of its
+// only reader. If some bytes of the first were read, the rest of it is lost. Until the reader
+// has the mapping, nothing goes into the pipe.
+func (m *Mount) takeBack(n *node, subbuf int) (subbufs []byte) {
+	f := m.fifoOf(n)
+	defer f.mu.Unlock()
+	_ = m.emptied(f, func(p []byte) { subbufs = append(subbufs, p...) })
+	subbufs = append(subbufs, f.rest...)
+	f.rest, f.still = nil, time.Now().Add(mapTime)
+	return subbufs[len(subbufs)%subbuf:]
+}
+
+// mapTime is how long the kernel takes at most to put the mapped file in the place of a FIFO.
+const mapTime = 200 * time.Millisecond
 
 // closeFIFOs gives all FIFOs up.
 func (m *Mount) closeFIFOs() {

@@ -78,6 +78,7 @@ func (m *Mount) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut)
 	}
 	if flags&tracefile.Trunc != 0 {
 		m.rewrote(n)
+		m.ShowMapped()
 	}
 	out.Fh = m.addFile(f)
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
@@ -213,6 +214,11 @@ func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error)
 	if f.closed {
 		return 0, syscall.EBADF
 	}
+	if f.node.mapping != nil {
+		if n, ok := f.node.mapping.Take(buf); ok {
+			return n, nil
+		}
+	}
 	if f.entry.Consumes {
 		return f.handle.Read(ctx, buf)
 	}
@@ -258,6 +264,7 @@ func (m *Mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (ui
 		return 0, toStatus(err)
 	}
 	m.rewrote(f.node)
+	m.ShowMapped()
 	return uint32(n), fuse.OK
 }
 
@@ -310,6 +317,9 @@ func (m *Mount) dropFile(fh uint64) {
 	m.mu.Lock()
 	f := m.files[fh]
 	delete(m.files, fh)
+	if f != nil {
+		delete(m.mapped, f.node)
+	}
 	m.mu.Unlock()
 	if f != nil {
 		f.close()

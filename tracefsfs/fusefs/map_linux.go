@@ -3,7 +3,9 @@ package fusefs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,13 +37,14 @@ type Mmap struct {
 //	page fault ── READ without an owner ──→ Mapping.ReadAt
 //	read(2)    ── READ with an owner ─────→ Handle.Read
 //	ioctl(2)   ── IOCTL ──→ Mapping.GetReader, then the kernel forgets the pages
+//	an event   ── ShowMapped ──→ Mapping.Refresh, likewise
+//
+// What has gone into the FIFO, which is what there was when it was opened, is the first that
+// GetReader and read(2) find.
 //
 // Departure: other descriptors of the same open file, which were copied before, stay the
-// FIFO. The ring is mapped until the descriptor is closed as well. A read of it waits as the
-// flags said when it was mapped.
-//
-// Departure: what has gone into the FIFO before, which is what there was when it was opened,
-// is not in the mapping.
+// FIFO, and find nothing more of what was in it. The ring is mapped until the descriptor is
+// closed as well.
 //
 // Kernel: tracing_buffers_mmap, kernel/trace/trace.c; __rb_map_vma, kernel/trace/ring_buffer.c.
 func (m *Mount) Map(call Mmap) (file, flags int, err error) {
@@ -54,7 +57,7 @@ func (m *Mount) Map(call Mmap) (file, flags int, err error) {
 	case n.mapping != nil:
 		return -1, 0, fits(call, n.mapping)
 	}
-	flags, err = flagsOf(call)
+	flags, err = flagsOf(call.Thread, call.FD)
 	if err != nil || flags&unix.O_ACCMODE != unix.O_RDONLY {
 		return -1, 0, syscall.EACCES
 	}
@@ -80,7 +83,34 @@ func (m *Mount) Map(call Mmap) (file, flags int, err error) {
 		m.drop(of)
 		return -1, 0, errors.Join(syscall.ENODEV, err)
 	}
+	subbuf, _ := mapping.Size()
+	mapping.Unread(m.takeBack(n, subbuf))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mapped[of] = true
 	return files[0], flags, nil
+}
+
+// Mapped says whether a client has a ring in its memory.
+func (m *Mount) Mapped() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.mapped) > 0
+}
+
+// ShowMapped shows clients what has happened to the rings that they have mapped: the kernel
+// forgets their pages, and asks for them again when they are next looked at. The mount calls
+// it at each tick, and when a file was written or truncated. Who lets time pass otherwise,
+// and wants it to be seen at once, calls it.
+func (m *Mount) ShowMapped() {
+	m.mu.Lock()
+	mapped := slices.Collect(maps.Keys(m.mapped))
+	m.mu.Unlock()
+	for _, n := range mapped {
+		if n.mapping.Refresh() {
+			_ = m.device.invalidate(n.id, 0) // the kernel may have forgotten it already
+		}
+	}
 }
 
 // nodeBehind is the node behind a descriptor of a thread; ours if it is one of this mount. Of a
@@ -112,9 +142,9 @@ func (m *Mount) Has(name string) error {
 	return err
 }
 
-// flagsOf are the flags of a descriptor, as open(2) has them.
-func flagsOf(call Mmap) (int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", call.Thread, call.FD))
+// flagsOf are the flags of a thread's descriptor, as open(2) has them.
+func flagsOf(thread, fd int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", thread, fd))
 	if err != nil {
 		return 0, err
 	}
@@ -154,12 +184,25 @@ func (m *Mount) Ioctl(cancel <-chan struct{}, in *fuse.IoctlIn, _ []byte, _ *fus
 	if f == nil || f.node.mapping == nil || in.Cmd != getReader {
 		return fuse.Status(syscall.ENOTTY)
 	}
-	m.clock.Request(OpRead)
-	err := f.node.mapping.GetReader(m.context(cancel, &in.InHeader), f.flags&tracefile.NonBlock == 0)
+	m.before(&in.InHeader, OpIoctl, f.node, 0)
+	err := f.node.mapping.GetReader(m.context(cancel, &in.InHeader), f.waitsInIoctl(int(in.Pid)))
 	if err != nil {
 		return toStatus(err)
 	}
 	return toStatus(m.device.invalidate(f.node.id, 0))
+}
+
+// waitsInIoctl says whether the descriptor by which a thread calls ioctl(2) is one that
+// waits. A request for it does not say so, unlike one for read(2), and the flag may have been
+// changed since the file was opened.
+func (f *file) waitsInIoctl(thread int) bool {
+	const ioctl = 16 // on x86-64
+	if nr, args, ok := Waiting(thread); ok && nr == ioctl {
+		if flags, err := flagsOf(thread, int(int32(args[0]))); err == nil {
+			return flags&unix.O_NONBLOCK == 0
+		}
+	}
+	return f.flags&tracefile.NonBlock == 0
 }
 
 // hasOwner is the flag of a READ that comes from read(2). One for the pages of a mapping

@@ -15,6 +15,10 @@ type sized struct{}
 func (sized) Size() (subbuf, all int)               { return 8192, 4 * 8192 }
 func (sized) ReadAt(p []byte, _ int64)              { clear(p) }
 func (sized) GetReader(context.Context, bool) error { return nil }
+func (sized) Refresh() bool                         { return false }
+func (sized) Unread([]byte)                         {}
+func (sized) Pending() bool                         { return false }
+func (sized) Take([]byte) (int, bool)               { return 0, false }
 func (sized) Close()                                {}
 
 func TestFits(t *testing.T) {

@@ -88,6 +88,8 @@ type Mount struct {
 
 	pollers map[uint64]bool // files that somebody waits for, see wakePollers
 
+	mapped map[*node]bool // rings that clients have in their memory
+
 	aliases   map[string]*node // names by which the helper finds FIFOs, each once
 	nextAlias uint64
 
@@ -143,7 +145,7 @@ func newMount(dir string, cfg Config) *Mount {
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		cfg:           cfg, dir: dir, born: time.Now(), clock: cfg.Clock, nextID: fuse.FUSE_ROOT_ID + 1,
 		nodes: map[uint64]*node{}, paths: map[string]*node{}, files: map[uint64]*file{}, fifos: map[*node]*fifo{},
-		aliases: map[string]*node{}, pollers: map[uint64]bool{}, owners: newOwners(), closing: map[*file]bool{}, ending: make(chan struct{}),
+		aliases: map[string]*node{}, pollers: map[uint64]bool{}, mapped: map[*node]bool{}, owners: newOwners(), closing: map[*file]bool{}, ending: make(chan struct{}),
 	}
 	m.ends = m.aliasEnds
 	m.addRoot()

@@ -54,6 +54,9 @@ func (m *Mount) polled(in pollIn) uint32 {
 		events = tracefile.PollErr
 		if !f.closed {
 			events = f.handle.Poll()
+			if f.node.mapping != nil && f.node.mapping.Pending() {
+				events |= tracefile.Readable(true)
+			}
 		}
 		f.mu.Unlock()
 	}

@@ -24,4 +24,5 @@ const (
 	OpRmdir
 	OpReadDir
 	OpChdir // with Config.AskAccess
+	OpIoctl
 )

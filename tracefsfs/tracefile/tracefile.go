@@ -70,11 +70,21 @@ type Ring struct {
 type Mapping interface {
 	// Size is that of a sub-buffer and that of all, in bytes. It does not change.
 	Size() (subbuf, all int)
-	// ReadAt fills p with what is at an offset, as the last GetReader left it.
+	// ReadAt fills p with what is at an offset, as the last GetReader or Refresh left it.
 	ReadAt(p []byte, offset int64)
+	// Refresh shows what has been written to the reader's sub-buffer since, and that the
+	// ring was emptied. It reports whether there is anything new.
+	Refresh() bool
 	// GetReader is the ioctl TRACE_MMAP_IOCTL_GET_READER: it shows what came after that
 	// which the last call showed. If wait is set, it waits until there is something.
 	GetReader(ctx context.Context, wait bool) error
+	// Unread gives back sub-buffers that were read from the ring and that nobody has looked
+	// at. They come before what is still in the ring.
+	Unread(subbufs []byte)
+	// Pending says whether something from Unread is left.
+	Pending() bool
+	// Take reads a sub-buffer from Unread, if there is any.
+	Take(p []byte) (n int, ok bool)
 	Close()
 }
 

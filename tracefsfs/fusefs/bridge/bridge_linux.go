@@ -249,7 +249,7 @@ func looks(r fusefs.Request) bool {
 	case "trigger", "filter", "format", "id":
 		return false
 	}
-	return r.Op == fusefs.OpOpen || r.Op == fusefs.OpWrite
+	return r.Op == fusefs.OpOpen || r.Op == fusefs.OpWrite || r.Op == fusefs.OpIoctl
 }
 
 // settle runs the machine until its guests have done what they have to do: the

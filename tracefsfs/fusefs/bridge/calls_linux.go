@@ -1,11 +1,8 @@
 package bridge
 
 import (
-	"os"
 	"path"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +23,7 @@ type pathCall struct {
 var calls = map[fusefs.Op]pathCall{
 	fusefs.OpOpen: {nr: 257, path: 1}, fusefs.OpRead: {nr: 0, path: -1}, fusefs.OpWrite: {nr: 1, path: -1},
 	fusefs.OpMkdir: {nr: 83}, fusefs.OpRmdir: {nr: 84}, fusefs.OpReadDir: {nr: 217, path: -1}, fusefs.OpChdir: {nr: sysChdir},
+	fusefs.OpIoctl: {nr: 16, path: -1},
 }
 
 // call is the system call behind a request. What the thread says of it, which waits for
@@ -55,7 +53,7 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 	if !ok {
 		return
 	}
-	nr, args, seen := waiting(r.PID)
+	nr, args, seen := fusefs.Waiting(r.PID)
 	if !seen {
 		nr = c.nr
 	}
@@ -155,7 +153,7 @@ func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 	}
 	b.observing.Store(true)
 	if many := b.note(tid, nr, call); many || slices.Contains(reading, nr) {
-		b.catchUp()
+		b.CatchUp()
 	}
 }
 
@@ -209,9 +207,9 @@ func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 // room for more (workload.Guests.Call), so that none is left out.
 const maxUndone = 100
 
-// catchUp brings what was heard into the simulation, and runs it until the guests have done
-// it.
-func (b *Bridge) catchUp() {
+// CatchUp brings what was heard into the simulation, and runs it until the guests have done
+// it. Requests and calls that read do this by themselves.
+func (b *Bridge) CatchUp() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cfg.Do(b.drain)
@@ -259,30 +257,9 @@ func readCall(tid int, c pathCall, args [6]uint64) workload.Syscall {
 	return call
 }
 
-// waiting is the system call in which a thread waits; not ok if it runs, has ended, or may
-// not be looked at.
-//
-// Kernel: proc_pid_syscall, fs/proc/base.c.
-func waiting(tid int) (nr int64, args [6]uint64, ok bool) {
-	if runtime.GOARCH != "amd64" {
-		return 0, args, false
-	}
-	for range maxLooks {
-		text, err := os.ReadFile(proc(tid, "syscall"))
-		if err != nil {
-			return 0, args, false
-		}
-		if nr, args, ok = parseSyscall(string(text)); ok {
-			return nr, args, true
-		}
-		runtime.Gosched() // it has just asked, and is not asleep yet
-	}
-	return 0, args, false
-}
-
 // Opens is fusefs.Config.Opens.
 func (b *Bridge) Opens(thread int) (opens, known bool) {
-	nr, args, known := waiting(thread)
+	nr, args, known := fusefs.Waiting(thread)
 	switch nr {
 	case 2: // open
 		opens = args[1]&unix.O_PATH == 0
@@ -292,25 +269,4 @@ func (b *Bridge) Opens(thread int) (opens, known bool) {
 		opens = true
 	}
 	return known && opens, known
-}
-
-// maxLooks is how often a thread is looked at that does not sleep yet.
-const maxLooks = 10
-
-// parseSyscall reads /proc/PID/syscall: a number, six arguments, and where the thread is.
-func parseSyscall(text string) (nr int64, args [6]uint64, ok bool) {
-	words := strings.Fields(text)
-	if len(words) != 9 {
-		return 0, args, false
-	}
-	nr, err := strconv.ParseInt(words[0], 10, 64)
-	if err != nil {
-		return 0, args, false
-	}
-	for i := range args {
-		if args[i], err = strconv.ParseUint(words[1+i], 0, 64); err != nil {
-			return 0, args, false
-		}
-	}
-	return nr, args, true
 }

@@ -235,6 +235,9 @@ type Program struct {
 	// called where the kernel does not let this process observe them.
 	Observe func(Call)
 	Calls   []uint32
+	// CatchUp is called after Observe while the program has a ring in its memory, where it can
+	// see at once what the call does. If it is nil, it sees that a little later.
+	CatchUp func()
 }
 
 // Run runs a program in the cell and returns its status. It ends, and so does all that it
@@ -302,6 +305,10 @@ func (c *Cell) Run(p Program) (status int, err error) {
 			return true, c.readLog(call)
 		}
 		p.Observe(call)
+		if p.CatchUp != nil && c.tracing.Mapped() {
+			p.CatchUp()
+			c.tracing.ShowMapped()
+		}
 		if slices.Contains(p.Calls, uint32(call.NR)) {
 			switch call.NR {
 			case unix.SYS_READ, unix.SYS_READV, unix.SYS_SPLICE:
