@@ -174,6 +174,7 @@ type cpuBuffer struct {
 	// its next still points into it, which is how a writer that is on it gets
 	// back into the ring.
 	lock        sync.Mutex
+	first       *page // where the ring begins when it is emptied: before the page that the reader took last
 	head        *page // the head, or a page before it: a hint, see findHead
 	reader      *page
 	read        int // index of the next unread byte on the reader page
@@ -254,6 +255,7 @@ func (c *cpuBuffer) rebuild(n int) {
 	c.table, c.freeIDs = make([]*page, 0, n+1), nil
 	c.reader = c.newPages(1)
 	c.head = c.newPages(n)
+	c.first = c.head
 	c.rewind()
 }
 
@@ -331,13 +333,15 @@ func (c *cpuBuffer) reset() {
 	if c.committing != 0 {
 		panic("ringbuf: invariant: reset while an event is being written")
 	}
-	c.head = c.findHead()
-	p := c.head
+	head := c.findHead()
+	p := head
 	for range c.nrPages {
 		c.emptyPage(p)
 		p = c.after(p)
 	}
 	c.emptyPage(c.reader)
+	c.before(head).next.Store(linkTo(head, linkNormal))
+	c.head = c.first
 	c.rewind()
 
 	c.beforeStamp, c.writeStamp = 0, 0

@@ -94,7 +94,7 @@ func (c *cpuBuffer) takeHead() {
 		if before.next.CompareAndSwap(linkTo(oldest, linkHead), linkTo(empty, linkNormal)) {
 			c.atRead(ReadTaken)
 			next.prev.Store(empty.id)
-			c.head, c.reader, c.read = next, oldest, 0
+			c.head, c.reader, c.read, c.first = next, oldest, 0, before
 			add(&c.pagesRead, 1)
 			overrun := oldest.sub.Load().entriesBefore.Load() - c.readEvents
 			c.lost, c.lastOverrun = c.lost+overrun-c.lastOverrun, overrun

@@ -163,7 +163,7 @@ func (m *Mapping) show(c *cpuBuffer, lost uint64) {
 	copy(data, sub.data[:size])
 	commit := uint64(size)
 	if lost != 0 && !open {
-		commit |= missedEvents
+		commit |= extended
 		if len(data)-size >= missedCountSize {
 			commit |= missedStored
 			binary.LittleEndian.PutUint64(data[size:], lost)

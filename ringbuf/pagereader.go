@@ -18,6 +18,10 @@ const (
 	missedStored = 1 << 30 // their number follows the data, 64 bits
 	missedMask   = missedEvents | missedStored
 
+	// extended is missedEvents as it is on a sub-buffer that a process has mapped: there the
+	// kernel adds it as a signed number.
+	extended = -missedEvents & (1<<64 - 1)
+
 	missedCountSize = 8
 )
 
@@ -73,6 +77,9 @@ func (r *PageReader) Reset(page []byte) error {
 		return fmt.Errorf("ringbuf: page of %d bytes is shorter than its header", len(page))
 	}
 	stamp, commit := binary.LittleEndian.Uint64(page), binary.LittleEndian.Uint64(page[8:])
+	if commit>>31 == extended>>31 {
+		commit &= 1<<32 - 1
+	}
 	size := commit &^ missedMask
 	switch capacity := uint64(len(page) - PageHeaderSize); {
 	case size > capacity:

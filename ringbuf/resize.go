@@ -137,7 +137,7 @@ func (c *cpuBuffer) removePages(n int) {
 	}
 	c.join(keep, p, linkNormal)
 	c.before(head).next.Store(linkTo(head, linkHead))
-	c.head = head
+	c.head, c.first = head, p
 	c.reader.prev.Store(c.reader.id) // the page that was there may be gone, see isReader
 	c.generation++
 	c.noSpare()

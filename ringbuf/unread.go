@@ -93,6 +93,9 @@ func (c *cpuBuffer) goBack(time uint64) bool {
 func (m *Mapping) lend(c *cpuBuffer) {
 	clear(m.page)
 	copy(m.page, m.queue[0])
+	if commit := binary.LittleEndian.Uint64(m.page[8:]); commit&missedEvents != 0 {
+		binary.LittleEndian.PutUint64(m.page[8:], commit|extended)
+	}
 	id := 0
 	if m.ReaderID() == id {
 		id++

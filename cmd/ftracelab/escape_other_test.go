@@ -2,4 +2,6 @@
 
 package main
 
-func tryEscapes() {} // there are no cells
+// There are no cells.
+func tryEscapes() {}
+func mapRing()    {}
