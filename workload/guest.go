@@ -36,13 +36,15 @@ type Guests struct {
 	procWrite machine.Code // see WriteProc
 }
 
-// MaxGuests is how many processes can be guests at a time. Further ones do not appear.
+// MaxGuests is how many processes and threads can be guests at a time. Further ones do not
+// appear.
 const MaxGuests = 200
 
-// guest is the task of a process of the host.
+// guest is the task of a process of the host, or of one of its threads.
 type guest struct {
 	all     *Guests
 	pid     int
+	leader  *guest // of a thread: its process
 	comm    string
 	task    *machine.Task // nil until its parent has forked it
 	allowed *machine.CPU  // see Allow
@@ -59,6 +61,7 @@ const (
 	guestWriteProc
 	guestFork
 	guestExec
+	guestRename
 	guestExit
 )
 
@@ -158,7 +161,7 @@ func (g *Guests) add(pid int, comm string) *guest {
 func (d *guest) config(prio int) machine.TaskConfig {
 	return machine.TaskConfig{
 		Comm: d.comm, Prio: prio, PID: d.pid, Foreign: true, Data: d, CPU: d.pid % len(d.all.w.m.CPUs()),
-		Allowed: d.allowed,
+		Allowed: d.allowed, Thread: d.leader != nil,
 	}
 }
 
@@ -174,6 +177,37 @@ func (g *Guests) Fork(parent, child int) {
 		return
 	}
 	g.note(parent, guestAct{kind: guestFork, child: g.add(child, p.comm)})
+}
+
+// Thread lets a guest begin a thread, which is a guest of its own.
+//
+// Departure: the first thread of a process begins all the others.
+func (g *Guests) Thread(process, thread int) {
+	p := g.byPID[process]
+	if p == nil || p.leader != nil || !g.free(thread) {
+		return
+	}
+	d := g.add(thread, p.comm)
+	d.leader = p
+	g.note(process, guestAct{kind: guestFork, child: d})
+}
+
+// Process is the pid of the process that a guest belongs to: its own unless it is a thread.
+func (g *Guests) Process(pid int) int {
+	if d := g.byPID[pid]; d != nil && d.leader != nil {
+		return d.leader.pid
+	}
+	return pid
+}
+
+// Rename gives a guest another name, as prctl(2) does.
+//
+// Departure: there is no event task_rename.
+func (g *Guests) Rename(pid int, comm string) {
+	if d := g.byPID[pid]; d != nil {
+		d.comm = comm
+	}
+	g.note(pid, guestAct{kind: guestRename, comm: comm})
 }
 
 // Exec lets a guest execute another program, call.Path, which is scheduled under policy
@@ -260,7 +294,11 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	for len(d.acts) > 0 && stay.Code == nil {
 		d.doing = d.acts[0]
 		d.acts = d.acts[1:]
-		stay.NR, stay.Ret = d.doing.call(), d.doing.Ret
+		if d.doing.kind == guestRename {
+			t.Comm = d.doing.comm
+			continue
+		}
+		stay.NR, stay.Ret = d.call(), d.doing.Ret
 		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
 		switch d.doing.kind {
 		case guestExit:
@@ -272,7 +310,10 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	if stay.Code == nil {
 		d.doing = guestAct{}
 		stay.NR, stay.Ret = sysWait4, 0
-		if t.Comm == "sleep" {
+		switch {
+		case d.leader != nil:
+			stay.NR = sysFutex
+		case t.Comm == "sleep":
 			stay.NR = sysClockNanosleep
 		}
 		stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
@@ -283,19 +324,30 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 }
 
 // changes reports whether an act is a fork, exec or exit.
-func (a guestAct) changes() bool { return a.kind != guestCall && a.kind != guestWriteProc }
+func (a guestAct) changes() bool {
+	return a.kind == guestFork || a.kind == guestExec || a.kind == guestExit
+}
 
-// call gives the number of the system call for an act.
-func (a guestAct) call() int64 {
-	switch a.kind {
+// call gives the number of the system call for what a guest does now.
+//
+// Departure: a thread whose process ends calls exit here. In the kernel it makes no call.
+func (d *guest) call() int64 {
+	switch a := &d.doing; a.kind {
 	case guestFork:
+		if a.child != nil && a.child.leader != nil {
+			return sysClone3
+		}
 		return sysClone
 	case guestExec:
 		return sysExecve
 	case guestExit:
+		if d.leader != nil {
+			return sysExit
+		}
 		return sysExitGroup
+	default:
+		return a.NR
 	}
-	return a.NR
 }
 
 // Where the arguments of a guest lie in its memory: the buffer that it reads to or
@@ -351,6 +403,13 @@ const (
 	sysRmdir      = 84
 	sysSymlink    = 88
 	sysGetdents64 = 217
+	sysClone3     = 435
+)
+
+// System calls of threads.
+const (
+	sysExit  = 60
+	sysFutex = 202
 )
 
 // guestEvent carries out an act at the step of the kernel's code at which it happens.
@@ -365,7 +424,7 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 			cfg.Policy, cfg.Prio = machine.Normal, 0
 		}
 		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
-		child.task = c.Fork(cfg, 0x1200011)
+		child.task = c.Fork(cfg, child.cloneFlags())
 		d.task.Stay().Ret = int64(child.pid)
 	case e == machine.EvSchedExec && d.doing.kind == guestExec:
 		if d.doing.prio > 0 || d.doing.policy != machine.Normal {
@@ -380,6 +439,14 @@ func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
 		d.die()
 		reap(d.task)
 	}
+}
+
+// cloneFlags are those with which the C library begins a process or a thread.
+func (d *guest) cloneFlags() uint64 {
+	if d.leader != nil {
+		return 0x3d0f00
+	}
+	return 0x1200011
 }
 
 // die ends a guest and forgets what it still had to do.
@@ -402,7 +469,7 @@ func (d *guest) die() {
 
 // parentOf gives a guest that waits for a child which has ended.
 func (d *guest) parentOf() *machine.Task {
-	if !d.dead || d.task == nil {
+	if !d.dead || d.task == nil || d.leader != nil {
 		return nil
 	}
 	p := d.task.Parent

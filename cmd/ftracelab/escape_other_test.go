@@ -3,5 +3,6 @@
 package main
 
 // There are no cells.
-func tryEscapes() {}
-func mapRing()    {}
+func tryEscapes()  {}
+func mapRing()     {}
+func workThreads() {}

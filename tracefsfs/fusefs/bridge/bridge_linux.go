@@ -69,8 +69,7 @@ type heard struct {
 	call    workload.Syscall // of called
 	cpu     int              // of called: see onlyCPU
 	extra   bool             // of called: it is one of Config.Observe
-	comm    string           // of the first called of a process: its name
-	parent  int              // and its parent
+	parent  int              // of the first called of a process: its parent, and comm is its name
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -184,10 +183,7 @@ func (b *Bridge) read() (full bool) {
 	b.news.drain(func(n news) {
 		h := heard{news: n, guest: b.pids.known(n.pid)}
 		switch n.what {
-		case threaded:
-			b.pids.threaded(n.pid)
-			return
-		case forked:
+		case threaded, forked:
 			h.young = b.pids.forked(n.pid, n.child)
 		case execed:
 			h.program = b.begun(n.pid)
@@ -289,6 +285,10 @@ func (b *Bridge) drain() {
 		case forked:
 			b.cfg.Guests.Fork(n.guest, n.young)
 			b.inherit(n.guest, n.young)
+		case threaded:
+			b.cfg.Guests.Thread(n.guest, n.young)
+		case renamed:
+			b.cfg.Guests.Rename(n.guest, n.comm)
 		case execed:
 			b.exec(n.guest, n.program)
 		case exited:

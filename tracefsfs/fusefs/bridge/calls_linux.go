@@ -38,7 +38,7 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 	observing := b.observing.Load()
 	switch {
 	case r.Op == fusefs.OpChdir:
-		b.cwds[pid] = b.path(r.Path) // where it will be
+		b.cwds[b.cfg.Guests.Process(pid)] = b.path(r.Path) // where it will be
 	case !observing:
 		b.moved(pid, r.PID)
 	}
@@ -83,10 +83,11 @@ func (b *Bridge) call(pid int, r fusefs.Request) {
 // the mount, and not at all if it is back by then.
 func (b *Bridge) moved(pid, thread int) {
 	cwd := cwdOf(thread)
-	if cwd == "" || cwd == b.cwds[pid] {
+	process := b.cfg.Guests.Process(pid)
+	if cwd == "" || cwd == b.cwds[process] {
 		return
 	}
-	b.cwds[pid] = cwd
+	b.cwds[process] = cwd
 	if _, ok := strings.CutPrefix(cwd+"/", b.cfg.Root+"/"); ok {
 		b.cfg.Guests.Call(pid, workload.Syscall{NR: sysChdir, Path: cwd})
 	}
@@ -180,7 +181,7 @@ func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 		if len(b.executing) >= maxExecs {
 			clear(b.executing)
 		}
-		b.executing[process] = call // it becomes another program when the kernel says so
+		b.executing[processOf(tid)] = call // it becomes another program when the kernel says so
 		return false
 	}
 	if len(b.heard) >= maxHeard {

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -8,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// news is what happened to a process.
+// news is what happened to a process, or, of exited and renamed, to a thread.
 type news struct {
 	what  what
 	pid   int
-	child int // of forked
+	child int // of forked and threaded
+	comm  string
 }
 
 type what uint8
@@ -22,6 +24,7 @@ const (
 	threaded      // it has one more thread
 	execed
 	exited
+	renamed
 	called // it makes a system call; not of the connector but of Observe
 )
 
@@ -44,6 +47,7 @@ const (
 	startListening  = 1 // PROC_CN_MCAST_LISTEN
 	eventFork       = 0x1
 	eventExec       = 0x2
+	eventComm       = 0x200
 	eventExit       = 0x80000000
 	receiveBuffer   = 4 << 20
 )
@@ -146,28 +150,34 @@ func (c *connector) drain(tell func(news)) {
 	}
 }
 
-// parseNews reads a message; not ok for one that is about something else, or about
-// the end of a thread.
+// parseNews reads a message; not ok for one that is about something else.
 func parseNews(msg []byte) (news, bool) {
 	const at = netlinkHeader + connectorHeader
 	if len(msg) < at+eventHeader+8 {
 		return news{}, false
 	}
 	word := func(i int) int { return int(int32(binary.NativeEndian.Uint32(msg[at+eventHeader+4*i:]))) }
-	pid, tgid := word(0), word(1)
+	tid, tgid := word(0), word(1)
 	switch binary.NativeEndian.Uint32(msg[at:]) {
 	case eventFork:
 		if len(msg) < at+eventHeader+16 {
 			return news{}, false
 		}
 		if word(2) != word(3) {
-			return news{what: threaded, pid: word(3)}, true
+			return news{what: threaded, pid: word(3), child: word(2)}, true
 		}
 		return news{what: forked, pid: tgid, child: word(2)}, true
 	case eventExec:
 		return news{what: execed, pid: tgid}, true
 	case eventExit:
-		return news{what: exited, pid: tgid}, pid == tgid
+		return news{what: exited, pid: tid}, true
+	case eventComm:
+		const size = 16
+		if len(msg) < at+eventHeader+8+size {
+			return news{}, false
+		}
+		comm, _, _ := bytes.Cut(msg[at+eventHeader+8:][:size], []byte{0})
+		return news{what: renamed, pid: tid, comm: string(comm)}, true
 	}
 	return news{}, false
 }

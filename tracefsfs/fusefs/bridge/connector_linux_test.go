@@ -22,13 +22,15 @@ func TestParseNews(t *testing.T) {
 		want news
 		ok   bool
 	}{
-		{message(eventFork, 10, 9, 11, 11), news{forked, 9, 11}, true},
-		{message(eventFork, 10, 9, 11, 9), news{threaded, 9, 0}, true},
+		{message(eventFork, 10, 9, 11, 11), news{what: forked, pid: 9, child: 11}, true},
+		{message(eventFork, 10, 9, 11, 9), news{what: threaded, pid: 9, child: 11}, true},
 		{message(eventFork, 10, 9), news{}, false}, // cut off
-		{message(eventExec, 11, 11), news{execed, 11, 0}, true},
-		{message(eventExit, 11, 11, 0, 17), news{exited, 11, 0}, true},
-		{message(eventExit, 12, 11, 0, 17), news{}, false}, // of a thread
-		{message(0x200, 11, 11), news{}, false},
+		{message(eventExec, 11, 11), news{what: execed, pid: 11}, true},
+		{message(eventExit, 11, 11, 0, 17), news{what: exited, pid: 11}, true},
+		{message(eventExit, 12, 11, 0, 17), news{what: exited, pid: 12}, true}, // of a thread
+		{message(eventComm, 12, 11, 0x6b726f77, 0x722d7265, 0, 0), news{what: renamed, pid: 12, comm: "worker-r"}, true},
+		{message(eventComm, 12, 11, 0x6b726f77), news{}, false}, // cut off
+		{message(0x80, 11, 11), news{}, false},
 		{nil, news{}, false},
 	} {
 		if got, ok := parseNews(c.msg); ok != c.ok || ok && got != c.want {
@@ -40,5 +42,6 @@ func TestParseNews(t *testing.T) {
 func FuzzParseNews(f *testing.F) {
 	f.Add(message(eventFork, 10, 9, 11, 11))
 	f.Add(message(eventExec, 10, 9))
+	f.Add(message(eventComm, 10, 9, 0x6b726f77, 0, 0, 0))
 	f.Fuzz(func(t *testing.T, msg []byte) { parseNews(msg) })
 }

@@ -12,7 +12,7 @@
 // (see Observe), and those that Config.Observe names. Nothing depends on what a program is
 // called.
 //
-// Births, new programs and ends are told by the kernel's process connector; where that is
+// Births, new programs, new names and ends are told by the kernel's process connector; where that is
 // not to be had (without root, in a container) /proc is looked at with each request, which
 // sees less. What programs those were that have ended before anybody asked is told by
 // fanotify, where that is to be had, too.
@@ -25,7 +25,8 @@
 // by their numbers there. The connector tells those of the host; /proc translates, of a
 // process that has ended before anybody asked what came before it (see pids).
 //
-// Departure: other threads than the first are not shown; their calls are those of the first.
+// The threads of a guest are guests as well. Where the connector does not tell of them, only
+// the first is shown, and the calls of the others are its calls.
 //
 // Departure: what guests do with files outside of the tree that are open already, as read,
 // write and close, is not shown unless Config.Observe names these calls. Outside of a cell, in a cell whose calls cannot be

@@ -64,7 +64,8 @@ func (p *pids) known(host int) int {
 	return p.guest[host]
 }
 
-// forked is the number of a new process, 0 if its parent does not live in the namespace.
+// forked is the number of a new process or thread, 0 if its parent does not live in the
+// namespace.
 func (p *pids) forked(parent, child int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,15 +80,6 @@ func (p *pids) forked(parent, child int) int {
 		guest = p.last + 1
 	}
 	return p.add(child, guest)
-}
-
-// threaded notes that a process has one more thread, which has a number, too.
-func (p *pids) threaded(process int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.guest[process] != 0 {
-		p.last++
-	}
 }
 
 // ended forgets a process.

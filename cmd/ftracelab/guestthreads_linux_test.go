@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"testing"
+	"time"
+	memory "unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// workThreads begins three threads with names, one after the other, which write a marker and
+// open a folder. Each has ended before the next one begins.
+func workThreads() {
+	check := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	for n := 0; n < 3; {
+		tid := make(chan int)
+		go func() {
+			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			if unix.Gettid() == os.Getpid() {
+				tid <- 0
+				select {} // the first thread does not end
+			}
+			name, err := unix.BytePtrFromString(fmt.Sprintf("worker/%d", n))
+			check(err)
+			check(unix.Prctl(unix.PR_SET_NAME, uintptr(memory.Pointer(name)), 0, 0, 0))
+			check(os.WriteFile("/sys/kernel/tracing/trace_marker", []byte("at work"), 0))
+			root, err := os.Open("/")
+			check(err)
+			root.Close()
+			tid <- unix.Gettid()
+		}()
+		worker := <-tid
+		if worker == 0 {
+			continue
+		}
+		n++
+		path := fmt.Sprintf("/proc/self/task/%d", worker)
+		for range 1000 {
+			if _, err := os.Stat(path); err != nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// The threads of a program are tasks of the machine: each is begun, has a name, makes its own
+// calls and ends, in this order.
+func TestGuestThreads(t *testing.T) {
+	needCell(t)
+	script := `cd /sys/kernel/tracing
+		echo task:task_newtask sched:sched_process_fork sched:sched_process_exit syscalls:sys_enter_openat > set_event
+		workthreads; echo 0 > tracing_on; cat trace`
+	out, err := exec.CommandContext(t.Context(), "ftracelab", "exec", "--", "sh", "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	markers := regexp.MustCompile(`(?m)^ *worker/(\d)-(\d+) .*: tracing_mark_write: at work$`).FindAllStringSubmatch(string(out), -1)
+	if len(markers) != 3 {
+		t.Fatalf("%d markers of workers\n%s", len(markers), out)
+	}
+	for n, marker := range markers {
+		if marker[1] != fmt.Sprint(n) {
+			t.Errorf("marker %d is of worker %s", n, marker[1])
+		}
+		rest := string(out)
+		for _, line := range []string{
+			`task_newtask: pid=PID comm=workthreads clone_flags=3d0f00 `,
+			`sched_process_fork: comm=workthreads pid=\d+ child_comm=workthreads child_pid=PID$`,
+			`worker/N-PID .*: tracing_mark_write: at work$`,
+			`worker/N-PID .*: sys_openat\(`,
+			`worker/N-PID .*: sched_process_exit: comm=worker/N pid=PID `,
+		} {
+			line = regexp.MustCompile("PID").ReplaceAllLiteralString(line, marker[2])
+			line = regexp.MustCompile("N").ReplaceAllLiteralString(line, marker[1])
+			at := regexp.MustCompile("(?m)" + line).FindStringIndex(rest)
+			if at == nil {
+				t.Errorf("worker %s: no line %q behind the line before it", marker[1], line)
+				continue
+			}
+			rest = rest[at[1]:]
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}
