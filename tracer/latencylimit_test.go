@@ -161,4 +161,15 @@ func TestLatencyLimitStacks(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the trace has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	l.write("options/sym-offset", "1")
+	text := l.read("trace")
+	for _, site := range []string{
+		"pm_qos_update_target+0x13b/", "cpu_latency_qos_add_request+0xa4/", "cpu_latency_qos_add_request+0x46/", "cpu_latency_qos_open+0x39/",
+		"misc_open+0xa8/", "chrdev_open+0xbc/", "do_dentry_open+0x16f/", "__x64_sys_openat+0x6e/", "cpu_latency_qos_update_request+0xa0/",
+		"cpu_latency_qos_write+0x59/", "cpu_latency_qos_release+0x1e/", "__x64_sys_close+0x3c/",
+	} {
+		if !strings.Contains(text, " => "+site) {
+			t.Errorf("no stack has %s, where the kernel's code returns to", site)
+		}
+	}
 }

@@ -40,7 +40,7 @@ func (ft *Ftrace) unscripted(by klog.Source, name string, flags uint8, v event.V
 // returnsTo gives the addresses to which these functions return, innermost first: each one
 // was called by the next one, by way of a function that jumps there if there is one.
 func (ft *Ftrace) returnsTo(callers []string) (ips []uint64) {
-	jumps := map[string]string{"_printk": "vprintk", "do_syscall_64": "x64_sys_call", "__x64_sys_close": "__fput_sync"}
+	jumps := map[string]string{"_printk": "vprintk", "do_syscall_64": "x64_sys_call"}
 	for n, caller := range callers[1:] {
 		callee, ok := jumps[caller]
 		if !ok {
