@@ -10,6 +10,7 @@ import (
 	"ftracelab/fgraph"
 	"ftracelab/fgraph/slots"
 	"ftracelab/machine"
+	"ftracelab/machine/qos"
 	"ftracelab/stackmap"
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/cmdlines"
@@ -131,7 +132,8 @@ type Ftrace struct {
 	learned      map[string]*event.Type             // by name, see learnedType
 	changes      changes
 	scratch      []byte
-	printkBanner bool // the kernel has warned of trace_printk
+	printkBanner bool      // the kernel has warned of trace_printk
+	latencyLimit qos.Limit // of idle CPUs
 	tpPrintk     tpPrintk
 }
 

@@ -100,59 +100,19 @@ func (ft *Ftrace) warnOfPrintk() {
 
 const consoleEvent = "printk:console"
 
-// console makes the event printk:console of a message.
+// console makes the event printk:console of a message. A message from outside the machine
+// is taken to be a write to /dev/kmsg.
 //
 // Departure: a tprobe on this tracepoint never fires, and tp_printk does not print this
 // event. There the kernel would wait for ever for a lock that it has.
 //
 // Kernel: trace_console in printk_sprint, kernel/printk/printk.c.
 func (ft *Ftrace) console(by klog.Source, _ uint64, text string) {
-	t := ft.learnedType(consoleEvent)
-	if t == nil || !ft.listening[t.ID] {
-		return
-	}
-	c := ft.machine.CPUs()[by.CPU]
-	h := common(c)
-	e := &happening{cpu: c, t: t, callers: ft.printkCallers(by)}
-	if e.Outside = by.Outside; by.Outside {
-		h = event.Common{PID: int32(by.PID)}
-		ft.cmdlines.SetComm(int32(by.PID), by.Comm)
-	}
-	h.Type, h.Flags = uint16(t.ID), h.Flags|event.FlagIRQsOff
-	e.h, e.data = h, t.AppendValues(nil, h, consoleText(text))
-	e.ctx = contextOf(c)
-	for tr := range ft.all {
-		switch {
-		case !tr.events[t.ID].enabled:
-		case tr.snap.allocated: // no event is open, and the rings may be exchanged
-			tr.happen(e)
-		default:
-			tr.rec.Nested(c.ID, func() { tr.happen(e) })
-		}
-	}
-}
-
-// printkCallers gives the functions from the one that records the event outwards. A
-// message from outside the machine is taken to be a write to /dev/kmsg.
-func (ft *Ftrace) printkCallers(by klog.Source) (ips []uint64) {
-	calls := []string{"printk_sprint", "vprintk_store", "vprintk_emit", "_printk"}
+	callers := []string{"__traceiter_console", "printk_sprint", "vprintk_store", "vprintk_emit", "_printk"}
 	if by.Outside {
-		calls = []string{
-			"printk_sprint", "vprintk_store", "vprintk_emit", "devkmsg_emit.constprop.0", "devkmsg_write", "vfs_write", "ksys_write",
-			"do_syscall_64", "entry_SYSCALL_64_after_hwframe",
-		}
+		callers = append(callers[:4:4], "devkmsg_emit.constprop.0", "devkmsg_write", "vfs_write", "ksys_write")
 	}
-	callees := map[string]string{"printk_sprint": "__traceiter_console", "_printk": "vprintk", "do_syscall_64": "x64_sys_call"}
-	for n, caller := range calls {
-		callee, ok := callees[caller]
-		if !ok {
-			callee = calls[n-1]
-		}
-		if ip := ft.machine.ReturnAddress(caller, callee); ip != 0 {
-			ips = append(ips, ip)
-		}
-	}
-	return ips
+	ft.unscripted(by, consoleEvent, event.FlagIRQsOff, consoleText(text), callers)
 }
 
 // consoleText is the record of printk:console: one text, with a NUL at its end.

@@ -56,7 +56,7 @@ func tracepointOf(t *event.Type) string {
 // one class share it.
 func (ft *Ftrace) findProbes() {
 	ft.probes = make([]uint64, ft.maxID+1)
-	class := map[string]string{consoleEvent: "console"} // which is no tracepoint of the machine
+	class := unscriptedClasses()
 	for e := machine.EvNone + 1; e.Valid(); e++ {
 		class[e.TracepointName()] = e.Template()
 	}

@@ -45,6 +45,7 @@ func (l *lab) overlays() ([]cell.Overlay, error) {
 		{Path: "/proc/version", Node: tracefile.Value("version", 0o444, func() string { return machine.Banner }, nil), NoWrite: true},
 		{Path: "/proc/cmdline", Node: tracefile.Value("cmdline", 0o444, func() string { return l.cmdline }, nil), NoWrite: true},
 		{Path: "/dev/kmsg", Node: l.ft.Kmsg()},
+		{Path: "/dev/cpu_dma_latency", Node: l.ft.CPUDMALatency()},
 		{Path: "/proc/sys/debug", Node: folder("debug", debug...)},
 		{Path: cell.Debug + "/kprobes", Node: l.ft.KprobesDir()},
 		{Path: "/proc/kallsyms", Node: tracefile.Seq("kallsyms", 0o444, func() ([]byte, error) {

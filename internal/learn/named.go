@@ -17,7 +17,7 @@ import (
 )
 
 // namedIn are the packages that have code of the kernel that is written by hand.
-var namedIn = []string{"machine", "workload"}
+var namedIn = []string{"machine", "workload", "tracer"}
 
 // named gives the functions that the sources of those packages name. root is the folder of
 // the module.
@@ -68,7 +68,7 @@ func callSites(ks *machine.Kallsyms, kernel, root string) ([]byte, error) {
 	}
 	slices.SortFunc(fns, func(a, b uint64) int { return cmp.Compare(name(ks, a), name(ks, b)) })
 	var b bytes.Buffer
-	b.WriteString(`# Where functions of Linux 6.12.117 that the code of machine and workload names call
+	b.WriteString(`# Where functions of Linux 6.12.117 that the code of machine, workload and tracer names call
 # each other, in Debian's kernel image: CALLER CALLEE OFFSET, the offset in the caller to
 # which the callee returns, or "jump". The callee * is whatever the caller's only pointer
 # points to. Made by internal/learn; see docs/provenance.md.

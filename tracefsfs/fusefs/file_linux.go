@@ -106,42 +106,6 @@ func onceReleased(do func() error) error {
 	}
 }
 
-// setClosing notes that a descriptor of a file was closed whose RELEASE has an effect:
-// one that was truncated, not written (": > set_ftrace_filter"), or one that holds.
-// If that was the last descriptor, the RELEASE is on the way.
-func (m *Mount) setClosing(f *file, closing bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if closing {
-		m.closing[f] = true
-	} else {
-		delete(m.closing, f)
-	}
-}
-
-// awaitReleases waits for the RELEASEs that are on the way, which in the kernel would
-// have been done when close(2) returned. A file that others still have open is waited
-// for once, and not long.
-func (m *Mount) awaitReleases(cancel <-chan struct{}) {
-	const moment = 50 // ms
-	for waited := 0; ; waited++ {
-		m.mu.Lock()
-		if waited == moment {
-			clear(m.closing)
-		}
-		done := len(m.closing) == 0
-		m.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-cancel:
-			return
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
 // openFlags translates the flags of open(2).
 func openFlags(in uint32) (flags tracefile.Flags) {
 	switch in & syscall.O_ACCMODE {
@@ -219,7 +183,7 @@ func (f *file) read(ctx context.Context, buf []byte, offset uint64) (int, error)
 			return n, nil
 		}
 	}
-	if f.entry.Consumes {
+	if f.entry.Consumes || f.entry.OwnPosition {
 		return f.handle.Read(ctx, buf)
 	}
 	if offset < f.pos {
@@ -287,6 +251,9 @@ func (m *Mount) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 		return fuse.OK
 	}
 	err := f.handle.Flush()
+	if f.holds {
+		m.setClosing(f, true)
+	}
 	m.rewrote(f.node)
 	return toStatus(err)
 }

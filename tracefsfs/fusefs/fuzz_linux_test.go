@@ -347,8 +347,8 @@ func FuzzOperations(f *testing.F) {
 		if n := m.tree.open.Load(); n != 0 {
 			t.Errorf("%d handles are left open", n)
 		}
-		if len(m.Mount.files) != 0 || len(m.closing) != 0 || len(m.aliases) != 0 || len(m.fifos) != 0 {
-			t.Errorf("left: %d files, %d closing, %d names of FIFOs, %d FIFOs", len(m.Mount.files), len(m.closing), len(m.aliases), len(m.fifos))
+		if len(m.Mount.files) != 0 || len(m.cfg.Closing.files) != 0 || len(m.aliases) != 0 || len(m.fifos) != 0 {
+			t.Errorf("left: %d files, %d closing, %d names of FIFOs, %d FIFOs", len(m.Mount.files), len(m.cfg.Closing.files), len(m.aliases), len(m.fifos))
 		}
 		if len(m.Mount.nodes) != 1 || len(m.paths) != 1 {
 			t.Errorf("left: %d nodes, %d paths", len(m.Mount.nodes), len(m.paths))

@@ -56,6 +56,8 @@ type Config struct {
 	// runtime waits in epoll_ctl(2) for an answer that it then cannot give. Without it, poll
 	// says of each file at once that it can be read and written.
 	Polls bool
+	// Closing are shared with other mounts of the machine; nil: with none.
+	Closing *Closing
 	// Changes are files of which the kernel is to be told; nil: there are none.
 	Changes *Changes
 }
@@ -98,9 +100,8 @@ type Mount struct {
 	stale    bool // folders of dynamic events may have gone, see sweepPassing
 	sweeping bool // somebody finds out
 
-	closing map[*file]bool // see awaitReleases
-	ending  chan struct{}  // closed: Close has begun
-	closed  sync.Once
+	ending chan struct{} // closed: Close has begun
+	closed sync.Once
 }
 
 // New mounts cfg.FS on dir, an existing folder, and serves it until Close or
@@ -135,6 +136,9 @@ func newMount(dir string, cfg Config) *Mount {
 	if cfg.Clock == nil {
 		cfg.Clock = new(Clock)
 	}
+	if cfg.Closing == nil {
+		cfg.Closing = new(Closing)
+	}
 	if cfg.Source == "" {
 		cfg.Source = "tracefs"
 	}
@@ -145,7 +149,7 @@ func newMount(dir string, cfg Config) *Mount {
 		RawFileSystem: fuse.NewDefaultRawFileSystem(),
 		cfg:           cfg, dir: dir, born: time.Now(), clock: cfg.Clock, nextID: fuse.FUSE_ROOT_ID + 1,
 		nodes: map[uint64]*node{}, paths: map[string]*node{}, files: map[uint64]*file{}, fifos: map[*node]*fifo{},
-		aliases: map[string]*node{}, pollers: map[uint64]bool{}, mapped: map[*node]bool{}, owners: newOwners(), closing: map[*file]bool{}, ending: make(chan struct{}),
+		aliases: map[string]*node{}, pollers: map[uint64]bool{}, mapped: map[*node]bool{}, owners: newOwners(), ending: make(chan struct{}),
 	}
 	m.ends = m.aliasEnds
 	m.addRoot()

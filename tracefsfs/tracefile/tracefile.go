@@ -40,6 +40,9 @@ type Traits struct {
 	// Stream says that a descriptor of the file has no position: lseek(2) and pwrite(2) are
 	// ESPIPE.
 	Stream bool
+	// OwnPosition says that only the handle knows where the next read begins: lseek(2)
+	// succeeds and changes nothing, and a write moves nothing.
+	OwnPosition bool
 	// Defines says that a write may make folders come and go.
 	Defines bool
 	// Holds, unless it is nil, reports whether an open of the file now keeps others from

@@ -30,6 +30,7 @@ func (c *Cell) mount(cfg Config) (err error) {
 		cfg.Tracing.Source = fusefs.SpoofedSource(Tracing, "tracefs")
 		c.plan.DebugSource = fusefs.SpoofedSource(Debug, "debugfs")
 	}
+	cfg.Tracing.Closing = new(fusefs.Closing)
 	if c.tracing, err = fusefs.New(treeDir, cfg.Tracing); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (c *Cell) mount(cfg Config) (err error) {
 	c.host, err = fusefs.New(filesDir, fusefs.Config{
 		FS: tracefsfs.New(root), Source: "ftracelab", Type: "ftracelab",
 		Before: absolute(cfg.Overlays, cfg.Before), PID: cfg.Tracing.PID,
-		Helper: cfg.Tracing.Helper, NotSelf: true,
+		Helper: cfg.Tracing.Helper, NotSelf: true, Closing: cfg.Tracing.Closing,
 	})
 	return err
 }
