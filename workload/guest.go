@@ -143,12 +143,28 @@ func (g *Guests) Add(pid int, comm string, parent int) {
 		return
 	}
 	d := g.add(pid, comm)
+	d.spawn(g.byPID[parent])
+}
+
+// AddThread makes a guest of a thread of a guest that has existed for some time.
+func (g *Guests) AddThread(pid int, comm string, process int) {
+	p := g.byPID[process]
+	if p == nil || p.leader != nil || !g.free(pid) {
+		return
+	}
+	d := g.add(pid, comm)
+	d.leader = p
+	d.spawn(p)
+}
+
+// spawn begins the task of a guest, which sleeps.
+func (d *guest) spawn(parent *guest) {
 	cfg := d.config(0)
 	cfg.Asleep, cfg.Wait = true, machine.Wait{Class: wakeGuest}
-	if p := g.byPID[parent]; p != nil {
-		cfg.Parent = p.task
+	if parent != nil {
+		cfg.Parent = parent.task
 	}
-	d.task = g.w.m.Spawn(cfg)
+	d.task = d.all.w.m.Spawn(cfg)
 	d.task.Memory = newUserStack()
 }
 

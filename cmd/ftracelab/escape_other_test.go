@@ -6,3 +6,4 @@ package main
 func tryEscapes()  {}
 func mapRing()     {}
 func workThreads() {}
+func earlyThread() {}

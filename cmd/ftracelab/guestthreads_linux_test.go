@@ -22,34 +22,92 @@ func workThreads() {
 			os.Exit(1)
 		}
 	}
-	for n := 0; n < 3; {
+	for n := range 3 {
 		tid := make(chan int)
-		go func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
-			if unix.Gettid() == os.Getpid() {
-				tid <- 0
-				select {} // the first thread does not end
-			}
-			name, err := unix.BytePtrFromString(fmt.Sprintf("worker/%d", n))
-			check(err)
-			check(unix.Prctl(unix.PR_SET_NAME, uintptr(memory.Pointer(name)), 0, 0, 0))
+		onThread(func() {
+			check(named(fmt.Sprintf("worker/%d", n)))
 			check(os.WriteFile("/sys/kernel/tracing/trace_marker", []byte("at work"), 0))
 			root, err := os.Open("/")
 			check(err)
 			root.Close()
 			tid <- unix.Gettid()
-		}()
-		worker := <-tid
-		if worker == 0 {
-			continue
-		}
-		n++
-		path := fmt.Sprintf("/proc/self/task/%d", worker)
+		})
+		path := fmt.Sprintf("/proc/self/task/%d", <-tid)
 		for range 1000 {
 			if _, err := os.Stat(path); err != nil {
 				break
 			}
 			time.Sleep(time.Millisecond)
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // the kernel tells of a thread's end a little after it
+}
+
+// onThread runs a function on a thread of its own, which ends with it.
+func onThread(do func()) {
+	first := make(chan bool)
+	for {
+		go func() {
+			runtime.LockOSThread() // for good
+			if unix.Gettid() == os.Getpid() {
+				first <- true
+				select {} // the first thread of a process does not end
+			}
+			first <- false
+			do()
+		}()
+		if !<-first {
+			return
+		}
+	}
+}
+
+// named gives the thread a name.
+func named(name string) error {
+	text, err := unix.BytePtrFromString(name)
+	if err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_NAME, uintptr(memory.Pointer(text)), 0, 0, 0)
+}
+
+// earlyThread begins a thread, which opens a folder when there is something to read.
+func earlyThread() {
+	done := make(chan error)
+	onThread(func() {
+		_, err := os.Stdin.Read(make([]byte, 1))
+		if err == nil {
+			err = named("early")
+		}
+		if err == nil {
+			_, err = os.ReadDir("/")
+		}
+		fmt.Println("early", unix.Gettid(), os.Getpid())
+		done <- err
+	})
+	if err := <-done; err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+// A thread that began before anybody used the tree is a thread of its process, too.
+func TestEarlyThread(t *testing.T) {
+	needCell(t)
+	script := `{ sleep 0.6; echo; } | earlythread &
+		sleep 0.3; cd /sys/kernel/tracing; echo 1 > options/record-tgid; echo syscalls:sys_enter_openat > set_event
+		wait; echo 0 > tracing_on; cat trace; cat saved_tgids`
+	out, err := exec.CommandContext(t.Context(), "ftracelab", "exec", "--", "sh", "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	pids := regexp.MustCompile(`(?m)^early (\d+) (\d+)$`).FindStringSubmatch(string(out))
+	if pids == nil || pids[1] == pids[2] {
+		t.Fatalf("no thread of its own: %v\n%s", pids, out)
+	}
+	for _, line := range []string{` early-` + pids[1] + ` .*: sys_openat\(`, `^` + pids[1] + ` ` + pids[2] + `$`} {
+		if !regexp.MustCompile("(?m)" + line).Match(out) {
+			t.Errorf("no line %q\n%s", line, out)
 		}
 	}
 }

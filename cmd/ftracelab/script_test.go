@@ -22,7 +22,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"ftracelab": transcribed, "escapes": tryEscapes, "mapring": mapRing, "workthreads": workThreads})
+	testscript.Main(m, map[string]func(){
+		"ftracelab": transcribed, "escapes": tryEscapes, "mapring": mapRing, "workthreads": workThreads, "earlythread": earlyThread,
+	})
 }
 
 // TestSessions replays docs/sessions: each is a page of documentation and a

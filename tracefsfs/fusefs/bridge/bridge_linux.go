@@ -69,7 +69,11 @@ type heard struct {
 	call    workload.Syscall // of called
 	cpu     int              // of called: see onlyCPU
 	extra   bool             // of called: it is one of Config.Observe
-	parent  int              // of the first called of a process: its parent, and comm is its name
+	// Of the first called of a process or thread, whose name is comm: the process by the guest's
+	// number, its name, and its parent.
+	process     int
+	processComm string
+	parent      int
 }
 
 // maxHeard bounds what is kept of the news; the kernel keeps the rest.
@@ -304,14 +308,26 @@ func (b *Bridge) drain() {
 	}
 }
 
-// meet makes a process that was observed a guest, and notices by /proc what the kernel did not
-// tell. Its parent may not have been a guest when it began, which is then told of nothing.
+// meet makes a process or thread that was observed a guest, and notices by /proc what the
+// kernel did not tell. Its parent may not have been a guest when it began, which is then told
+// of nothing.
 func (b *Bridge) meet(n heard) {
 	switch known := b.cfg.Guests.Known(n.guest); {
 	case b.news == nil && (known || b.cfg.Guests.Known(b.pids.of(parentOf(n.pid)))):
 		b.welcome(n.guest, n.pid)
 	case !known && n.comm != "":
-		b.cfg.Guests.Add(n.guest, n.comm, b.pids.of(n.parent))
+		b.add(n)
+	}
+}
+
+// add makes a process or thread a guest that has existed for some time.
+func (b *Bridge) add(n heard) {
+	g, parent := b.cfg.Guests, b.pids.of(n.parent)
+	if !g.Known(n.process) {
+		g.Add(n.process, n.processComm, parent)
+	}
+	if n.process != n.guest {
+		g.AddThread(n.guest, n.comm, n.process)
 	}
 }
 

@@ -165,14 +165,11 @@ var reading = []int64{0, 19, 275}
 // note keeps an observed call until it is brought into the simulation. It reports whether
 // so many are kept that this has to be now.
 func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
-	process, guest := tid, b.pids.known(tid)
 	b.ear.Lock()
 	defer b.ear.Unlock()
-	if _, begun := b.executing[tid]; begun || guest == 0 {
-		// What happened to the thread before comes first: its birth, and its program.
-		b.read()
-		guest = b.pids.known(tid)
-	}
+	// What happened to the thread before comes first: its birth, its program, its name.
+	b.read()
+	process, guest := tid, b.pids.known(tid)
 	if guest == 0 { // it is not the first thread, or the kernel does not tell of births
 		process = processOf(tid)
 		guest = b.pids.of(process)
@@ -195,7 +192,11 @@ func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 			clear(b.asked)
 		}
 		b.asked[process] = true
-		h.comm, h.parent = commOf(process), parentOf(process)
+		leader := processOf(process)
+		h.comm, h.processComm, h.parent = commOf(process), commOf(leader), parentOf(process)
+		if h.process = guest; leader != process {
+			h.process = b.pids.of(leader)
+		}
 	}
 	b.heard = append(b.heard, h)
 	if len(b.heard) == 1 {
