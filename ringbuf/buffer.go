@@ -355,7 +355,7 @@ func (c *cpuBuffer) reset() {
 	c.pagesRead.Store(0)
 	c.readEvents, c.readBytes, c.lastOverrun, c.lost = 0, 0, 0, 0
 	if m := c.mapping; m != nil {
-		m.queue, m.fresh = nil, true
+		m.queue = nil
 		m.show(c, 0)
 		m.update(c)
 	}

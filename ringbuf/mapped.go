@@ -33,10 +33,10 @@ type Mapping struct {
 	meta []byte
 	page []byte
 	open int
-	// fresh: meta and page have changed since they were last shown.
-	fresh bool
-	queue [][]byte // from Unread, the oldest first
-	lent  bool     // page is one of those that were in queue
+	// version counts the changes of meta and page.
+	version uint64
+	queue   [][]byte // from Unread, the oldest first
+	lent    bool     // page is one of those that were in queue
 }
 
 // Map maps the ring of cpu. While it is mapped, Resize, SetSubbufSize and
@@ -128,28 +128,27 @@ func (m *Mapping) GetReader() {
 }
 
 // Refresh brings Reader up to date: the writer may still write to the sub-buffer
-// that GetReader has shown. It reports whether Reader or Meta have changed since the
-// last time: a Reset changes both at once. What is new does not count as read.
-func (m *Mapping) Refresh() bool {
+// that GetReader has shown. What is new does not count as read. It returns a number
+// that changes whenever Reader or Meta do: a Reset changes both at once, and so does
+// GetReader of another process that has mapped the same ring.
+func (m *Mapping) Refresh() (version uint64) {
 	c := m.buf.readers(m.cpu)
 	defer c.lock.Unlock()
 	sub := c.reader.sub.Load()
-	fresh := m.fresh
-	m.fresh = false
 	if sub == nil || m.lent || m.ids[c.reader.id] != m.ReaderID() {
-		return fresh // somebody else has read on, or it is one from Unread
+		return m.version // somebody else has read on, or it is one from Unread
 	}
 	if shown := binary.LittleEndian.Uint64(m.page[8:]); shown < uint64(sub.committed()) {
 		m.show(c, 0)
-		return true
 	}
-	return fresh
+	return m.version
 }
 
 // show copies the reader page.
 func (m *Mapping) show(c *cpuBuffer, lost uint64) {
 	clear(m.page)
 	m.lent = false
+	m.version++
 	sub := c.reader.sub.Load()
 	if sub == nil {
 		return
@@ -176,6 +175,7 @@ func (m *Mapping) show(c *cpuBuffer, lost uint64) {
 //
 // Kernel: rb_update_meta_page, kernel/trace/ring_buffer.c.
 func (m *Mapping) update(c *cpuBuffer) {
+	m.version++
 	entries, _ := c.written()
 	at := make([]byte, 0, MapMetaSize)
 	for _, n := range []int{m.buf.subbufSize, MapMetaSize, m.buf.subbufSize, c.nrPages + 1} {

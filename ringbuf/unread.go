@@ -24,7 +24,6 @@ func (m *Mapping) Unread(images []byte) {
 		}
 		m.queue = append(m.queue, slices.Clone(page))
 	}
-	m.fresh = true
 	if len(m.queue) > 0 {
 		m.lend(c)
 		return
@@ -128,6 +127,7 @@ func (m *Mapping) next(c *cpuBuffer) bool {
 	}
 	size := binary.LittleEndian.Uint32(m.page[8:]) &^ missedMask
 	binary.LittleEndian.PutUint32(m.meta[28:], size)
+	m.version++
 	m.queue = m.queue[1:]
 	return true
 }

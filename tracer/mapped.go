@@ -17,6 +17,8 @@ type mapped struct {
 	tr  *Instance
 	cpu int
 	m   *ringbuf.Mapping
+	// seen is what the process knows, as Mapping.Refresh counts it.
+	seen uint64
 }
 
 // mapRing maps the ring of a CPU. It is EBUSY while a trigger, a command or a tracer may
@@ -72,7 +74,11 @@ func (r *mapped) ReadAt(p []byte, offset int64) {
 // Refresh implements tracefile.Mapping.
 func (r *mapped) Refresh() (changed bool) {
 	_ = r.tr.locked(func() error {
-		changed = r.m != nil && r.m.Refresh()
+		if r.m != nil {
+			before := r.seen
+			r.seen = r.m.Refresh()
+			changed = r.seen != before
+		}
 		return nil
 	})
 	return changed
@@ -89,6 +95,7 @@ func (r *mapped) GetReader(ctx context.Context, wait bool) error {
 			}
 			if got = !wait || r.m.Pending() || !r.tr.buf.Empty(r.cpu) && r.tr.ready(r.cpu); got {
 				r.m.GetReader()
+				r.seen = r.m.Refresh()
 			}
 			return nil
 		})

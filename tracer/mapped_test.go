@@ -48,6 +48,26 @@ func TestMappedRing(t *testing.T) {
 	if at/subbuf != 1+id {
 		t.Errorf("the marker is at %d, the reader is sub-buffer %d of %d bytes", at, id, subbuf)
 	}
+	// Another process maps the same ring.
+	other, err := file.Ring.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Refresh()
+	if m.Refresh() || other.Refresh() {
+		t.Error("something has changed, and nothing has happened")
+	}
+	l.write("trace_marker", "again")
+	if !m.Refresh() || !other.Refresh() || m.Refresh() || other.Refresh() {
+		t.Error("each of the two is not told once of a new event")
+	}
+	if err := other.GetReader(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if !m.Refresh() || other.Refresh() {
+		t.Error("GetReader of one process is not told the other one, and only it")
+	}
+	other.Close()
 	part := make([]byte, 16)
 	if m.ReadAt(part, int64(at)-3); !bytes.Contains(part, []byte("marked")) {
 		t.Errorf("a part of it: %q", part)

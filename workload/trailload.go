@@ -20,7 +20,8 @@ type followed struct {
 // follows makes the functions on the trails of loads known, and adds the sites and slabs of
 // trails to those of k, which is not booted yet.
 func (w *mix) follows(k *machine.Kernel, names []string) (f followed, err error) {
-	f = followed{names: names, blended: slices.ContainsFunc(names, func(n string) bool { return blendPaces[n] > 0 }), site: int32(len(k.Sites)), slab: int32(len(k.Slabs))}
+	blended := slices.ContainsFunc(names, func(n string) bool { return blendPaces[n] > 0 })
+	f = followed{names: names, blended: blended, site: int32(len(k.Sites)), slab: int32(len(k.Slabs))}
 	if len(names) == 0 {
 		return f, nil
 	}

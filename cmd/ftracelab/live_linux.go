@@ -37,7 +37,9 @@ func (f *labFlags) alive(clock *fusefs.Clock, helper *fusefs.Helper) *fusefs.Cha
 
 // fuse gives the configuration for mounting the lab's tree on dir, and a bridge that
 // has to be closed after the mount. The bridge is told of the calls in observe, too.
-func (l *lab) fuse(dir string, clock *fusefs.Clock, helper *fusefs.Helper, changes *fusefs.Changes, observe []observedCall) (fusefs.Config, *bridge.Bridge, error) {
+func (l *lab) fuse(
+	dir string, clock *fusefs.Clock, helper *fusefs.Helper, changes *fusefs.Changes, observe []observedCall,
+) (fusefs.Config, *bridge.Bridge, error) {
 	guests, err := workload.NewGuests(l.machine)
 	if err != nil {
 		return fusefs.Config{}, nil, err
