@@ -71,11 +71,15 @@ func named(name string) error {
 	return unix.Prctl(unix.PR_SET_NAME, uintptr(memory.Pointer(text)), 0, 0, 0)
 }
 
-// earlyThread begins a thread, which opens a folder when there is something to read.
+// earlyThread begins a thread, which makes the file begun, and opens a folder when there is
+// something to read.
 func earlyThread() {
 	done := make(chan error)
 	onThread(func() {
-		_, err := os.Stdin.Read(make([]byte, 1))
+		err := os.WriteFile("begun", nil, 0o600)
+		if err == nil {
+			_, err = os.Stdin.Read(make([]byte, 1))
+		}
 		if err == nil {
 			err = named("early")
 		}
@@ -94,10 +98,12 @@ func earlyThread() {
 // A thread that began before anybody used the tree is a thread of its process, too.
 func TestEarlyThread(t *testing.T) {
 	needCell(t)
-	script := `{ sleep 0.6; echo; } | earlythread &
-		sleep 0.3; cd /sys/kernel/tracing; echo 1 > options/record-tgid; echo syscalls:sys_enter_openat > set_event
-		wait; echo 0 > tracing_on; cat trace; cat saved_tgids`
-	out, err := exec.CommandContext(t.Context(), "ftracelab", "exec", "--", "sh", "-c", script).CombinedOutput()
+	script := `mkfifo go; earlythread < go & exec 3> go; until [ -e begun ]; do sleep 0.02; done
+		cd /sys/kernel/tracing; echo 1 > options/record-tgid; echo syscalls:sys_enter_openat > set_event
+		echo >&3; wait; echo 0 > tracing_on; cat trace; cat saved_tgids`
+	cmd := exec.CommandContext(t.Context(), "ftracelab", "exec", "--", "sh", "-c", script)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
