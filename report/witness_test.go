@@ -86,7 +86,7 @@ func TestCutPages(t *testing.T) {
 		}
 		cut += v.PagesCut
 	})
-	if cut == 0 {
+	if cut == 0 && !testing.Short() { // which leaves a few tries
 		t.Error("no page was cut")
 	}
 }
