@@ -373,8 +373,10 @@ func (m *Mount) emptied(f *fifo, see func([]byte)) error {
 }
 
 // takeBack takes the sub-buffers out of a pipe that nobody has read, for the mapping of its
-// only reader. If some bytes of the first were read, the rest of it is lost. Until the reader
-// has the mapping, nothing goes into the pipe.
+// only reader. Until the reader has the mapping, nothing goes into the pipe.
+//
+// Departure: if some bytes of the first sub-buffer were read, the rest of it is not in the
+// mapping.
 func (m *Mount) takeBack(n *node, subbuf int) (subbufs []byte) {
 	f := m.fifoOf(n)
 	defer f.mu.Unlock()
