@@ -7,8 +7,9 @@ import (
 
 // Unread gives back sub-buffers that were taken with ReadPage, in this order, and that
 // nobody has looked at. GetReader shows them before all others, and Take reads them. What
-// was taken of the sub-buffer on which the reader still is becomes unread there. images are
-// as many bytes as the sub-buffers have together; the list ends at an image that is none.
+// was taken of the sub-buffer on which the reader still is becomes unread there. images holds
+// the sub-buffers one behind the other. Unread stops at the first image that is not a
+// sub-buffer.
 func (m *Mapping) Unread(images []byte) {
 	c := m.buf.readers(m.cpu)
 	defer c.lock.Unlock()
@@ -105,8 +106,8 @@ func (m *Mapping) lend(c *cpuBuffer) {
 	m.lent = true
 }
 
-// endLending sees to it that the reader's sub-buffer has another number than the one from
-// Unread that is shown: it changes numbers with another sub-buffer, as only one is seen.
+// endLending gives the reader's sub-buffer another number if it has the same as the one from
+// Unread that is shown. It swaps numbers with the head, which is not shown.
 func (m *Mapping) endLending(c *cpuBuffer) {
 	lent := m.ReaderID()
 	if m.ids[c.reader.id] != lent {
@@ -115,8 +116,8 @@ func (m *Mapping) endLending(c *cpuBuffer) {
 	m.ids[c.reader.id], m.ids[c.head.id] = m.ids[c.head.id], lent
 }
 
-// next is GetReader as long as there is something from Unread. It reports false if there is
-// nothing, and the ring is to be looked at.
+// next does what GetReader does as long as there is something from Unread. If it reports
+// false, there is nothing left, and GetReader looks at the ring.
 func (m *Mapping) next(c *cpuBuffer) bool {
 	if len(m.queue) == 0 {
 		return m.lent && c.empty()

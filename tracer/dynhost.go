@@ -70,16 +70,7 @@ func (h *dynHost) Emit(c *machine.CPU, t *event.Type, hdr event.Common, rec []by
 }
 
 func (h *dynHost) EmitNested(c *machine.CPU, t *event.Type, hdr event.Common, rec []byte, around dynevent.Around) {
-	e := &happening{Around: around, cpu: c, ctx: contextOf(c), t: t, h: hdr, data: rec}
-	for tr := range h.ftrace().all {
-		switch {
-		case !tr.events[t.ID].enabled:
-		case tr.snap.allocated: // no event is open, and the rings may be exchanged
-			tr.happen(e)
-		default:
-			tr.rec.Nested(c.ID, func() { tr.happen(e) })
-		}
-	}
+	h.ftrace().emitNested(&happening{Around: around, cpu: c, ctx: contextOf(c), t: t, h: hdr, data: rec})
 }
 
 func (h *dynHost) Users(ip uint64) int {

@@ -5,10 +5,10 @@ import (
 	"ftracelab/tracer/event"
 )
 
-// unscripted makes an event happen in functions that the machine does not run, be it that
-// its current task calls them or that somebody outside does, in a system call. callers are
-// those functions from that of the tracepoint outwards, in the second case without those
-// that every system call has.
+// unscripted makes an event happen in functions that the machine does not run. Either the
+// current task calls them, or a program outside of the machine does, in a system call. callers
+// are those functions, from the one with the tracepoint outwards. Of a program outside, the
+// functions that every system call has are left out.
 func (ft *Ftrace) unscripted(by klog.Source, name string, flags uint8, v event.Values, callers []string) {
 	t := ft.learnedType(name)
 	if t == nil || !ft.listening[t.ID] {
@@ -26,13 +26,19 @@ func (ft *Ftrace) unscripted(by klog.Source, name string, flags uint8, v event.V
 	e.Outside = by.Outside
 	e.data = t.AppendValues(nil, h, v)
 	e.ctx = contextOf(c)
+	ft.emitNested(e)
+}
+
+// emitNested records an event in the instances that listen to it. Another event may be open
+// meanwhile.
+func (ft *Ftrace) emitNested(e *happening) {
 	for tr := range ft.all {
 		switch {
-		case !tr.events[t.ID].enabled:
+		case !tr.events[e.t.ID].enabled:
 		case tr.snap.allocated: // no event is open, and the rings may be exchanged
 			tr.happen(e)
 		default:
-			tr.rec.Nested(c.ID, func() { tr.happen(e) })
+			tr.rec.Nested(e.cpu.ID, func() { tr.happen(e) })
 		}
 	}
 }
@@ -60,8 +66,8 @@ func (n numbers) Value(field int) uint64 { return uint64(uint32(n[field])) }
 
 func (numbers) Text(dst []byte, _ int) ([]byte, bool) { return dst, false }
 
-// unscriptedClasses gives the classes of the events that unscripted makes. The machine knows those of the
-// other ones, whose tracepoints it has.
+// unscriptedClasses gives the classes of the events that unscripted makes. The machine knows
+// the classes of the others, as it has their tracepoints.
 func unscriptedClasses() map[string]string {
 	return map[string]string{
 		consoleEvent:                  "console",

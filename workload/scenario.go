@@ -16,8 +16,8 @@ type Scenario struct {
 	Start func(m *machine.Machine) error
 }
 
-// Beside is the scenario of a machine in which programs of this computer run: they are most
-// of what happens, and the machine has to keep up with them.
+// Beside is the scenario of a machine in which programs of this computer run. These programs
+// are most of what happens, and the machine has to keep up with the clock on the wall.
 const Beside = "beside"
 
 // Scenarios lists all scenarios, the default first. Those of userScenarios are not in the

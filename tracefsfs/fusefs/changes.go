@@ -7,11 +7,11 @@ import (
 )
 
 // Changes collects the files to which the machine itself gives another value. At each tick
-// a mount tells the kernel of them, so that programs hear of it that watch such a file with
-// inotify(7). The zero Changes is empty. Its methods may be called from any goroutine.
+// a mount tells the kernel of them, so that programs which watch such a file with inotify(7)
+// hear of it. Several changes of a file between two ticks are told once. The zero Changes is
+// empty. Its methods may be called from any goroutine.
 //
-// Kernel: latency_fsnotify, kernel/trace/trace.c, whose work may also stand for several
-// changes.
+// Kernel: latency_fsnotify, kernel/trace/trace.c.
 type Changes struct {
 	mu    sync.Mutex
 	names map[string]bool

@@ -2,8 +2,8 @@ package fusefs
 
 import "path/filepath"
 
-// tellChanges tells the kernel of the files that have changed, beside everything else: to
-// be told, it asks this process.
+// tellChanges tells the kernel of the files that have changed. It does not wait, because the
+// kernel asks this process about each of these files.
 func (m *Mount) tellChanges() {
 	if m.cfg.Changes == nil || !m.telling.CompareAndSwap(false, true) {
 		return

@@ -100,8 +100,8 @@ func (m *Mount) Mapped() bool {
 
 // ShowMapped shows clients what has happened to the rings that they have mapped: the kernel
 // forgets their pages, and asks for them again when they are next looked at. The mount calls
-// it at each tick, and when a file was written or truncated. Who lets time pass otherwise,
-// and wants it to be seen at once, calls it.
+// it at each tick, and when a file was written or truncated. A caller that lets time pass in
+// another way calls it to show at once what has happened.
 func (m *Mount) ShowMapped() {
 	m.mu.Lock()
 	mapped := slices.Collect(maps.Keys(m.mapped))

@@ -1,0 +1,235 @@
+package workload
+
+import (
+	"fmt"
+
+	"ftracelab/machine"
+)
+
+type guestKind uint8
+
+const (
+	guestCall guestKind = iota
+	guestWriteProc
+	guestFork
+	guestExec
+	guestRename
+	guestExit
+)
+
+// guestAct is one thing to do.
+type guestAct struct {
+	Syscall
+	kind   guestKind
+	child  *guest
+	comm   string
+	policy machine.Policy
+	prio   int
+}
+
+// Syscall is a system call of a guest.
+type Syscall struct {
+	NR, Ret int64
+	Size    int    // bytes asked for
+	Path    string // the file that it is about
+	Target  string // the second path of a call that has two: what a link points to, the old name
+	// Args are the arguments, if they are Known. PathAt and TargetAt then say where in the
+	// memory of the process the two paths lie; 0 if an argument does not point there.
+	Known            bool
+	Args             [6]uint64
+	PathAt, TargetAt uint64
+}
+
+// nextGuest gives the next stay of a guest in the kernel.
+func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
+	stay := machine.Stay{Kind: machine.Syscall, After: w.around(2 * machine.Microsecond), Wait: machine.Wait{Class: wakeGuest}}
+	for len(d.acts) > 0 && stay.Code == nil {
+		d.doing = d.acts[0]
+		d.acts = d.acts[1:]
+		if d.doing.kind == guestRename {
+			t.Comm = d.doing.comm
+			continue
+		}
+		stay.NR, stay.Ret = d.call(), d.doing.Ret
+		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
+		switch d.doing.kind {
+		case guestExit:
+			stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+		case guestWriteProc:
+			stay.Code = w.onFile(stay.Code, d.all.procWrite)
+		}
+	}
+	if stay.Code == nil {
+		d.doing = guestAct{}
+		stay.NR, stay.Ret = sysWait4, 0
+		switch {
+		case d.leader != nil:
+			stay.NR = sysFutex
+		case t.Comm == "sleep":
+			stay.NR = sysClockNanosleep
+		}
+		stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+	}
+	stay.Args = d.doing.args(stay.NR)
+	stay.User = w.userAt(t, int(stay.NR), int32(stay.NR))
+	return stay
+}
+
+// changes reports whether an act is a fork, exec or exit.
+func (a guestAct) changes() bool {
+	return a.kind == guestFork || a.kind == guestExec || a.kind == guestExit
+}
+
+// call gives the number of the system call for what a guest does now.
+//
+// Departure: a thread whose process ends calls exit here. In the kernel it makes no call.
+func (d *guest) call() int64 {
+	switch a := &d.doing; a.kind {
+	case guestFork:
+		if a.child != nil && a.child.leader != nil {
+			return sysClone3
+		}
+		return sysClone
+	case guestExec:
+		return sysExecve
+	case guestExit:
+		if d.leader != nil {
+			return sysExit
+		}
+		return sysExitGroup
+	default:
+		return a.NR
+	}
+}
+
+// Where the arguments of a guest lie in its memory: the buffer that it reads to or
+// writes from, and paths.
+const (
+	guestBuffer = 0x55555565f2a0
+	guestPath   = 0x555555663010
+	guestTarget = guestPath + 0x1000
+	guestFD     = 3 // the descriptor of the first file that a program opens
+	atFDCWD     = ^uint64(100 - 1)
+)
+
+// args gives the arguments of the system call for an act.
+func (a *guestAct) args(nr int64) (args [6]uint64) {
+	if a.Known {
+		return a.Args
+	}
+	a.PathAt, a.TargetAt = guestPath, guestTarget
+	switch nr {
+	case sysRead, sysWrite, sysGetdents64:
+		args = [6]uint64{guestFD, guestBuffer, uint64(a.Size)}
+	case sysOpenat:
+		args = [6]uint64{atFDCWD, guestPath}
+	case sysChdir, sysRmdir, sysExecve:
+		args = [6]uint64{guestPath}
+	case sysMkdir:
+		args = [6]uint64{guestPath, 0o777}
+	case sysClose:
+		args = [6]uint64{guestFD}
+	case sysSymlink:
+		args = [6]uint64{guestTarget, guestPath}
+	}
+	return args
+}
+
+// pathAt gives the path at an address in the memory of the guest.
+func (a *guestAct) pathAt(addr uint64) string {
+	switch addr {
+	case 0:
+	case a.PathAt:
+		return a.Path
+	case a.TargetAt:
+		return a.Target
+	}
+	return ""
+}
+
+// System calls that only guests make.
+const (
+	sysExecve     = 59
+	sysChdir      = 80
+	sysMkdir      = 83
+	sysRmdir      = 84
+	sysSymlink    = 88
+	sysGetdents64 = 217
+	sysClone3     = 435
+)
+
+// System calls of threads.
+const (
+	sysExit  = 60
+	sysFutex = 202
+)
+
+// guestEvent carries out an act at the step of the kernel's code at which it happens.
+func (w *mix) guestEvent(c *machine.CPU, d *guest, e machine.Event) {
+	switch {
+	case e == machine.EvSchedFork && d.doing.kind == guestFork && d.doing.child != nil:
+		child := d.doing.child
+		d.doing.child = nil
+		d.all.changes--
+		cfg := child.config(d.task.Prio)
+		if cfg.Policy = d.task.Policy; d.task.DeadlineTask() { // such a task can fork only with reset-on-fork
+			cfg.Policy, cfg.Prio = machine.Normal, 0
+		}
+		cfg.Comm, cfg.Born = d.task.Comm, w.pick("born")
+		child.task = c.Fork(cfg, child.cloneFlags())
+		d.task.Stay().Ret = int64(child.pid)
+	case e == machine.EvSchedExec && d.doing.kind == guestExec:
+		if d.doing.prio > 0 || d.doing.policy != machine.Normal {
+			d.task.Policy, d.task.Prio = d.doing.policy, d.doing.prio
+		}
+		if d.all.Starts != nil && w.m.Hooks.User != nil {
+			d.task.Starts = d.all.Starts(d.doing.Path)
+		}
+		c.Exec(d.doing.comm, d.doing.Path)
+		d.all.changes--
+	case e == machine.EvSchedExit:
+		d.die()
+		reap(d.task)
+	}
+}
+
+// cloneFlags are those with which the C library begins a process or a thread.
+func (d *guest) cloneFlags() uint64 {
+	if d.leader != nil {
+		return 0x3d0f00
+	}
+	return 0x1200011
+}
+
+// die ends a guest and forgets what it still had to do.
+func (d *guest) die() {
+	if d.doing.kind == guestExit {
+		d.all.changes--
+	}
+	d.dead = true
+	delete(d.all.byPID, d.pid)
+	for _, act := range d.acts {
+		if act.changes() {
+			d.all.changes--
+		}
+		if act.child != nil && act.child.task == nil {
+			act.child.die()
+		}
+	}
+	d.acts = nil
+}
+
+// parentOf gives a guest that waits for a child which has ended.
+func (d *guest) parentOf() *machine.Task {
+	if !d.dead || d.task == nil || d.leader != nil {
+		return nil
+	}
+	p := d.task.Parent
+	if p == nil {
+		return nil
+	}
+	if wait, asleep := p.Sleeping(); !asleep || wait.Class != wakeGuest {
+		return nil
+	}
+	return p
+}
