@@ -84,7 +84,10 @@ func TestClientsDocument(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
-			cmd := exec.CommandContext(t.Context(), "ftracelab", append([]string{"exec", "--"}, words...)...)
+			if words[0] != "ftracelab" {
+				words = append([]string{"ftracelab", "exec", "--"}, words...)
+			}
+			cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s%v\n%.2000s", line, err, out)
 			}

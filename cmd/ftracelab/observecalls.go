@@ -13,13 +13,16 @@ type observedCall struct {
 	nr   int64
 }
 
+// allCalls is the word of `exec --observe` for all calls but those that are not observable.
+const allCalls = "all"
+
 // unobservable says why `exec --observe` refuses calls.
 var unobservable = []struct {
 	names []string
 	why   string
 }{
 	{[]string{"clone", "clone3", "fork", "vfork", "execveat", "exit", "exit_group"}, "births, new programs and ends are shown without it"},
-	{[]string{"mmap", "newuname"}, "the cell answers this call itself"},
+	{[]string{"wait4"}, "a task that has nothing to do waits in it, and is shown there without it"},
 	{[]string{"sendmsg", "futex", "rt_sigreturn", "seccomp"}, "the cell makes this call while it starts observing"},
 }
 
@@ -27,16 +30,39 @@ var unobservable = []struct {
 func parseObserved(names []string) ([]observedCall, error) {
 	var calls []observedCall
 	for _, name := range names {
+		if name == allCalls {
+			calls = append(calls, observableCalls()...)
+			continue
+		}
 		nr, ok := events.SyscallNumber(name)
 		if !ok {
-			return nil, fmt.Errorf("--observe: there is no event sys_enter_%s; events/syscalls has the names of the calls", name)
+			return nil, fmt.Errorf("--observe: there is no event sys_enter_%s; events/syscalls has the names of the calls, and %q is all of them", name, allCalls)
 		}
-		for _, u := range unobservable {
-			if slices.Contains(u.names, name) {
-				return nil, fmt.Errorf("--observe %s: %s", name, u.why)
-			}
+		if why := whyNot(name); why != "" {
+			return nil, fmt.Errorf("--observe %s: %s", name, why)
 		}
 		calls = append(calls, observedCall{name, nr})
 	}
 	return calls, nil
+}
+
+// observableCalls are all calls that have events and can be observed, by their numbers.
+func observableCalls() []observedCall {
+	var calls []observedCall
+	for nr, name := range events.SyscallNumbers() {
+		if whyNot(name) == "" {
+			calls = append(calls, observedCall{name, nr})
+		}
+	}
+	return calls
+}
+
+// whyNot says why a call is refused; "" if it is not.
+func whyNot(name string) string {
+	for _, u := range unobservable {
+		if slices.Contains(u.names, name) {
+			return u.why
+		}
+	}
+	return ""
 }

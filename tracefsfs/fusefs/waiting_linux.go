@@ -8,6 +8,14 @@ import (
 	"strings"
 )
 
+// Wanted is a system call, by its number, of which somebody wants to know before it happens.
+// A call whose argument Arg has one of the bits of Without is not wanted.
+type Wanted struct {
+	NR      uint32 `json:"n"`
+	Arg     int    `json:"a,omitempty"`
+	Without uint32 `json:"w,omitempty"`
+}
+
 // Waiting is the system call in which a thread waits; not ok if it runs, has ended, or may
 // not be looked at.
 //

@@ -48,10 +48,10 @@ type Bridge struct {
 
 	execs     *execs // nil: nobody tells
 	pids      pids
-	observed  []uint32     // see Observed
-	observing atomic.Bool  // see Observe
-	used      atomic.Bool  // a process has used the tree: there may be something to be seen
-	undone    atomic.Int32 // calls of Config.Observe since the guests had done all
+	observed  []fusefs.Wanted // see Observed
+	observing atomic.Bool     // see Observe
+	used      atomic.Bool     // a process has used the tree: there may be something to be seen
+	undone    atomic.Int32    // calls of Config.Observe since the guests had done all
 
 	ear       sync.Mutex               // of what follows, and of reading news; taken inside mu
 	heard     []heard                  // not brought into the simulation yet

@@ -11,12 +11,17 @@ import (
 	"ftracelab/workload"
 )
 
-// pathCall is a system call whose argument path is the address of a path. One with two
-// paths has the first in its first argument.
+// pathCall is a system call whose argument path is the address of a path.
 type pathCall struct {
-	nr   int64
-	path int
-	two  bool
+	nr    int64
+	path  int
+	at    bool // the argument before path is the folder in which a relative path begins
+	flags int  // the argument with AT_EMPTY_PATH, with which the call is about an open file; 0 if there is none
+	two   bool // the first argument is the address of a path, too
+	moves bool // and that file must be there
+	asked bool // it is observed only if Config.Observe names it
+	// reads is what the call returns when the file is there; nil if that is nothing.
+	reads func(thread, file int, args [6]uint64) (n int, err error)
 }
 
 // calls are the system calls, by their numbers on x86-64, behind requests.
@@ -104,25 +109,26 @@ func (b *Bridge) path(name string) string {
 // firstFD is the descriptor that a program gets which has none but the standard ones.
 const firstFD = 3
 
-// Observed are the numbers of the system calls of which Observe is to be told: those that
-// guests can make.
-func (b *Bridge) Observed() []uint32 { return b.observed }
+// Observed are the system calls of which Observe is to be told: those that guests can make.
+func (b *Bridge) Observed() []fusefs.Wanted { return b.observed }
 
-// observed are the numbers of the calls that are observable and that guests can make, and
-// of more calls.
-func observed(g *workload.Guests, more []int64) []uint32 {
-	var numbers []uint32
-	for _, c := range observable {
-		if g.Calls(c.nr) {
-			numbers = append(numbers, uint32(c.nr))
-		}
-	}
+// observed are the calls that are observable and that guests can make, and more calls.
+func observed(g *workload.Guests, more []int64) []fusefs.Wanted {
+	var calls []fusefs.Wanted
 	for _, nr := range more {
-		if !slices.Contains(numbers, uint32(nr)) {
-			numbers = append(numbers, uint32(nr))
-		}
+		calls = append(calls, fusefs.Wanted{NR: uint32(nr)})
 	}
-	return numbers
+	for _, c := range observable {
+		if c.asked || slices.Contains(more, c.nr) || !g.Calls(c.nr) {
+			continue
+		}
+		wanted := fusefs.Wanted{NR: uint32(c.nr)}
+		if c.flags != 0 {
+			wanted.Arg, wanted.Without = c.flags, unix.AT_EMPTY_PATH
+		}
+		calls = append(calls, wanted)
+	}
+	return calls
 }
 
 // pathsOf says which arguments of an observed call are paths: none, if the call is one of
@@ -135,20 +141,27 @@ func pathsOf(nr int64) pathCall {
 }
 
 // observes reports whether a system call is one of Observed.
-func (b *Bridge) observes(nr int64) bool { return slices.Contains(b.observed, uint32(nr)) }
+func (b *Bridge) observes(nr int64) bool {
+	return slices.ContainsFunc(b.observed, func(c fusefs.Wanted) bool { return c.NR == uint32(nr) })
+}
 
 // Observe is told of a system call that a thread is about to make, and that waits until it
 // returns; waits reports whether it still does. From the first call on, the calls behind
 // requests are not made up: those of Observed come here, too, before their requests.
 //
-// Departure: whether an observed call fails is not known, as it has not happened yet. It
-// ends as if it went well; a call that opens a file returns the descriptor 3, a call of
-// Config.Observe returns 0, and it does not wait.
+// Departure: of how an observed call ends it is only known whether its file is there, if the
+// path stays on the file system of the root, as the call has not happened yet. Else it ends as if it went
+// well; a call that opens a file returns the descriptor 3, a call of Config.Observe returns
+// 0, and it does not wait. A call that fails has the functions of one that does not.
 func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 	if !b.observes(nr) {
 		return
 	}
-	call := readCall(tid, pathsOf(nr), args)
+	c := pathsOf(nr)
+	call := readCall(tid, c, args)
+	if b.used.Load() {
+		call.Ret = outcome(tid, c, &call)
+	}
 	if !waits() {
 		return
 	}

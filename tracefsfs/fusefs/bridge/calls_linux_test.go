@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ftracelab/internal/testutil"
 	"ftracelab/tracefsfs/fusefs"
 )
 
@@ -51,5 +52,101 @@ func TestTextAt(t *testing.T) {
 func TestOwnThread(t *testing.T) {
 	if !ownThread(unix.Gettid()) || ownThread(1) {
 		t.Error("own threads are told from others wrongly")
+	}
+}
+
+// What a call returns is known if its file is not there, or is there and must not be.
+func TestOutcome(t *testing.T) {
+	if len(observable) == 0 {
+		testutil.Missing(t, "calls that are observed on this architecture")
+	}
+	dir := t.TempDir()
+	for _, err := range []error{
+		os.Mkdir(dir+"/folder", 0o755), os.WriteFile(dir+"/file", nil, 0o644), os.Symlink("file", dir+"/link"), os.Symlink("none", dir+"/dangling"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(folder)
+	const noent, exist, notdir = -int64(unix.ENOENT), -int64(unix.EEXIST), -int64(unix.ENOTDIR)
+	for _, c := range []struct {
+		nr     int64
+		folder int    // 0: the path is absolute
+		path   string // below dir
+		flags  uint64
+		size   uint64
+		want   int64
+	}{
+		{nr: 2, path: "/file", want: firstFD},
+		{nr: 2, path: "/none", want: noent},
+		{nr: 2, path: "/none", flags: unix.O_CREAT, want: firstFD},
+		{nr: 85, path: "/none", want: firstFD},
+		{nr: 257, path: "/dangling", want: noent},
+		{nr: 257, folder: folder, path: "file", want: firstFD},
+		{nr: 257, folder: folder, path: "none", want: noent},
+		{nr: 257, folder: 1 << 20, path: "none", want: firstFD}, // no such descriptor: not known
+		{nr: 257, folder: folder, path: "file/", want: notdir},
+		{nr: 257, folder: folder, path: "file", flags: unix.O_DIRECTORY, want: notdir},
+		{nr: 262, folder: folder, path: "dangling", want: noent},
+		{nr: 262, folder: folder, path: "dangling", flags: unix.AT_SYMLINK_NOFOLLOW},
+		{nr: 332, path: "/link"},
+		{nr: 332, path: "/none", want: noent},
+		{nr: 21, path: "/link"},
+		{nr: 21, path: "/dangling", want: noent},
+		{nr: 80, path: "/file", want: notdir},
+		{nr: 80, path: "/folder"},
+		{nr: 83, path: "/folder", want: exist},
+		{nr: 83, path: "/dangling", want: exist},
+		{nr: 83, path: "/none"},
+		{nr: 84, path: "/none", want: noent},
+		{nr: 87, path: "/dangling"},
+		{nr: 87, path: "/none", want: noent},
+		{nr: 89, path: "/link", size: 100, want: 4},
+		{nr: 89, path: "/link", size: 2, want: 2},
+		{nr: 89, path: "/file", size: 100, want: -int64(unix.EINVAL)},
+		{nr: 82, path: "/none"}, // looked for is the other path
+		{nr: 2, path: "", want: firstFD},
+	} {
+		p := pathsOf(c.nr)
+		call := readCall(os.Getpid(), p, [6]uint64{})
+		switch at := c.nr == 257 || c.nr == 262 || c.nr == 332; {
+		case at && c.folder != 0:
+			call.Args[0] = uint64(c.folder)
+		case at:
+			call.Args[0] = 1<<64 - 100 // AT_FDCWD
+		}
+		if call.Path = c.path; c.folder == 0 && c.path != "" {
+			call.Path = dir + c.path
+		}
+		call.Args[p.path+1] = c.flags
+		if p.flags != 0 {
+			call.Args[p.flags] = c.flags
+		}
+		if p.reads != nil {
+			call.Args[2] = c.size
+		}
+		if p.moves {
+			call.Target = dir + "/file"
+		}
+		if got := outcome(os.Getpid(), p, &call); got != c.want {
+			t.Errorf("call %d of %q with flags %#x returns %d, want %d", c.nr, c.path, c.flags, got, c.want)
+		}
+	}
+}
+
+// Files on other file systems are not looked for.
+func TestOutcomeElsewhere(t *testing.T) {
+	if len(observable) == 0 {
+		testutil.Missing(t, "calls that are observed on this architecture")
+	}
+	call := readCall(os.Getpid(), pathsOf(2), [6]uint64{})
+	call.Path = "/proc/none"
+	if got := outcome(os.Getpid(), pathsOf(2), &call); got != firstFD {
+		t.Errorf("a file that nobody looks for: %d", got)
 	}
 }

@@ -20,11 +20,18 @@ import (
 
 // answered are the numbers of the calls that answer may answer.
 func (c *Cell) answered() []uint32 {
-	copying := []uint32{unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_COPY_FILE_RANGE}
-	if c.plainSource {
-		return copying
+	calls := []uint32{unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_COPY_FILE_RANGE}
+	if c.release != "" {
+		calls = append(calls, unix.SYS_UNAME)
 	}
-	return slices.Concat(copying, openingHere, []uint32{unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_STATFS, unix.SYS_FSTATFS})
+	if c.syslog != nil {
+		calls = append(calls, unix.SYS_SYSLOG)
+	}
+	if !c.plainSource {
+		calls = append(calls, openingHere...)
+		calls = append(calls, unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_STATFS, unix.SYS_FSTATFS)
+	}
+	return calls
 }
 
 // answer answers a call that the kernel would answer otherwise than one that has a tracefs.
@@ -35,6 +42,10 @@ func (c *Cell) answer(call Call) (answered bool, err error) {
 		return c.copies(call, fd(call.Args[0]))
 	case unix.SYS_SENDFILE:
 		return c.copies(call, fd(call.Args[1]))
+	case unix.SYS_UNAME:
+		return c.release != "" && c.uname(call), nil
+	case unix.SYS_SYSLOG:
+		return true, c.readLog(call)
 	}
 	switch {
 	case c.plainSource:

@@ -230,14 +230,19 @@ type Program struct {
 	// Started is called with the first process of the cell, as this process sees it,
 	// before that starts another.
 	Started func(pid int)
-	// Observe is called before each system call of the program, and of what it starts, whose
-	// number is in Calls. The calls wait until it returns, one behind the other. It is not
+	// Observe is called before each system call of the program, and of what it starts, that
+	// is one of Calls. The calls wait until it returns, one behind the other. It is not
 	// called where the kernel does not let this process observe them.
 	Observe func(Call)
-	Calls   []uint32
+	Calls   []fusefs.Wanted
 	// CatchUp is called after Observe while the program has a ring in its memory, where it can
 	// see at once what the call does. If it is nil, it sees that a little later.
 	CatchUp func()
+}
+
+// calls reports whether a system call is one of Calls.
+func (p *Program) calls(nr uint32) bool {
+	return slices.ContainsFunc(p.Calls, func(c fusefs.Wanted) bool { return c.NR == nr })
 }
 
 // Run runs a program in the cell and returns its status. It ends, and so does all that it
@@ -281,16 +286,10 @@ func (c *Cell) Run(p Program) (status int, err error) {
 		return 1, errors.Join(err, r.Close(), w.Close())
 	}
 	calls := slices.Clone(p.Calls)
-	if c.release != "" {
-		calls = append(calls, unix.SYS_UNAME)
-	}
 	for _, nr := range c.answered() {
-		if !slices.Contains(calls, nr) {
-			calls = append(calls, nr)
+		if !p.calls(nr) {
+			calls = append(calls, fusefs.Wanted{NR: nr})
 		}
-	}
-	if c.syslog != nil {
-		calls = append(calls, unix.SYS_SYSLOG)
 	}
 	theirs, err := observed.ask(calls)
 	if err != nil {
@@ -298,18 +297,12 @@ func (c *Cell) Run(p Program) (status int, err error) {
 	}
 	cmd.ExtraFiles = []*os.File{r, theirs} // at planFD and observerFD
 	go observed.follow(func(call Call) (answered bool, err error) {
-		if call.NR == unix.SYS_UNAME && c.release != "" {
-			return c.uname(call), nil
-		}
-		if call.NR == unix.SYS_SYSLOG {
-			return true, c.readLog(call)
-		}
 		p.Observe(call)
 		if p.CatchUp != nil && c.tracing.Mapped() {
 			p.CatchUp()
 			c.tracing.ShowMapped()
 		}
-		if slices.Contains(p.Calls, uint32(call.NR)) {
+		if p.calls(uint32(call.NR)) {
 			switch call.NR {
 			case unix.SYS_READ, unix.SYS_READV, unix.SYS_SPLICE:
 				c.tracing.Reads(call.TID, fd(call.Args[0]))

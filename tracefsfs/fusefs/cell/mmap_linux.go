@@ -35,6 +35,11 @@ func sharedMmap() []unix.SockFilter {
 	}
 }
 
+// sharesFile reports whether a call is one of which sharedMmap notifies.
+func sharesFile(c Call) bool {
+	return c.NR == unix.SYS_MMAP && c.Args[argFlags]&unix.MAP_ANONYMOUS == 0 && c.Args[argFlags]&unix.MAP_SHARED != 0
+}
+
 // mmap says how a call of mmap ends, as fusefs.Mount.Map.
 func (c *Cell) mmap(call Call) (file, flags int, err error) {
 	return c.tracing.Map(fusefs.Mmap{

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ftracelab/tracefsfs/fusefs"
 	"ftracelab/tracefsfs/tracefile"
 )
 
@@ -32,8 +33,8 @@ type Call struct {
 // observerFD is where the first process finds its end of a socket: see letObserve.
 const observerFD = planFD + 1
 
-// maxObserved bounds the message with the numbers of calls.
-const maxObserved = 4096
+// maxObserved bounds the message that says which calls are to be observed.
+const maxObserved = 16 << 10
 
 // letObserve makes the calling thread, and all that it starts, tell of the system calls for
 // which the server asks on a socket, which it closes. It hands the listener over on the
@@ -45,35 +46,73 @@ func letObserve(socket int) error {
 	if err != nil {
 		return err
 	}
-	var numbers []uint32
-	if err := json.Unmarshal(buf[:n], &numbers); err != nil {
+	var calls []fusefs.Wanted
+	if err := json.Unmarshal(buf[:n], &calls); err != nil {
 		return err
 	}
-	if len(numbers) == 0 {
+	if len(calls) == 0 {
 		return nil
 	}
-	listener, err := listen(numbers)
+	// Until the listener is handed over, this thread must make no call that is observed: it
+	// would wait for ever. So it allocates nothing and asks the scheduler for nothing.
+	hand := newHandOver()
+	listener, err := listen(calls)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(listener)
-	return unix.Sendmsg(socket, []byte{0}, unix.UnixRights(listener), nil, 0)
+	err = hand.over(socket, listener)
+	return errors.Join(err, unix.Close(listener))
 }
 
-// listen installs a filter for the calling thread that notifies of the calls with these
-// numbers. A signal does not interrupt a call that waits, unless it kills the thread.
+// handOver is a message with one descriptor.
+type handOver struct {
+	message unix.Msghdr
+	rights  []byte
+}
+
+func newHandOver() *handOver {
+	h := &handOver{rights: unix.UnixRights(-1)}
+	data := unix.Iovec{Base: new(byte)}
+	data.SetLen(1)
+	h.message.Iov = &data
+	h.message.SetIovlen(1)
+	h.message.Control = &h.rights[0]
+	h.message.SetControllen(len(h.rights))
+	return h
+}
+
+// over sends the message.
+func (h *handOver) over(socket, fd int) error {
+	*(*int32)(unsafe.Pointer(&h.rights[unix.CmsgLen(0)])) = int32(fd)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(socket), uintptr(unsafe.Pointer(&h.message)), 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// listen installs a filter for the calling thread that notifies of these calls. A signal does not interrupt a call that waits, unless it kills the thread.
 //
 // Another filter may forbid one of the calls: what it says comes first.
 //
 // Kernel: seccomp_set_mode_filter and init_listener, kernel/seccomp.c.
-func listen(numbers []uint32) (listener int, err error) {
+func listen(calls []fusefs.Wanted) (listener int, err error) {
+	notify := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF}
+	allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
 	f := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: dataNr}}
-	for _, nr := range numbers {
-		f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: nr, Jf: 1},
-			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF})
+	for _, c := range calls {
+		is := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: c.NR, Jf: 1}
+		if c.Without == 0 {
+			f = append(f, is, notify)
+			continue
+		}
+		is.Jf = 4
+		f = append(f, is,
+			unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: dataArg0 + 8*uint32(c.Arg)},
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: c.Without, Jt: 1},
+			notify, allow)
 	}
 	f = append(f, sharedMmap()...)
-	f = append(f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	f = append(f, allow)
 	return install(f, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 }
 
@@ -87,13 +126,13 @@ func newObserved() (observed, error) {
 
 // ask says which calls are to be observed. It is called before the first process is
 // started, and takes its end of the socket, which the caller closes.
-func (o observed) ask(numbers []uint32) (*os.File, error) {
-	text, err := json.Marshal(numbers)
+func (o observed) ask(calls []fusefs.Wanted) (*os.File, error) {
+	text, err := json.Marshal(calls)
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxObserved {
-		return nil, fmt.Errorf("observe %d calls: %w", len(numbers), unix.E2BIG)
+		return nil, fmt.Errorf("observe %d calls: %w", len(calls), unix.E2BIG)
 	}
 	theirs := os.NewFile(uintptr(o.theirs), "observed")
 	if _, err := unix.Write(o.ours, text); err != nil {
@@ -106,7 +145,7 @@ func (o observed) ask(numbers []uint32) (*os.File, error) {
 // follow tells of each call until nobody is left who makes one. Before Linux 6.11, it then
 // waits for ever. Without a listener it returns at once. A call that tell has answered does
 // not reach the kernel: it returns the value, 0 at first, what Give gave, or the error. A
-// call of mmap goes to mmap, which says how it ends.
+// call of mmap that shares a file also goes to mmap, which says how it ends.
 //
 // Kernel: seccomp_notify_recv, kernel/seccomp.c.
 func (o observed) follow(tell func(Call) (answered bool, err error), mmap func(Call) (file, flags int, err error)) {
@@ -144,11 +183,12 @@ func (o observed) follow(tell func(Call) (answered bool, err error), mmap func(C
 		}
 		answer := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		call.value = &answer.Val
-		if call.NR == unix.SYS_MMAP {
-			if err := replace(listener, call, id, mmap); err != nil {
-				answer.Error, answer.Flags = -int32(tracefile.Errno(err)), 0
-			}
-		} else if answered, err := tell(call); answered {
+		answered, err := tell(call)
+		if sharesFile(call) {
+			err = replace(listener, call, id, mmap)
+			answered = err != nil
+		}
+		if answered {
 			answer.Flags = 0
 			if err != nil {
 				answer.Error = -int32(tracefile.Errno(err))

@@ -10,16 +10,19 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/fusefs"
 )
 
 // A call waits until the observer has returned, and is then made. Whoever is observed cannot
-// be by another one: that is an error, and its calls go on to be observed by the first.
+// be by another one: that is an error, and its calls go on to be observed by the first. A call
+// with a bit that was not wanted is not observed.
 func TestObserve(t *testing.T) {
 	o, err := newObserved()
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := o.ask([]uint32{unix.SYS_GETPRIORITY})
+	theirs, err := o.ask([]fusefs.Wanted{{NR: unix.SYS_GETPRIORITY, Arg: 1, Without: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +31,7 @@ func TestObserve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirSecond, err := second.ask([]uint32{unix.SYS_GETPRIORITY})
+	theirSecond, err := second.ask([]fusefs.Wanted{{NR: unix.SYS_GETPRIORITY}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +58,8 @@ func TestObserve(t *testing.T) {
 					return fmt.Sprintf("%v, want %v", err, c.want)
 				}
 			}
+			_, _, _ = unix.RawSyscall(unix.SYS_GETPRIORITY, unix.PRIO_PROCESS, 2, 0) // whatever it returns
+			_, _, _ = unix.RawSyscall(unix.SYS_GETPRIORITY, unix.PRIO_PROCESS, 7, 0)
 			priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 			return fmt.Sprintf("%d %v, told %d", priority, err, len(told))
 		}()
@@ -77,7 +82,7 @@ func TestReplaceMapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := o.ask([]uint32{unix.SYS_GETPRIORITY})
+	theirs, err := o.ask([]fusefs.Wanted{{NR: unix.SYS_GETPRIORITY}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +159,7 @@ func TestUname(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := o.ask([]uint32{unix.SYS_UNAME})
+	theirs, err := o.ask([]fusefs.Wanted{{NR: unix.SYS_UNAME}})
 	if err != nil {
 		t.Fatal(err)
 	}

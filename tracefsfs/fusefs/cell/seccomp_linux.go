@@ -119,7 +119,7 @@ var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix
 // no_new_privs. It returns a descriptor if the flags ask for one.
 func install(f []unix.SockFilter, flags uintptr) (fd int, err error) {
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	r, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(f)
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp: %w", errno)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ftracelab/tracefsfs/fusefs"
 )
 
 // inFilter runs do on a thread of its own, which ends with the filters it installs.
@@ -45,7 +47,7 @@ func TestSyslog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := o.ask([]uint32{unix.SYS_SYSLOG})
+		theirs, err := o.ask([]fusefs.Wanted{{NR: unix.SYS_SYSLOG}})
 		if err != nil {
 			t.Fatal(err)
 		}

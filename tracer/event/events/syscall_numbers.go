@@ -1,6 +1,13 @@
 package events
 
-import "ftracelab/tracer/event"
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"ftracelab/tracer/event"
+)
 
 // SyscallTypes finds the events of a system call by its number.
 type SyscallTypes struct {
@@ -26,6 +33,21 @@ func NewSyscallTypes(types *event.Table) SyscallTypes {
 func SyscallNumber(name string) (nr int64, ok bool) {
 	nr, ok = syscallNumbers[name]
 	return nr, ok
+}
+
+// SyscallNumbers gives the numbers, on x86-64, of all system calls that have events, in their
+// order, with the names of SyscallNumber.
+func SyscallNumbers() iter.Seq2[int64, string] {
+	return func(yield func(int64, string) bool) {
+		names := slices.SortedFunc(maps.Keys(syscallNumbers), func(a, b string) int {
+			return cmp.Compare(syscallNumbers[a], syscallNumbers[b])
+		})
+		for _, name := range names {
+			if !yield(syscallNumbers[name], name) {
+				return
+			}
+		}
+	}
 }
 
 // syscallNumbers are the x86-64 numbers of the calls that have events.
