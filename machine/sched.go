@@ -25,7 +25,7 @@ func (c *CPU) schedule(op *Op, a *activation) {
 	}
 	prev.wakeSoon = false
 	runnable, throttled := runs(state), prev.budget.throttled
-	if !runnable || len(c.rq) > 0 || throttled || prev != c.idle && c.presence != present {
+	if !runnable || len(c.rq) > 0 || throttled || prev != c.idle && !c.keeps(prev) {
 		prev.budget.ready = throttled && runnable
 		if prev != c.idle && runnable && !throttled && c.keeps(prev) {
 			c.insert(prev, prev.Policy == FIFO)
@@ -48,7 +48,9 @@ func (c *CPU) schedule(op *Op, a *activation) {
 func runs(state int64) bool { return state == StateRunning || state == StatePreempted }
 
 // keeps reports whether a runnable task may stay on c.
-func (c *CPU) keeps(t *Task) bool { return c.presence == present || t.bound }
+func (c *CPU) keeps(t *Task) bool {
+	return t.bound || c.presence == present && (t.allowed == nil || t.allowed == c || t.allowed.presence != present)
+}
 
 // pushSwitch puts code of a context switch on top of the code that t runs.
 func (c *CPU) pushSwitch(t *Task, code Code, base Op) {

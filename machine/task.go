@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -236,9 +237,43 @@ func (t *Task) Bind(c *CPU) { t.home = c }
 // Allow lets a task run only on c, as sched_setaffinity does, or on every CPU if c is nil.
 // What it forks may run there, too. While c is offline, the task runs on another CPU.
 //
-// Departure: a task that runs, or waits to run, on another CPU stays there until it is next
-// woken; __set_cpus_allowed_ptr moves it at once.
-func (t *Task) Allow(c *CPU) { t.allowed = c }
+// Departure: a task that runs in the kernel on another CPU moves when it leaves the kernel or
+// the CPU. No migration thread takes it away.
+//
+// Kernel: __set_cpus_allowed_ptr, kernel/sched/core.c.
+func (t *Task) Allow(c *CPU) {
+	t.allowed = c
+	at := t.cpu
+	switch {
+	case at.keeps(t):
+	case t.onRQ:
+		at.rq = slices.DeleteFunc(at.rq, func(waits *Task) bool { return waits == t })
+		t.onRQ, at.Time = false, max(at.Time, at.m.now)
+		at.moveAway(t)
+	case at.Current == t && !at.kicked:
+		at.NeedResched, at.kicked = true, true
+		at.Interrupt(Interrupt{At: at.m.now + ipiLatency, Kind: Reschedule})
+	}
+}
+
+// Hurry ends the time that t still computes in user space before its next stay in the
+// kernel. It is to be called between two runs of the machine.
+func (t *Task) Hurry() {
+	if !t.pending {
+		return // it is in that stay
+	}
+	t.userLeft = 1
+	c := t.cpu
+	switch {
+	case len(t.acts) > 0:
+		if a := &t.acts[0]; (a.kind == actInterrupt || a.kind == actNMI) && a.irq.From == InUser {
+			a.left = 1
+		}
+	case c.Current == t:
+		c.opDue = min(c.opDue, max(c.Time, c.m.now)+1)
+		c.touch()
+	}
+}
 
 // Stay is the stay in the kernel that is in progress.
 func (t *Task) Stay() *Stay { return &t.stay }

@@ -21,12 +21,17 @@ import (
 //
 // Departure: a guest makes only the system calls about which a caller of these methods
 // tells. They happen before their results are known, and those of two guests may happen in
-// another order than that in which they were told. Where the caller does not know the
+// another order than that in which they were told. Between two calls a guest does what its
+// process does (State): it computes, or it waits. Where the caller does not know the
 // arguments of a call (Syscall.Known), all but its path and size are made up.
 type Guests struct {
 	// Starts tells where a program begins to run, for probes in user space; nil: that
 	// is not known.
 	Starts func(path string) []machine.Place
+
+	// State tells what the process of a guest does at this moment; nil: nobody knows. It is
+	// called while the machine runs.
+	State func(pid int) (now GuestState, known bool)
 
 	w     *mix
 	byPID map[int]*guest
@@ -52,6 +57,9 @@ type guest struct {
 	doing   guestAct
 	dead    bool
 	busy    bool
+
+	computes bool         // see rest
+	piece    machine.Time // that it computes at a time
 }
 
 // Calls reports whether guests can make the system call with this number: the machine has
@@ -72,7 +80,7 @@ func NewGuests(m *machine.Machine) (*Guests, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.guestCode(m); err != nil {
+	if err := errors.Join(w.guestCode(m), w.waitCode(m)); err != nil {
 		return nil, err
 	}
 	return &Guests{w: w, byPID: map[int]*guest{}, procWrite: code}, nil
@@ -250,6 +258,8 @@ func (g *Guests) Wake() bool {
 		}
 		if wait, asleep := d.task.Sleeping(); asleep && wait.Class == wakeGuest {
 			d.task.CPU().Interrupt(machine.Interrupt{Kind: machine.Sleep, Task: d.task})
+		} else if d.computes {
+			d.task.Hurry()
 		}
 	}
 	clear(g.busy[len(kept):])
@@ -261,11 +271,11 @@ func (g *Guests) Wake() bool {
 // end.
 func (g *Guests) Changing() bool { return g.changes > 0 }
 
-// resting reports whether the guest sleeps and has nothing to do.
+// resting reports whether the guest sleeps or computes until there is something to do.
 func (d *guest) resting() bool {
 	if d.task == nil {
 		return false
 	}
 	_, asleep := d.task.Sleeping()
-	return asleep
+	return asleep || d.computes
 }

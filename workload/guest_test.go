@@ -14,11 +14,17 @@ import (
 // guestsOf is a machine with the default workload, and its guests.
 func guestsOf(t *testing.T, cfg machine.Config) (*machine.Machine, *workload.Guests) {
 	t.Helper()
+	return guestsBeside(t, cfg, "")
+}
+
+// guestsBeside is a machine that does what a scenario says, and its guests.
+func guestsBeside(t *testing.T, cfg machine.Config, scenario string) (*machine.Machine, *workload.Guests) {
+	t.Helper()
 	m, err := machine.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := workload.Find("")
+	s, err := workload.Find(scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +42,11 @@ func guestsOf(t *testing.T, cfg machine.Config) (*machine.Machine, *workload.Gue
 func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) {
 	t.Helper()
 	m, g := guestsOf(t, machine.Config{CPUs: 2})
+	return m, g, logGuests(t, m)
+}
+
+func logGuests(t *testing.T, m *machine.Machine) *[]string {
+	t.Helper()
 	var log []string
 	note := func(pid int, format string, args ...any) {
 		if pid >= 4000 {
@@ -61,7 +72,7 @@ func guestMachine(t *testing.T) (*machine.Machine, *workload.Guests, *[]string) 
 			t.Fatal(err)
 		}
 	}
-	return m, g, &log
+	return &log
 }
 
 // settle runs the machine until no guest has anything to do.

@@ -43,6 +43,7 @@ type Syscall struct {
 // nextGuest gives the next stay of a guest in the kernel.
 func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	stay := machine.Stay{Kind: machine.Syscall, After: w.around(2 * machine.Microsecond), Wait: machine.Wait{Class: wakeGuest}}
+	d.computes = false
 	for len(d.acts) > 0 && stay.Code == nil {
 		d.doing = d.acts[0]
 		d.acts = d.acts[1:]
@@ -54,21 +55,18 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
 		switch d.doing.kind {
 		case guestExit:
-			stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+			stay.Code = w.pick(sleeps(stay.NR))
+		case guestCall:
+			// If it is the last call that is known, the process is still in it.
+			if asleep := w.pick(sleeps(stay.NR)); len(d.acts) == 0 && GuestWaits(stay.NR) && asleep != nil {
+				stay.Code = asleep
+			}
 		case guestWriteProc:
 			stay.Code = w.onFile(stay.Code, d.all.procWrite)
 		}
 	}
 	if stay.Code == nil {
-		d.doing = guestAct{}
-		stay.NR, stay.Ret = sysWait4, 0
-		switch {
-		case d.leader != nil:
-			stay.NR = sysFutex
-		case t.Comm == "sleep":
-			stay.NR = sysClockNanosleep
-		}
-		stay.Code = w.pick(fmt.Sprintf("sys %d sleeps", stay.NR))
+		return w.rest(t, d)
 	}
 	stay.Args = d.doing.args(stay.NR)
 	stay.User = w.userAt(t, int(stay.NR), int32(stay.NR))
@@ -158,10 +156,11 @@ const (
 	sysClone3     = 435
 )
 
-// System calls of threads.
+// System calls of threads, and with which a process waits for another.
 const (
-	sysExit  = 60
-	sysFutex = 202
+	sysExit   = 60
+	sysFutex  = 202
+	sysWaitid = 247
 )
 
 // guestEvent carries out an act at the step of the kernel's code at which it happens.
@@ -228,7 +227,7 @@ func (d *guest) parentOf() *machine.Task {
 	if p == nil {
 		return nil
 	}
-	if wait, asleep := p.Sleeping(); !asleep || wait.Class != wakeGuest {
+	if wait, asleep := p.Sleeping(); !asleep || wait.Class != wakeGuest || p.Stay().NR != sysWait4 && p.Stay().NR != sysWaitid {
 		return nil
 	}
 	return p

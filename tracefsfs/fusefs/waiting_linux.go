@@ -29,7 +29,7 @@ func Waiting(thread int) (nr int64, args [6]uint64, ok bool) {
 		if err != nil {
 			return 0, args, false
 		}
-		if nr, args, ok = parseSyscall(string(text)); ok {
+		if nr, args, ok = ParseSyscall(string(text)); ok {
 			return nr, args, true
 		}
 		runtime.Gosched() // it has just asked, and is not asleep yet
@@ -40,8 +40,9 @@ func Waiting(thread int) (nr int64, args [6]uint64, ok bool) {
 // maxLooks is how often a thread is looked at that does not sleep yet.
 const maxLooks = 10
 
-// parseSyscall reads /proc/PID/syscall: a number, six arguments, and where the thread is.
-func parseSyscall(text string) (nr int64, args [6]uint64, ok bool) {
+// ParseSyscall reads /proc/PID/syscall: a number, six arguments, and where the thread is. It is
+// not ok if the thread waits in no system call.
+func ParseSyscall(text string) (nr int64, args [6]uint64, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 9 {
 		return 0, args, false

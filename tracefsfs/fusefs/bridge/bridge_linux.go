@@ -48,6 +48,7 @@ type Bridge struct {
 
 	execs     *execs // nil: nobody tells
 	pids      pids
+	states    states
 	observed  []fusefs.Wanted // see Observed
 	observing atomic.Bool     // see Observe
 	used      atomic.Bool     // a process has used the tree: there may be something to be seen
@@ -98,6 +99,7 @@ func New(cfg Config) *Bridge {
 		cfg: cfg, tgids: map[uint32]int{}, cwds: map[int]string{}, made: map[int]bool{}, executing: map[int]workload.Syscall{}, asked: map[int]bool{},
 		more: make(chan struct{}, 1), stop: make(chan struct{}), observed: observed(cfg.Guests, cfg.Observe),
 	}
+	cfg.Guests.State = b.state
 	if !cfg.NoConnector {
 		if news, err := listen(); err == nil {
 			b.news = news

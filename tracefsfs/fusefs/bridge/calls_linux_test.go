@@ -2,14 +2,17 @@ package bridge
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"ftracelab/internal/testutil"
 	"ftracelab/tracefsfs/fusefs"
+	"ftracelab/workload"
 )
 
 // A text is read up to its end, also over the edge of a page, and up to what can be read.
@@ -148,5 +151,77 @@ func TestOutcomeElsewhere(t *testing.T) {
 	call.Path = "/proc/none"
 	if got := outcome(os.Getpid(), pathsOf(2), &call); got != firstFD {
 		t.Errorf("a file that nobody looks for: %d", got)
+	}
+}
+
+// What a process does is known: it computes, it waits in a call that exists to wait, or it has
+// been in another call for a long time.
+func TestState(t *testing.T) {
+	b := &Bridge{}
+	for _, c := range []struct {
+		script string
+		nr     int64 // 0: it reads; -1: it computes
+	}{
+		{"exec sleep 60", 230},
+		{"exec cat", 0},
+		{"while :; do :; done", -1},
+	} {
+		cmd := exec.Command("sh", "-c", c.script)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var now workload.GuestState
+		known, looks := false, 0
+		right := func() bool {
+			return known && now.Waits == (c.nr >= 0) && (!now.Waits || now.NR == c.nr)
+		}
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && looks < 10; time.Sleep(time.Millisecond) {
+			if now, known = b.state(cmd.Process.Pid); right() {
+				looks++ // it stays so
+			} else {
+				looks = 0
+			}
+		}
+		if looks < 10 {
+			t.Errorf("%s: %+v, known: %v", c.script, now, known)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		in.Close()
+		if _, known := b.state(cmd.Process.Pid); known {
+			t.Errorf("%s: it has ended", c.script)
+		}
+	}
+}
+
+// A call is long if the same one was seen a long time ago.
+func TestLongCall(t *testing.T) {
+	var s states
+	start := time.Now()
+	read := workload.GuestState{Waits: true, NR: 0, Args: [6]uint64{3}}
+	other := workload.GuestState{Waits: true, NR: 0, Args: [6]uint64{4}}
+	for _, c := range []struct {
+		host  int
+		now   workload.GuestState
+		after time.Duration
+		want  bool
+	}{
+		{1, read, 0, false},
+		{1, read, longTime / 2, false},
+		{2, read, longTime, false},
+		{1, read, longTime, true},
+		{1, other, 2 * longTime, false},
+		{1, read, 3 * longTime, false},
+		{1, read, 4 * longTime, true},
+	} {
+		if got := s.long(c.host, c.now, start.Add(c.after)); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }

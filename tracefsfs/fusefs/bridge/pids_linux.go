@@ -64,6 +64,16 @@ func (p *pids) known(host int) int {
 	return p.guest[host]
 }
 
+// hostOf is the host's number of a guest's process or thread, 0 if it is not known.
+func (p *pids) hostOf(guest int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.guest == nil {
+		return guest
+	}
+	return p.host[guest]
+}
+
 // forked is the number of a new process or thread, 0 if its parent does not live in the
 // namespace.
 func (p *pids) forked(parent, child int) int {
