@@ -169,7 +169,7 @@ type Stay struct {
 	// meant for code that is always the same, so that the stacks are the same, too.
 	Open bool
 	// Probe is called at each OpProbe of Code. A tracer's own thread does its work
-	// there.
+	// there, and a guest takes its new name.
 	Probe func(c *CPU)
 
 	User UserRegs // where user space is during the stay

@@ -352,15 +352,25 @@ func (c *CPU) Exec(comm, filename string) {
 		p = load(t, comm, filename)
 	}
 	t.Memory, t.Maps, t.Compat = p.Memory, p.Maps, p.Compat
-	if c.on(EvTaskRename) {
-		c.args.rename = TaskRename{Task: t, OldComm: t.Comm, NewComm: comm}
-		c.report(EvTaskRename, &c.args.rename)
-	}
-	t.Comm, t.User = comm, p.User
+	c.Rename(comm)
+	t.User = p.User
 	if c.on(EvSchedExec) {
 		c.args.exec = SchedExec{Task: t, Filename: filename, OldPID: t.PID}
 		c.report(EvSchedExec, &c.args.exec)
 	}
+}
+
+// Rename gives the current task another name, and reports it. Only code of the machine may
+// call it, as in Stay.Probe.
+//
+// Kernel: __set_task_comm, fs/exec.c.
+func (c *CPU) Rename(comm string) {
+	t := c.Current
+	if c.on(EvTaskRename) {
+		c.args.rename = TaskRename{Task: t, OldComm: t.Comm, NewComm: comm}
+		c.report(EvTaskRename, &c.args.rename)
+	}
+	t.Comm = comm
 }
 
 // bury switches away from a task whose exit code has ended without a switch.

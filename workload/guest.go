@@ -190,14 +190,12 @@ func (g *Guests) Process(pid int) int {
 	return pid
 }
 
-// Rename gives a guest another name, as prctl(2) does.
-//
-// Departure: there is no event task_rename.
+// Rename lets a guest give itself another name, with prctl(2).
 func (g *Guests) Rename(pid int, comm string) {
 	if d := g.byPID[pid]; d != nil {
 		d.comm = comm
 	}
-	g.note(pid, guestAct{kind: guestRename, comm: comm})
+	g.note(pid, guestAct{kind: guestRename, comm: comm, Syscall: Syscall{Path: comm}})
 }
 
 // Exec lets a guest execute another program, call.Path, which is scheduled under policy

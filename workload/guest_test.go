@@ -128,6 +128,27 @@ func TestGuests(t *testing.T) {
 	}
 }
 
+// A guest that takes another name calls prctl, and has the name from then on.
+func TestGuestTakesName(t *testing.T) {
+	m, g, log := guestMachine(t)
+	if err := m.Enable("task:task_rename", true); err != nil {
+		t.Fatal(err)
+	}
+	trace := m.Hooks.Trace
+	m.Hooks.Trace = func(c *machine.CPU, tp machine.Tracepoint) {
+		if tp, ok := tp.(*machine.TaskRename); ok {
+			*log = append(*log, fmt.Sprintf("%s becomes %s", tp.OldComm, tp.NewComm))
+		}
+		trace(c, tp)
+	}
+	g.Add(4711, "server", 0)
+	g.Rename(4711, "worker")
+	settle(t, m, g)
+	if want := []string{"4711 calls 157", "server becomes worker"}; len(*log) < 2 || !slices.Equal((*log)[:2], want) || m.Task(4711).Comm != "worker" {
+		t.Errorf("%q, want %q; it is called %s", *log, want, m.Task(4711).Comm)
+	}
+}
+
 // Whatever number a process has, it can be a guest, while the machine's own tasks come and go
 // with numbers that no process has.
 func TestGuestsKeepTheirPIDs(t *testing.T) {

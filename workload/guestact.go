@@ -47,10 +47,6 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	for len(d.acts) > 0 && stay.Code == nil {
 		d.doing = d.acts[0]
 		d.acts = d.acts[1:]
-		if d.doing.kind == guestRename {
-			t.Comm = d.doing.comm
-			continue
-		}
 		stay.NR, stay.Ret = d.call(), d.doing.Ret
 		stay.Code = w.pick(fmt.Sprintf("sys %d", stay.NR))
 		switch d.doing.kind {
@@ -61,6 +57,9 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 			if asleep := w.pick(sleeps(stay.NR)); len(d.acts) == 0 && GuestWaits(stay.NR) && asleep != nil {
 				stay.Code = asleep
 			}
+		case guestRename:
+			stay.Code = w.pick(renames)
+			stay.Probe = func(c *machine.CPU) { c.Rename(d.doing.comm) }
 		case guestWriteProc:
 			stay.Code = w.onFile(stay.Code, d.all.procWrite)
 		}
@@ -95,6 +94,8 @@ func (d *guest) call() int64 {
 			return sysExit
 		}
 		return sysExitGroup
+	case guestRename:
+		return sysPrctl
 	default:
 		return a.NR
 	}
@@ -108,6 +109,7 @@ const (
 	guestTarget = guestPath + 0x1000
 	guestFD     = 3 // the descriptor of the first file that a program opens
 	atFDCWD     = ^uint64(100 - 1)
+	prSetName   = 15 // PR_SET_NAME
 )
 
 // args gives the arguments of the system call for an act.
@@ -127,6 +129,8 @@ func (a *guestAct) args(nr int64) (args [6]uint64) {
 		args = [6]uint64{guestPath, 0o777}
 	case sysClose:
 		args = [6]uint64{guestFD}
+	case sysPrctl:
+		args = [6]uint64{prSetName, guestPath}
 	case sysSymlink:
 		args = [6]uint64{guestTarget, guestPath}
 	}
@@ -152,6 +156,7 @@ const (
 	sysMkdir      = 83
 	sysRmdir      = 84
 	sysSymlink    = 88
+	sysPrctl      = 157
 	sysGetdents64 = 217
 	sysClone3     = 435
 )

@@ -123,7 +123,7 @@ func TestEarlyThread(t *testing.T) {
 func TestGuestThreads(t *testing.T) {
 	needCell(t)
 	script := `cd /sys/kernel/tracing
-		echo task:task_newtask sched:sched_process_fork sched:sched_process_exit syscalls:sys_enter_openat > set_event
+		echo task:task_newtask task:task_rename sched:sched_process_fork sched:sched_process_exit syscalls:sys_enter_openat > set_event
 		workthreads; echo 0 > tracing_on; cat trace`
 	out, err := exec.CommandContext(t.Context(), "ftracelab", "exec", "--", "sh", "-c", script).CombinedOutput()
 	if err != nil {
@@ -141,6 +141,7 @@ func TestGuestThreads(t *testing.T) {
 		for _, line := range []string{
 			`task_newtask: pid=PID comm=workthreads clone_flags=3d0f00 `,
 			`sched_process_fork: comm=workthreads pid=\d+ child_comm=workthreads child_pid=PID$`,
+			`: task_rename: pid=PID oldcomm=workthreads newcomm=worker/N `,
 			`worker/N-PID .*: tracing_mark_write: at work$`,
 			`worker/N-PID .*: sys_openat\(`,
 			`worker/N-PID .*: sched_process_exit: comm=worker/N pid=PID `,

@@ -194,8 +194,8 @@ func (b *Bridge) note(tid int, nr int64, call workload.Syscall) (many bool) {
 		b.executing[processOf(tid)] = call // it becomes another program when the kernel says so
 		return false
 	}
-	if len(b.heard) >= maxHeard {
-		return false
+	if len(b.heard) >= maxHeard || b.news != nil && nr == sysPrctl && call.Args[0] == unix.PR_SET_NAME {
+		return false // the kernel tells of new names
 	}
 	extra := slices.Contains(b.cfg.Observe, nr)
 	h := heard{news: news{what: called, pid: process}, guest: guest, call: call, cpu: onlyCPU(tid), extra: extra}

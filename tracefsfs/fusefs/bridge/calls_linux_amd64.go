@@ -59,4 +59,5 @@ func (c pathCall) way(args [6]uint64) (flags uint64, makes, known bool) {
 const (
 	sysExecve = unix.SYS_EXECVE
 	sysChdir  = unix.SYS_CHDIR
+	sysPrctl  = unix.SYS_PRCTL
 )

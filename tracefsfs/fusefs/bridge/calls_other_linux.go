@@ -12,4 +12,5 @@ func (c pathCall) way([6]uint64) (flags uint64, makes, known bool) { return 0, f
 const (
 	sysExecve = 59
 	sysChdir  = 80
+	sysPrctl  = 157
 )
