@@ -22,7 +22,7 @@ var unobservable = []struct {
 	why   string
 }{
 	{[]string{"clone", "clone3", "fork", "vfork", "execveat", "exit", "exit_group"}, "births, new programs and ends are shown without it"},
-	{[]string{"wait4"}, "a task that has nothing to do waits in it, and is shown there without it"},
+	{[]string{"wait4"}, "a task waits in it while its process does, and that is shown without it"},
 	{[]string{"sendmsg", "futex", "rt_sigreturn", "seccomp"}, "the cell makes this call while it starts observing"},
 }
 

@@ -150,9 +150,10 @@ func (b *Bridge) observes(nr int64) bool {
 // requests are not made up: those of Observed come here, too, before their requests.
 //
 // Departure: of how an observed call ends it is only known whether its file is there, if the
-// path stays on the file system of the root, as the call has not happened yet. Else it ends as if it went
-// well; a call that opens a file returns the descriptor 3, a call of Config.Observe returns
-// 0, and it does not wait. A call that fails has the functions of one that does not.
+// path stays on the file system of the root, as the call has not happened yet. Else it ends
+// as if it went well; a call that opens a file returns the descriptor 3, a call of
+// Config.Observe returns 0, and it does not wait. A call that fails has the functions of one
+// that does not.
 func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 	if !b.observes(nr) {
 		return

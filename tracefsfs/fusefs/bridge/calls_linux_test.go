@@ -3,6 +3,7 @@ package bridge
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -58,12 +59,42 @@ func TestOwnThread(t *testing.T) {
 	}
 }
 
+// onRootDevice is a new folder on the file system of the root.
+func onRootDevice(t *testing.T) string {
+	t.Helper()
+	root, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, parent := range []string{os.TempDir(), "/var/tmp", ".", "/"} {
+		dir, err := os.MkdirTemp(parent, "outcome")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		if dir, err = filepath.Abs(dir); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if sameDevice(int(f.Fd()), int(root.Fd())) {
+			return dir
+		}
+	}
+	testutil.Missing(t, "a folder to write to on the file system of the root")
+	return ""
+}
+
 // What a call returns is known if its file is not there, or is there and must not be.
 func TestOutcome(t *testing.T) {
 	if len(observable) == 0 {
 		testutil.Missing(t, "calls that are observed on this architecture")
 	}
-	dir := t.TempDir()
+	dir := onRootDevice(t)
 	for _, err := range []error{
 		os.Mkdir(dir+"/folder", 0o755), os.WriteFile(dir+"/file", nil, 0o644), os.Symlink("file", dir+"/link"), os.Symlink("none", dir+"/dangling"),
 	} {
