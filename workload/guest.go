@@ -55,6 +55,7 @@ type guest struct {
 	allowed *machine.CPU  // see Allow
 	acts    []guestAct
 	doing   guestAct
+	ends    bool // see Exit
 	dead    bool
 	busy    bool
 
@@ -207,8 +208,19 @@ func (g *Guests) Exec(pid int, comm string, call Syscall, policy machine.Policy,
 	g.note(pid, guestAct{kind: guestExec, comm: comm, Syscall: call, policy: policy, prio: prio})
 }
 
-// Exit lets a guest end.
-func (g *Guests) Exit(pid int) { g.note(pid, guestAct{kind: guestExit}) }
+// Exit lets a guest end: a process after those of its threads that were to end before.
+func (g *Guests) Exit(pid int) {
+	act := guestAct{kind: guestExit}
+	if d := g.byPID[pid]; d != nil {
+		d.ends = true
+		for _, o := range g.byPID {
+			if o.leader == d && o.ends {
+				act.after = append(act.after, o)
+			}
+		}
+	}
+	g.note(pid, act)
+}
 
 // Allow lets a guest, and what it forks from then on, run on one CPU only, or on every CPU
 // if the machine has none with this number.

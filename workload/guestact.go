@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	"ftracelab/machine"
 )
@@ -22,6 +23,7 @@ type guestAct struct {
 	Syscall
 	kind   guestKind
 	child  *guest
+	after  []*guest // must have ended before
 	comm   string
 	policy machine.Policy
 	prio   int
@@ -45,6 +47,9 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 	stay := machine.Stay{Kind: machine.Syscall, After: w.around(2 * machine.Microsecond), Wait: machine.Wait{Class: wakeGuest}}
 	d.computes = false
 	for len(d.acts) > 0 && stay.Code == nil {
+		if !d.acts[0].ready() {
+			return machine.Stay{Kind: machine.KernelWork, After: minPiece, User: t.User}
+		}
 		d.doing = d.acts[0]
 		d.acts = d.acts[1:]
 		stay.NR, stay.Ret = d.call(), d.doing.Ret
@@ -75,6 +80,11 @@ func (w *mix) nextGuest(t *machine.Task, d *guest) machine.Stay {
 // changes reports whether an act is a fork, exec or exit.
 func (a guestAct) changes() bool {
 	return a.kind == guestFork || a.kind == guestExec || a.kind == guestExit
+}
+
+// ready reports whether all guests have ended that have to end before.
+func (a guestAct) ready() bool {
+	return !slices.ContainsFunc(a.after, func(o *guest) bool { return !o.dead })
 }
 
 // call gives the number of the system call for what a guest does now.

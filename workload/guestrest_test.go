@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ftracelab/machine"
@@ -67,6 +68,27 @@ func TestGuestWaitsInCall(t *testing.T) {
 	}
 	if _, asleep := m.Task(4711).Sleeping(); !asleep || m.Task(4711).Stay().NR != 7 {
 		t.Error("it does not wait in poll")
+	}
+}
+
+// A process ends after the threads that ended before it, and does not wait for the others.
+func TestGuestEndsLast(t *testing.T) {
+	m, g, log := guestMachine(t)
+	g.Add(4711, "server", 0)
+	g.Thread(4711, 4712)
+	g.Thread(4711, 4713)
+	settle(t, m, g)
+	for range 200 {
+		g.Call(4712, workload.Syscall{NR: 1}) // the thread has more to do than the process
+	}
+	*log = nil
+	g.Exit(4712)
+	g.Exit(4711)
+	settle(t, m, g)
+	m.Run(50 * machine.Millisecond)
+	ends := slices.DeleteFunc(*log, func(line string) bool { return !strings.HasSuffix(line, "exits") })
+	if want := []string{"4712 exits", "4711 exits"}; !slices.Equal(ends, want) {
+		t.Errorf("%q, want %q", ends, want)
 	}
 }
 
