@@ -12,9 +12,12 @@
 // (see Observe), and those that Config.Observe names. Nothing depends on what a program is
 // called.
 //
-// Births, new programs, new names and ends are told by the kernel's process connector; where that is
-// not to be had (without root, in a container) /proc is looked at with each request, which
-// sees less. What programs those were that have ended before anybody asked is told by
+// Between two such calls, /proc says what the process does, and its guest does the same: it
+// computes, or it sleeps in the call in which the process waits (see state).
+//
+// Births, new programs, new names and ends are told by the kernel's process connector; where
+// that is not to be had (without root, in a container) /proc is looked at with each request,
+// which sees less. What programs those were that have ended before anybody asked is told by
 // fanotify, where that is to be had, too.
 //
 // Before a request is served, what the kernel told until then is brought into the
@@ -29,9 +32,9 @@
 // the first is shown, and the calls of the others are its calls.
 //
 // Departure: what guests do with files outside of the tree that are open already, as read,
-// write and close, is not shown unless Config.Observe names these calls. Outside of a cell, in a cell whose calls cannot be
-// observed, and on other computers than x86-64, nothing that they do beside the tree is
-// shown but births, new programs and ends.
+// write and close, is not shown unless Config.Observe names these calls. Outside of a cell,
+// in a cell whose calls cannot be observed, and on other computers than x86-64, nothing that
+// they do beside the tree is shown but births, new programs and ends.
 //
 // A guest runs on the simulated CPU with the number of the one CPU to which its process is
 // bound, as by taskset. Its markers are recorded on the CPU of the process.
