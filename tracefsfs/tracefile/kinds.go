@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -227,8 +226,7 @@ const userNumber = 66
 //
 // Kernel: kstrtoul_from_user, lib/kstrtox.c.
 func ParseUserUlong(s string, base int) (uint64, error) {
-	s, _, _ = strings.Cut(s[:min(len(s), userNumber)], "\x00")
-	return ParseUlong(s, base)
+	return ParseUlong(CString(s[:min(len(s), userNumber)]), base)
 }
 
 // ParseLong parses a signed number under the same rules.

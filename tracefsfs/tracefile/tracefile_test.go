@@ -281,6 +281,7 @@ func TestTokens(t *testing.T) {
 		{"a blank ends a word begun", []string{"vfs", " read"}, "vfs|read", 0},
 		{"blanks", []string{" \n", "  "}, "", 0},
 		{"NUL", []string{"a\x00b\n"}, "a|b", 0},
+		{"a blank of Latin-1", []string{"a\xa0b\n"}, "a|b", 0},
 		{"just fits", []string{strings.Repeat("x", 15) + "\n"}, strings.Repeat("x", 15), 0},
 		{"too long", []string{strings.Repeat("x", 16) + "\n"}, "", syscall.EINVAL},
 	} {

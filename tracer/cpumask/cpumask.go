@@ -42,12 +42,14 @@ func (m Mask) String() string {
 }
 
 // Parse reads a mask of n CPUs: groups of up to 8 hexadecimal digits with commas
-// between them. There may be blanks around a group. Errors: EINVAL, and EOVERFLOW for
+// between them, up to a newline or a NUL. There may be blanks around a group. Errors: EINVAL, and EOVERFLOW for
 // bits beyond n or a group that is too long.
 //
 // Kernel: bitmap_parse, lib/bitmap-str.c.
 func Parse(s string, n int) (Mask, error) {
-	s, _, _ = strings.Cut(s, "\n")
+	if end := strings.IndexAny(s, "\n\x00"); end >= 0 {
+		s = s[:end]
+	}
 	m := make(Mask, n)
 	groups := strings.Split(s, ",")
 	for g, group := range groups {

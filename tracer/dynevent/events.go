@@ -226,7 +226,7 @@ func splitArgs(command string) []string {
 	var words []string
 	for n := 0; n < len(command); {
 		start := n
-		for n < len(command) && !isSpace(command[n]) {
+		for n < len(command) && !tracefile.IsSpace(command[n]) {
 			n++
 		}
 		if n > start {
@@ -236,9 +236,6 @@ func splitArgs(command string) []string {
 	}
 	return words
 }
-
-// Kernel: isspace, include/linux/ctype.h.
-func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
 
 // ModuleCame is called after a module is loaded. It registers the probes that waited for
 // it.
