@@ -132,8 +132,13 @@ func Marker(name string, mode fs.FileMode, write func(ctx context.Context, p []b
 
 // OnWrite returns the file with store called for each write(2).
 func (f *File) OnWrite(store func(p []byte) error) *File {
+	return f.OnWriteBy(func(_ context.Context, p []byte) error { return store(p) })
+}
+
+// OnWriteBy is [File.OnWrite] for a file that wants to know who writes ([CallerOf]).
+func (f *File) OnWriteBy(store func(ctx context.Context, p []byte) error) *File {
 	return f.wrapping(func(w *wrap) {
-		w.write = func(_ context.Context, p []byte) (int, error) { return whole(p, store(p)) }
+		w.write = func(ctx context.Context, p []byte) (int, error) { return whole(p, store(ctx, p)) }
 	})
 }
 
