@@ -75,14 +75,15 @@ func Stream(name string, mode fs.FileMode, show func(w io.Writer) error) *File {
 	})
 }
 
-// Pipe is a file that takes away what it reads. take gives the next bytes,
-// nothing when there are none yet, and io.EOF at the end; wait returns when it
+// Pipe is a file that takes away what it reads. take gives the next bytes for a read of
+// that size, nothing when there are none yet, and io.EOF at the end. It should take no more
+// than such a read needs, because what is left is lost when the file is closed. wait returns when it
 // is worth asking again, or with an error (a done ctx is EINTR). Without wait,
 // or opened with NonBlock, an empty pipe is EAGAIN. poll says what Handle.Poll
 // answers while the pipe holds nothing that was taken before.
 //
 // Kernel: tracing_read_pipe, tracing_wait_pipe and tracing_poll_pipe, kernel/trace/trace.c.
-func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(ctx context.Context) error, poll func() Events) *File {
+func Pipe(name string, mode fs.FileMode, take func(size int) ([]byte, error), wait func(ctx context.Context) error, poll func() Events) *File {
 	return open(name, mode, func(h *handle) {
 		var rest []byte
 		h.poll = func() Events {
@@ -92,11 +93,14 @@ func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(
 			return poll()
 		}
 		h.read = func(ctx context.Context, p []byte) (int, error) {
+			if len(p) == 0 {
+				return 0, nil
+			}
 			for len(rest) == 0 {
 				if ctx.Err() != nil {
 					return 0, syscall.EINTR
 				}
-				next, err := take()
+				next, err := take(len(p))
 				if err != nil {
 					return 0, err
 				}

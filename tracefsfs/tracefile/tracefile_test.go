@@ -210,7 +210,7 @@ func TestStream(t *testing.T) {
 
 func TestPipe(t *testing.T) {
 	waiting := []string{"line one\n", "line two\n"}
-	take := func() ([]byte, error) {
+	take := func(int) ([]byte, error) {
 		if len(waiting) == 0 {
 			return nil, nil
 		}
