@@ -159,7 +159,7 @@ func TestBlkFilters(t *testing.T) {
 	}
 
 	l.write("trace", "")
-	for _, row := range [][2]string{{"act_mask", "0xffff"}, {"start_lba", "64"}, {"end_lba", "100"}} {
+	for _, row := range [][2]string{{"act_mask", "issue\x00"}, {"act_mask", "0xffff\x00x"}, {"start_lba", "64"}, {"end_lba", "100"}} {
 		if err := l.set(row[0], row[1]); err != nil {
 			t.Fatal(err)
 		}

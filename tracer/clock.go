@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/clock"
 )
 
@@ -30,7 +31,7 @@ func (tr *Instance) writeClock(s string) error {
 	if len(s) >= clockWord {
 		return fmt.Errorf("trace_clock: %d bytes: %w", len(s), syscall.EINVAL)
 	}
-	return tr.setClock(strings.TrimSpace(s))
+	return tr.setClock(tracefile.Stripped(s))
 }
 
 // setClock switches to another clock. Old stamps would make no sense beside

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
-	"strings"
 
 	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/option"
@@ -165,7 +164,9 @@ func (tr *Instance) optionFiles() []tracefile.Node {
 }
 
 // writeTracer handles a write to current_tracer; blanks around the name are allowed.
-func (tr *Instance) writeTracer(s string) error { return tr.setTracer(strings.TrimSpace(s)) }
+//
+// Kernel: tracing_set_trace_write, kernel/trace/trace.c.
+func (tr *Instance) writeTracer(s string) error { return tr.setTracer(tracefile.Stripped(s)) }
 
 func (tr *Instance) showTracingOn() string {
 	if tr.buf.Recording() {

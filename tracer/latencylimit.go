@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"syscall"
 
 	"ftracelab/machine/qos"
@@ -96,7 +95,7 @@ func (h *latencyLimit) Write(ctx context.Context, p []byte) (int, error) {
 // Kernel: kstrtos32_from_user, lib/kstrtox.c.
 func parseLimit(s string) (int32, error) {
 	const longest = 1 + 32 + 1 // the sign, the digits and a newline
-	text, _, _ := strings.Cut(s[:min(len(s), longest)], "\x00")
+	text := tracefile.CString(s[:min(len(s), longest)])
 	v, err := tracefile.ParseLong(text, 16)
 	switch {
 	case err != nil:

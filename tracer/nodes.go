@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"ftracelab/tracefsfs/tracefile"
@@ -129,7 +128,7 @@ func (tr *Instance) writeOptions(s string) error {
 	if len(s) >= optionWords {
 		return fmt.Errorf("trace_options: %d bytes: %w", len(s), syscall.EINVAL)
 	}
-	return tr.writeOption(strings.TrimSpace(s))
+	return tr.writeOption(tracefile.Stripped(s))
 }
 
 // openFile is a handle that calls closed when it is closed.

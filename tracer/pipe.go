@@ -60,7 +60,7 @@ func (tr *Instance) rawPipe(cpu int) tracefile.Node {
 // file is a file whose reads take events out of the buffer; each open gets a pipe
 // like p. While it is open, the tracer cannot be changed. claim and release run under
 // the lock.
-func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, release func()) *tracefile.File {
+func (p pipe) file(name string, take func(p *pipe, size int) []byte, claim func() error, release func()) *tracefile.File {
 	tr := p.tr
 	return &tracefile.File{Name: name, Mode: 0o440, Traits: tracefile.Traits{Consumes: true}, Open: func(ctx context.Context, flags tracefile.Flags) (tracefile.Handle, error) {
 		err := tr.locked(func() error {
@@ -76,7 +76,7 @@ func (p pipe) file(name string, take func(*pipe) []byte, claim func() error, rel
 		close := func() { _ = tr.locked(func() error { release(); tr.readers--; return nil }) }
 		p := p
 		p.nonBlock = flags&tracefile.NonBlock != 0
-		h, err := tracefile.Pipe(name, 0o440, func() ([]byte, error) { return p.take(take) }, p.wait, p.poll).Open(ctx, flags)
+		h, err := tracefile.Pipe(name, 0o440, func(size int) ([]byte, error) { return p.take(take, size) }, p.wait, p.poll).Open(ctx, flags)
 		if err != nil {
 			close()
 			return nil, err
@@ -113,10 +113,10 @@ func (tr *Instance) markPipe(cpu int, open bool) {
 // because somebody may switch tracing on again.
 //
 // Kernel: tracing_wait_pipe, kernel/trace/trace.c.
-func (p *pipe) take(from func(*pipe) []byte) ([]byte, error) {
+func (p *pipe) take(from func(p *pipe, size int) []byte, size int) ([]byte, error) {
 	p.tr.ft.mu.Lock()
 	defer p.tr.ft.mu.Unlock()
-	data := from(p)
+	data := from(p, size)
 	if len(data) == 0 && !p.nonBlock && (p.snapshot || p.took && !p.tr.buf.Recording()) {
 		return nil, io.EOF
 	}
@@ -169,13 +169,18 @@ func (p *pipe) poll() tracefile.Events {
 	return 0
 }
 
-// pipeChunk is about how much trace_pipe renders at a time.
+// pipeChunk is about how much trace_pipe renders at most for one read.
+//
+// Departure: the kernel has room for 8 KiB, so that a read gives no more.
+//
+// Kernel: TRACE_SEQ_SIZE, include/linux/trace_seq.h.
 const pipeChunk = 64 << 10
 
-// takeText takes events and renders them.
+// takeText takes events and renders them, until there is enough for a read of that size. So
+// what a reader of one line leaves is there for the next reader.
 //
 // Kernel: tracing_read_pipe, kernel/trace/trace.c.
-func takeText(p *pipe) []byte {
+func takeText(p *pipe, size int) []byte {
 	if p.printer == nil {
 		p.open()
 	}
@@ -193,7 +198,7 @@ func takeText(p *pipe) []byte {
 	if p.aside = len(p.text) > 0; p.aside {
 		return p.text
 	}
-	for more := true; more && len(p.text) < pipeChunk; {
+	for more := true; more && len(p.text) < min(size, pipeChunk); {
 		p.text, more = p.printer.AppendNext(p.text, p.merge)
 	}
 	return p.text
@@ -216,7 +221,7 @@ func (p *pipe) open() {
 // takePage takes one sub-buffer, as raw bytes.
 //
 // Kernel: tracing_buffers_read, kernel/trace/trace.c.
-func takePage(p *pipe) []byte {
+func takePage(p *pipe, _ int) []byte {
 	if !p.nonBlock && !p.snapshot && !p.tr.ready(p.cpu) {
 		return nil
 	}
@@ -268,7 +273,7 @@ func (tr *Instance) take(cpu int, snapshot bool) []byte {
 	defer tr.ft.mu.Unlock()
 	var pages []byte
 	p := &pipe{tr: tr, cpu: cpu, snapshot: snapshot}
-	for page := takePage(p); page != nil; page = takePage(p) {
+	for page := takePage(p, 0); page != nil; page = takePage(p, 0) {
 		pages = append(pages, page...)
 	}
 	return pages

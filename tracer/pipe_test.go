@@ -33,6 +33,40 @@ func TestTracePipe(t *testing.T) {
 	}
 }
 
+// A read takes the events whose lines it needs, and the others are there for the next reader:
+// so a shell can read a line of trace_pipe, a byte at a time, and another one later. What the
+// last line of a read has left is read alone.
+//
+// Kernel: tracing_read_pipe, kernel/trace/trace.c.
+func TestPipeTakesWhatItNeeds(t *testing.T) {
+	l := newLab(t, tracer.Config{})
+	for n := range 4 {
+		l.write("trace_marker", fmt.Sprintf("number %d", n))
+	}
+	l.write("tracing_on", "0")
+	lines := body(l.read("trace"))
+	read := func(h tracefile.Handle, size int) string {
+		buf := make([]byte, size)
+		n, err := h.Read(t.Context(), buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(buf[:n])
+	}
+	h := l.open("trace_pipe", tracefile.Read)
+	first := lines[0] + "\n"
+	if text := read(h, 0) + read(h, 1) + read(h, 9) + read(h, 4096); text != first {
+		t.Errorf("read %q, want %q", text, first)
+	}
+	if text := read(h, len(first)+1); text != (lines[1] + "\n" + lines[2] + "\n")[:len(first)+1] {
+		t.Errorf("read %q of two lines", text)
+	}
+	h.Close()
+	if text, _ := l.drain(l.open("trace_pipe", tracefile.Read)); text != lines[3]+"\n" {
+		t.Errorf("the next reader finds %q", text)
+	}
+}
+
 // Without waiting an empty pipe is EAGAIN, whether tracing is on or off.
 func TestPipeNonBlock(t *testing.T) {
 	for _, name := range []string{"trace_pipe", "per_cpu/cpu0/trace_pipe", "per_cpu/cpu0/trace_pipe_raw"} {

@@ -191,6 +191,7 @@ func TestSysctlsWithoutUse(t *testing.T) {
 	for _, w := range []struct{ name, text, after string }{
 		{"ftrace_dump_on_oops", "2", "2\n"},
 		{"ftrace_dump_on_oops", "1,foo\nbar", "1,foo\n"},
+		{"ftrace_dump_on_oops", "2\x00bar", "2\n"},
 		{"ftrace_dump_on_oops", strings.Repeat("i", 200), strings.Repeat("i", 99) + "\n"},
 		{"tracepoint_printk", "1", "0\n"},
 	} {

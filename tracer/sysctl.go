@@ -43,7 +43,7 @@ func (ft *Ftrace) dumpOnOops() *tracefile.File {
 	u := &ft.unused
 	show := func() string { return cmp.Or(u.dumpOnOops, "0") + "\n" }
 	return ft.top.value("ftrace_dump_on_oops", 0o644, show, func(text string) error {
-		word, _, _ := strings.Cut(text, "\n")
+		word, _, _ := strings.Cut(tracefile.CString(text), "\n")
 		u.dumpOnOops = word[:min(len(word), longest)]
 		return nil
 	}).(*tracefile.File)

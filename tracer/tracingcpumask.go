@@ -1,6 +1,11 @@
 package tracer
 
-import "ftracelab/tracer/cpumask"
+import (
+	"fmt"
+	"syscall"
+
+	"ftracelab/tracer/cpumask"
+)
 
 func (tr *Instance) showCPUMask() string { return tr.cpumask.String() + "\n" }
 
@@ -9,6 +14,9 @@ func (tr *Instance) showCPUMask() string { return tr.cpumask.String() + "\n" }
 //
 // Kernel: tracing_cpumask_write and tracing_set_cpumask, kernel/trace/trace.c.
 func (tr *Instance) writeCPUMask(s string) error {
+	if s == "" {
+		return fmt.Errorf("tracing_cpumask: nothing written: %w", syscall.EINVAL)
+	}
 	mask, err := cpumask.Parse(s, tr.buf.CPUs())
 	if err != nil {
 		return err

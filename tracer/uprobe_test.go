@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"syscall"
@@ -8,6 +9,7 @@ import (
 
 	"ftracelab/machine"
 	"ftracelab/tracefsfs"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/dynevent"
 )
 
@@ -89,6 +91,40 @@ func (oneFile) Stat(path string) (dynevent.UserFile, error) {
 		return dynevent.UserFile{}, fmt.Errorf("%s: %w", path, syscall.ENOENT)
 	}
 	return dynevent.UserFile{ID: 1 << 63, Regular: true, Size: 0x1000}, nil
+}
+
+// A path that does not begin with / is looked for in the working folder of whoever writes. The
+// events show it as it was written, and the file stays the same in other folders.
+func TestUprobeRelativePath(t *testing.T) {
+	ft := newRunningKernel(t, machine.Config{CPUs: 2}, Config{Files: oneFile{}})
+	l := &dynLab{t, ft, tracefsfs.New(ft.Root())}
+	h, err := l.fs.OpenHandle(context.Background(), "uprobe_events", tracefile.Write|tracefile.Append)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, c := range []struct {
+		dir, command string
+		want         syscall.Errno
+	}{
+		{"/bin", "p:a ./prog:0x40\n", 0},
+		{"/", "p:b ./bin/prog:0x40\n", 0},
+		{"/bin", "p:c bin/prog:0x40\n", syscall.ENOENT},
+		{"", "p:d ./prog:0x40\n", syscall.ENOENT},
+		{"/etc", "p:e /bin/prog:0x40\n", 0},
+	} {
+		ctx := tracefile.WithCaller(context.Background(), func() tracefile.Caller {
+			return tracefile.Caller{Dir: func() string { return c.dir }}
+		})
+		if _, err := h.Write(ctx, []byte(c.command)); err != nil && tracefile.Errno(err) != c.want || err == nil && c.want != 0 {
+			t.Errorf("%q in %s: %v, want %v", c.command, c.dir, err, c.want)
+		}
+	}
+	l.must("events/uprobes/a/enable", "1\n")
+	want := "p:uprobes/a ./prog:0x0000000000000040\np:uprobes/b ./bin/prog:0x0000000000000040\np:uprobes/e /bin/prog:0x0000000000000040\n"
+	if text := l.read("uprobe_events"); text != want {
+		t.Errorf("uprobe_events reads %q", text)
+	}
 }
 
 // A task with another program comes by the places where that begins, once.

@@ -45,7 +45,7 @@ func (m *Mount) attach() error {
 	}
 	m.device, err = newDevice(device, m, polled, &fuse.MountOptions{
 		AllowOther: true, FsName: m.cfg.Source, Name: m.cfg.Type, MaxWrite: maxWrite,
-		ExtraCapabilities: capabilities, DisableXAttrs: true, DisableReadDirPlus: true,
+		ExtraCapabilities: capabilities, DisableReadDirPlus: true,
 		MaxBackground: 64,
 	})
 	if err != nil {

@@ -20,6 +20,13 @@ func (m *Mount) context(cancel <-chan struct{}, h *fuse.InHeader) context.Contex
 		if c.PID = int(h.Pid); m.cfg.PID != nil {
 			c.PID = m.cfg.PID(c.PID)
 		}
+		c.Dir = func() string {
+			dir, err := os.Readlink("/proc/" + strconv.Itoa(int(h.Pid)) + "/cwd")
+			if err != nil {
+				return ""
+			}
+			return dir
+		}
 		return c
 	})
 }

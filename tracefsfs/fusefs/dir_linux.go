@@ -72,8 +72,13 @@ func (m *Mount) Create(<-chan struct{}, *fuse.CreateIn, string, *fuse.CreateOut)
 	return fuse.EACCES
 }
 
-// Mknod implements fuse.RawFileSystem.
-func (m *Mount) Mknod(<-chan struct{}, *fuse.MknodIn, string, *fuse.EntryOut) fuse.Status {
+// Mknod implements fuse.RawFileSystem. A plain file is created, as open(2) does it.
+//
+// Kernel: do_mknodat and vfs_create, fs/namei.c.
+func (m *Mount) Mknod(_ <-chan struct{}, in *fuse.MknodIn, _ string, _ *fuse.EntryOut) fuse.Status {
+	if in.Mode&syscall.S_IFMT == syscall.S_IFREG {
+		return fuse.EACCES
+	}
 	return fuse.EPERM
 }
 

@@ -42,6 +42,9 @@
 // kernel answers EPERM for those without a poll operation, and who waits is woken every
 // 10 ms to look.
 //
+// Departure: lseek(2) to a place counted from the end is 0 plus the offset, where most files
+// of a kernel answer EINVAL. Times cannot be set, and truncate(2) to a length leaves the size 0.
+//
 // Departure: opening trace_pipe_raw moves that CPU's pages from the ring to the FIFO, because
 // a reader that does not wait must find them; what was not read when it is closed stays
 // there for the next reader. Where it is not known whether a lookup is for an open

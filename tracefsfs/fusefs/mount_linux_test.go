@@ -164,7 +164,9 @@ func TestWriting(t *testing.T) {
 	}
 }
 
-// What tracefs refuses.
+func onlyErr(_ int, err error) error { return err }
+
+// What tracefs refuses, and what it takes.
 func TestForbidden(t *testing.T) {
 	m := mountLab(t)
 	at := func(name string) string { return filepath.Join(m.Dir(), name) }
@@ -180,7 +182,10 @@ func TestForbidden(t *testing.T) {
 		{"rename", unix.Rename(at("README"), at("new")), syscall.EPERM},
 		{"link", unix.Link(at("README"), at("new")), syscall.EPERM},
 		{"symlink", unix.Symlink("README", at("new")), syscall.EPERM},
-		{"mknod", unix.Mknod(at("new"), unix.S_IFREG|0o600, 0), syscall.EPERM},
+		{"mknod of a file", unix.Mknod(at("new"), unix.S_IFREG|0o600, 0), syscall.EACCES},
+		{"mknod of a FIFO", unix.Mknod(at("new"), unix.S_IFIFO|0o600, 0), syscall.EPERM},
+		{"listxattr", onlyErr(unix.Listxattr(at("README"), nil)), nil},
+		{"listxattr with room", onlyErr(unix.Listxattr(at("events"), make([]byte, 64<<10))), nil},
 		{"open of nothing", os.WriteFile(at("events/none/enable"), nil, 0), syscall.ENOENT},
 		{"mkdir twice", errors.Join(unix.Mkdir(at("instances/a"), 0o700), unix.Mkdir(at("instances/a"), 0o700)), syscall.EEXIST},
 		{"rmdir", unix.Rmdir(at("instances/a")), nil},

@@ -149,7 +149,7 @@ func (f *fakeTree) fs() *tracefsfs.FS {
 			return nil
 		},
 	}
-	pipe := tracefile.Pipe("trace_pipe", 0o440, func() ([]byte, error) {
+	pipe := tracefile.Pipe("trace_pipe", 0o440, func(int) ([]byte, error) {
 		if len(f.piped) == 0 {
 			return nil, nil
 		}

@@ -8,6 +8,9 @@ type Caller struct {
 	Comm   string
 	CPU    int  // where it runs, or ran last
 	Pinned bool // it may run nowhere else
+
+	// Dir finds its working folder, an absolute path; "" if that cannot be seen. It may be nil.
+	Dir func() string
 }
 
 type callerKey struct{}

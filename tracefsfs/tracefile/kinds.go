@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -76,14 +75,15 @@ func Stream(name string, mode fs.FileMode, show func(w io.Writer) error) *File {
 	})
 }
 
-// Pipe is a file that takes away what it reads. take gives the next bytes,
-// nothing when there are none yet, and io.EOF at the end; wait returns when it
+// Pipe is a file that takes away what it reads. take gives the next bytes for a read of
+// that size, nothing when there are none yet, and io.EOF at the end. It should take no more
+// than such a read needs, because what is left is lost when the file is closed. wait returns when it
 // is worth asking again, or with an error (a done ctx is EINTR). Without wait,
 // or opened with NonBlock, an empty pipe is EAGAIN. poll says what Handle.Poll
 // answers while the pipe holds nothing that was taken before.
 //
 // Kernel: tracing_read_pipe, tracing_wait_pipe and tracing_poll_pipe, kernel/trace/trace.c.
-func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(ctx context.Context) error, poll func() Events) *File {
+func Pipe(name string, mode fs.FileMode, take func(size int) ([]byte, error), wait func(ctx context.Context) error, poll func() Events) *File {
 	return open(name, mode, func(h *handle) {
 		var rest []byte
 		h.poll = func() Events {
@@ -93,11 +93,14 @@ func Pipe(name string, mode fs.FileMode, take func() ([]byte, error), wait func(
 			return poll()
 		}
 		h.read = func(ctx context.Context, p []byte) (int, error) {
+			if len(p) == 0 {
+				return 0, nil
+			}
 			for len(rest) == 0 {
 				if ctx.Err() != nil {
 					return 0, syscall.EINTR
 				}
-				next, err := take()
+				next, err := take(len(p))
 				if err != nil {
 					return 0, err
 				}
@@ -133,8 +136,13 @@ func Marker(name string, mode fs.FileMode, write func(ctx context.Context, p []b
 
 // OnWrite returns the file with store called for each write(2).
 func (f *File) OnWrite(store func(p []byte) error) *File {
+	return f.OnWriteBy(func(_ context.Context, p []byte) error { return store(p) })
+}
+
+// OnWriteBy is [File.OnWrite] for a file that wants to know who writes ([CallerOf]).
+func (f *File) OnWriteBy(store func(ctx context.Context, p []byte) error) *File {
 	return f.wrapping(func(w *wrap) {
-		w.write = func(_ context.Context, p []byte) (int, error) { return whole(p, store(p)) }
+		w.write = func(ctx context.Context, p []byte) (int, error) { return whole(p, store(ctx, p)) }
 	})
 }
 
@@ -227,8 +235,7 @@ const userNumber = 66
 //
 // Kernel: kstrtoul_from_user, lib/kstrtox.c.
 func ParseUserUlong(s string, base int) (uint64, error) {
-	s, _, _ = strings.Cut(s[:min(len(s), userNumber)], "\x00")
-	return ParseUlong(s, base)
+	return ParseUlong(CString(s[:min(len(s), userNumber)]), base)
 }
 
 // ParseLong parses a signed number under the same rules.

@@ -22,11 +22,11 @@ type Parser struct {
 // does not fit is EINVAL.
 func (t *Parser) Get(p []byte) (n int, word string, err error) {
 	if len(t.word) == 0 {
-		for n < len(p) && isBlank(p[n]) {
+		for n < len(p) && IsSpace(p[n]) {
 			n++
 		}
 	}
-	for n < len(p) && !isBlank(p[n]) && p[n] != 0 {
+	for n < len(p) && !IsSpace(p[n]) && p[n] != 0 {
 		if len(t.word) >= t.size()-1 {
 			t.word = t.word[:0]
 			return 0, "", Errorf(syscall.EINVAL, "a word of %d bytes or more", t.size())
@@ -55,5 +55,28 @@ func (t *Parser) size() int {
 	return t.Size
 }
 
-// isBlank is the C locale's isspace.
-func isBlank(c byte) bool { return strings.IndexByte(" \t\n\v\f\r", c) >= 0 }
+// IsSpace reports whether c is a blank for the kernel, whose characters are those of Latin-1.
+//
+// Kernel: isspace, include/linux/ctype.h.
+func IsSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' || c == 0xa0 }
+
+// CString is s up to its first NUL: a kernel that has copied a write into a buffer sees no
+// more of it. Programs in C often write the NUL at the end of a string, too.
+func CString(s string) string {
+	text, _, _ := strings.Cut(s, "\x00")
+	return text
+}
+
+// Stripped is the [CString] of s without the blanks around it.
+//
+// Kernel: strim, lib/string_helpers.c.
+func Stripped(s string) string {
+	text := CString(s)
+	for text != "" && IsSpace(text[0]) {
+		text = text[1:]
+	}
+	for text != "" && IsSpace(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}

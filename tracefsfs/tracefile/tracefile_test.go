@@ -210,7 +210,7 @@ func TestStream(t *testing.T) {
 
 func TestPipe(t *testing.T) {
 	waiting := []string{"line one\n", "line two\n"}
-	take := func() ([]byte, error) {
+	take := func(int) ([]byte, error) {
 		if len(waiting) == 0 {
 			return nil, nil
 		}
@@ -281,6 +281,7 @@ func TestTokens(t *testing.T) {
 		{"a blank ends a word begun", []string{"vfs", " read"}, "vfs|read", 0},
 		{"blanks", []string{" \n", "  "}, "", 0},
 		{"NUL", []string{"a\x00b\n"}, "a|b", 0},
+		{"a blank of Latin-1", []string{"a\xa0b\n"}, "a|b", 0},
 		{"just fits", []string{strings.Repeat("x", 15) + "\n"}, strings.Repeat("x", 15), 0},
 		{"too long", []string{strings.Repeat("x", 16) + "\n"}, "", syscall.EINVAL},
 	} {

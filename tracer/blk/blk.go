@@ -192,7 +192,7 @@ func (b *Blk) Files(sectors uint64) []*tracefile.File {
 	setup := func() { *bt = trace{on: true, mask: 1<<16 - 1, end: sectors} }
 	file := func(name string, show func() string, parse func(string) (uint64, error), store func(uint64)) *tracefile.File {
 		return b.ft.Value(name, 0o644, show, func(s string) error {
-			n, err := parse(s)
+			n, err := parse(tracefile.CString(s))
 			if err != nil {
 				return fmt.Errorf("%s: %q: %w", name, s, syscall.EINVAL)
 			}
@@ -258,7 +258,7 @@ func parseMask(s string) (mask uint64, err error) {
 	if n, err := tracefile.ParseUlong(s, 0); err == nil {
 		return n, nil
 	}
-	for word := range strings.SplitSeq(strings.TrimSpace(s), ",") {
+	for word := range strings.SplitSeq(tracefile.Stripped(s), ",") {
 		if word == "" {
 			continue
 		}

@@ -41,40 +41,73 @@ func (m Mask) String() string {
 	return text.String()
 }
 
-// Parse reads a mask of n CPUs: groups of up to 8 hexadecimal digits with commas
-// between them. There may be blanks around a group. Errors: EINVAL, and EOVERFLOW for
-// bits beyond n or a group that is too long.
+// Parse reads a mask of n CPUs: groups of up to 8 hexadecimal digits, each for 32 CPUs, the last
+// one for the first. A newline or a NUL ends the text. Commas and blanks lie between the groups,
+// any number of them, and may be at both ends, so that a text without digits is the empty mask.
+// Errors: EINVAL for other characters, and EOVERFLOW for bits or groups beyond n and for a group
+// that is too long. The last group is looked at first.
 //
 // Kernel: bitmap_parse, lib/bitmap-str.c.
 func Parse(s string, n int) (Mask, error) {
-	s, _, _ = strings.Cut(s, "\n")
+	if end := strings.IndexAny(s, "\n\x00"); end >= 0 {
+		s = s[:end]
+	}
 	m := make(Mask, n)
-	groups := strings.Split(s, ",")
-	for g, group := range groups {
-		digits := strings.TrimSpace(group)
-		base := 32 * (len(groups) - 1 - g)
-		if digits == "" {
-			return nil, fmt.Errorf("tracing_cpumask %q: a group without digits: %w", s, syscall.EINVAL)
+	rest := s
+	for base := 0; ; base += 32 {
+		for rest != "" && betweenRegions(rest[len(rest)-1]) {
+			rest = rest[:len(rest)-1]
 		}
-		if len(digits) > 8 {
-			return nil, fmt.Errorf("tracing_cpumask %q: more than 8 digits in a group: %w", s, syscall.EOVERFLOW)
+		if rest == "" {
+			return m, nil
 		}
-		for at, c := range []byte(strings.ToLower(digits)) {
-			value := strings.IndexByte("0123456789abcdef", c)
-			if value < 0 {
-				return nil, fmt.Errorf("tracing_cpumask %q: %w", s, syscall.EINVAL)
+		if base >= n {
+			return nil, fmt.Errorf("%q: too many groups for %d CPUs: %w", s, n, syscall.EOVERFLOW)
+		}
+		bits, before, err := lastGroup(rest)
+		for bit := 0; bit < 32 && err == nil; bit++ {
+			switch {
+			case bits>>bit&1 == 0:
+			case base+bit < n:
+				m[base+bit] = true
+			default:
+				err = syscall.EOVERFLOW
 			}
-			for bit := range 4 {
-				cpu := base + 4*(len(digits)-1-at) + bit
-				if value>>bit&1 == 0 {
-					continue
-				}
-				if cpu >= n {
-					return nil, fmt.Errorf("tracing_cpumask %q names CPU %d of %d: %w", s, cpu, n, syscall.EOVERFLOW)
-				}
-				m[cpu] = true
-			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q as a mask of %d CPUs: %w", s, n, err)
+		}
+		rest = before
+	}
+}
+
+// lastGroup reads the group of digits at the end of s, and returns what is before it. Before a
+// group of 8 digits, the kernel takes any one character for a separator.
+//
+// Kernel: bitmap_get_x32_reverse.
+func lastGroup(s string) (bits uint32, before string, err error) {
+	for shift := 0; shift < 32; shift += 4 {
+		value, digit := hexDigit(s[len(s)-1])
+		if !digit {
+			return 0, "", syscall.EINVAL
+		}
+		bits |= value << shift
+		s = s[:len(s)-1]
+		if s == "" || betweenRegions(s[len(s)-1]) {
+			return bits, s, nil
 		}
 	}
-	return m, nil
+	if _, digit := hexDigit(s[len(s)-1]); digit {
+		return 0, "", syscall.EOVERFLOW
+	}
+	return bits, s[:len(s)-1], nil
+}
+
+// Kernel: hex_to_bin, lib/hexdump.c.
+func hexDigit(c byte) (value uint32, ok bool) {
+	at := strings.IndexByte("0123456789abcdefABCDEF", c)
+	if at >= 16 {
+		at -= 6
+	}
+	return uint32(at), at >= 0
 }

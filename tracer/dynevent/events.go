@@ -1,6 +1,7 @@
 package dynevent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +20,8 @@ type Events struct {
 	host    Host
 	machine *machine.Machine
 	types   *event.Table
-	files   UserFiles // where uprobes find files besides those that tasks have mapped; may be nil
+	files   UserFiles       // where uprobes find files besides those that tasks have mapped; may be nil
+	writer  context.Context // of the write that is being carried out
 
 	list  []Line  // the lines of dynamic_events
 	kinds []*Kind // the kinds of definitions, in the order in which they are asked
@@ -39,7 +41,7 @@ type Events struct {
 // New returns the dynamic events of a machine that has none yet. The kinds in more are
 // asked after the kernel's own.
 func New(host Host, files UserFiles, design FprobeDesign, more ...*Kind) *Events {
-	d := &Events{host: host, machine: host.Machine(), types: host.Types(), files: files}
+	d := &Events{host: host, machine: host.Machine(), types: host.Types(), files: files, writer: context.Background()}
 	// Which places a task has passed is no question of how the kernel walks stacks.
 	d.walker.Methods = []user.Method{user.EhFrame, user.FramePointer}
 	d.synthetic.kind = synthKind()
@@ -176,7 +178,13 @@ func (d *Events) createDynEvent(command string) error {
 func (d *Events) File(name string, kind *Kind, run func(command string) error) tracefile.Node {
 	f := d.host.Seq(name, 0o640, func() ([]byte, error) { return d.showDynEvents(kind), nil }).
 		OnTrunc(func() error { return d.host.Locked(func() error { return d.releaseAllDynEvents(kind) }) }).
-		OnWrite(func(p []byte) error { return d.host.Locked(func() error { return runCommands(string(p), run) }) })
+		OnWriteBy(func(ctx context.Context, p []byte) error {
+			return d.host.Locked(func() error {
+				d.writer = ctx
+				defer func() { d.writer = context.Background() }()
+				return runCommands(string(p), run)
+			})
+		})
 	f.Defines = true
 	return f
 }
@@ -226,7 +234,7 @@ func splitArgs(command string) []string {
 	var words []string
 	for n := 0; n < len(command); {
 		start := n
-		for n < len(command) && !isSpace(command[n]) {
+		for n < len(command) && !tracefile.IsSpace(command[n]) {
 			n++
 		}
 		if n > start {
@@ -236,9 +244,6 @@ func splitArgs(command string) []string {
 	}
 	return words
 }
-
-// Kernel: isspace, include/linux/ctype.h.
-func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0xa0 }
 
 // ModuleCame is called after a module is loaded. It registers the probes that waited for
 // it.

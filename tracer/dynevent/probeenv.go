@@ -3,9 +3,11 @@ package dynevent
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"ftracelab/machine"
+	"ftracelab/tracefsfs/tracefile"
 	"ftracelab/tracer/event"
 	"ftracelab/tracer/event/filter"
 	"ftracelab/tracer/event/probe"
@@ -110,10 +112,15 @@ func (e probeEnv) Filter(t *event.Type, text string) error {
 	return err
 }
 
-// File finds a file of user space.
-func (e probeEnv) File(path string) (probe.File, error) {
-	file, err := e.d.statUser(path)
-	return probe.File{ID: file.ID, Regular: file.Regular}, err
+// File finds a file of user space, from the working folder of whoever writes.
+//
+// Kernel: kern_path, fs/namei.c, as __trace_uprobe_create calls it.
+func (e probeEnv) File(at string) (probe.File, error) {
+	if who, ok := tracefile.CallerOf(e.d.writer); ok && who.Dir != nil && !path.IsAbs(at) {
+		at = path.Join(who.Dir(), at)
+	}
+	file, err := e.d.statUser(at)
+	return probe.File{ID: file.ID, Regular: file.Regular, At: at}, err
 }
 
 // probeFault puts the faults of a definition into error_log and returns err.

@@ -103,7 +103,7 @@ func (u *traceUprobe) unregister() { _ = u.enable(false) }
 // Kernel: uprobe_register, kernel/events/uprobes.c.
 func (u *traceUprobe) enable(on bool) error {
 	if on {
-		file, err := u.d.statUser(u.def.Path)
+		file, err := u.d.statUser(u.def.File.At)
 		if err != nil || u.def.Offset > uint64(file.Size) || u.def.RefCtr%2 != 0 {
 			return fmt.Errorf("%s has no place %#x: %w", u.def.Path, u.def.Offset, syscall.EINVAL)
 		}

@@ -77,7 +77,7 @@ const maxRVName = 32
 //
 // Kernel: enabled_monitors_write.
 func (r *RV) writeMonitors(text string) error {
-	name, off := strings.CutPrefix(strings.TrimSpace(text), "!")
+	name, off := strings.CutPrefix(tracefile.Stripped(text), "!")
 	switch {
 	case text == "" || len(text) > maxRVName+1:
 	case name == "":
@@ -91,7 +91,7 @@ func (r *RV) writeMonitors(text string) error {
 
 // Kernel: monitor_reactors_write.
 func writeReactor(p []byte) error {
-	name := strings.TrimSpace(string(p))
+	name := tracefile.Stripped(string(p))
 	if len(p) == 0 || len(p) > maxRVName+1 || name != "" && name != "nop" {
 		return fmt.Errorf("rv/monitors/wwnr/reactors: no reactor %q: %w", p, syscall.EINVAL)
 	}

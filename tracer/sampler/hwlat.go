@@ -274,8 +274,9 @@ func (s *hwlat) showMode() string {
 
 // Kernel: hwlat_mode_write.
 func (s *hwlat) setMode(text string) error {
+	written := tracefile.Stripped(text)
 	for mode, name := range hwlatModes {
-		if name != strings.TrimSpace(text) {
+		if name != written {
 			continue
 		}
 		if s.of != nil {

@@ -81,7 +81,7 @@ const maxOsnoiseWrite = 256
 // Kernel: osnoise_options_write.
 func (s *osnoise) setOption(text string) error {
 	name, off := strings.CutPrefix(text, "NO_")
-	name = strings.TrimSpace(name)
+	name = tracefile.Stripped(name)
 	for o, have := range osnoiseOptions {
 		if have != name || len(text) >= maxOsnoiseWrite {
 			continue

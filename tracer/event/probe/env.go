@@ -60,6 +60,7 @@ const (
 type File struct {
 	ID      uint64 // the number of the inode
 	Regular bool
+	At      string // its path, if possible an absolute one
 }
 
 // BTF is the type information of the kernel. Types have numbers; modifiers (const,
