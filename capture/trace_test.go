@@ -169,7 +169,7 @@ func TestNamesWithNewlines(t *testing.T) {
 	m["cap/saved_cmdlines"] = &fstest.MapFile{Data: []byte("7 two\nlines\n8 \n9 fifteen letters\nno\n\n")}
 	c := traceFS(t, m, Options{})
 	defer c.Close()
-	for pid, want := range map[int32]string{7: "two\nlines", 8: "", 9: "fifteen letters"} {
+	for pid, want := range map[int32]string{7: "two\nlines", 8: "", 9: "fifteen letters", 10: "<...>"} {
 		if got := c.Config().Comm(pid); got != want {
 			t.Errorf("%d is %q, want %q", pid, got, want)
 		}

@@ -185,6 +185,27 @@ func TestLatencyGraph(t *testing.T) {
 	}
 }
 
+// TestTGIDHeader has the header that a real 6.12 printed with record-tgid and noirq-info.
+func TestTGIDHeader(t *testing.T) {
+	p, err := output.New(output.Config{
+		Tracer: "nop", Types: selected(t, "graph_retval").cfg.Types, CPUs: 2, Options: output.DefaultOptions&^output.IRQInfo | output.RecordTGID,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(p.AppendHeader(nil, output.NewMerge(), output.Counts{Entries: 869, Written: 869}))
+	want := `# tracer: nop
+#
+# entries-in-buffer/entries-written: 869/869   #P:2
+#
+#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION
+#              | |           |       |         |         |
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // The wakeup tracers mark long calls and show interrupts, the others do neither; as in
 // captures full/latency/lat_wakeup_dl_fn1_graph1 and lat_irqsoff_fn1_graph1.
 func TestLatencyGraphOptions(t *testing.T) {
