@@ -27,6 +27,9 @@ func (p *parser) call(name token) (*node, error) {
 	}
 	n := known(name.text, args)
 	if n == nil {
+		n = inline(name.text, args)
+	}
+	if n == nil {
 		return p.makeUnknown(name.text)
 	}
 	return p.make(n)

@@ -103,6 +103,13 @@ var tests = []struct{ format, want string }{
 	{`"%s %s", __print_hex(REC->words, 3), __print_hex_str(REC->words, 3)`, "01 00 02 010002"},
 	{`"%s", __get_bitmask(arr)`, "00000002,00000001"},
 	{`"%s", __print_symbolic(3, { HRTIMER_MODE_REL_PINNED, "REL|PINNED" })`, "REL|PINNED"},
+	{`"%s %s", __print_symbolic(2, { DID_BUS_BUSY, "DID_BUS_BUSY" }), __print_symbolic(6, { nvme_admin_identify, "identify" })`, "DID_BUS_BUSY identify"},
+	{`"%d %d", SAM_STAT_TASK_ABORTED, nvme_fabrics_command`, "64 127"},
+	// small functions of the kernel
+	{`"%x %x %llx", __builtin_bswap16(REC->words[0]), __builtin_bswap32((__u32)(REC->b)), __builtin_bswap64(0x1ULL)`, "100 c8000000 100000000000000"},
+	{`"%d %x", __le16_to_cpup((__le16 *)__get_dynamic_array(arr)), __be32_to_cpup((__be32 *)__get_dynamic_array(arr))`, "1 1000000"},
+	{`"%s/%s/%4s", str_yes_no(REC->i), str_on_off(REC->i - REC->i), str_read_write(!0)`, "yes/off/read"},
+	{`"%lld %lld %lld", ktime_to_us(-2500LL), ktime_to_ms(REC->i), ktime_to_ns(REC->i)`, "-2 0 -5"},
 	// pointers
 	{`"%p %p %p %px", 0x1000UL, 0, -2L, 0x1000UL`, "00000000000010ff 0000000000000000 fffffffffffffffe 0000000000001000"},
 	{`"%pS %ps %pF %pf %pB", 0x1010UL, 0x1010UL, 0x2001UL, 0x2001UL, 0x1100UL`, "vfs_read+0x10/0x100 vfs_read probe+0x1/0x10 [mod] probe [mod] vfs_read+0x100/0x100"},
