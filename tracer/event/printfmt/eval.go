@@ -149,7 +149,7 @@ func evalAny(n *node, data []byte, env *Env) value {
 			return c
 		}
 		return eval(n.b, data, env)
-	case opFlags, opSymbolic, opHex, opArray, opBitmask:
+	case opFlags, opSymbolic, opHex, opArray, opBitmask, opDecode:
 		return value{kind: vText, node: n}
 	case opMsecs:
 		v := eval(n.a, data, env)

@@ -27,6 +27,7 @@ const (
 	opHex                // __print_hex(a, b); val 1: without blanks
 	opArray              // __print_array(a, b, c)
 	opBitmask            // __get_bitmask(field)
+	opDecode             // name(p, a, b) of a driver
 )
 
 // node is one node of an expression tree. Which members count depends on op.

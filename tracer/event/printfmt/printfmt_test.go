@@ -116,6 +116,7 @@ var tests = []struct{ format, want string }{
 	{`"%pS %ps|%12ps|", 0x9UL, 0UL, 0x1010UL`, "0x9 0x0|    vfs_read|"},
 	{`"%pS", (void *)((unsigned long)(_stext) + 4)`, "vfs_read+0x4/0x100"},
 	{`"%*ph %*phC %*phD %*phN", 3, REC->words, 2, REC->words, 2, REC->words, 2, REC->words`, "01 00 02 01:00 01-00 0100"},
+	{`"[%*phD] [%ph]", 0, REC->words, REC->words`, "[] [01]"},
 	{`"%*pbl|%*pbl|%*pbl", 64, REC->words, 4, REC->words, 1, REC->words + 1`, "0,17,32-33,48-63|0|"},
 	{`"%pI6 %pI6c %pI4 %pi4", REC->addr, REC->addr, REC->addr, REC->addr`, "2001:0db8:0000:0000:0000:0000:0000:0001 2001:db8::1 32.1.13.184 032.001.013.184"},
 	{`"%pIS %pISpc", REC->sa, REC->sa`, "127.0.0.1 127.0.0.1:80"},
