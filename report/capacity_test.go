@@ -52,6 +52,21 @@ func TestLookBackIsReplayed(t *testing.T) {
 	}
 }
 
+// TestPartOfAPage: a trace that fills no page tells how many events would fill one, so that
+// designs differ in what they hold as they do in bytes.
+func TestPartOfAPage(t *testing.T) {
+	short, long := mustEstimate(t, even(20, 5), Options{}), mustEstimate(t, even(100_000, 5), Options{})
+	for i := range short.Designs {
+		got, want := &short.Designs[i], &long.Designs[i]
+		if b := got.Bytes; b != 2*4096 || want.RetainedBasis != Replayed {
+			t.Fatalf("%s: %d bytes, the long trace %s", got.Name, got.Bytes, want.RetainedBasis)
+		}
+		if ratio := float64(got.RetainedEvents) / float64(want.RetainedEvents); ratio < 0.9 || ratio > 1.1 {
+			t.Errorf("%s: %d events retained, of the long trace %d", got.Name, got.RetainedEvents, want.RetainedEvents)
+		}
+	}
+}
+
 // TestUniqueFactorIsReplayed compares the drops of a trace with twice the unique stacks
 // with what the factor says of the trace with as many as there are.
 func TestUniqueFactorIsReplayed(t *testing.T) {
