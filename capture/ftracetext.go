@@ -186,6 +186,8 @@ func (f *ftraceText) take(line []byte) (given bool, err error) {
 		case f.have && f.hand.quoted:
 			f.goOn(line)
 			return false, nil
+		case !f.whole:
+			return false, f.in.fault(textEnds + " a line: " + excerpt(line))
 		case len(f.clock) == 0: // no line could be read
 			err = fmt.Errorf("%w (texts of latency-format, raw, hex, bin and nocontext-info are not read)", err)
 		}

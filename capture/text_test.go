@@ -339,7 +339,12 @@ func TestUnreadForms(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	c := fromText(t, "   wl-1     [000] .....     0.000006: f: a=\"1\"\nnothing\n", Options{})
+	c := fromText(t, "   wl-1     [000] .....     0.000006: f: a\n          <idle>-0       (-------) [00", Options{})
+	var cut record.Record
+	if err := errors.Join(c.Next(&cut), c.Next(&cut)); err == nil || !strings.Contains(err.Error(), "the text ends inside a line") {
+		t.Errorf("a cut line: %v", err)
+	}
+	c = fromText(t, "   wl-1     [000] .....     0.000006: f: a=\"1\"\nnothing\n", Options{})
 	var r record.Record
 	if err := errors.Join(c.Next(&r), c.Next(&r)); err == nil || strings.Contains(err.Error(), "not read") {
 		t.Errorf("a line without a context behind an event: %v", err)
