@@ -52,6 +52,21 @@ func TestLookBackIsReplayed(t *testing.T) {
 	}
 }
 
+// TestTicks: of times that are not in nanoseconds nothing is said in seconds, but they still
+// order the records.
+func TestTicks(t *testing.T) {
+	r := mustEstimate(t, even(30_000, 50), Options{Ticks: true})
+	timed := mustEstimate(t, even(30_000, 50), Options{})
+	if r.Input.Seconds != Unknown || r.Capacity.Growth.Why != timed.Capacity.Growth.Why {
+		t.Errorf("%v s, growth %q, want %q", r.Input.Seconds, r.Capacity.Growth.Why, timed.Capacity.Growth.Why)
+	}
+	for i := range r.Designs {
+		if d := &r.Designs[i]; d.RetainedSeconds != Unknown || d.RetainedEvents != timed.Designs[i].RetainedEvents {
+			t.Errorf("%s: %v s, %d events, want %d", d.Name, d.RetainedSeconds, d.RetainedEvents, timed.Designs[i].RetainedEvents)
+		}
+	}
+}
+
 // TestPartOfAPage: a trace that fills no page tells how many events would fill one, so that
 // designs differ in what they hold as they do in bytes.
 func TestPartOfAPage(t *testing.T) {
