@@ -66,6 +66,14 @@ func (c *comms) setBytes(pid int32, comm []byte) {
 	}
 }
 
+// shown gives a name as the file trace shows it. A task can have an empty name.
+func (c *comms) shown(pid int32) string {
+	if comm, ok := c.byPID[pid]; ok {
+		return comm
+	}
+	return "<...>"
+}
+
 // Ids of event types that no kernel numbers: the kinds of samples that a text holds,
 // and events whose format is not known.
 const (

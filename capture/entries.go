@@ -58,6 +58,9 @@ func (e *entries) Batch() []output.Entry {
 // Kernel: tracing_open reads the buffer in place and forgets what was lost before that;
 // trace_pipe_raw, from which these pages come, has noted the overrun on the first page
 // that it took.
+//
+// Departure: a kernel's file trace has no such line, because it forgets what was lost before
+// it is opened, also between two reads of trace_pipe_raw. The pages tell it, so the text does.
 func (e *entries) read() {
 	c, lost := e.c, uint64(0)
 	e.batch = e.batch[:0]

@@ -69,7 +69,27 @@ func newFolder(b *base, l location, types bool) (_ *folder, err error) {
 	if b.info.SubbufSize, err = f.subbufSize(kernel); err != nil {
 		return nil, err
 	}
+	if err := f.clock(); err != nil {
+		return nil, err
+	}
 	return f, f.openCPUs()
+}
+
+// clock finds out whether the times are in nanoseconds: they are if nothing tells the clock.
+func (f *folder) clock() error {
+	for _, name := range []string{"trace_clock", "state.txt"} {
+		text, err := readAll(f.loc.fsys, path.Join(f.loc.name, name), path.Join(f.loc.shown, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			clock, ok := bytes.CutPrefix(line, []byte("trace_clock:"))
+			if ok == (name == "state.txt") && countsOther(string(bytes.TrimSpace(clock))) {
+				f.info.Ticks = chosen(string(bytes.TrimSpace(clock)))
+			}
+		}
+	}
+	return nil
 }
 
 // readTypes reads the types of all events.
@@ -268,7 +288,12 @@ func (f *folder) pages(cpu int) io.Reader {
 	return &pageImages{f: f, c: f.cpus[i]}
 }
 
-func (f *folder) caveats() []string { return nil }
+func (f *folder) caveats() []string {
+	if f.info.Ticks == "" {
+		return nil
+	}
+	return []string{"the times are those of the clock " + f.info.Ticks + ", which does not count nanoseconds: nothing is said in seconds"}
+}
 
 func (f *folder) close() error {
 	var err error

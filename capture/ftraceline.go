@@ -78,8 +78,11 @@ func (f *ftraceLine) task(b []byte) bool {
 		return false
 	}
 	f.comm, f.pid = bytes.TrimLeft(b[:dash], " "), int32(pid)
-	return len(f.comm) > 0
+	return len(f.comm) > 0 || dash == commWidth
 }
+
+// commWidth is how wide the column of the names is. A task can have an empty name.
+const commWidth = 16
 
 // rest reads flags, time and body.
 func (f *ftraceLine) rest(b []byte) error {

@@ -38,6 +38,9 @@ type textRecord struct {
 	stack   []uint64
 	isMark  bool // a marker's text, which may go on in the next line
 	markLen int
+	// quoted says that the text of the event has a string in quotes that did not end yet:
+	// it holds a newline.
+	quoted bool
 }
 
 // looksFtrace reports whether line is a record of ftrace's text, or one of the remarks
@@ -174,16 +177,37 @@ func (f *ftraceText) take(line []byte) (given bool, err error) {
 		f.hand.Record = record.Record{Kind: record.Lost, CPU: cpu, Time: *f.now(cpu), Count: count}
 		return given, nil
 	}
-	if err := f.line.parse(line); err != nil {
-		if f.have && f.hand.isMark {
+	err = f.line.parse(line)
+	if err != nil {
+		switch {
+		case f.have && f.hand.isMark:
 			f.extendMark(line)
 			return false, nil
+		case f.have && f.hand.quoted:
+			f.goOn(line)
+			return false, nil
+		case !f.whole:
+			return false, f.in.fault(textEnds + " a line: " + excerpt(line))
+		case len(f.clock) == 0: // no line could be read
+			err = fmt.Errorf("%w (texts of latency-format, raw, hex, bin and nocontext-info are not read)", err)
 		}
-		at := f.in.fault(err.Error() + ": " + excerpt(line))
-		return false, at
+		return false, f.in.fault(err.Error() + ": " + excerpt(line))
 	}
 	given = f.turn()
-	return given, f.begin()
+	err = f.begin()
+	f.hand.quoted = opensQuote(f.line.body)
+	return given, err
+}
+
+// opensQuote reports whether text has a quotation mark too few. Events of probes print
+// strings in quotes.
+func opensQuote(text []byte) bool { return bytes.Count(text, []byte{'"'})%2 == 1 }
+
+// goOn adds a line to the text of an event with a string that holds newlines. The line
+// that closes the quotes is the last one.
+func (f *ftraceText) goOn(line []byte) {
+	f.build.extend(&f.hand, len(line)+1)
+	f.hand.quoted = f.hand.quoted != opensQuote(line)
 }
 
 // turn moves the record in hand to spare and makes room for the next one. It reports
@@ -192,7 +216,7 @@ func (f *ftraceText) turn() bool {
 	given := f.have
 	f.hand, f.spare = f.spare, f.hand
 	f.have = true
-	f.hand.isMark = false
+	f.hand.isMark, f.hand.quoted = false, false
 	return given
 }
 

@@ -16,6 +16,7 @@ type Info struct {
 	Losses, Lost                     uint64 // how many gaps there were, and how many events are known to be missing in them
 	First, Last                      uint64 // earliest and latest time, in nanoseconds unless a caveat says otherwise
 	Timed                            bool   // the capture has times
+	Ticks                            string // the clock, if it is known to count something other than nanoseconds
 	CPUs                             int    // highest CPU number seen + 1
 
 	// InBuffer and Written are the numbers in the header of a trace file: how many

@@ -120,6 +120,21 @@ func (r *rebuilder) event(h *textRecord, body []byte) error {
 	return nil
 }
 
+// extend makes the record longer whose text has n bytes more than its first line.
+func (r *rebuilder) extend(h *textRecord, n int) {
+	s := r.shapes[h.Type.Name]
+	switch {
+	case s == nil || s.typ != h.Type:
+		return
+	case s.unknown:
+		n = (n + guessedPerTwo - 1) / guessedPerTwo
+		r.unknownBytes += uint64(max(0, min(n, maxMark-len(h.data))))
+	case len(s.dynamic) == 0:
+		return
+	}
+	r.record(h, h.Type, max(len(h.data), min(len(h.data)+n, maxMark)))
+}
+
 // record makes h an empty record of a type.
 func (r *rebuilder) record(h *textRecord, t *event.Type, size int) {
 	if cap(h.data) < size {

@@ -91,6 +91,22 @@ func TestFtraceText(t *testing.T) {
 			"cpu0 26449673000 pid=155 flags=0x20 preempt=0x0 unknown:f 9",
 			"cpu2 13080628000 pid=156 flags=0x0 preempt=0x0 unknown:f 9",
 		}},
+		// These lines are of a real 6.12: a task without a name, and a string with a newline
+		// that a probe read.
+		"no name": {
+			"                -4000034 (-------) [000] ...1.   165.521508: sys_prctl(option: f, arg2: 4a23f5, arg3: 0, arg4: 0, arg5: 0)\n",
+			[]string{"cpu0 165521508000 pid=4000034 flags=0x0 preempt=0x1 syscalls:sys_enter_prctl 56"},
+		},
+		"newline in a string": {
+			`             cat-192     [000] ...1.    32.401082: k_at: (vfs_read+0x4/0x370) arg2=0xfffef1e5 v="Linux version 6.12.117+deb12-amd64
+" vv=(fault) l='L'
+             cat-192     [000] ...1.    32.401148: k_btf: (vfs_read+0x4/0x370) count=832 d="libc.so.6"
+`,
+			[]string{
+				"cpu0 32401082000 pid=192 flags=0x0 preempt=0x1 unknown:k_at 55",
+				"cpu0 32401148000 pid=192 flags=0x0 preempt=0x1 unknown:k_btf 30",
+			},
+		},
 		"no irq-info": {
 			"   bash-155     [000]     13.080627: vfs_read <-ksys_read\n   bash-155     [000]     13.080628: vfs_read\n",
 			[]string{
@@ -307,6 +323,31 @@ func TestDetect(t *testing.T) {
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "text: ") {
 			t.Errorf("%.30q: %v, want …%s…", text, err, want)
 		}
+	}
+}
+
+// TestUnreadForms: the texts of options that leave out what is needed, which a kernel printed.
+func TestUnreadForms(t *testing.T) {
+	for _, text := range []string{
+		"# tracer: nop\n#\n# nop latency trace v1.1.5 on 6.12.117+deb12-amd64\n#\n    bash-183       1..... 24508us#: sched_process_fork: comm=bash\n",
+		"# tracer: nop\n#\n183 1 164993664193 type: 304\n",
+		"# tracer: nop\n#\nsched_process_fork: comm=bash pid=183 child_comm=bash child_pid=4000001\n",
+	} {
+		c := fromText(t, text, Options{})
+		var r record.Record
+		if err := c.Next(&r); err == nil || !strings.Contains(err.Error(), "nocontext-info are not read") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	c := fromText(t, "   wl-1     [000] .....     0.000006: f: a\n          <idle>-0       (-------) [00", Options{})
+	var cut record.Record
+	if err := errors.Join(c.Next(&cut), c.Next(&cut)); err == nil || !strings.Contains(err.Error(), "the text ends inside a line") {
+		t.Errorf("a cut line: %v", err)
+	}
+	c = fromText(t, "   wl-1     [000] .....     0.000006: f: a=\"1\"\nnothing\n", Options{})
+	var r record.Record
+	if err := errors.Join(c.Next(&r), c.Next(&r)); err == nil || strings.Contains(err.Error(), "not read") {
+		t.Errorf("a line without a context behind an event: %v", err)
 	}
 }
 

@@ -149,7 +149,7 @@ func (t *Trace) Config() output.Config {
 		HashPtr:      func(ptr uint64) uint64 { t.hashed = true; return ptr },
 		NoPtrKey:     t.state["ptr_key"] == "none",
 		UserFile:     t.maps.file,
-		Comm:         func(pid int32) string { return t.comms.byPID[pid] },
+		Comm:         t.comms.shown,
 		NamesStay:    true,
 		TGID:         func(pid int32) int32 { return t.tgids[pid] },
 		String:       func(addr uint64) (string, bool) { s, ok := t.strings[addr]; return s, ok },

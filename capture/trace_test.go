@@ -169,7 +169,7 @@ func TestNamesWithNewlines(t *testing.T) {
 	m["cap/saved_cmdlines"] = &fstest.MapFile{Data: []byte("7 two\nlines\n8 \n9 fifteen letters\nno\n\n")}
 	c := traceFS(t, m, Options{})
 	defer c.Close()
-	for pid, want := range map[int32]string{7: "two\nlines", 8: "", 9: "fifteen letters"} {
+	for pid, want := range map[int32]string{7: "two\nlines", 8: "", 9: "fifteen letters", 10: "<...>"} {
 		if got := c.Config().Comm(pid); got != want {
 			t.Errorf("%d is %q, want %q", pid, got, want)
 		}
@@ -198,5 +198,30 @@ func TestOnlineCPUs(t *testing.T) {
 			c.Close()
 			t.Errorf("online_cpus: %s is taken", text)
 		}
+	}
+}
+
+// TestTicks: the clocks that do not count nanoseconds are told, wherever the folder names them.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"trace_clock", "local global [counter] uptime perf mono mono_raw boot tai x86-tsc\n", "counter"},
+		{"trace_clock", "x86-tsc", "x86-tsc"},
+		{"state.txt", "current_tracer: nop\ntrace_clock: local [uptime] perf\n", "uptime"},
+		{"state.txt", "trace_clock: [local] global counter uptime\n", ""},
+		{"state.txt", "counter\n", ""},
+		{"trace_clock", "[mono] counter\n", ""},
+	} {
+		m := exampleFS(t)
+		delete(m, "cap/state.txt")
+		m["cap/"+c.file] = &fstest.MapFile{Data: []byte(c.text)}
+		in, err := open(location{fsys: &files{m, budget.New(budget.Default)}, name: "cap", shown: "cap"}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := strings.Contains(strings.Join(in.Caveats(), "\n"), "does not count nanoseconds")
+		if got := in.Info().Ticks; got != c.want || told != (c.want != "") {
+			t.Errorf("%s %q: %q, told %t, want %q", c.file, c.text, got, told, c.want)
+		}
+		in.Close()
 	}
 }

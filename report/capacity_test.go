@@ -52,6 +52,36 @@ func TestLookBackIsReplayed(t *testing.T) {
 	}
 }
 
+// TestTicks: of times that are not in nanoseconds nothing is said in seconds, but they still
+// order the records.
+func TestTicks(t *testing.T) {
+	r := mustEstimate(t, even(30_000, 50), Options{Ticks: true})
+	timed := mustEstimate(t, even(30_000, 50), Options{})
+	if r.Input.Seconds != Unknown || r.Capacity.Growth.Why != timed.Capacity.Growth.Why {
+		t.Errorf("%v s, growth %q, want %q", r.Input.Seconds, r.Capacity.Growth.Why, timed.Capacity.Growth.Why)
+	}
+	for i := range r.Designs {
+		if d := &r.Designs[i]; d.RetainedSeconds != Unknown || d.RetainedEvents != timed.Designs[i].RetainedEvents {
+			t.Errorf("%s: %v s, %d events, want %d", d.Name, d.RetainedSeconds, d.RetainedEvents, timed.Designs[i].RetainedEvents)
+		}
+	}
+}
+
+// TestPartOfAPage: a trace that fills no page tells how many events would fill one, so that
+// designs differ in what they hold as they do in bytes.
+func TestPartOfAPage(t *testing.T) {
+	short, long := mustEstimate(t, even(20, 5), Options{}), mustEstimate(t, even(100_000, 5), Options{})
+	for i := range short.Designs {
+		got, want := &short.Designs[i], &long.Designs[i]
+		if b := got.Bytes; b != 2*4096 || want.RetainedBasis != Replayed {
+			t.Fatalf("%s: %d bytes, the long trace %s", got.Name, got.Bytes, want.RetainedBasis)
+		}
+		if ratio := float64(got.RetainedEvents) / float64(want.RetainedEvents); ratio < 0.9 || ratio > 1.1 {
+			t.Errorf("%s: %d events retained, of the long trace %d", got.Name, got.RetainedEvents, want.RetainedEvents)
+		}
+	}
+}
+
 // TestUniqueFactorIsReplayed compares the drops of a trace with twice the unique stacks
 // with what the factor says of the trace with as many as there are.
 func TestUniqueFactorIsReplayed(t *testing.T) {

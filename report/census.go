@@ -23,6 +23,7 @@ type census struct {
 	backwards                uint64 // events with an earlier time than the event before them on their CPU
 	bare                     uint64 // events whose record the capture does not have
 	firstTime, lastTime      uint64
+	ticks                    bool // the times are not in nanoseconds
 	lastOnCPU, eventsOnCPU   []uint64
 	kernel, user             *uniqueSet
 	kernelGrowth, userGrowth growth
@@ -127,9 +128,12 @@ func (c *census) joinStack(r *record.Record) {
 // timed reports whether the capture has times. Without them, all times are zero.
 func (c *census) timed() bool { return c.lastTime > 0 }
 
+// inSeconds reports whether the times tell how long something took.
+func (c *census) inSeconds() bool { return c.timed() && !c.ticks }
+
 // seconds is the span between the first and the last time stamp.
 func (c *census) seconds() Seconds {
-	if !c.timed() {
+	if !c.inSeconds() {
 		return Unknown
 	}
 	return Seconds(float64(c.lastTime-c.firstTime) / 1e9)

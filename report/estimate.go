@@ -55,6 +55,10 @@ type Options struct {
 	Pages     func(cpu int) io.Reader
 	PagesSize int
 
+	// Ticks says that the times count something other than nanoseconds, so that nothing can
+	// be said in seconds.
+	Ticks bool
+
 	// Memory limits what is kept for each CPU and for unique stacks; nil is a budget of
 	// the default size.
 	Memory *budget.Budget
@@ -210,6 +214,7 @@ type run struct {
 
 func newRun(ctx context.Context, opt *Options, memory *budget.Budget) (*run, error) {
 	r := &run{ctx: ctx, opt: opt, census: newCensus(opt.Types, memory), users: newUserAccount()}
+	r.census.ticks = opt.Ticks
 	for _, d := range opt.Designs {
 		w, err := newWriter(d, opt)
 		if err != nil {

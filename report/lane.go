@@ -101,7 +101,8 @@ func (l *lane) count(full bool) error {
 	if err != nil {
 		return fmt.Errorf("report: cpu %d, page %d: %w", l.cpu, l.tally.pages-1, err)
 	}
-	l.keep.page(first, l.now, events, full)
+	part := float64(l.decode.Commit()) / float64(len(l.page)-ringbuf.PageHeaderSize)
+	l.keep.page(first, l.now, events, part, full)
 	return nil
 }
 

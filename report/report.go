@@ -76,7 +76,7 @@ type Input struct {
 	Losses  uint64  `json:"losses"`  // places where events are missing
 	CPUs    int     `json:"cpus"`    // CPUs that have records
 	CPUless bool    `json:"cpuless"` // the capture does not name CPUs: everything counts as one CPU's
-	Seconds Seconds `json:"seconds"` // null: the capture has no times
+	Seconds Seconds `json:"seconds"` // null: the capture has no times in seconds
 }
 
 // Joined says how many cookies of a trace could be joined to their user stacks.

@@ -249,7 +249,7 @@ func (w *writer) retain(res *Result, c *census) {
 	res.RetainedBasis = Replayed
 	res.RetainedCPUs = []Retention{}
 	least := math.Inf(1)
-	if !c.timed() {
+	if !c.inSeconds() {
 		least = float64(Unknown)
 	}
 	var events float64
@@ -264,7 +264,7 @@ func (w *writer) retain(res *Result, c *census) {
 			res.RetainedBasis = Extrapolated
 		}
 		on := Retention{CPU: l.cpu, Events: uint64(math.Round(k.events)), Seconds: Seconds(round6(k.seconds)), Basis: k.Basis}
-		if !c.timed() {
+		if !c.inSeconds() {
 			on.Seconds = Unknown
 		}
 		res.RetainedCPUs = append(res.RetainedCPUs, on)

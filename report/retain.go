@@ -18,9 +18,10 @@ type retention struct {
 	events      uint64 // how many events are in ring
 	kept        uint64 // how many events are on the first nrPages
 	keptTill    uint64
-	fullPages   uint64 // how many pages the writer has left
-	fullEvents  uint64 // how many events are on these
-	first, last uint64 // time stamps
+	fullPages   uint64  // how many pages the writer has left
+	fullEvents  uint64  // how many events are on these
+	filled      float64 // how many pages full of records the trace has written
+	first, last uint64  // time stamps
 	totalEvents uint64
 }
 
@@ -35,14 +36,15 @@ func newRetention(nrPages int, overwrite bool) *retention {
 }
 
 // page adds the next page of the trace: its time stamp, the time of its last
-// record, the events on it, and whether the writer has left it.
-func (k *retention) page(first, last, events uint64, full bool) {
+// record, the events on it, which part of it has records, and whether the writer has left it.
+func (k *retention) page(first, last, events uint64, part float64, full bool) {
 	if k.pages == 0 {
 		k.first = first
 	}
 	k.last = max(k.last, last)
 	k.pages++
 	k.totalEvents += events
+	k.filled += part
 	if full {
 		k.fullPages++
 		k.fullEvents += events
@@ -81,13 +83,13 @@ func (k *retention) held(start, end uint64) retained {
 	return r
 }
 
-// perPage is the mean number of events on a page that the writer has left, or on all
-// pages if it has left none.
+// perPage is the mean number of events on a page that the writer has left. If it has left
+// none, the page that it was writing tells how many would fill it.
 func (k *retention) perPage() float64 {
 	if k.fullPages > 0 {
 		return float64(k.fullEvents) / float64(k.fullPages)
 	}
-	return float64(k.totalEvents) / float64(k.pages)
+	return float64(k.totalEvents) / k.filled
 }
 
 // retained is what a buffer holds of one CPU's trace.

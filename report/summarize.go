@@ -49,7 +49,7 @@ func (r *run) summarize() error {
 	if r.condition != "" {
 		m.Conditional = 1
 	}
-	if c.timed() {
+	if c.inSeconds() {
 		m.Micros = min((c.lastTime-c.firstTime)/1000, summary.MaxCount)
 	}
 	for n, f := range study.fates {

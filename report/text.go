@@ -100,7 +100,7 @@ func (t *text) input(r *Report) {
 	t.line("%s", name)
 	untimed := ""
 	if !in.Seconds.Known() && in.Events > 0 {
-		untimed = " (the capture has no times)"
+		untimed = " (the capture has no times in seconds)"
 	}
 	t.line("  %s events in %s s on %s%s", Group(in.Events), in.Seconds, plural(in.CPUs, "CPU"), untimed)
 	if in.KernelStacks > 0 {

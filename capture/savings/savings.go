@@ -44,6 +44,7 @@ func Of(ctx context.Context, open func(capture.Options) (*capture.Capture, error
 	ro.Path, ro.Format = info.Path, info.Format
 	ro.Types = c.Types()
 	ro.PagesSize = info.SubbufSize
+	ro.Ticks = info.Ticks != ""
 	if ro.SubbufSize == 0 {
 		ro.SubbufSize = info.SubbufSize
 	}

@@ -112,7 +112,7 @@ func (f *summarizeFn) summary(ctx context.Context, path, place string) (s *summa
 	info := c.Info()
 	if _, err := report.Estimate(ctx, c, report.Options{
 		Path: f.of(path), Format: info.Format, SubbufSize: info.SubbufSize, Types: c.Types(), Seed: 1, TopStacks: -1,
-		Designs: designs, Memory: opt.Memory, Summary: s,
+		Designs: designs, Memory: opt.Memory, Summary: s, Ticks: info.Ticks != "",
 	}); err != nil {
 		return nil, nil, err
 	}

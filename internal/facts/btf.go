@@ -54,12 +54,14 @@ type btfType struct {
 	parts []part
 }
 
-// part is a member of a structure or a parameter of a function.
+// part is a member of a structure, a parameter of a function or a constant of an
+// enumeration.
 type part struct {
-	name string
-	to   int
-	bit  int // for a member: its offset in bits
-	bits int // for a bitfield: how many bits it has
+	name  string
+	to    int
+	bit   int // for a member: its offset in bits
+	bits  int // for a bitfield: how many bits it has
+	value int // of a constant
 }
 
 // btfData holds the types of a kernel by their numbers; 0 is void. The types and names
@@ -140,6 +142,9 @@ func (d *btfData) parse(data []byte) error {
 			t.flag = word(rest, 0)>>24&1 != 0
 		case kindEnum, kindEnum64, kindFwd:
 			t.flag = flagged
+			for ; t.kind == kindEnum && len(rest) > 0; rest = rest[8:] {
+				t.parts = append(t.parts, part{name: name(word(rest, 0)), value: int(int32(word(rest, 1)))})
+			}
 		case kindArray:
 			t.to, t.count = word(rest, 0), word(rest, 2)
 		case kindStruct, kindUnion:

@@ -21,10 +21,11 @@ const unavailable = "unavailable"
 // sums are the SHA-256 sums of the files that are made from that package. Without the
 // package, nothing else shows that a file was changed by hand.
 var sums = map[string]string{
-	"machine/btf/functions.txt": "8db340b7d91c0bfa104900327168d9ef76921c269e031e39749bbe6600550109",
-	"machine/btf/types.txt":     "97b233f23b63ea77961e640e268580f760089e0460c1ac1a037f8ba76e261b91",
-	"machine/callsites.txt":     "5f3342d72439bed73ab19e7c3046deb974cae2319cedba4f55baf88f710f9e21",
-	"workload/model.bin":        "75743ea82e344b7c4985db049a83b2fb5886b43741ea4bd12c9be9a7c2928a45",
+	"machine/btf/functions.txt":       "8db340b7d91c0bfa104900327168d9ef76921c269e031e39749bbe6600550109",
+	"machine/btf/types.txt":           "97b233f23b63ea77961e640e268580f760089e0460c1ac1a037f8ba76e261b91",
+	"machine/callsites.txt":           "5f3342d72439bed73ab19e7c3046deb974cae2319cedba4f55baf88f710f9e21",
+	"tracer/event/printfmt/enums.txt": "ced2c34847cb88b3ae0222f8b31af49a63d90cdedd0dfe24d24f7a106d0ab466",
+	"workload/model.bin":              "75743ea82e344b7c4985db049a83b2fb5886b43741ea4bd12c9be9a7c2928a45",
 }
 
 // TestEmbeddedFilesAreCurrent: the embedded files are what their sources give, byte for
@@ -33,6 +34,7 @@ var sums = map[string]string{
 func TestEmbeddedFilesAreCurrent(t *testing.T) {
 	for name, dir := range map[string]string{
 		"formats": "tracer/event/events", "strings": "tracer/printk", "types": "machine/btf",
+		"enums": "tracer/event/printfmt",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := data[name]
@@ -98,8 +100,8 @@ func read(t *testing.T, path string) []byte {
 func TestErrors(t *testing.T) {
 	t.Setenv("FTRACELAB_KERNEL", "")
 	for _, c := range []struct{ args, want string }{
-		{"", "usage: facts formats|strings|types|charts DIR"},
-		{"birds .", `there is no "birds", only [charts formats strings types]`},
+		{"", "usage: facts formats|strings|types|enums|charts DIR"},
+		{"birds .", `there is no "birds", only [charts enums formats strings types]`},
 		{"types .", "FTRACELAB_KERNEL is not set: types is made of what it names"},
 	} {
 		if err := run(strings.Fields(c.args)); err == nil || err.Error() != c.want {

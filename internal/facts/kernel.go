@@ -47,7 +47,7 @@ const (
 
 // kernelTypes makes functions.txt and types.txt from an unpacked kernel package.
 func kernelTypes(dir string) (files map[string][]byte, err error) {
-	d, err := readBTF(dir)
+	d, err := readBTF(dir, prototypeModules)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func kernelTypes(dir string) (files map[string][]byte, err error) {
 	}, w.err
 }
 
-// readBTF reads the kernel's types and those of prototypeModules.
-func readBTF(dir string) (*btfData, error) {
+// readBTF reads the kernel's types and those of modules.
+func readBTF(dir string, modules []string) (*btfData, error) {
 	kernel, err := vmlinux.Kernel(dir)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func readBTF(dir string) (*btfData, error) {
 		return nil, fmt.Errorf("the kernel in %s: %w", dir, err)
 	}
 	base := *d
-	for _, name := range prototypeModules {
+	for _, name := range modules {
 		program, err := vmlinux.Module(dir, name)
 		if err != nil {
 			return nil, err

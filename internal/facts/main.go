@@ -4,6 +4,7 @@
 //	go run ./internal/facts formats DIR    others.txt.gz, full.txt.gz
 //	go run ./internal/facts strings DIR    tracepointstrings.txt
 //	go run ./internal/facts types DIR      functions.txt, types.txt
+//	go run ./internal/facts enums DIR      enums.txt
 //	go run ./internal/facts charts DIR     echarts.min.js.gz
 //
 // DIR is where the files are written; go generate runs each of these commands. The
@@ -30,6 +31,7 @@ var data = map[string]datum{
 	"formats": {"FTRACELAB_ORACLE", eventFormats},
 	"strings": {"FTRACELAB_ORACLE", tracepointStrings},
 	"types":   {"FTRACELAB_KERNEL", kernelTypes},
+	"enums":   {"FTRACELAB_KERNEL", kernelEnums},
 	"charts":  {"FTRACELAB_ECHARTS", charts},
 }
 
@@ -42,7 +44,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 2 {
-		return errors.New("usage: facts formats|strings|types|charts DIR")
+		return errors.New("usage: facts formats|strings|types|enums|charts DIR")
 	}
 	d, ok := data[args[0]]
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,10 +57,21 @@ func Kernel(dir string) ([]byte, error) {
 
 // Module gives the ELF file of a module of that package. The module is packed with xz.
 func Module(dir, name string) ([]byte, error) {
-	path, err := one(filepath.Join(dir, "lib", "modules", "*", "kernel", "*", "*", name+".ko.xz"))
+	var found []string
+	modules := filepath.Join(dir, "lib", "modules")
+	err := filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == name+".ko.xz" {
+			found = append(found, path)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s: %d files %s.ko.xz, want one", modules, len(found), name)
+	}
+	path := found[0]
 	module, err := exec.Command("xz", "-dc", path).Output()
 	if err != nil {
 		return nil, fmt.Errorf("xz -dc %s: %w", path, err)

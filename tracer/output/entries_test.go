@@ -141,6 +141,34 @@ func TestUnwind(t *testing.T) {
 	}
 }
 
+// TestFieldsOfTheFirstEvent: the kernel takes the event with the first id behind those of
+// ftrace's own entries for one of them, as in a capture of a real 6.12 with initcall_finish.
+func TestFieldsOfTheFirstEvent(t *testing.T) {
+	var list []*event.Type
+	for _, id := range []string{"20", "21"} {
+		typ, err := event.ParseFormat("initcall", []byte("name: event"+id+"\nID: "+id+"\nformat:\n"+
+			"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"+
+			"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"+
+			"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"+
+			"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"+
+			"\tfield:int ret;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"ret=%d\", REC->ret\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, typ)
+	}
+	types, err := event.NewTable(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := output.Config{Tracer: "nop", Types: types, Options: output.DefaultOptions&^output.ContextInfo | output.Fields}
+	for id, want := range map[uint64]string{20: "UNKNOWN TYPE 20\n", 21: "event21: ret=0x0 (0)\n"} {
+		if got := printOne(t, cfg, append(header(id, 0, 0, 62), 0, 0, 0, 0), 0); got != want {
+			t.Errorf("%d: got %q, want %q", id, got, want)
+		}
+	}
+}
+
 // TestLatencyGraph prints a leaf of capture full/latency/lat_irqsoff_fn0_graph1
 // under the header of that capture.
 func TestLatencyGraph(t *testing.T) {
@@ -181,6 +209,27 @@ func TestLatencyGraph(t *testing.T) {
         0 us |   0)     wl-214     |  d.... |   0.000 us    |  0x1234();
 `
 	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestTGIDHeader has the header that a real 6.12 printed with record-tgid and noirq-info.
+func TestTGIDHeader(t *testing.T) {
+	p, err := output.New(output.Config{
+		Tracer: "nop", Types: selected(t, "graph_retval").cfg.Types, CPUs: 2, Options: output.DefaultOptions&^output.IRQInfo | output.RecordTGID,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(p.AppendHeader(nil, output.NewMerge(), output.Counts{Entries: 869, Written: 869}))
+	want := `# tracer: nop
+#
+# entries-in-buffer/entries-written: 869/869   #P:2
+#
+#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION
+#              | |           |       |         |         |
+`
+	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -51,14 +51,21 @@ func formOf(t *event.Type, f *event.Field) fieldForm {
 	return numberField
 }
 
+// lastType is the id behind that of the last of ftrace's own entries, which the first event
+// gets.
+//
+// Kernel: __TRACE_LAST_TYPE, kernel/trace/trace.h.
+const lastType = 20
+
 // appendFields appends the fields of an entry by name instead of its text. The kernel
 // does not find the fields of ftrace's own entries, because it looks for their types at
-// the wrong end of its list. Here they are not found either.
+// the wrong end of its list. Here they are not found either. It takes the first event, whose
+// id follows those of ftrace's own, for one of them.
 //
 // Kernel: print_event_fields and print_fields, kernel/trace/trace_output.c.
 func (p *Printer) appendFields(dst []byte, r *record) []byte {
 	s := r.shape
-	if s.typ == nil || s.typ.System == "ftrace" {
+	if s.typ == nil || s.typ.System == "ftrace" || r.common.Type == lastType {
 		dst = padded(append(dst, "UNKNOWN TYPE "...), uint64(r.common.Type), 0)
 		return append(dst, '\n')
 	}

@@ -146,7 +146,7 @@ const columns = `#           TASK-PID     CPU#     TIMESTAMP  FUNCTION
 `
 
 const columnsTGID = `#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION
-#              | |           |      |         |         |
+#              | |           |       |         |         |
 `
 
 const columnsIRQ = `#                                _-----=> irqs-off/BH-disabled

@@ -20,8 +20,10 @@ type Config struct {
 	// NoPtrKey says that the kernel had no key for that hash yet; %p is then
 	// (____ptrval____).
 	NoPtrKey bool
-	Comm     func(pid int32) string // saved_cmdlines; nil or "": <...>
-	TGID     func(pid int32) int32  // saved_tgids; nil or 0: unknown
+	// Comm gives the name that saved_cmdlines has for a task, which may be empty, or <...>
+	// if it has none. nil: <...> for all of them.
+	Comm func(pid int32) string
+	TGID func(pid int32) int32 // saved_tgids; nil or 0: unknown
 	// NamesStay promises that Comm and TGID give the same answer for a task each time.
 	NamesStay bool
 	// String gives the kernel string at an address (printk_formats), for entries that
@@ -134,9 +136,7 @@ func (p *Printer) comm(pid int32) string {
 		return "<XXX>"
 	}
 	if p.cfg.Comm != nil {
-		if comm := p.cfg.Comm(pid); comm != "" {
-			return comm
-		}
+		return p.cfg.Comm(pid)
 	}
 	return "<...>"
 }

@@ -21,11 +21,17 @@ func (p *parser) call(name token) (*node, error) {
 	case "offsetof", "__builtin_offsetof":
 		return p.skipCall(name.text)
 	}
+	if d, ok := decoders[name.text]; ok {
+		return p.decoderCall(name.text, d)
+	}
 	args, err := p.args()
 	if err != nil {
 		return nil, err
 	}
 	n := known(name.text, args)
+	if n == nil {
+		n = inline(name.text, args)
+	}
 	if n == nil {
 		return p.makeUnknown(name.text)
 	}

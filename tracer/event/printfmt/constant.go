@@ -1,11 +1,38 @@
 package printfmt
 
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ftracelab/internal/facts enums .
+
 // constant gives the value of an enum constant that 6.12's print fmts use by
 // name (their headers do not export it with TRACE_DEFINE_ENUM).
 func constant(name string) (uint64, bool) {
 	v, ok := constants[name]
+	if !ok {
+		v, ok = enumerated()[name]
+	}
 	return v, ok
 }
+
+//go:embed enums.txt
+var enumsText string
+
+// enumerated reads enums.txt, which has a line NAME VALUE for each constant.
+var enumerated = sync.OnceValue(func() map[string]uint64 {
+	values := map[string]uint64{}
+	for line := range strings.Lines(enumsText) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if v, err := strconv.ParseInt(value, 10, 64); err == nil {
+			values[name] = uint64(v)
+		}
+	}
+	return values
+})
 
 var constants = map[string]uint64{
 	// enum hrtimer_mode, include/linux/hrtimer.h

@@ -1,6 +1,9 @@
 package printfmt
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // value is the result of an expression. It is passed by value and owns nothing.
 type value struct {
@@ -119,6 +122,12 @@ func evalAny(n *node, data []byte, env *Env) value {
 		return cast(eval(n.a, data, env), n.typ)
 	case opNeg, opNot, opCompl:
 		return evalUnary(n.op, eval(n.a, data, env))
+	case opSwap:
+		v := eval(n.a, data, env)
+		if v.kind == vUnknown {
+			return v
+		}
+		return integer(swapped(v.num(), n.typ.size), n.typ.size, false)
 	case opDeref:
 		return index(n, eval(n.a, data, env), 0)
 	case opIndex:
@@ -140,7 +149,7 @@ func evalAny(n *node, data []byte, env *Env) value {
 			return c
 		}
 		return eval(n.b, data, env)
-	case opFlags, opSymbolic, opHex, opArray, opBitmask:
+	case opFlags, opSymbolic, opHex, opArray, opBitmask, opDecode:
 		return value{kind: vText, node: n}
 	case opMsecs:
 		v := eval(n.a, data, env)
@@ -157,6 +166,9 @@ func evalAny(n *node, data []byte, env *Env) value {
 	}
 	return value{kind: vUnknown, node: n}
 }
+
+// swapped gives the lowest size bytes of v in the other order.
+func swapped(v uint64, size int) uint64 { return bits.ReverseBytes64(v) >> (64 - 8*size) }
 
 func evalLoc(n *node, data []byte) value {
 	if n.what == locLen {

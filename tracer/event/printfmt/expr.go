@@ -17,6 +17,7 @@ const (
 	opNeg                // -a
 	opNot                // !a
 	opCompl              // ~a
+	opSwap               // a with its bytes in the other order, of type typ
 	opDeref              // *a
 	opIndex              // a[b]
 	opBinary             // a name b
@@ -26,6 +27,7 @@ const (
 	opHex                // __print_hex(a, b); val 1: without blanks
 	opArray              // __print_array(a, b, c)
 	opBitmask            // __get_bitmask(field)
+	opDecode             // name(p, a, b) of a driver
 )
 
 // node is one node of an expression tree. Which members count depends on op.
@@ -140,7 +142,7 @@ func (n *node) isConst() bool { return n != nil && n.op == opConst }
 // fold replaces an operation on constants by its result.
 func fold(n *node) *node {
 	switch n.op {
-	case opCast, opNeg, opNot, opCompl:
+	case opCast, opNeg, opNot, opCompl, opSwap:
 		if n.op == opCast && n.typ.elem > 0 || !n.a.isConst() {
 			return n
 		}

@@ -31,6 +31,8 @@ func numberType(n *node) (t ctype, ok bool) {
 		return intType, n.what == locLen
 	case opCast:
 		return n.typ, n.a.isNumber && n.typ.size <= 8
+	case opSwap:
+		return n.typ, n.a.isNumber
 	case opNot:
 		return intType, n.a.isNumber
 	case opNeg, opCompl:
@@ -104,6 +106,8 @@ func evalNumber(n *node, data []byte) uint64 {
 		return extend(n.field.length(data), 4, true)
 	case opCast:
 		return extend(evalNumber(n.a, data), n.typ.size, n.typ.signed)
+	case opSwap:
+		return swapped(evalNumber(n.a, data), n.typ.size)
 	case opNot:
 		return truth(evalNumber(n.a, data) == 0)
 	case opNeg:

@@ -34,9 +34,9 @@ func (c *conversion) appendPointer(dst []byte, v value, env *Env) []byte {
 	case 'x':
 		return c.appendAddress(dst, v.n)
 	case 'h':
-		// The width is the length of the buffer.
+		// The width is the length of the buffer: one byte if none is given.
 		n := c.width
-		if c.width == 0 {
+		if c.width == 0 && c.widthArg == nil {
 			n = 1
 		}
 		return appendHex(dst, slice(v.s, 0, min(n, 64)), hexSeparator(ext))

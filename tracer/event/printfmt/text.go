@@ -30,6 +30,8 @@ func appendText(dst []byte, n *node, data []byte, env *Env) []byte {
 		return appendHex(dst, slice(v.s, 0, clampInt(size.num())), sep)
 	case opArray:
 		return appendArray(dst, eval(n.a, data, env), eval(n.b, data, env), eval(n.c, data, env), env.library())
+	case opDecode:
+		return appendDecoded(dst, n, data, env)
 	case opBitmask:
 		return appendBitmask(dst, n.field.Bytes(data))
 	}
