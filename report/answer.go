@@ -133,7 +133,15 @@ func (a *Answer) words(r *Report, d *Result) {
 	default:
 		a.Verdict = fmt.Sprintf("%s and keeps no more events in %s: it does not pay in a buffer of any size.%s", costs, buffer, asked)
 	}
+	if times := r.Designs[0].RetainedEvents / max(1, r.Input.Events); times >= farFetched {
+		a.Verdict += fmt.Sprintf(" This is told from %s, and the buffer would hold %s times as many: a longer trace says more.",
+			plural(int(r.Input.Events), "event"), Group(times))
+	}
 }
+
+// farFetched is how many times the events of the trace have to go into the buffer before the
+// answer says that it rests on few.
+const farFetched = 20
 
 // whatIf names the design that would save most of those that do not exist, if it saves
 // more than the existing ones.

@@ -80,6 +80,13 @@ func TestPartOfAPage(t *testing.T) {
 			t.Errorf("%s: %d events retained, of the long trace %d", got.Name, got.RetainedEvents, want.RetainedEvents)
 		}
 	}
+	const rests = " This is told from 20 events, and the buffer would hold "
+	if s := short.Answer.Sentence; !strings.Contains(s, rests) {
+		t.Errorf("the answer does not say that it rests on few events: %s", s)
+	}
+	if s := long.Answer.Sentence; strings.Contains(s, "This is told from") {
+		t.Errorf("the answer of a long trace: %s", s)
+	}
 }
 
 // TestUniqueFactorIsReplayed compares the drops of a trace with twice the unique stacks
