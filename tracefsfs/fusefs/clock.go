@@ -20,12 +20,13 @@ const (
 const (
 	// tickTime is how often time passes by itself.
 	tickTime = 10 * time.Millisecond
-	// patience is how long the machine may take to catch up at a tick. A machine that is
-	// traced in full, or on a busy computer, may be slower than the wall clock: then it
-	// lags.
-	patience = 30 * time.Millisecond
+	// patience is how much time of a CPU the machine may take to catch up at a tick. A
+	// machine that is traced in full may be slower than the wall clock: then it loses time.
+	// On a busy computer, a tick takes longer by the clock on the wall, and nothing is lost.
+	patience = 100 * time.Millisecond
 	// behind is when the machine lags. Then a request does not wait until it has caught
-	// up, because a script makes thousands of requests, and each would wait.
+	// up, because a script makes thousands of requests, and each would wait. Only one that
+	// looks at what was recorded waits.
 	behind = 2 * tickTime
 )
 
@@ -36,6 +37,7 @@ type Clock struct {
 	mu   sync.Mutex
 	run  func(ns uint64)
 	last time.Time
+	owed uint64        // simulated time until last that has not passed yet
 	tick chan struct{} // closed at the next tick
 	stop chan struct{}
 	done chan struct{}
@@ -75,7 +77,8 @@ func (c *Clock) loop(each func()) {
 			return
 		case <-ticker.C:
 		}
-		c.pass(0, false)
+		c.accrue(0)
+		c.catchUp()
 		each()
 		c.mu.Lock()
 		close(c.tick)
@@ -85,48 +88,57 @@ func (c *Clock) loop(each func()) {
 }
 
 // Request is a client's request: time has passed, a round of it at least. The reads
-// that follow an open are part of it, and so are the ioctls that follow a mapping.
-func (c *Clock) Request(op Op) {
+// that follow an open are part of it, and so are the ioctls that follow a mapping. If the
+// client looks at what was recorded, it sees all that was recorded until now.
+func (c *Clock) Request(op Op, looks bool) {
+	atLeast := uint64(roundTime)
 	if op == OpRead || op == OpIoctl {
-		c.pass(0, true)
+		atLeast = 0
+	}
+	if c.accrue(atLeast) && !looks {
+		c.slice(atLeast)
 		return
 	}
-	c.pass(roundTime, true)
+	c.catchUp()
 }
 
-// pass moves the machine to now, and by atLeast nanoseconds. At a tick it gives up when that
-// has taken longer than patience: what is left then never passes. For a request of a machine
-// that lags, only atLeast passes, and the next tick sees to the rest.
-func (c *Clock) pass(atLeast uint64, request bool) {
+// accrue makes the machine owe the time since the last call, and atLeast nanoseconds. It
+// reports whether the machine lags.
+func (c *Clock) accrue(atLeast uint64) bool {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := time.Now()
-	left := max(uint64(max(now.Sub(c.last), 0)), atLeast)
-	if request && now.Sub(c.last) > behind {
-		left = atLeast
-		c.last = c.last.Add(time.Duration(atLeast))
-	} else {
-		c.last = now
-	}
-	c.mu.Unlock()
-	for left > 0 && time.Since(now) <= patience {
-		slice := min(left, sliceTime)
-		left -= slice
-		if !c.slice(slice) {
+	c.owed = max(c.owed+uint64(max(now.Sub(c.last), 0)), atLeast)
+	c.last = now
+	return c.owed > uint64(behind)
+}
+
+// catchUp moves the machine until it owes nothing. It gives up when that has taken longer
+// than patience: what is left then never passes.
+func (c *Clock) catchUp() {
+	for began := cpuTime(); c.slice(sliceTime); {
+		if cpuTime()-began > patience {
+			c.mu.Lock()
+			c.owed = 0
+			c.mu.Unlock()
 			return
 		}
 	}
 }
 
-// slice moves the machine a little. It reports false if the clock stands still. The lock is
-// held for one slice only, so that a request need not wait until a tick has caught up.
-func (c *Clock) slice(ns uint64) bool {
+// slice moves the machine by so much of what it owes, and reports whether it owes more. The
+// lock is held for one slice only, so that a request need not wait until a tick has caught
+// up.
+func (c *Clock) slice(most uint64) (more bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.run == nil {
+	ns := min(c.owed, most)
+	if c.run == nil || ns == 0 {
 		return false
 	}
+	c.owed -= ns
 	c.run(ns)
-	return true
+	return c.owed > 0
 }
 
 type nonBlockKey struct{}

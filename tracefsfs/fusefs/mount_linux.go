@@ -230,5 +230,5 @@ func (m *Mount) before(h *fuse.InHeader, op Op, n *node, size int) {
 		m.cfg.Before(Request{PID: int(h.Pid), Op: op, Path: n.path, Size: size})
 		return
 	}
-	m.clock.Request(op)
+	m.clock.Request(op, op == OpOpen)
 }

@@ -4,6 +4,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,7 +221,7 @@ func (b *Bridge) PID(thread int) int { return b.pids.ofThread(thread) }
 // Before is fusefs.Config.Before.
 func (b *Bridge) Before(r fusefs.Request) {
 	if r.PID == 0 {
-		b.cfg.Clock.Request(r.Op)
+		b.cfg.Clock.Request(r.Op, shows(r))
 		return
 	}
 	if ownThread(r.PID) {
@@ -241,7 +242,7 @@ func (b *Bridge) Before(r fusefs.Request) {
 		b.call(pid, r)
 	})
 	b.settle(all)
-	b.cfg.Clock.Request(r.Op)
+	b.cfg.Clock.Request(r.Op, shows(r))
 }
 
 // looks says that a request may see what system calls have done. A script that goes
@@ -252,6 +253,19 @@ func looks(r fusefs.Request) bool {
 		return false
 	}
 	return r.Op == fusefs.OpOpen || r.Op == fusefs.OpWrite || r.Op == fusefs.OpIoctl
+}
+
+// shows reports whether a request opens a file that shows what was recorded until then.
+func shows(r fusefs.Request) bool {
+	if r.Op != fusefs.OpOpen {
+		return false
+	}
+	switch name := path.Base(r.Path); name {
+	case "trace", "trace_pipe", "trace_pipe_raw", "snapshot", "snapshot_raw", "hist", "stats", "tracing_max_latency":
+		return true
+	default:
+		return strings.HasSuffix(name, "_profile") || path.Base(path.Dir(r.Path)) == "trace_stat"
+	}
 }
 
 // settle runs the machine until its guests have done what they have to do: the
