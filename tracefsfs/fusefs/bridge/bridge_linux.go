@@ -50,6 +50,7 @@ type Bridge struct {
 	execs     *execs // nil: nobody tells
 	pids      pids
 	states    states
+	roots     roots
 	observed  []fusefs.Wanted // see Observed
 	observing atomic.Bool     // see Observe
 	used      atomic.Bool     // a process has used the tree: there may be something to be seen
@@ -119,6 +120,7 @@ func (b *Bridge) Close() {
 	}
 	close(b.stop)
 	b.work.Wait()
+	b.roots.close()
 	if b.news == nil {
 		return
 	}

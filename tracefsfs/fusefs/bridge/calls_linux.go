@@ -161,7 +161,7 @@ func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 	c := pathsOf(nr)
 	call := readCall(tid, c, args)
 	if b.used.Load() {
-		call.Ret = outcome(tid, c, &call)
+		call.Ret = b.roots.outcome(tid, c, &call)
 	}
 	if !waits() {
 		return

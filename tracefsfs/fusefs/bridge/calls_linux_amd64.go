@@ -3,7 +3,8 @@ package bridge
 import "golang.org/x/sys/unix"
 
 // observable are the system calls that are observed beside the tree: those that name a file
-// by its path, but those of extended attributes, of which `ls -l` makes three for each file.
+// by its path, but readlink, of which gcc makes hundreds, and those of extended attributes, of
+// which `ls -l` makes three for each file.
 //
 // A call that is observed takes ten times as long as without (docs/performance.md). These
 // calls are rare beside those on open files, which are not observed for that reason.
@@ -24,7 +25,7 @@ var observable = []pathCall{
 	{nr: unix.SYS_ACCESS},
 	{nr: unix.SYS_NEWFSTATAT, path: 1, at: true, flags: 3},
 	{nr: unix.SYS_STATX, path: 1, at: true, flags: 2},
-	{nr: unix.SYS_READLINK, reads: readsLink},
+	{nr: unix.SYS_READLINK, reads: readsLink, asked: true},
 	{nr: unix.SYS_GETXATTR, reads: readsAttribute, asked: true},
 	{nr: unix.SYS_LGETXATTR, reads: readsAttribute, asked: true},
 }

@@ -107,6 +107,8 @@ func TestOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(folder)
+	var r roots
+	defer r.close()
 	const noent, exist, notdir = -int64(unix.ENOENT), -int64(unix.EEXIST), -int64(unix.ENOTDIR)
 	for _, c := range []struct {
 		nr     int64
@@ -167,7 +169,7 @@ func TestOutcome(t *testing.T) {
 		if p.moves {
 			call.Target = dir + "/file"
 		}
-		if got := outcome(os.Getpid(), p, &call); got != c.want {
+		if got := r.outcome(os.Getpid(), p, &call); got != c.want {
 			t.Errorf("call %d of %q with flags %#x returns %d, want %d", c.nr, c.path, c.flags, got, c.want)
 		}
 	}
@@ -178,9 +180,11 @@ func TestOutcomeElsewhere(t *testing.T) {
 	if len(observable) == 0 {
 		testutil.Missing(t, "calls that are observed on this architecture")
 	}
+	var r roots
+	defer r.close()
 	call := readCall(os.Getpid(), pathsOf(2), [6]uint64{})
 	call.Path = "/proc/none"
-	if got := outcome(os.Getpid(), pathsOf(2), &call); got != firstFD {
+	if got := r.outcome(os.Getpid(), pathsOf(2), &call); got != firstFD {
 		t.Errorf("a file that nobody looks for: %d", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -11,22 +12,48 @@ import (
 	"ftracelab/workload"
 )
 
+// roots is the root of the observed threads, which is the same for all: in a cell, nobody may
+// change it. It is opened for the first of them.
+type roots struct {
+	once sync.Once
+	file int // -1: it cannot be opened
+}
+
+func (r *roots) of(tid int) (file int, ok bool) {
+	r.once.Do(func() {
+		var err error
+		if r.file, err = unix.Open(proc(tid, "root"), unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+			r.file = -1
+		}
+	})
+	return r.file, r.file >= 0
+}
+
+// close is called when nobody is observed any more.
+func (r *roots) close() {
+	if file, ok := r.of(0); ok {
+		unix.Close(file)
+		r.file = -1
+	}
+}
+
 // outcome is what a call returns, as far as that can be told before it happens: whether its
 // file is there, and what is read of it. Otherwise it is call.Ret. A file is looked for on the
 // file system of the thread's root only: another one may be the mount, whose server cannot
 // wait for itself.
 //
 // Kernel: do_sys_openat2, fs/open.c; vfs_statx, fs/stat.c; filename_create, fs/namei.c.
-func outcome(tid int, c pathCall, call *workload.Syscall) int64 {
+func (r *roots) outcome(tid int, c pathCall, call *workload.Syscall) int64 {
 	flags, makes, known := c.way(call.Args)
 	name := call.Path
 	if c.moves {
 		name = call.Target
 	}
-	if !known || name == "" {
+	root, ok := r.of(tid)
+	if !known || name == "" || !ok {
 		return call.Ret
 	}
-	file, err := lookUp(tid, folderOf(c, call.Args), name, flags)
+	file, err := lookUp(root, tid, folderOf(c, call.Args), name, flags)
 	if err == nil {
 		defer unix.Close(file)
 	}
@@ -57,16 +84,11 @@ func folderOf(c pathCall, args [6]uint64) string {
 	return "cwd"
 }
 
-// lookUp finds a file as a thread would, without opening it. An error other than ENOENT and
+// lookUp finds a file as a thread with that root would, without opening it. An error other than ENOENT and
 // ENOTDIR says nothing of what the thread would find.
 //
 // Kernel: build_open_flags, fs/open.c.
-func lookUp(tid int, folder, name string, flags uint64) (file int, err error) {
-	root, err := unix.Open(proc(tid, "root"), unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, unix.ESRCH
-	}
-	defer unix.Close(root)
+func lookUp(root, tid int, folder, name string, flags uint64) (file int, err error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS}
 	if path.IsAbs(name) {
 		how.Resolve |= unix.RESOLVE_IN_ROOT
