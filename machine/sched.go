@@ -352,7 +352,9 @@ func (c *CPU) Exec(comm, filename string) {
 		p = load(t, comm, filename)
 	}
 	t.Memory, t.Maps, t.Compat = p.Memory, p.Maps, p.Compat
+	c.PreemptCount++ // task_lock
 	c.Rename(comm)
+	c.PreemptCount--
 	t.User = p.User
 	if c.on(EvSchedExec) {
 		c.args.exec = SchedExec{Task: t, Filename: filename, OldPID: t.PID}

@@ -41,7 +41,9 @@ func (w *mix) guestCode(m *machine.Machine) error {
 		}},
 		{renames, func(a *machine.Assembler) {
 			a.Call("__x64_sys_prctl").Call("__do_sys_prctl").Call("security_task_prctl").Call("cap_task_prctl").Return(2)
-			a.Call("strncpy_from_user").Return(1).Call("__set_task_comm").Probe().Call("perf_event_comm").Return(2)
+			a.Call("strncpy_from_user").Return(1).Call("__set_task_comm")
+			a.Call("_raw_spin_lock").State(0, 1, 0).Return(1).Probe()
+			a.Call("_raw_spin_unlock").State(0, 0, 0).Return(1).Call("perf_event_comm").Return(2)
 			a.Call("proc_comm_connector").Return(3)
 		}},
 	} {

@@ -63,7 +63,7 @@ func (w *mix) rest(t *machine.Task, d *guest) machine.Stay {
 var waiting = map[int64][]string{
 	7: nil, 61: nil, 202: nil, 230: nil,
 	23:  {"__x64_sys_select", "kern_select", "core_sys_select", "do_select", "schedule_hrtimeout_range_clock"},
-	34:  {"__x64_sys_pause"},
+	34:  {"__do_sys_pause"},
 	35:  {"__x64_sys_nanosleep", "hrtimer_nanosleep", "do_nanosleep"},
 	128: {"__x64_sys_rt_sigtimedwait", "do_sigtimedwait.isra.0", "schedule_hrtimeout_range_clock"},
 	130: {"__x64_sys_rt_sigsuspend", "sigsuspend"},
@@ -71,7 +71,7 @@ var waiting = map[int64][]string{
 	247: {"__x64_sys_waitid", "kernel_waitid", "do_wait"},
 	270: {"__x64_sys_pselect6", "do_pselect.constprop.0", "core_sys_select", "do_select", "schedule_hrtimeout_range_clock"},
 	271: {"__x64_sys_ppoll", "do_sys_poll", "schedule_hrtimeout_range_clock"},
-	281: {"__x64_sys_epoll_pwait", "do_epoll_pwait.part.0", "do_epoll_wait", "schedule_hrtimeout_range_clock"},
+	281: {"__x64_sys_epoll_pwait", "do_compat_epoll_pwait.part.0", "do_epoll_wait", "schedule_hrtimeout_range_clock"},
 }
 
 // GuestWaits reports whether a system call exists to wait.

@@ -54,6 +54,7 @@ type Bridge struct {
 	observed  []fusefs.Wanted // see Observed
 	observing atomic.Bool     // see Observe
 	used      atomic.Bool     // a process has used the tree: there may be something to be seen
+	telling   atomic.Int64    // the thread of which Observe is being told; 0: none
 	undone    atomic.Int32    // calls of Config.Observe since the guests had done all
 
 	ear       sync.Mutex               // of what follows, and of reading news; taken inside mu

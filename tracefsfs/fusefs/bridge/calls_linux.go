@@ -158,6 +158,8 @@ func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 	if !b.observes(nr) {
 		return
 	}
+	b.telling.Store(int64(tid))
+	defer b.telling.Store(0)
 	c := pathsOf(nr)
 	call := readCall(tid, c, args)
 	if b.used.Load() {

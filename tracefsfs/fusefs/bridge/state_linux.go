@@ -22,7 +22,7 @@ type state struct {
 
 // longTime is how long a thread has to be in a call that does not exist to wait before it is
 // taken to wait there: it may be in the middle of it, or be about to be told of.
-const longTime = 2 * time.Millisecond
+const longTime = 20 * time.Millisecond
 
 // maxStates bounds how many threads are remembered.
 const maxStates = 1000
@@ -32,8 +32,11 @@ const maxStates = 1000
 // Kernel: proc_pid_syscall, fs/proc/base.c.
 func (b *Bridge) state(guest int) (now workload.GuestState, known bool) {
 	host := b.pids.hostOf(guest)
-	if host == 0 {
+	switch host {
+	case 0:
 		return now, false
+	case int(b.telling.Load()): // it waits only for being told of
+		return now, true
 	}
 	text, err := os.ReadFile(proc(host, "syscall"))
 	if err != nil {
