@@ -23,7 +23,7 @@ const unavailable = "unavailable"
 var sums = map[string]string{
 	"machine/btf/functions.txt":       "8db340b7d91c0bfa104900327168d9ef76921c269e031e39749bbe6600550109",
 	"machine/btf/types.txt":           "97b233f23b63ea77961e640e268580f760089e0460c1ac1a037f8ba76e261b91",
-	"machine/callsites.txt":           "5f3342d72439bed73ab19e7c3046deb974cae2319cedba4f55baf88f710f9e21",
+	"machine/callsites.txt":           "f2d8b33c3c39c1ec5ef4211be6e74dce79979b66df2f48bee922cdb9e2a2b836",
 	"tracer/event/printfmt/enums.txt": "ced2c34847cb88b3ae0222f8b31af49a63d90cdedd0dfe24d24f7a106d0ab466",
 	"workload/model.bin":              "75743ea82e344b7c4985db049a83b2fb5886b43741ea4bd12c9be9a7c2928a45",
 }
