@@ -215,7 +215,7 @@ func TestState(t *testing.T) {
 			return known && now.Waits == (c.nr >= 0) && (!now.Waits || now.NR == c.nr)
 		}
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && looks < 10; time.Sleep(time.Millisecond) {
-			if now, known = b.state(cmd.Process.Pid); right() {
+			if now, known = b.look(cmd.Process.Pid); right() {
 				looks++ // it stays so
 			} else {
 				looks = 0
@@ -229,7 +229,7 @@ func TestState(t *testing.T) {
 		}
 		_ = cmd.Wait() // it was killed
 		in.Close()
-		if _, known := b.state(cmd.Process.Pid); known {
+		if _, known := b.look(cmd.Process.Pid); known {
 			t.Errorf("%s: it has ended", c.script)
 		}
 	}
@@ -258,5 +258,34 @@ func TestLongCall(t *testing.T) {
 		if got := s.long(c.host, c.now, start.Add(c.after)); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// Who asks what a process does is not kept waiting by one that cannot be looked at. What a
+// look has found is told once.
+func TestStateDoesNotWait(t *testing.T) {
+	var s states
+	found := workload.GuestState{Waits: true, NR: 61}
+	looks, seen := make(chan bool), make(chan bool)
+	look := func(int) (workload.GuestState, bool) {
+		<-looks
+		defer close(seen)
+		return found, true
+	}
+	for range 3 {
+		if now, known := s.latest(1, look); now.Waits || !known {
+			t.Fatalf("before the look is done: %+v, %v", now, known)
+		}
+	}
+	looks <- true
+	<-seen
+	for {
+		if now, _ := s.latest(1, look); now == found {
+			break
+		}
+		time.Sleep(time.Millisecond) // it is being written down
+	}
+	if now, known := s.latest(1, func(int) (workload.GuestState, bool) { return found, true }); now.Waits || !known {
+		t.Errorf("told twice: %+v", now)
 	}
 }

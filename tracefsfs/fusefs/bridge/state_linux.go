@@ -11,8 +11,15 @@ import (
 
 // states are what threads were doing when they were last looked at.
 type states struct {
-	mu  sync.Mutex
-	was map[int]state // by the host's number
+	mu    sync.Mutex
+	was   map[int]state  // by the host's number
+	looks map[int]*aLook // that nobody has asked for yet
+}
+
+// aLook is what a look at a thread has found once it is done.
+type aLook struct {
+	now         workload.GuestState
+	known, done bool
 }
 
 type state struct {
@@ -27,9 +34,9 @@ const longTime = 20 * time.Millisecond
 // maxStates bounds how many threads are remembered.
 const maxStates = 1000
 
-// state is workload.Guests.State.
-//
-// Kernel: proc_pid_syscall, fs/proc/base.c.
+// state is workload.Guests.State. It does not wait: a process that executes a program, and
+// while it does waits for this server, cannot be looked at. It says what the look has found
+// that was begun when it was asked the last time; until then, the process computes.
 func (b *Bridge) state(guest int) (now workload.GuestState, known bool) {
 	host := b.pids.hostOf(guest)
 	switch host {
@@ -38,6 +45,38 @@ func (b *Bridge) state(guest int) (now workload.GuestState, known bool) {
 	case int(b.telling.Load()): // it waits only for being told of
 		return now, true
 	}
+	return b.states.latest(host, b.look)
+}
+
+// latest gives what the last look has found, and begins another one if there was none.
+func (s *states) latest(host int, look func(host int) (workload.GuestState, bool)) (now workload.GuestState, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.looks[host]; l != nil {
+		if !l.done {
+			return now, true
+		}
+		delete(s.looks, host)
+		return l.now, l.known
+	}
+	if s.looks == nil || len(s.looks) >= maxStates {
+		s.looks = map[int]*aLook{}
+	}
+	l := new(aLook)
+	s.looks[host] = l
+	go func() {
+		now, known := look(host)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l.now, l.known, l.done = now, known, true
+	}()
+	return now, true
+}
+
+// look finds out what a thread does. It waits while the thread executes a program.
+//
+// Kernel: proc_pid_syscall, fs/proc/base.c, which takes exec_update_lock.
+func (b *Bridge) look(host int) (now workload.GuestState, known bool) {
 	text, err := os.ReadFile(proc(host, "syscall"))
 	if err != nil {
 		return now, false
