@@ -60,7 +60,8 @@ It needs Linux 5.12 and /dev/fuse, and root or the right to make user namespaces
 	own.Usage, own.DefValue = "simulated CPUs (default those of this computer that programs started here may use)", "0"
 	fl.StringVar(&f.scenario, "scenario", workload.Beside, "what the machine does")
 	fl.BoolVar(&f.plain, "plain-source", false, "an ordinary word as the mount's source; libtracefs and perf then do not find it")
-	fl.StringSliceVar(&f.observe, "observe", nil, "system calls to show beside those that name files, as getppid,close, or all; they cost the program some 10 µs each")
+	fl.StringSliceVar(&f.observe, "observe", nil,
+		"system calls to show beside those that name files, as getppid,close, or all; they cost the program some 10 µs each")
 	fl.BoolVar(&f.network, "network", false, "share this computer's network; without it there is only a loopback")
 	fl.BoolVar(&f.perfEvents, "perf-events", false, "allow perf_event_open, which is this computer's kernel's")
 	return cmd

@@ -230,6 +230,7 @@ func (b *Bridge) Before(r fusefs.Request) {
 	if ownThread(r.PID) {
 		return // whatever is locked: it may be by that thread
 	}
+	b.states.forget(r.PID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all bool

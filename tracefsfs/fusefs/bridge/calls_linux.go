@@ -160,6 +160,7 @@ func (b *Bridge) Observe(tid int, nr int64, args [6]uint64, waits func() bool) {
 	}
 	b.telling.Store(int64(tid))
 	defer b.telling.Store(0)
+	b.states.forget(tid)
 	c := pathsOf(nr)
 	call := readCall(tid, c, args)
 	if b.used.Load() {

@@ -285,7 +285,16 @@ func TestStateDoesNotWait(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond) // it is being written down
 	}
-	if now, known := s.latest(1, func(int) (workload.GuestState, bool) { return found, true }); now.Waits || !known {
-		t.Errorf("told twice: %+v", now)
+	looked := make(chan bool, 2)
+	look = func(int) (workload.GuestState, bool) {
+		looked <- true
+		return found, true
+	}
+	for _, err := range []string{"told twice", "told after a call"} {
+		if now, known := s.latest(1, look); now.Waits || !known {
+			t.Errorf("%s: %+v", err, now)
+		}
+		<-looked
+		s.forget(1)
 	}
 }

@@ -84,8 +84,8 @@ func folderOf(c pathCall, args [6]uint64) string {
 	return "cwd"
 }
 
-// lookUp finds a file as a thread with that root would, without opening it. An error other than ENOENT and
-// ENOTDIR says nothing of what the thread would find.
+// lookUp finds a file as a thread with that root would, without opening it. An error other
+// than ENOENT and ENOTDIR says nothing of what the thread would find.
 //
 // Kernel: build_open_flags, fs/open.c.
 func lookUp(root, tid int, folder, name string, flags uint64) (file int, err error) {

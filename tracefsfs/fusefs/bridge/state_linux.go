@@ -13,7 +13,7 @@ import (
 type states struct {
 	mu    sync.Mutex
 	was   map[int]state  // by the host's number
-	looks map[int]*aLook // that nobody has asked for yet
+	looks map[int]*aLook // whose findings nobody has been told yet
 }
 
 // aLook is what a look at a thread has found once it is done.
@@ -34,9 +34,9 @@ const longTime = 20 * time.Millisecond
 // maxStates bounds how many threads are remembered.
 const maxStates = 1000
 
-// state is workload.Guests.State. It does not wait: a process that executes a program, and
-// while it does waits for this server, cannot be looked at. It says what the look has found
-// that was begun when it was asked the last time; until then, the process computes.
+// state is workload.Guests.State. It does not wait, because a process cannot be looked at while
+// it executes a program, and may then itself wait for this server. It begins a look, and tells
+// the next time what that has found. Until then, the process counts as computing.
 func (b *Bridge) state(guest int) (now workload.GuestState, known bool) {
 	host := b.pids.hostOf(guest)
 	switch host {
@@ -71,6 +71,13 @@ func (s *states) latest(host int, look func(host int) (workload.GuestState, bool
 		l.now, l.known, l.done = now, known, true
 	}()
 	return now, true
+}
+
+// forget is called when a thread makes a call: what a look has found before is no longer so.
+func (s *states) forget(host int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.looks, host)
 }
 
 // look finds out what a thread does. It waits while the thread executes a program.
