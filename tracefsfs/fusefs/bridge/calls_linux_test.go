@@ -292,7 +292,7 @@ func TestStateDoesNotWait(t *testing.T) {
 	}
 	for _, err := range []string{"told twice", "told after a call"} {
 		if now, known := s.latest(1, look); now.Waits || !known {
-			t.Errorf("%s: %+v", err, now)
+			t.Fatalf("%s: %+v", err, now)
 		}
 		<-looked
 		s.forget(1)
